@@ -1,0 +1,59 @@
+/**
+ * A first-in, first-out queue that never grows beyond its capacity. Places can be reserved for
+ * items that are still to come.
+ */
+export class BoundedQueue<Item> {
+  readonly capacity: number
+  #items: (Item | undefined)[] = []
+  #head = 0
+  #reserved = 0
+
+  constructor(capacity: number) {
+    this.capacity = capacity
+  }
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  get room(): number {
+    return this.capacity - this.length - this.#reserved
+  }
+
+  /** Returns false when the queue is full. */
+  offer(item: Item): boolean {
+    if (this.room <= 0) return false
+    this.#items.push(item)
+    return true
+  }
+
+  reserve(): boolean {
+    if (this.room <= 0) return false
+    this.#reserved++
+    return true
+  }
+
+  giveBackReserved(): void {
+    this.#reserved--
+  }
+
+  take(): Item | undefined {
+    if (this.length === 0) return undefined
+    const item = this.#items[this.#head]
+    this.#items[this.#head++] = undefined
+
+    // Moving the rest to the front now and then costs less than shifting every time.
+    if (this.#head >= 64 && this.#head * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+
+  takeAll(): Item[] {
+    const items = this.#items.slice(this.#head) as Item[]
+    this.#items = []
+    this.#head = 0
+    return items
+  }
+}

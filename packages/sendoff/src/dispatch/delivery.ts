@@ -1,0 +1,104 @@
+import { OutboxError } from '../errors.ts'
+import type { HeldRow, Row } from '../store.ts'
+
+/** The right to work on rows until a given moment, renewed in the background. */
+export interface Holding {
+  /** By the monotonic clock, counted from before the request that granted it. */
+  readonly validUntil: number
+}
+
+export type DeliverySource = 'hot' | 'cold'
+
+/**
+ * One row in this process's hands, from the moment it is queued until its settlement is
+ * acknowledged.
+ */
+export class Delivery {
+  readonly row: Row
+  readonly source: DeliverySource
+  /** The lock under which the row was read without a claim; undefined for a leased row. */
+  readonly lock: Holding | undefined
+  settled = false
+  #deliveries: number
+  #leaseUntil: number
+  #lost = false
+  #aborter: AbortController | undefined
+  #abortReason: OutboxError | undefined
+
+  constructor(row: Row, source: DeliverySource, holding: Holding) {
+    this.row = row
+    this.source = source
+    this.lock = row.lockedBy === null ? holding : undefined
+    this.#deliveries = row.deliveries
+    this.#leaseUntil = holding.validUntil
+  }
+
+  get key(): string {
+    return keyOf(this.row)
+  }
+
+  /** As the store needs it for settling, renewing and releasing. */
+  get held(): HeldRow {
+    const { eventId, destination, lockedBy } = this.row
+    return { eventId, destination, lockedBy, deliveries: this.#deliveries }
+  }
+
+  get leaseUntil(): number {
+    return this.#leaseUntil
+  }
+
+  /** Whether the row is surely nobody else's at this moment. */
+  isHeld(now: number): boolean {
+    return !this.#lost && now < (this.lock === undefined ? this.#leaseUntil : this.lock.validUntil)
+  }
+
+  get isLost(): boolean {
+    return this.#lost
+  }
+
+  leaseRenewed(until: number): void {
+    this.#leaseUntil = until
+  }
+
+  /** This process has claimed the row again while still holding it: carry on with the new lease. */
+  claimedAgain(row: Row, until: number): void {
+    this.#deliveries = row.deliveries
+    this.#leaseUntil = until
+    this.#lost = false
+  }
+
+  /** Somebody else may hold the row from now on. */
+  lose(): void {
+    if (this.#lost) return
+    this.#lost = true
+    this.abort(
+      new OutboxError(
+        'OUTBOX_LEASE_LOST',
+        `The lease on event ${this.row.eventId} was lost: stop working on it.`,
+      ),
+    )
+  }
+
+  abort(reason: OutboxError): void {
+    this.#abortReason ??= reason
+    this.#aborter?.abort(this.#abortReason)
+  }
+
+  /** Why the listener was told to stop, if it was. */
+  get abortReason(): OutboxError | undefined {
+    return this.#abortReason
+  }
+
+  /** Made when first asked for: most listeners never look at it, and it is not free. */
+  get signal(): AbortSignal {
+    if (this.#aborter === undefined) {
+      this.#aborter = new AbortController()
+      if (this.#abortReason !== undefined) this.#aborter.abort(this.#abortReason)
+    }
+    return this.#aborter.signal
+  }
+}
+
+export function keyOf({ eventId, destination }: { eventId: string; destination: string }): string {
+  return destination === '' ? eventId : `${eventId}/${destination}`
+}

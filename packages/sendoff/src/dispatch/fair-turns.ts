@@ -1,0 +1,11 @@
+/**
+ * Whose turn it is: `hotShare` turns for the hot queue, then one for the cold one, so that a
+ * steady stream of new events cannot starve the backlog.
+ */
+export function fairTurns(hotShare: number): () => 'hot' | 'cold' {
+  let turn = 0
+  return () => {
+    turn = turn >= hotShare ? 0 : turn + 1
+    return turn === 0 ? 'cold' : 'hot'
+  }
+}

@@ -1,0 +1,84 @@
+/** Every code an `OutboxError` can have; `docs/errors.md` says what each means and what to do. */
+export type OutboxErrorCode =
+  | 'OUTBOX_CLOSED'
+  | 'OUTBOX_DUPLICATE_EVENT_ID'
+  | 'OUTBOX_DUPLICATE_LISTENER'
+  | 'OUTBOX_INVALID_EVENT'
+  | 'OUTBOX_INVALID_OPTION'
+  | 'OUTBOX_INVALID_PAYLOAD'
+  | 'OUTBOX_INVALID_TABLE_NAME'
+  | 'OUTBOX_LEASE_LOST'
+  | 'OUTBOX_LISTENER_TIMEOUT'
+  | 'OUTBOX_NOT_STARTED'
+  | 'OUTBOX_NO_ROUTE'
+  | 'OUTBOX_NO_TRANSACTION'
+  | 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE'
+  | 'OUTBOX_PAYLOAD_TOO_LARGE'
+  | 'OUTBOX_PAYLOAD_UNREADABLE'
+  | 'OUTBOX_RECOVERABLE'
+  | 'OUTBOX_RETRY_AFTER'
+  | 'OUTBOX_SCHEMA_TOO_NEW'
+  | 'OUTBOX_SHUTDOWN'
+  | 'OUTBOX_STORE_BUSY'
+  | 'OUTBOX_TOO_MANY_LOSSES'
+  | 'OUTBOX_TRANSACTION_ENDED'
+  | 'OUTBOX_UNKNOWN_OPTION'
+  | 'OUTBOX_UNRECOVERABLE'
+
+/** The class of every error the library throws. Branch on `code`, read `cause`. */
+export class OutboxError extends Error {
+  override readonly name: string = 'OutboxError'
+  readonly code: OutboxErrorCode
+
+  constructor(code: OutboxErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Thrown by a listener: worth another attempt. Any other error is treated the same way. */
+export class RecoverableError extends OutboxError {
+  override readonly name: string = 'RecoverableError'
+
+  constructor(message: string, options?: ErrorOptions, code: OutboxErrorCode = 'OUTBOX_RECOVERABLE') {
+    super(code, message, options)
+  }
+}
+
+/** Thrown by a listener: worth another attempt after `retryAfterMs`. The attempt counts. */
+export class RetryAfterError extends RecoverableError {
+  override readonly name = 'RetryAfterError'
+  readonly retryAfterMs: number
+
+  constructor(retryAfterMs: number, message = `Retry after ${retryAfterMs} ms`, options?: ErrorOptions) {
+    super(message, options, 'OUTBOX_RETRY_AFTER')
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Thrown by a listener: no further attempt can succeed. */
+export class UnrecoverableError extends OutboxError {
+  override readonly name: string = 'UnrecoverableError'
+
+  constructor(message: string, options?: ErrorOptions, code: OutboxErrorCode = 'OUTBOX_UNRECOVERABLE') {
+    super(code, message, options)
+  }
+}
+
+/** A stored payload or header cannot be read, or does not fit its event type's schema. */
+export class PayloadParseError extends UnrecoverableError {
+  override readonly name = 'PayloadParseError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options, 'OUTBOX_PAYLOAD_UNREADABLE')
+  }
+}
+
+/** Nobody listens for the event's type. */
+export class UnroutableEventError extends UnrecoverableError {
+  override readonly name = 'UnroutableEventError'
+
+  constructor(message: string) {
+    super(message, undefined, 'OUTBOX_NO_ROUTE')
+  }
+}

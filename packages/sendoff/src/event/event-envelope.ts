@@ -1,0 +1,260 @@
+import { inspect } from 'node:util'
+import { OutboxError, PayloadParseError } from '../errors.ts'
+import type { NewRow, Row } from '../store.ts'
+import { checkFields, type EventFields, invalid } from './event-fields.ts'
+import { AggregateType, type EventType, nameOf } from './event-type.ts'
+import { JsonCodec } from './json-codec.ts'
+import { partitionOf } from './partition.ts'
+import { monotonicUlids } from './ulid.ts'
+
+export const maxPayloadBytes = 1_048_576
+
+/** An event and its payload: JSON text, or bytes. */
+export interface EnvelopeOptions extends EventFields {
+  readonly eventType: string | EventType
+  readonly payloadJson?: string
+  readonly payloadBytes?: Uint8Array
+}
+
+// A caller who asks for "now" has read the clock a moment before the envelope does.
+const clockReadingMs = 1000
+
+const nextId = monotonicUlids()
+const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
+
+/**
+ * One event, as it is written and as a listener gets it. Immutable.
+ *
+ * The payload is kept as it is stored, byte for byte, and parsed when it is first asked for.
+ */
+export class EventEnvelope<Payload = unknown> {
+  readonly #data: EnvelopeData
+  readonly #codec: JsonCodec
+  #headers: Readonly<Record<string, string>> | undefined
+  #payload: { readonly value: unknown } | undefined
+
+  private constructor(data: EnvelopeData, codec: JsonCodec) {
+    this.#data = data
+    this.#codec = codec
+  }
+
+  /** A new event. Throws `OUTBOX_INVALID_EVENT` where a field breaks a rule. */
+  static of(options: EnvelopeOptions, codec: JsonCodec = JsonCodec.getDefault()): EventEnvelope {
+    const { payloadJson, payloadBytes } = options
+    if ((payloadJson === undefined) === (payloadBytes === undefined)) {
+      throw invalid('needs a payload: either payloadJson or payloadBytes.')
+    }
+    if (payloadJson !== undefined) checkJson(payloadJson)
+    else if (!(payloadBytes instanceof Uint8Array)) throw invalid('needs a Uint8Array as payloadBytes.')
+
+    return EventEnvelope.encoded(options, payloadJson ?? payloadBytes!.slice(), codec)
+  }
+
+  /** A new event from its type and its payload as JSON text. */
+  static ofJson(eventType: string | EventType, payloadJson: string): EventEnvelope {
+    return EventEnvelope.of({ eventType, payloadJson })
+  }
+
+  /** A new event whose payload is known to be sound. */
+  static encoded(options: EnvelopeOptions, payload: string | Uint8Array, codec: JsonCodec): EventEnvelope {
+    const eventType = nameOf(options.eventType)
+    const aggregateType = nameOf(options.aggregateType ?? AggregateType.GLOBAL)
+    checkFields({ ...options, eventType, aggregateType })
+    checkSize(eventType, payload)
+
+    const { aggregateId = null, headers, availableAt, deliverAfterMs } = options
+    const occurredAt = options.occurredAt?.getTime() ?? Date.now()
+    if (availableAt !== undefined && availableAt.getTime() < occurredAt - clockReadingMs) {
+      throw invalid('has an availableAt before its occurredAt.')
+    }
+    return new EventEnvelope(
+      {
+        eventId: options.eventId ?? nextId(),
+        eventType,
+        aggregateType,
+        aggregateId,
+        tenantId: options.tenantId ?? null,
+        orderingKey: options.orderingKey ?? (aggregateId === null ? null : `${aggregateType}:${aggregateId}`),
+        payload,
+        contentType: options.contentType ?? (typeof payload === 'string' ? null : 'application/octet-stream'),
+        headers: headers === undefined ? null : encodeHeaders(headers),
+        occurredAt,
+        due: dueOf(occurredAt, availableAt, deliverAfterMs),
+        idempotencyKey: options.idempotencyKey ?? null,
+      },
+      codec,
+    )
+  }
+
+  /** A stored event. Throws `PayloadParseError` when its headers cannot be read. */
+  static stored(row: Row, codec: JsonCodec): EventEnvelope {
+    const envelope = new EventEnvelope(row, codec)
+    if (row.headers !== null) envelope.#headers = decodeHeaders(row, codec)
+    return envelope
+  }
+
+  get eventId(): string {
+    return this.#data.eventId
+  }
+
+  get eventType(): string {
+    return this.#data.eventType
+  }
+
+  get aggregateType(): string {
+    return this.#data.aggregateType
+  }
+
+  get aggregateId(): string | null {
+    return this.#data.aggregateId
+  }
+
+  get tenantId(): string | null {
+    return this.#data.tenantId
+  }
+
+  get orderingKey(): string | null {
+    return this.#data.orderingKey
+  }
+
+  /** Null for JSON. */
+  get contentType(): string | null {
+    return this.#data.contentType
+  }
+
+  get occurredAt(): Date {
+    return new Date(this.#data.occurredAt)
+  }
+
+  /** When a delayed event is due; undefined for one that is due at once, and for a stored one. */
+  get availableAt(): Date | undefined {
+    return this.#data.due === undefined ? undefined : new Date(this.#data.due.at)
+  }
+
+  get idempotencyKey(): string | null {
+    return this.#data.idempotencyKey ?? null
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return (this.#headers ??=
+      this.#data.headers === null
+        ? noHeaders
+        : Object.freeze(JsonCodec.parseStringMap(this.#data.headers, this.#codec)))
+  }
+
+  /** The payload as JSON text; undefined where it is bytes. */
+  get payloadJson(): string | undefined {
+    const { payload } = this.#data
+    return typeof payload === 'string' ? payload : undefined
+  }
+
+  /** The payload as bytes: a copy of what is stored, or the JSON text in UTF-8. */
+  get payloadBytes(): Uint8Array {
+    const { payload } = this.#data
+    return typeof payload === 'string' ? new TextEncoder().encode(payload) : payload.slice()
+  }
+
+  /** The payload, parsed on first use. Bytes are handed over as they are. */
+  get payload(): Payload {
+    this.#payload ??= { value: this.#decode() }
+    return this.#payload.value as Payload
+  }
+
+  isDelayed(): boolean {
+    const due = this.#data.due
+    return due !== undefined && due.at > this.#data.occurredAt
+  }
+
+  /** The same event with its payload as a schema has transformed it. */
+  withPayload<Decoded>(value: Decoded): EventEnvelope<Decoded> {
+    const copy = new EventEnvelope<Decoded>(this.#data, this.#codec)
+    copy.#headers = this.#headers
+    copy.#payload = { value }
+    return copy
+  }
+
+  /** The row to be inserted. */
+  toRow(claimed: boolean): NewRow {
+    const { due, orderingKey, idempotencyKey = null, ...rest } = this.#data
+    return {
+      ...rest,
+      orderingKey,
+      idempotencyKey,
+      destination: '',
+      partitionNo: orderingKey === null ? null : partitionOf(orderingKey),
+      due: due === undefined ? { inMs: 0 } : due.inMs === undefined ? { at: due.at } : { inMs: due.inMs },
+      claimed,
+    }
+  }
+
+  /** Leaves the payload out, so that printing an event does not spill its data. */
+  [inspect.custom](): object {
+    const { eventId, eventType, aggregateType, aggregateId, tenantId, occurredAt } = this
+    return { eventId, eventType, aggregateType, aggregateId, tenantId, occurredAt }
+  }
+
+  #decode(): unknown {
+    const { payload, eventId, eventType } = this.#data
+    if (typeof payload !== 'string') return payload.slice()
+    try {
+      return this.#codec.fromJson(payload)
+    } catch {
+      // The parser's own message repeats parts of the payload: it must not reach a log.
+      throw new PayloadParseError(`The payload of event ${eventId} (${eventType}) is not valid JSON.`)
+    }
+  }
+}
+
+interface EnvelopeData {
+  readonly eventId: string
+  readonly eventType: string
+  readonly aggregateType: string
+  readonly aggregateId: string | null
+  readonly tenantId: string | null
+  readonly orderingKey: string | null
+  readonly payload: string | Uint8Array
+  readonly contentType: string | null
+  readonly headers: string | null
+  readonly occurredAt: number
+  /** Only on events that are being written. `inMs` is set where the database's clock decides. */
+  readonly due?: { readonly at: number; readonly inMs?: number } | undefined
+  readonly idempotencyKey?: string | null
+}
+
+function dueOf(occurredAt: number, availableAt?: Date, deliverAfterMs?: number): EnvelopeData['due'] {
+  if (deliverAfterMs !== undefined) return { at: occurredAt + deliverAfterMs, inMs: deliverAfterMs }
+  return availableAt === undefined ? undefined : { at: availableAt.getTime() }
+}
+
+function checkJson(json: unknown): void {
+  if (typeof json !== 'string') throw invalid('needs JSON text as payloadJson.')
+  try {
+    JSON.parse(json)
+  } catch {
+    throw invalid('has a payloadJson that is not valid JSON.')
+  }
+}
+
+function checkSize(eventType: string, payload: string | Uint8Array): void {
+  const size = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength
+  if (size > maxPayloadBytes) {
+    throw new OutboxError(
+      'OUTBOX_PAYLOAD_TOO_LARGE',
+      `The payload of a "${eventType}" event has ${size} bytes; at most ${maxPayloadBytes} are stored. ` +
+        'Keep large content elsewhere and put a reference to it into the event.',
+    )
+  }
+}
+
+function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {
+  const json = JSON.stringify(headers)
+  return json === '{}' ? null : json
+}
+
+function decodeHeaders(row: Row, codec: JsonCodec): Readonly<Record<string, string>> {
+  try {
+    return Object.freeze(JsonCodec.parseStringMap(row.headers, codec))
+  } catch {
+    throw new PayloadParseError(`The headers of event ${row.eventId} (${row.eventType}) cannot be read.`)
+  }
+}

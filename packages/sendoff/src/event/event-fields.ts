@@ -1,0 +1,110 @@
+import { OutboxError } from '../errors.ts'
+import { anything, checkOptions, kindOf } from '../options.ts'
+import type { AggregateType } from './event-type.ts'
+
+/** What can be said of an event beside its type and payload. */
+export interface EventFields {
+  /** At most 36 characters; a monotonic ULID where left out. */
+  readonly eventId?: string
+  readonly occurredAt?: Date
+  readonly aggregateType?: string | AggregateType
+  readonly aggregateId?: string
+  /** Carried along, for listeners to use. */
+  readonly tenantId?: string
+  /** Events of one key are delivered in write order by the ordered modes. `aggregateType:aggregateId` where left out. */
+  readonly orderingKey?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Not before this time. */
+  readonly availableAt?: Date
+  /** Not before so much time has passed, by the database's clock. */
+  readonly deliverAfterMs?: number
+  readonly contentType?: string
+  /** A second write with the same key adds nothing and answers with the first one's id. */
+  readonly idempotencyKey?: string
+}
+
+const lengths = {
+  eventId: 36,
+  eventType: 128,
+  aggregateType: 64,
+  aggregateId: 128,
+  tenantId: 64,
+  orderingKey: 255,
+  contentType: 128,
+  idempotencyKey: 200,
+} as const
+
+const known = Object.fromEntries(
+  [
+    ...Object.keys(lengths),
+    'occurredAt',
+    'headers',
+    'availableAt',
+    'deliverAfterMs',
+    'payloadJson',
+    'payloadBytes',
+  ].map((name) => [name, anything]),
+)
+
+/** Refuses fields that break a rule, with an error that names the field. The same on every store. */
+export function checkFields(
+  fields: EventFields & { readonly eventType: string; readonly aggregateType: string },
+): void {
+  checkOptions('an event', fields, known)
+
+  for (const [name, maxLength] of Object.entries(lengths)) {
+    const value = (fields as unknown as Record<string, unknown>)[name]
+    if (value !== undefined) checkText(name, value, maxLength)
+  }
+
+  const { occurredAt, availableAt, deliverAfterMs, headers } = fields
+  if (occurredAt !== undefined) checkDate('occurredAt', occurredAt)
+  if (availableAt !== undefined) checkDate('availableAt', availableAt)
+  if (availableAt !== undefined && deliverAfterMs !== undefined) {
+    throw invalid('has both availableAt and deliverAfterMs. Give one of them: a time, or a delay.')
+  }
+  if (availableAt !== undefined && occurredAt !== undefined && availableAt < occurredAt) {
+    throw invalid('has an availableAt before its occurredAt.')
+  }
+  if (deliverAfterMs !== undefined && !(Number.isFinite(deliverAfterMs) && deliverAfterMs > 0)) {
+    throw invalid(`needs a deliverAfterMs above 0, not ${kindOf(deliverAfterMs)}.`)
+  }
+  if (headers !== undefined) checkHeaders(headers)
+}
+
+export function invalid(problem: string): OutboxError {
+  return new OutboxError('OUTBOX_INVALID_EVENT', `The event ${problem}`)
+}
+
+function checkText(name: string, value: unknown, maxLength: number): void {
+  if (typeof value !== 'string' || value === '')
+    throw invalid(`needs a non-empty string as ${name}, not ${kindOf(value)}.`)
+  if (value.length > maxLength) {
+    throw invalid(`has a ${name} of ${value.length} characters; at most ${maxLength} are stored.`)
+  }
+  checkCharacters(name, value)
+}
+
+// PostgreSQL stores neither of these; what one store refuses, all refuse.
+function checkCharacters(name: string, value: string): void {
+  if (value.includes('\0') || !value.isWellFormed()) {
+    throw invalid(`has a NUL character or half a surrogate pair in its ${name}.`)
+  }
+}
+
+function checkDate(name: string, value: unknown): void {
+  if (!(value instanceof Date) || Number.isNaN(value.getTime())) {
+    throw invalid(`needs a valid Date as ${name}, not ${kindOf(value)}.`)
+  }
+}
+
+function checkHeaders(headers: unknown): void {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
+    throw invalid(`needs an object of strings as headers, not ${kindOf(headers)}.`)
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value !== 'string') throw invalid(`needs a string as header "${name}", not ${kindOf(value)}.`)
+    checkCharacters('headers', name)
+    checkCharacters('headers', value)
+  }
+}

@@ -1,0 +1,42 @@
+/** Turns payloads and headers into JSON text and back. */
+export interface JsonCodec {
+  toJson(value: unknown): string | undefined
+  fromJson(json: string): unknown
+}
+
+const builtIn: JsonCodec = {
+  toJson: (value) => JSON.stringify(value),
+  fromJson: (json) => JSON.parse(json) as unknown,
+}
+
+let current = builtIn
+
+/** The codec that is used wherever none is given. */
+export const JsonCodec = {
+  getDefault(): JsonCodec {
+    return current
+  },
+
+  /** Replaces the default for the whole process; without an argument, brings the built-in one back. */
+  setDefault(codec: JsonCodec = builtIn): void {
+    current = codec
+  },
+
+  /** Reads a JSON object of strings. Nothing, blank text and `null` are an empty map. */
+  parseStringMap(json: string | null | undefined, codec: JsonCodec = current): Record<string, string> {
+    if (json === null || json === undefined || json.trim() === '' || json.trim() === 'null') return {}
+
+    const map = codec.fromJson(json)
+    if (!isStringMap(map)) throw new TypeError('expected a JSON object whose values are strings')
+    return map
+  },
+}
+
+function isStringMap(value: unknown): value is Record<string, string> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((item) => typeof item === 'string')
+  )
+}

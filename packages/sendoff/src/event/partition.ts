@@ -1,0 +1,12 @@
+import { hash } from 'node:crypto'
+
+/** How many parts the space of ordering keys has. */
+export const partitionCount = 256
+
+/**
+ * The partition of an ordering key: the first byte of the SHA-256 of its UTF-8 text. Every
+ * database and language can compute it, so that events written elsewhere land in the same one.
+ */
+export function partitionOf(orderingKey: string): number {
+  return Number.parseInt(hash('sha256', orderingKey).slice(0, 2), 16)
+}

@@ -1,0 +1,60 @@
+import { randomFillSync } from 'node:crypto'
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const timeLength = 10
+const randomLength = 16
+
+/**
+ * Makes 26-character identifiers that sort in the order in which this process made them.
+ *
+ * Ten characters of milliseconds come first, so that new rows land at the end of an index.
+ * Within one millisecond, or when the clock is set back, the random part is counted up.
+ */
+export function monotonicUlids(now: () => number = Date.now): () => string {
+  const random = new Uint8Array(randomLength)
+  let lastTime = -1
+  let timePart = ''
+
+  return () => {
+    const time = now()
+    if (time > lastTime) {
+      lastTime = time
+      timePart = encodeTime(time)
+      refill(random)
+    } else if (!countUp(random)) {
+      timePart = encodeTime(++lastTime)
+      refill(random)
+    }
+
+    let id = timePart
+    for (const digit of random) id += alphabet[digit]
+    return id
+  }
+}
+
+function encodeTime(time: number): string {
+  let text = ''
+  let rest = time
+  for (let place = 0; place < timeLength; place++) {
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}
+
+function refill(digits: Uint8Array): void {
+  randomFillSync(digits)
+  for (let place = 0; place < digits.length; place++) digits[place]! &= 31
+}
+
+/** Adds one. Returns false when all digits were at their highest, which leaves no later value. */
+function countUp(digits: Uint8Array): boolean {
+  for (let place = digits.length - 1; place >= 0; place--) {
+    if (digits[place]! < 31) {
+      digits[place]!++
+      return true
+    }
+    digits[place] = 0
+  }
+  return false
+}

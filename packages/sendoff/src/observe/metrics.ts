@@ -1,0 +1,91 @@
+/** What the engine counts and measures. Every method must be quick and must not throw. */
+export interface MetricsExporter {
+  /** An event went from its commit straight into the hot queue. */
+  incrementHotEnqueued(): void
+  /** The hot queue was full: the event was left to the poller. */
+  incrementHotDropped(): void
+  /** An event is due later: it was left to the poller. */
+  incrementHotSkippedDelayed(): void
+  incrementColdEnqueued(): void
+  incrementDispatchSuccess(): void
+  /** A failure that will be retried. */
+  incrementDispatchFailure(): void
+  incrementDispatchDead(): void
+  incrementDispatchDeferred(): void
+  /** A settlement came too late: somebody else holds the event by now. */
+  incrementSettlementRefused(): void
+  recordQueueDepths(hotDepth: number, coldDepth: number): void
+  /** How long the oldest event of a poll had been due. */
+  recordOldestLagMs(lagMs: number): void
+  recordListenerDurationMs(durationMs: number): void
+}
+
+export const noMetrics: MetricsExporter = {
+  incrementHotEnqueued() {},
+  incrementHotDropped() {},
+  incrementHotSkippedDelayed() {},
+  incrementColdEnqueued() {},
+  incrementDispatchSuccess() {},
+  incrementDispatchFailure() {},
+  incrementDispatchDead() {},
+  incrementDispatchDeferred() {},
+  incrementSettlementRefused() {},
+  recordQueueDepths() {},
+  recordOldestLagMs() {},
+  recordListenerDurationMs() {},
+}
+
+/** Keeps the numbers in memory, for tests and for a quick look. */
+export class InMemoryMetrics implements MetricsExporter {
+  hotEnqueued = 0
+  hotDropped = 0
+  hotSkippedDelayed = 0
+  coldEnqueued = 0
+  dispatchSuccess = 0
+  dispatchFailure = 0
+  dispatchDead = 0
+  dispatchDeferred = 0
+  settlementRefused = 0
+  hotDepth = 0
+  coldDepth = 0
+  oldestLagMs = 0
+  listenerDurationMs = 0
+
+  incrementHotEnqueued(): void {
+    this.hotEnqueued++
+  }
+  incrementHotDropped(): void {
+    this.hotDropped++
+  }
+  incrementHotSkippedDelayed(): void {
+    this.hotSkippedDelayed++
+  }
+  incrementColdEnqueued(): void {
+    this.coldEnqueued++
+  }
+  incrementDispatchSuccess(): void {
+    this.dispatchSuccess++
+  }
+  incrementDispatchFailure(): void {
+    this.dispatchFailure++
+  }
+  incrementDispatchDead(): void {
+    this.dispatchDead++
+  }
+  incrementDispatchDeferred(): void {
+    this.dispatchDeferred++
+  }
+  incrementSettlementRefused(): void {
+    this.settlementRefused++
+  }
+  recordQueueDepths(hotDepth: number, coldDepth: number): void {
+    this.hotDepth = hotDepth
+    this.coldDepth = coldDepth
+  }
+  recordOldestLagMs(lagMs: number): void {
+    this.oldestLagMs = lagMs
+  }
+  recordListenerDurationMs(durationMs: number): void {
+    this.listenerDurationMs = durationMs
+  }
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../clock.ts'
+import { Delivery } from '../dispatch/delivery.ts'
+import type { DuePlace, Lease, OutboxStore } from '../store.ts'
+import type { PendingBatch, PendingSource } from './pending-source.ts'
+
+export interface ClaimSourceOptions {
+  readonly store: Pick<OutboxStore<never>, 'claim'>
+  readonly clock: Clock
+  readonly lease: Lease
+  readonly skipRecentMs: number
+}
+
+/** Rows leased one by one, for processes that share the work. */
+export function claimSource({ store, clock, lease, skipRecentMs }: ClaimSourceOptions): PendingSource {
+  return {
+    async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
+      const holding = { validUntil: clock.monotonic() + lease.ms }
+      const rows = await store.claim({
+        lease,
+        limit,
+        skipRecentMs,
+        ...(place === undefined ? {} : { from: place }),
+      })
+      return {
+        deliveries: rows.map((row) => new Delivery(row, 'cold', holding)),
+        exhausted: rows.length < limit,
+      }
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Delivery } from '../dispatch/delivery.ts'
+import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Lease, OutboxStore } from '../store.ts'
+
+export interface LeaseKeeperOptions {
+  readonly store: Pick<OutboxStore<never>, 'renew'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly lease: Lease
+  readonly inFlight: InFlightTracker
+}
+
+/**
+ * Renews, in one statement, the leases of everything in this process's hands, queued rows
+ * included. A lease is short, so that a process that dies is replaced soon; renewing it three
+ * times per term lets one renewal fail without losing anything.
+ */
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions
+  #cancel: Cancel | undefined
+  #stopped = false
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#cancel = this.#options.clock.schedule(this.#options.lease.ms / 3, () => void this.#tick())
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancel?.()
+  }
+
+  /** Renews now. Rows that were lost meanwhile are told to stop. Never rejects. */
+  async renewAll(): Promise<void> {
+    const { store, clock, logger, lease, inFlight } = this.#options
+    const leased: Delivery[] = []
+    for (const delivery of inFlight.values()) {
+      if (delivery.lock === undefined && !delivery.settled && !delivery.isLost) leased.push(delivery)
+    }
+    if (leased.length === 0) return
+
+    const validUntil = clock.monotonic() + lease.ms
+    const rows = leased.map((delivery) => delivery.held)
+    try {
+      const lost = new Set(await store.renew(rows, lease))
+      leased.forEach((delivery, index) => {
+        if (!lost.has(rows[index]!)) delivery.leaseRenewed(validUntil)
+        else if (!delivery.settled) delivery.lose()
+      })
+    } catch (error) {
+      logger.error(`Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`)
+    }
+  }
+
+  async #tick(): Promise<void> {
+    await this.renewAll()
+    if (!this.#stopped) this.start()
+  }
+}

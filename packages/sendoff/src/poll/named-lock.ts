@@ -1,0 +1,97 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Holding } from '../dispatch/delivery.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { LockGrant, OutboxLocks, OwnerFence } from '../store.ts'
+
+export interface NamedLockOptions {
+  readonly locks: OutboxLocks
+  readonly name: string
+  /** Unique per process start. */
+  readonly token: string
+  readonly ttlMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** What was held under the lock is nobody's, or somebody else's, from now on. */
+  readonly onLost: (holding: Holding) => void
+}
+
+/**
+ * A named lock in the database, renewed while it is held.
+ *
+ * Each time it is acquired there is a new holding, so that what was read under a lock that was
+ * lost in between is not taken for held.
+ */
+export class NamedLock {
+  readonly #options: NamedLockOptions
+  #holding: { validUntil: number } | undefined
+  #cancelRenewal: Cancel | undefined
+
+  constructor(options: NamedLockOptions) {
+    this.#options = options
+  }
+
+  /** The current holding, if the lock is surely ours at this moment. */
+  get holding(): Holding | undefined {
+    const holding = this.#holding
+    if (holding !== undefined && this.#options.clock.monotonic() >= holding.validUntil) this.lost()
+    return this.#holding
+  }
+
+  get fence(): OwnerFence {
+    return { lock: this.#options.name, token: this.#options.token }
+  }
+
+  async tryAcquire(): Promise<LockGrant | undefined> {
+    const { locks, clock, ttlMs } = this.#options
+    const validUntil = clock.monotonic() + ttlMs
+    const grant = await locks.acquire({ ...this.fence, ttlMs })
+    if (grant === undefined) return undefined
+
+    this.#holding = { validUntil }
+    this.#scheduleRenewal()
+    return grant
+  }
+
+  /** To be called when the store says that the lock is not ours any more. */
+  lost(): void {
+    const holding = this.#holding
+    if (holding === undefined) return
+    this.#cancelRenewal?.()
+    this.#holding = undefined
+    holding.validUntil = -Infinity
+    this.#options.onLost(holding)
+  }
+
+  async release(): Promise<void> {
+    if (this.#holding === undefined) return
+    this.#cancelRenewal?.()
+    this.#holding = undefined
+    await this.#options.locks.release(this.fence)
+  }
+
+  #scheduleRenewal(): void {
+    this.#cancelRenewal?.()
+    this.#cancelRenewal = this.#options.clock.schedule(this.#options.ttlMs / 3, () => void this.#renew())
+  }
+
+  // Never rejects: a renewal that fails leaves the lock valid until its time is over.
+  async #renew(): Promise<void> {
+    const { locks, clock, ttlMs, logger } = this.#options
+    const holding = this.#holding
+    if (holding === undefined) return
+
+    const validUntil = clock.monotonic() + ttlMs
+    try {
+      const renewed = await locks.renew({ ...this.fence, ttlMs })
+      if (this.#holding !== holding) return
+      if (!renewed) return this.lost()
+      holding.validUntil = validUntil
+    } catch (error) {
+      logger.error(
+        `Renewing the lock "${this.#options.name}" failed and will be tried again. ${describeError(error)}`,
+      )
+    }
+    if (this.holding !== undefined) this.#scheduleRenewal()
+  }
+}

@@ -1,0 +1,179 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Delivery } from '../dispatch/delivery.ts'
+import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { MetricsExporter } from '../observe/metrics.ts'
+import type { DuePlace } from '../store.ts'
+import type { PendingSource } from './pending-source.ts'
+import { WakeTimes } from './wake-times.ts'
+
+/** Takes what the poller finds. */
+export interface OutboxPollerHandler {
+  /** Returns false when there is no room: the poll then stops. */
+  handle(delivery: Delivery): boolean
+  availableCapacity(): number
+}
+
+export interface OutboxPollerOptions {
+  readonly source: PendingSource
+  readonly handler: OutboxPollerHandler
+  readonly inFlight: InFlightTracker
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: MetricsExporter
+  readonly intervalMs: number
+  readonly batchSize: number
+  readonly maxBatchSize: number
+}
+
+/** After so long a drain looks again at what lies before the place it has reached. */
+const fullLookMs = 1_000
+
+const firstRetryMs = 100
+
+/**
+ * The cold path: brings in whatever the hot path missed.
+ *
+ * It sleeps until the interval is over, something is known to fall due, or somebody wakes it, and
+ * then drains: after a full batch it asks again at once, with larger batches while they come back
+ * full, and never for more than there is room for. Within a drain it goes on from the place it
+ * has reached. Every drain begins at the start, because late commits, released rows and leases
+ * that have run out lie before that place.
+ */
+export class OutboxPoller {
+  readonly #options: OutboxPollerOptions
+  readonly #wakeTimes = new WakeTimes()
+  #stopped = false
+  #woken = false
+  #failures = 0
+  #loop: Promise<void> | undefined
+  #polling: Promise<void> = Promise.resolve()
+  #wakeSleeper: (() => void) | undefined
+
+  constructor(options: OutboxPollerOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  /** Looks now, or after `inMs`. */
+  wake(inMs = 0): void {
+    if (inMs > 0) this.#wakeTimes.add(this.#options.clock.monotonic() + inMs)
+    else this.#woken = true
+    this.#wakeSleeper?.()
+  }
+
+  /** Drains once, by hand. Rejects where the background loop would report and go on. */
+  poll(): Promise<void> {
+    const turn = this.#polling.then(() => this.#drain())
+    this.#polling = turn.catch(() => {})
+    return turn
+  }
+
+  async close(): Promise<void> {
+    this.#stopped = true
+    this.#wakeSleeper?.()
+    await this.#loop
+    await this.#polling
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      this.#woken = false
+      await this.#pollOrReport()
+      await this.#sleep()
+    }
+  }
+
+  // A database that is away for a while must not end the engine: report it, wait, try again.
+  async #pollOrReport(): Promise<void> {
+    try {
+      await this.poll()
+      if (this.#failures > 0) this.#options.logger.info('Polling works again.')
+      this.#failures = 0
+    } catch (error) {
+      this.#failures++
+      this.#options.logger.error(`Polling failed and will be tried again. ${describeError(error)}`)
+    }
+  }
+
+  async #drain(): Promise<void> {
+    const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
+    this.#wakeTimes.passed(clock.monotonic())
+    let place: DuePlace | undefined
+    let lastFullLook = clock.monotonic()
+    let wanted = batchSize
+
+    while (!this.#stopped) {
+      const limit = Math.min(wanted, handler.availableCapacity())
+      if (limit <= 0) return // the dispatcher wakes us when there is room
+
+      const pollEnds = inFlight.pollBegins()
+      try {
+        const { deliveries, exhausted } = await source.fetch(limit, place)
+        if (place === undefined) this.#recordLag(deliveries[0])
+        if (!this.#handOver(deliveries) || exhausted) return
+        place = placeOf(deliveries.at(-1)) ?? place
+      } finally {
+        pollEnds()
+      }
+
+      wanted = Math.min(maxBatchSize, wanted * 2)
+      if (clock.monotonic() - lastFullLook >= fullLookMs) {
+        lastFullLook = clock.monotonic()
+        place = undefined
+      }
+      // A store that answers at once would otherwise keep timers and sockets waiting.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  // All of them, also after a refusal: whoever refuses a delivery hands it back.
+  #handOver(deliveries: readonly Delivery[]): boolean {
+    let room = true
+    for (const delivery of deliveries) room = this.#options.handler.handle(delivery) && room
+    return room
+  }
+
+  #recordLag(oldest: Delivery | undefined): void {
+    this.#options.metrics.recordOldestLagMs(
+      oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.row.availableAt),
+    )
+  }
+
+  // While the database is away, being woken must not turn into asking it without pause.
+  get #shouldLook(): boolean {
+    return this.#stopped || (this.#woken && this.#failures === 0)
+  }
+
+  #sleep(): Promise<void> {
+    if (this.#shouldLook) return Promise.resolve()
+    const { clock, intervalMs } = this.#options
+    const pauseMs =
+      this.#failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** (this.#failures - 1))
+    const latest = clock.monotonic() + pauseMs
+
+    return new Promise((resolve) => {
+      let cancel: Cancel = () => {}
+      const arm = () => {
+        cancel()
+        const next = this.#failures === 0 ? Math.min(latest, this.#wakeTimes.next ?? latest) : latest
+        cancel = clock.schedule(Math.max(0, next - clock.monotonic()), end, 'keepAlive')
+      }
+      const end = () => {
+        cancel()
+        this.#wakeSleeper = undefined
+        resolve()
+      }
+      this.#wakeSleeper = () => (this.#shouldLook ? end() : arm())
+      arm()
+    })
+  }
+}
+
+function placeOf(delivery: Delivery | undefined): DuePlace | undefined {
+  return delivery && { availableAt: delivery.row.availableAt, seq: delivery.row.seq }
+}

@@ -1,0 +1,45 @@
+import { callable, checkOptions, count, duration, flag, having } from '../options.ts'
+import { type ErrorFilter, retryFilter, type RetryPolicy } from './retry-policy.ts'
+
+export interface ExponentialBackoffOptions extends ErrorFilter {
+  readonly baseDelayMs?: number
+  readonly maxDelayMs?: number
+  readonly maxAttempts?: number
+  /** Whether jitter may not exceed `maxDelayMs`. */
+  readonly clampJitter?: boolean
+  readonly random?: () => number
+}
+
+/**
+ * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is drawn between half and
+ * one and a half of its step, so that events which failed together do not come back together.
+ */
+export function exponentialBackoff(options: ExponentialBackoffOptions = {}): RetryPolicy {
+  checkOptions('exponentialBackoff', options, {
+    baseDelayMs: duration,
+    maxDelayMs: duration,
+    maxAttempts: count,
+    clampJitter: flag,
+    random: callable,
+    retryOn: having('some'),
+    noRetryOn: having('some'),
+  })
+  const {
+    baseDelayMs = 200,
+    maxDelayMs = 60_000,
+    maxAttempts,
+    clampJitter = true,
+    random = Math.random,
+  } = options
+
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    shouldRetry: retryFilter(options),
+
+    computeDelayMs(attempts) {
+      const stepMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempts - 1))
+      const delayMs = Math.round(stepMs * (0.5 + random()))
+      return clampJitter ? Math.min(maxDelayMs, delayMs) : delayMs
+    },
+  }
+}

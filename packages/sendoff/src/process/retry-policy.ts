@@ -1,0 +1,40 @@
+/** Decides whether and when a failed event is tried again. */
+export interface RetryPolicy {
+  /** How long to wait after so many failures. */
+  computeDelayMs(attempts: number): number
+  /** How many attempts there are in all; the outbox's own limit where left out. */
+  readonly maxAttempts?: number
+  /** Whether another attempt makes sense after this error. Always, where left out. */
+  shouldRetry?(error: unknown): boolean
+}
+
+export type ErrorClass = abstract new (...args: never[]) => unknown
+
+export interface ErrorFilter {
+  /** Only these are retried. */
+  readonly retryOn?: readonly ErrorClass[]
+  /** These are never retried, whatever `retryOn` says. */
+  readonly noRetryOn?: readonly ErrorClass[]
+}
+
+/** Whether an error is worth a retry, judged by its class and those of all its causes. */
+export function retryFilter({ retryOn, noRetryOn = [] }: ErrorFilter): (error: unknown) => boolean {
+  return (error) => {
+    const causes = causesOf(error)
+    if (causes.some((cause) => isOneOf(cause, noRetryOn))) return false
+    return retryOn === undefined || causes.some((cause) => isOneOf(cause, retryOn))
+  }
+}
+
+function causesOf(error: unknown): readonly unknown[] {
+  const causes = new Set<unknown>()
+  for (let current = error; current !== undefined && !causes.has(current);) {
+    causes.add(current)
+    current = current instanceof Error ? current.cause : undefined
+  }
+  return [...causes]
+}
+
+function isOneOf(error: unknown, classes: readonly ErrorClass[]): boolean {
+  return classes.some((errorClass) => error instanceof errorClass)
+}

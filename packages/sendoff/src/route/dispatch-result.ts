@@ -1,0 +1,24 @@
+import { OutboxError } from '../errors.ts'
+
+/** What a listener says became of an event. Saying nothing is `done`. */
+export type DispatchResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'retryAfter'; readonly delayMs: number }
+  | { readonly kind: 'dead'; readonly reason: string }
+
+const done: DispatchResult = Object.freeze({ kind: 'done' })
+
+export const DispatchResult = {
+  done: (): DispatchResult => done,
+
+  /** Not yet: try again after `delayMs`. Does not count as an attempt. */
+  retryAfter(delayMs: number): DispatchResult {
+    if (!(Number.isFinite(delayMs) && delayMs >= 0)) {
+      throw new OutboxError('OUTBOX_INVALID_OPTION', `retryAfter needs a delay of 0 or more, not ${delayMs}.`)
+    }
+    return { kind: 'retryAfter', delayMs }
+  },
+
+  /** Never: no further attempt and no fallback. */
+  dead: (reason = 'The listener gave the event up.'): DispatchResult => ({ kind: 'dead', reason }),
+}

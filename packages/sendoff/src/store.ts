@@ -1,0 +1,277 @@
+import type { EventStatus } from './event/status.ts'
+
+/**
+ * Where events live between the write and the delivery.
+ *
+ * A store holds no policy: it never retries, orders or logs on its own. It makes the
+ * state changes below, each of them atomic, and judges every lease and due time by its
+ * own clock. Every rule stated here has a check of the same wording in `sendoff/testing`.
+ */
+export interface OutboxStore<Tx> {
+  readonly capabilities: StoreCapabilities
+
+  /** Brings the schema to the current version. Many processes may call it at once. */
+  migrate(): Promise<void>
+
+  /**
+   * Runs `work` in one transaction: all of its writes are kept, or none. Resolves only when
+   * the database has confirmed the commit. With `within`, the new transaction is part of that
+   * one and can be undone alone, but is kept only if the outer one is.
+   */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, within?: Tx): Promise<Result>
+
+  /** Whether `tx` is a handle with an open transaction, so that an insert would be part of it. */
+  inTransaction(tx: Tx): boolean | Promise<boolean>
+
+  /**
+   * Adds rows within the caller's transaction, in the given order. Nobody sees them before it
+   * commits. Rows with `claimed` are born with `lease`. A row whose idempotency key was used
+   * before is not added, and the answer names the event that used it.
+   */
+  insert(tx: Tx, rows: readonly NewRow[], lease: Lease): Promise<readonly InsertResult[]>
+
+  /**
+   * Of rows inserted in `tx`, those that are still there. Asked last before the commit: a
+   * savepoint rolled back by hand takes its rows along unseen. A store whose transactions
+   * cannot be undone in part leaves this out.
+   */
+  surviving?(tx: Tx, rows: readonly RowKey[]): Promise<readonly RowKey[]>
+
+  /**
+   * Takes up to `limit` due rows that nobody holds, oldest due time first, and leases them.
+   * Raises `deliveries` of each, and `losses` of those whose last holder never let go.
+   */
+  claim(request: ClaimRequest): Promise<readonly Row[]>
+
+  /**
+   * Reads due rows without leasing them, oldest due time first: for the holder of a lock, who
+   * needs no claims. Rows whose lease has run out come along with their `lockedBy`, to be
+   * claimed. Records in the lock row, in the same step, the bounds of what the owner then holds.
+   * Answers undefined, and reads nothing, when the lock is no longer the owner's.
+   */
+  pollPending(request: PollRequest): Promise<readonly Row[] | undefined>
+
+  /** Leases held rows anew. Returns, as the very objects handed in, those that were lost meanwhile. */
+  renew(rows: readonly HeldRow[], lease: Lease): Promise<readonly HeldRow[]>
+
+  /** Hands leased rows back: they are free at once. Rows lost meanwhile are left alone. */
+  release(rows: readonly ReleasedRow[]): Promise<void>
+
+  /**
+   * Records outcomes and returns, as the very objects handed in, the settlements that were refused
+   * because the row is no longer held by whoever settles it. Those rows are left untouched: their new holder decides. Rows
+   * read without a claim (`lockedBy` null) are settled only while `owner` still has its lock.
+   */
+  settle(batch: readonly Settlement[], owner?: OwnerFence): Promise<readonly Settlement[]>
+
+  readonly locks: OutboxLocks
+
+  /** Rows that match, in write order. */
+  query(filter: RowFilter): Promise<readonly StoredRow[]>
+
+  count(filter: Omit<RowFilter, 'limit' | 'afterSeq'>): Promise<number>
+
+  /** Failed attempts at one row, oldest first. */
+  attempts(key: RowKey): Promise<readonly FailedAttempt[]>
+
+  /** Lets go of what the store itself opened. Clients that were handed in stay open. */
+  close(): Promise<void>
+}
+
+/** What a store can give. A check that needs more is skipped, and says so. */
+export interface StoreCapabilities {
+  /** Rows survive the end of the process. */
+  readonly durable: boolean
+  /** Several processes can share the table. */
+  readonly multiProcess: boolean
+}
+
+/** Names one row: an event, and where it goes (`''` unless the event fans out). */
+export interface RowKey {
+  readonly eventId: string
+  readonly destination: string
+}
+
+export interface NewRow extends RowKey {
+  readonly eventType: string
+  readonly aggregateType: string
+  readonly aggregateId: string | null
+  readonly tenantId: string | null
+  readonly orderingKey: string | null
+  /** 0 to 255, from the ordering key; null without one. */
+  readonly partitionNo: number | null
+  /** JSON as text, or bytes. Stored and handed back exactly. */
+  readonly payload: string | Uint8Array
+  /** Null for JSON. */
+  readonly contentType: string | null
+  /** A JSON object as text; null without headers. */
+  readonly headers: string | null
+  /** Epoch milliseconds, like every time in this contract. */
+  readonly occurredAt: number
+  /** Due at a given time, or so many milliseconds from now by the database's clock. */
+  readonly due: { readonly at: number } | { readonly inMs: number }
+  readonly idempotencyKey: string | null
+  readonly claimed: boolean
+}
+
+/** A row as read for delivery. */
+export interface Row extends RowKey {
+  /** Rises in write order. */
+  readonly seq: number
+  readonly eventType: string
+  readonly aggregateType: string
+  readonly aggregateId: string | null
+  readonly tenantId: string | null
+  readonly orderingKey: string | null
+  readonly partitionNo: number | null
+  readonly payload: string | Uint8Array
+  readonly contentType: string | null
+  readonly headers: string | null
+  /** Failures that count. */
+  readonly attempts: number
+  /** The fence: rises with every claim, born-claimed insert and settlement, and never falls. */
+  readonly deliveries: number
+  /** How many holders in a row vanished with this row in hand. */
+  readonly losses: number
+  readonly availableAt: number
+  readonly occurredAt: number
+  readonly createdAt: number
+  readonly lockedBy: string | null
+}
+
+/** A row as shown to people. */
+export interface StoredRow extends Row {
+  readonly status: EventStatus
+  readonly doneAt: number | null
+  readonly lastError: string | null
+  readonly lockedUntil: number | null
+  readonly blockedAt: number | null
+}
+
+export type InsertResult =
+  | { readonly kind: 'inserted'; readonly seq: number; readonly deliveries: number }
+  | { readonly kind: 'duplicate'; readonly eventId: string }
+
+export interface Lease {
+  /** Unique per process start. */
+  readonly owner: string
+  readonly ms: number
+}
+
+export interface ClaimRequest {
+  readonly lease: Lease
+  readonly limit: number
+  /** Only these rows; those already leased by `lease.owner` included, and no loss counted for them. */
+  readonly keys?: readonly RowKey[]
+  /** Only rows within these bounds, each counted as a loss: whoever held them vanished. */
+  readonly bounds?: Bounds
+  /** Only rows at or behind this place in due order. */
+  readonly from?: DuePlace
+  /** Leaves rows alone that were written less than so many milliseconds ago. */
+  readonly skipRecentMs?: number
+}
+
+export interface PollRequest {
+  readonly owner: OwnerFence
+  readonly limit: number
+  /** What the owner holds already; recorded together with the rows of the answer. */
+  readonly held: Bounds | null
+  readonly from?: DuePlace
+  readonly skipRecentMs?: number
+}
+
+/** A place in the order in which rows fall due. */
+export interface DuePlace {
+  readonly availableAt: number
+  readonly seq: number
+}
+
+/** From the lowest to the highest `seq`, both included. */
+export interface Bounds {
+  readonly lowSeq: number
+  readonly highSeq: number
+}
+
+/** A row in somebody's hands. `lockedBy` is null where a lock owner read it without a claim. */
+export interface HeldRow extends RowKey {
+  readonly deliveries: number
+  readonly lockedBy: string | null
+}
+
+export interface ReleasedRow extends HeldRow {
+  /** The crash counter to leave behind. */
+  readonly losses: number
+}
+
+export interface Settlement {
+  readonly row: HeldRow
+  readonly outcome: Outcome
+}
+
+/**
+ * What became of a delivery. A `failure` is added to the history of failed attempts.
+ *
+ * - `done`: DONE. `delete`: the row is removed.
+ * - `retry`: RETRY, due again after `delayMs`.
+ * - `defer`: NEW, due again after `delayMs`; `attempts` stays.
+ * - `block`: stays pending but is not due until a person decides.
+ * - `dead`: DEAD.
+ */
+export type Outcome =
+  | { readonly kind: 'done' | 'delete'; readonly failure?: Failure }
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: Failure }
+  | { readonly kind: 'defer'; readonly delayMs: number; readonly reason?: string }
+  | { readonly kind: 'block' | 'dead'; readonly failure: Failure }
+
+export interface Failure {
+  /** Starts with the error's class. Stores cut it at 4000 characters. */
+  readonly error: string
+  /** Whether it raises `attempts`. */
+  readonly counted: boolean
+}
+
+export interface FailedAttempt {
+  readonly attempts: number
+  readonly failedAt: number
+  readonly error: string
+  readonly lockedBy: string | null
+}
+
+/** Proof of ownership that a settlement or an unclaimed read is checked against. */
+export interface OwnerFence {
+  readonly lock: string
+  readonly token: string
+}
+
+/** Named locks with a time limit, each a row that also remembers what its owner holds. */
+export interface OutboxLocks {
+  /**
+   * Takes the lock if it is free, has run out or is `token`'s already; otherwise undefined.
+   * `inherited` are the bounds that an owner left behind who never released.
+   */
+  acquire(request: LockRequest): Promise<LockGrant | undefined>
+  /** Extends the lock while it is `token`'s and has not run out; false when it was lost. */
+  renew(request: LockRequest): Promise<boolean>
+  /** Gives the lock up if it is `token`'s, and forgets its bounds. */
+  release(fence: OwnerFence): Promise<void>
+}
+
+export interface LockRequest extends OwnerFence {
+  readonly ttlMs: number
+}
+
+export interface LockGrant {
+  readonly inherited: Bounds | null
+}
+
+export interface RowFilter {
+  readonly status?: readonly EventStatus[]
+  readonly eventType?: string
+  readonly aggregateType?: string
+  readonly eventId?: string
+  readonly afterSeq?: number
+  readonly limit: number
+}
+
+/** Error texts longer than this are cut by every store. */
+export const maxErrorLength = 4000

@@ -1,0 +1,37 @@
+import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import { duplicateEventId } from '../duplicate-event-id.ts'
+import type { MemoryRow } from './memory-row.ts'
+import { keyOf, newMemoryRow } from './memory-row.ts'
+import type { MemoryTx } from './memory-transaction.ts'
+
+/** Adds rows to the transaction, all or none. */
+export function insertRows(
+  tx: MemoryTx,
+  rows: readonly NewRow[],
+  lease: Lease,
+  now: number,
+  nextSeq: () => number,
+): readonly InsertResult[] {
+  const added = new Map<string, MemoryRow>()
+  const usedKeys = new Map<string, string>()
+
+  const results = rows.map((row): InsertResult => {
+    const { idempotencyKey, eventId } = row
+    if (idempotencyKey !== null) {
+      const usedHere = usedKeys.get(idempotencyKey)
+      const usedBy = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
+      // An event that fans out is several rows of one key, written together: no duplicates of each other.
+      if (usedBy !== undefined && usedHere !== eventId) return { kind: 'duplicate', eventId: usedBy }
+      usedKeys.set(idempotencyKey, eventId)
+    }
+
+    const key = keyOf(row)
+    if (added.has(key) || tx.findRow(key) !== undefined) throw duplicateEventId(row)
+    const inserted = newMemoryRow(row, nextSeq(), lease, now)
+    added.set(key, inserted)
+    return { kind: 'inserted', seq: inserted.seq, deliveries: inserted.deliveries }
+  })
+
+  tx.keep(added, usedKeys)
+  return results
+}

@@ -1,0 +1,146 @@
+import { OutboxError } from '../../errors.ts'
+import { callable, checkOptions } from '../../options.ts'
+import type { FailedAttempt, OutboxStore } from '../../store.ts'
+import { boundsAround } from '../bounds-around.ts'
+import { Mutex } from '../mutex.ts'
+import { MemoryEvents } from './memory-events.ts'
+import { insertRows } from './memory-insert.ts'
+import { memoryLocks } from './memory-locks.ts'
+import { asRow, asStoredRow, keyOf } from './memory-row.ts'
+import { failedAttempt, settledFields } from './memory-settle.ts'
+import { MemoryTx } from './memory-transaction.ts'
+
+export interface MemoryStoreOptions {
+  /** Epoch milliseconds: `Date.now` unless told otherwise. */
+  readonly now?: () => number
+}
+
+/**
+ * Keeps events in the memory of this process, for tests and demonstrations: they end with it.
+ * Transactions run one at a time; nothing else ever waits for them.
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<MemoryTx> {
+  checkOptions('memoryStore', options, { now: callable })
+
+  const clock = options.now ?? Date.now
+  const now = () => Math.floor(clock())
+
+  const events = new MemoryEvents()
+  const history = new Map<string, FailedAttempt[]>()
+  const locks = memoryLocks(now)
+  const transactions = new Mutex()
+  let lastSeq = 0
+
+  return {
+    capabilities: { durable: false, multiProcess: false },
+
+    async migrate() {},
+
+    async transaction(work, within) {
+      if (within !== undefined) return within.nested(work)
+      return transactions.run(() => new MemoryTx(events).run(work))
+    },
+
+    inTransaction: (tx) => tx instanceof MemoryTx && tx.isOpen,
+
+    async insert(tx, rows, lease) {
+      if (!(tx instanceof MemoryTx)) throw noTransaction()
+      tx.assertOpen()
+      return insertRows(tx, rows, lease, now(), () => ++lastSeq)
+    },
+
+    async surviving(tx, rows) {
+      tx.assertOpen()
+      return rows.filter((row) => tx.findRow(keyOf(row)) !== undefined)
+    },
+
+    async claim(request) {
+      const { lease, keys, bounds } = request
+      const time = now()
+
+      return events.due(request, time).map((row) => {
+        // Whoever asks for its own rows by key is their holder and never lost them.
+        const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
+        const isLoss = bounds !== undefined || !isKept
+
+        events.change(row, {
+          lockedBy: lease.owner,
+          lockedUntil: Math.ceil(time + lease.ms),
+          deliveries: row.deliveries + 1,
+          losses: row.losses + (isLoss ? 1 : 0),
+        })
+        return asRow(row)
+      })
+    },
+
+    async pollPending(request) {
+      if (!locks.isOwner(request.owner)) return undefined
+
+      const rows = events.due(request, now()).map(asRow)
+      locks.recordBounds(request.owner.lock, boundsAround(request.held, rows))
+      return rows
+    },
+
+    async renew(rows, lease) {
+      const lockedUntil = Math.ceil(now() + lease.ms)
+
+      return rows.filter((held) => {
+        const row = held.lockedBy === null ? undefined : events.held(held)
+        if (row !== undefined) events.change(row, { lockedUntil })
+        return row === undefined
+      })
+    },
+
+    async release(rows) {
+      for (const held of rows) {
+        const row = held.lockedBy === null ? undefined : events.held(held)
+        if (row !== undefined) events.change(row, { lockedBy: null, lockedUntil: null, losses: held.losses })
+      }
+    },
+
+    async settle(batch, owner) {
+      const ownerHolds = owner !== undefined && locks.isOwner(owner)
+      const time = now()
+
+      return batch.filter(({ row: held, outcome }) => {
+        const row = held.lockedBy === null && !ownerHolds ? undefined : events.held(held)
+        if (row === undefined) return true
+
+        if (outcome.kind === 'delete') {
+          events.delete(row)
+          history.delete(keyOf(row))
+          return false
+        }
+        const fields = settledFields(row, outcome, time)
+        const attempt = failedAttempt(row, outcome, fields.attempts ?? row.attempts, time)
+        if (attempt !== undefined) history.set(keyOf(row), [...(history.get(keyOf(row)) ?? []), attempt])
+        events.change(row, fields)
+        return false
+      })
+    },
+
+    locks,
+
+    async query(filter) {
+      return events.matching(filter, filter.limit).map(asStoredRow)
+    },
+
+    async count(filter) {
+      return events.matching(filter, Infinity).length
+    },
+
+    async attempts(key) {
+      return [...(history.get(keyOf(key)) ?? [])]
+    },
+
+    // The rows stay: whoever has the store may still look at them.
+    async close() {},
+  }
+}
+
+function noTransaction(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'A memory store writes only in its own transactions. Pass the tx that its transaction() hands out.',
+  )
+}

@@ -1,0 +1,17 @@
+import { OutboxError } from '../../errors.ts'
+
+const tableNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
+
+/**
+ * Returns `name` if it can stand in SQL as it is. The limit leaves room for the longest suffix of
+ * the tables beside it within the 63 characters that PostgreSQL allows.
+ */
+export function checkedTableName(name: unknown): string {
+  if (typeof name === 'string' && tableNamePattern.test(name)) return name
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_TABLE_NAME',
+    `The table name ${JSON.stringify(name) ?? String(name)} cannot be used. ` +
+      'Choose one of up to 48 letters, digits and underscores that does not start with a digit.',
+  )
+}

@@ -1,0 +1,87 @@
+import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import { duplicateEventId } from '../duplicate-event-id.ts'
+import { isUniqueViolation } from './sqlite-client.ts'
+import type { PreparedStatements } from './statements.ts'
+
+/** Adds rows to the open transaction, all or none. */
+export function insertRows(
+  statements: PreparedStatements,
+  rows: readonly NewRow[],
+  lease: Lease,
+  now: number,
+): readonly InsertResult[] {
+  const [first] = rows
+  if (first === undefined) return []
+  if (rows.length === 1 && first.idempotencyKey === null) return [insertRow(statements, first, lease, now)]
+
+  statements.beginInsert.run()
+  try {
+    const results = insertEach(statements, rows, lease, now)
+    statements.keepInsert.run()
+    return results
+  } catch (error) {
+    statements.undoInsert.run()
+    statements.keepInsert.run()
+    throw error
+  }
+}
+
+function insertEach(
+  statements: PreparedStatements,
+  rows: readonly NewRow[],
+  lease: Lease,
+  now: number,
+): readonly InsertResult[] {
+  // An event that fans out is several rows of one key, written together: no duplicates of each other.
+  const usedHere = new Map<string, string>()
+
+  return rows.map((row) => {
+    const { idempotencyKey: key, eventId } = row
+    if (key !== null && usedHere.get(key) !== eventId) {
+      const usedBy = useIdempotencyKey(statements, key, eventId, now)
+      if (usedBy !== undefined) return { kind: 'duplicate', eventId: usedBy }
+      usedHere.set(key, eventId)
+    }
+    return insertRow(statements, row, lease, now)
+  })
+}
+
+/** Answers the event that used the key before; undefined if none did. */
+function useIdempotencyKey(
+  statements: PreparedStatements,
+  key: string,
+  eventId: string,
+  now: number,
+): string | undefined {
+  if (Number(statements.useIdempotencyKey.run(key, eventId, now).changes) > 0) return undefined
+  return (statements.idempotencyKey.get(key) as { eventId: string }).eventId
+}
+
+function insertRow(statements: PreparedStatements, row: NewRow, lease: Lease, now: number): InsertResult {
+  const deliveries = row.claimed ? 1 : 0
+
+  try {
+    const { lastInsertRowid } = statements.insert.run(
+      row.eventId,
+      row.destination,
+      row.eventType,
+      row.aggregateType,
+      row.aggregateId,
+      row.tenantId,
+      row.orderingKey,
+      row.partitionNo,
+      row.payload,
+      row.contentType,
+      row.headers,
+      row.occurredAt,
+      'at' in row.due ? Math.ceil(row.due.at) : Math.ceil(now + row.due.inMs),
+      now,
+      deliveries,
+      row.claimed ? lease.owner : null,
+      row.claimed ? Math.ceil(now + lease.ms) : null,
+    )
+    return { kind: 'inserted', seq: Number(lastInsertRowid), deliveries }
+  } catch (error) {
+    throw isUniqueViolation(error) ? duplicateEventId(row, { cause: error }) : error
+  }
+}

@@ -1,0 +1,175 @@
+import { OutboxError } from '../../errors.ts'
+import type { SqliteHandle } from './sqlite-client.ts'
+import { prepareStatement } from './sqlite-client.ts'
+
+/** One step of the schema. Published steps never change: databases exist that have run them. */
+export interface Migration {
+  readonly version: number
+  readonly sql: string
+}
+
+/** Every step from an empty database to the current schema, for a checked table name. */
+export function migrationsFor(table: string): readonly Migration[] {
+  return [{ version: 1, sql: firstSchema(table) }]
+}
+
+/** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */
+export function schemaSql(table: string): string {
+  const migrations = migrationsFor(table)
+  return [...migrations.map((migration) => migration.sql), recordVersion(table, newestVersion(table))].join(
+    '\n',
+  )
+}
+
+/** Whether the schema is there and current. A schema that only newer code knows is an error. */
+export function isCurrent(handle: SqliteHandle, table: string): boolean {
+  const version = storedVersion(handle, table)
+  const newest = newestVersion(table)
+  if (version <= newest) return version === newest
+
+  throw new OutboxError(
+    'OUTBOX_SCHEMA_TOO_NEW',
+    `The schema of table "${table}" has version ${version}, but this version of sendoff knows only ${newest}. ` +
+      'Deploy the newer version of sendoff here as well.',
+  )
+}
+
+/** Runs the missing steps. Must be called in a transaction that excludes other writers. */
+export function migrate(handle: SqliteHandle, table: string): void {
+  // Asked again under the lock: another process may have been faster.
+  if (isCurrent(handle, table)) return
+
+  const version = storedVersion(handle, table)
+  for (const migration of migrationsFor(table)) {
+    if (migration.version > version) handle.exec(migration.sql)
+  }
+  handle.exec(recordVersion(table, newestVersion(table)))
+}
+
+function newestVersion(table: string): number {
+  return Math.max(...migrationsFor(table).map((migration) => migration.version))
+}
+
+function storedVersion(handle: SqliteHandle, table: string): number {
+  // ? meta table. SQLite's table names do not distinguish case.
+  const known = prepareStatement(
+    handle,
+    `select 1 from sqlite_schema where type = 'table' and name = ? collate nocase`,
+  ).get(`${table}_meta`)
+  if (known === undefined) return 0
+
+  const row = prepareStatement(handle, `select value from "${table}_meta" where key = 'version'`).get()
+  return Number((row as { value: string } | undefined)?.value ?? 0)
+}
+
+function recordVersion(table: string, version: number): string {
+  return `insert or replace into "${table}_meta" (key, value) values ('version', '${version}');`
+}
+
+/**
+ * Times are epoch milliseconds. `seq` never comes back after a delete (autoincrement), because the
+ * bounds in a lock row outlive the rows they were taken from.
+ *
+ * `_due` holds pending rows only: it stays small whatever the number of DONE rows, and a claim,
+ * which changes none of its columns, leaves it alone.
+ */
+function firstSchema(table: string): string {
+  return `
+create table "${table}" (
+  seq            integer primary key autoincrement,
+  event_id       text    not null,
+  destination    text    not null,
+  event_type     text    not null,
+  aggregate_type text    not null,
+  aggregate_id   text,
+  tenant_id      text,
+  ordering_key   text,
+  partition_no   integer,
+  payload        any     not null,
+  content_type   text,
+  headers        text,
+  status         integer not null default 0,
+  attempts       integer not null default 0,
+  deliveries     integer not null default 0,
+  losses         integer not null default 0,
+  available_at   integer not null,
+  occurred_at    integer not null,
+  created_at     integer not null,
+  done_at        integer,
+  last_error     text,
+  locked_by      text,
+  locked_until   integer,
+  blocked_at     integer,
+  unique (event_id, destination)
+) strict;
+create index "${table}_due" on "${table}" (available_at, seq) where status in (0, 2) and blocked_at is null;
+create index "${table}_key" on "${table}" (ordering_key, seq) where status in (0, 2) and ordering_key is not null;
+
+create table "${table}_meta" (
+  key   text primary key,
+  value text not null
+) strict, without rowid;
+
+create table "${table}_lock" (
+  name     text primary key,
+  token    text    not null,
+  until    integer not null,
+  low_seq  integer,
+  high_seq integer
+) strict, without rowid;
+
+create table "${table}_node" (
+  id           text primary key,
+  started_at   integer not null,
+  heartbeat_at integer not null,
+  detail       text
+) strict, without rowid;
+
+create table "${table}_partition" (
+  partition_no integer primary key,
+  owner        text,
+  epoch        integer not null default 0,
+  until        integer
+) strict;
+
+create table "${table}_idempotency" (
+  key        text primary key,
+  event_id   text    not null,
+  created_at integer not null
+) strict, without rowid;
+
+create table "${table}_attempt" (
+  id          integer primary key,
+  event_id    text    not null,
+  destination text    not null,
+  attempts    integer not null,
+  failed_at   integer not null,
+  error       text    not null,
+  locked_by   text
+) strict;
+create index "${table}_attempt_row" on "${table}_attempt" (event_id, destination);
+
+create table "${table}_control" (
+  kind       text    not null,
+  name       text    not null,
+  value      text,
+  updated_at integer not null,
+  primary key (kind, name)
+) strict, without rowid;
+
+create table "${table}_audit" (
+  id     integer primary key,
+  at     integer not null,
+  actor  text,
+  action text    not null,
+  detail text
+) strict;
+
+create table "${table}_inbox" (
+  consumer    text    not null,
+  message_id  text    not null,
+  received_at integer not null,
+  primary key (consumer, message_id)
+) strict, without rowid;
+`
+}

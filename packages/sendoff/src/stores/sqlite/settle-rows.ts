@@ -1,0 +1,74 @@
+import type { Failure, HeldRow, OwnerFence, Settlement } from '../../store.ts'
+import { storedErrorText } from '../error-text.ts'
+import { ownedLock } from './sqlite-locks.ts'
+import type { SqliteStatement, SqliteValue } from './sqlite-client.ts'
+import type { PreparedStatements } from './statements.ts'
+
+/** Records outcomes and answers the settlements that were refused. */
+export function settleRows(
+  statements: PreparedStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+  now: number,
+): readonly Settlement[] {
+  // Read in the transaction of the settlements: nobody can take the lock over in between.
+  const ownerHolds = owner !== undefined && ownedLock(statements, owner, now) !== undefined
+
+  return batch.filter((settlement) => {
+    if (settlement.row.lockedBy === null && !ownerHolds) return true
+    return !settleRow(statements, settlement, now)
+  })
+}
+
+/** Whether the row was still held. */
+function settleRow(statements: PreparedStatements, { row, outcome }: Settlement, now: number): boolean {
+  switch (outcome.kind) {
+    case 'done': {
+      const { failure } = outcome
+      if (failure === undefined) return changesHeld(statements.settleDone, row, now)
+      return recordsFailure(statements, statements.settleDoneFailed, row, failure, now, [now])
+    }
+    case 'delete':
+      if (!changesHeld(statements.settleDelete, row)) return false
+      statements.deleteAttempts.run(row.eventId, row.destination)
+      return true
+    case 'defer': {
+      const reason = outcome.reason === undefined ? null : storedErrorText(outcome.reason)
+      return changesHeld(statements.settleDefer, row, Math.ceil(now + outcome.delayMs), reason)
+    }
+    case 'retry': {
+      const { failure, delayMs } = outcome
+      const set = [Math.ceil(now + delayMs), storedErrorText(failure.error)]
+      return recordsFailure(statements, statements.settleRetry, row, failure, now, set)
+    }
+    case 'block':
+    case 'dead': {
+      const { failure, kind } = outcome
+      const statement = kind === 'block' ? statements.settleBlock : statements.settleDead
+      return recordsFailure(statements, statement, row, failure, now, [now, storedErrorText(failure.error)])
+    }
+  }
+}
+
+/** Runs a statement that ends with the parameters called `held`. */
+export function changesHeld(statement: SqliteStatement, row: HeldRow, ...set: SqliteValue[]): boolean {
+  return Number(statement.run(...set, row.eventId, row.destination, row.deliveries, row.lockedBy).changes) > 0
+}
+
+function recordsFailure(
+  statements: PreparedStatements,
+  statement: SqliteStatement,
+  row: HeldRow,
+  failure: Failure,
+  now: number,
+  set: readonly SqliteValue[],
+): boolean {
+  const { eventId, destination, deliveries, lockedBy } = row
+  const counted = failure.counted ? 1 : 0
+  const settled = statement.get(...set, counted, eventId, destination, deliveries, lockedBy)
+  if (settled === undefined) return false
+
+  const { attempts } = settled as { attempts: number }
+  statements.addAttempt.run(eventId, destination, attempts, now, storedErrorText(failure.error), lockedBy)
+  return true
+}

@@ -1,0 +1,92 @@
+/** A database handle as used here: a `DatabaseSync` of `node:sqlite`, a `Database` of better-sqlite3, or alike. */
+export interface SqliteHandle {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+  /** Whether a transaction is open, as `node:sqlite` says it (from Node 22.16). */
+  readonly isTransaction?: boolean
+  /** Whether a transaction is open, as better-sqlite3 says it. */
+  readonly inTransaction?: boolean
+}
+
+export interface SqliteStatement {
+  run(...parameters: SqliteValue[]): {
+    readonly changes: number | bigint
+    readonly lastInsertRowid: number | bigint
+  }
+  get(...parameters: SqliteValue[]): unknown
+  all(...parameters: SqliteValue[]): unknown[]
+}
+
+export type SqliteValue = null | number | string | Uint8Array
+
+/**
+ * Prepares a statement that answers in numbers and, as asked, in objects or arrays, whatever the
+ * handle's own setting is. Before Node 22.16 `node:sqlite` knows objects only.
+ */
+export function prepareStatement(
+  handle: SqliteHandle,
+  sql: string,
+  answers: 'objects' | 'arrays' = 'objects',
+): SqliteStatement {
+  const statement: SqliteStatement & AnswerSettings = handle.prepare(sql)
+
+  statement.setReadBigInts?.(false)
+  statement.safeIntegers?.(false)
+  statement.setReturnArrays?.(answers === 'arrays')
+  if (answers === 'arrays') statement.raw?.(true)
+  return statement
+}
+
+/** How the drivers are told what answers should look like: two methods of each. */
+interface AnswerSettings {
+  setReadBigInts?(enabled: boolean): unknown
+  setReturnArrays?(enabled: boolean): unknown
+  safeIntegers?(enabled: boolean): unknown
+  raw?(enabled: boolean): unknown
+}
+
+/** Whether a transaction is open on `handle`. */
+export function hasOpenTransaction(handle: SqliteHandle): boolean {
+  const told = handle.isTransaction ?? handle.inTransaction
+  if (told !== undefined) return told
+
+  // Before Node 22.16 `node:sqlite` does not tell. A deferred BEGIN takes no lock, so that it can
+  // fail for one reason only: a transaction is open already.
+  try {
+    handle.exec('begin')
+  } catch {
+    return true
+  }
+  handle.exec('rollback')
+  return false
+}
+
+/** Whether the handle was closed, as far as its driver tells: node:sqlite by `isOpen`, better-sqlite3 by `open`. */
+export function isClosed(handle: SqliteHandle): boolean {
+  const { isOpen, open } = handle as { isOpen?: unknown; open?: unknown }
+  return isOpen === false || open === false
+}
+
+/** Whether the statement failed because another connection holds a lock: worth trying again. */
+export function isBusy(error: unknown): boolean {
+  const { code, errcode } = failureOf(error)
+
+  // The low byte is the primary result code: 5 is SQLITE_BUSY, 6 SQLITE_LOCKED.
+  if (errcode !== undefined) return (errcode & 0xff) === 5 || (errcode & 0xff) === 6
+  return code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')
+}
+
+/** Whether the statement failed because of a unique constraint other than the primary key. */
+export function isUniqueViolation(error: unknown): boolean {
+  const { code, errcode } = failureOf(error)
+  return errcode === 2067 || code === 'SQLITE_CONSTRAINT_UNIQUE'
+}
+
+function failureOf(error: unknown): { code: string; errcode: number | undefined } {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return {
+    code: typeof code === 'string' ? code : '',
+    errcode: typeof errcode === 'number' ? errcode : undefined,
+  }
+}

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { OutboxError } from '../../errors.ts'
+import type { Mutex } from '../mutex.ts'
+import { databaseMutex } from './database-mutex.ts'
+import type { SqliteHandle } from './sqlite-client.ts'
+import { hasOpenTransaction, isBusy, isClosed } from './sqlite-client.ts'
+
+export interface SqliteConnectionOptions<Handle> {
+  readonly open: () => Handle
+  readonly synchronous: 'FULL' | 'NORMAL'
+  readonly busyTimeoutMs: number
+}
+
+/**
+ * The one handle of a store, opened at its first use.
+ *
+ * Whoever uses the handle holds the mutex of the database file, so that no statement becomes part
+ * of somebody else's transaction. A lock held by another process is waited for here, by trying
+ * again: SQLite's own waiting would block the event loop. The mutex is kept meanwhile.
+ */
+export class SqliteConnection<Handle extends SqliteHandle> {
+  readonly #options: SqliteConnectionOptions<Handle>
+  #handle: Handle | undefined
+  #mutex: Mutex | undefined
+  #isSetUp = false
+  #closing: Promise<void> | undefined
+
+  constructor(options: SqliteConnectionOptions<Handle>) {
+    this.#options = options
+  }
+
+  /** Runs `work` while nothing else in this process uses the database through a store. */
+  async alone<Result>(work: (handle: Handle) => Promise<Result>): Promise<Result> {
+    if (this.#closing !== undefined) throw closed()
+    this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
+
+    return this.#mutex.run(async () => work(await this.#readyHandle()))
+  }
+
+  /** Runs `work`, and again from its start while another process is in the way. */
+  async retrying<Result>(work: () => Result): Promise<Result> {
+    const { busyTimeoutMs } = this.#options
+    let giveUpAt: number | undefined
+
+    for (let longestMs = 2; ; longestMs = Math.min(20, longestMs * 2)) {
+      try {
+        return work()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+
+        giveUpAt ??= performance.now() + busyTimeoutMs
+        if (performance.now() >= giveUpAt) throw storeBusy(busyTimeoutMs, error)
+      }
+      // Different waits for everyone, so that those who collided do not collide again.
+      await delay(1 + Math.random() * (longestMs - 1))
+    }
+  }
+
+  /** Undoes an open transaction. A handle that cannot be cleaned is replaced at the next use. */
+  rollBack(handle: Handle): void {
+    try {
+      if (isClosed(handle)) this.#replaceHandle(handle)
+      else if (hasOpenTransaction(handle)) handle.exec('rollback')
+    } catch {
+      this.#replaceHandle(handle)
+    }
+  }
+
+  /** Closes the handle once everything that was asked for before is done. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.resolve(
+      this.#mutex?.run(() => {
+        this.#handle?.close()
+        this.#handle = undefined
+      }),
+    )
+    return this.#closing
+  }
+
+  async #readyHandle(): Promise<Handle> {
+    const handle = (this.#handle ??= this.#options.open())
+    if (this.#isSetUp) return handle
+
+    await this.retrying(() => {
+      handle.exec('pragma busy_timeout = 0')
+      handle.exec('pragma journal_mode = wal')
+      handle.exec(`pragma synchronous = ${this.#options.synchronous}`)
+    })
+    this.#isSetUp = true
+    return handle
+  }
+
+  #replaceHandle(handle: Handle): void {
+    this.#handle = undefined
+    this.#isSetUp = false
+    try {
+      handle.close()
+    } catch {
+      // Closed by somebody else, or in use by an iterator that was never finished: it is of no use either way.
+    }
+  }
+}
+
+function closed(): OutboxError {
+  return new OutboxError('OUTBOX_CLOSED', 'The SQLite store is closed. Make a new one with sqliteStore().')
+}
+
+function storeBusy(busyTimeoutMs: number, cause: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_STORE_BUSY',
+    `Another process kept the SQLite database locked for more than ${busyTimeoutMs} ms. ` +
+      'Keep transactions short, or raise the option busyTimeoutMs of sqliteStore.',
+    { cause },
+  )
+}

@@ -1,0 +1,226 @@
+import type { OptionCheck } from '../../options.ts'
+import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
+import type { OutboxStore } from '../../store.ts'
+import { checkedTableName } from '../sql/table-name.ts'
+import { claimRows, isAnyDue } from './claim-rows.ts'
+import { insertRows } from './insert-rows.ts'
+import { isCurrent, migrate, schemaSql } from './migrations.ts'
+import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { changesHeld, settleRows } from './settle-rows.ts'
+import type { SqliteHandle } from './sqlite-client.ts'
+import { hasOpenTransaction } from './sqlite-client.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import { acquireLock, pollPending, previewPoll } from './sqlite-locks.ts'
+import { endedByHand, SqliteTransaction, transactionOf } from './sqlite-transaction.ts'
+import type { PreparedStatements } from './statements.ts'
+import { prepareStatements } from './statements.ts'
+
+export interface SqliteStoreOptions<Handle extends SqliteHandle> {
+  /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
+  readonly open: () => Handle
+  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  readonly table?: string
+  /**
+   * `FULL` (the default) keeps every commit through a power failure. `NORMAL` is several times
+   * faster and may lose the last commits then, though never through the end of a process alone.
+   */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+  /** How long to wait for other processes before `OUTBOX_STORE_BUSY`: 5000 unless told otherwise. */
+  readonly busyTimeoutMs?: number
+  /** Epoch milliseconds: `Date.now` unless told otherwise. SQLite has no clock of its own. */
+  readonly now?: () => number
+}
+
+export interface SqliteStore<Handle extends SqliteHandle> extends OutboxStore<Handle> {
+  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  schemaSql(): string
+}
+
+const optionChecks: Readonly<Record<keyof SqliteStoreOptions<SqliteHandle>, OptionCheck>> = {
+  open: callable,
+  // Has a check and an error code of its own.
+  table: anything,
+  synchronous: oneOf('FULL', 'NORMAL'),
+  busyTimeoutMs: durationOrZero,
+  now: callable,
+}
+
+/** Keeps events in an SQLite database, by `node:sqlite` or better-sqlite3. Several processes may share the file. */
+export function sqliteStore<Handle extends SqliteHandle>(
+  options: SqliteStoreOptions<Handle>,
+): SqliteStore<Handle> {
+  checkOptions('sqliteStore', options, optionChecks)
+  requireOptions('sqliteStore', options, ['open'])
+
+  const { open, synchronous = 'FULL', busyTimeoutMs = 5_000 } = options
+  const table = checkedTableName(options.table ?? 'outbox_event')
+  const clock = options.now ?? Date.now
+  const now = () => Math.floor(clock())
+
+  const connection = new SqliteConnection({ open, synchronous, busyTimeoutMs })
+  const preparedOn = new WeakMap<SqliteHandle, PreparedStatements>()
+  const foreignTransactions = new WeakMap<SqliteHandle, SqliteTransaction<Handle>>()
+
+  return {
+    capabilities: { durable: true, multiProcess: true },
+
+    schemaSql: () => schemaSql(table),
+
+    migrate: () =>
+      connection.alone(async (handle) => {
+        if (await connection.retrying(() => isCurrent(handle, table))) return
+        await writeOn(handle, () => migrate(handle, table))
+      }),
+
+    async transaction(work, within) {
+      return within === undefined ? transaction(work) : transactionAround(within).nested(work)
+    },
+
+    inTransaction(tx) {
+      const known = transactionOf(tx)
+      return known === undefined ? hasOpenTransaction(tx) : known.isOpen && hasOpenTransaction(known.handle)
+    },
+
+    async insert(tx, rows, lease) {
+      return insertRows(statementsOf(tx), rows, lease, now())
+    },
+
+    async surviving(tx, rows) {
+      const { exists } = statementsOf(tx)
+      return rows.filter((row) => exists.get(row.eventId, row.destination) !== undefined)
+    },
+
+    async claim(request) {
+      if (request.limit <= 0) return []
+
+      return connection.alone(async (handle) => {
+        const worthwhile =
+          request.keys === undefined
+            ? await readOn(handle, (statements) => isAnyDue(statements, request, now()))
+            : request.keys.length > 0
+        return worthwhile ? writeOn(handle, (statements) => claimRows(statements, request, now())) : []
+      })
+    },
+
+    pollPending: (request) =>
+      connection.alone(async (handle) => {
+        const preview = await readOn(handle, (statements) => previewPoll(statements, request, now()))
+        if (preview === 'work')
+          return writeOn(handle, (statements) => pollPending(statements, request, now()))
+        return preview === 'idle' ? [] : undefined
+      }),
+
+    async renew(rows, lease) {
+      if (rows.length === 0) return []
+
+      return write(({ renew }) => {
+        const until = Math.ceil(now() + lease.ms)
+        return rows.filter((row) => row.lockedBy === null || !changesHeld(renew, row, until))
+      })
+    },
+
+    async release(rows) {
+      const leased = rows.filter((row) => row.lockedBy !== null)
+      if (leased.length === 0) return
+
+      await write(({ release }) => leased.forEach((row) => changesHeld(release, row, row.losses)))
+    },
+
+    async settle(batch, owner) {
+      return batch.length === 0 ? [] : write((statements) => settleRows(statements, batch, owner, now()))
+    },
+
+    locks: {
+      acquire: (request) => write((statements) => acquireLock(statements, request, now())),
+
+      renew: ({ lock, token, ttlMs }) =>
+        write(({ renewLock }) => {
+          const time = now()
+          return Number(renewLock.run(Math.ceil(time + ttlMs), lock, token, time).changes) > 0
+        }),
+
+      release: ({ lock, token }) => write(({ releaseLock }) => void releaseLock.run(lock, token)),
+    },
+
+    query: (filter) => read((statements) => queryRows(statements, filter)),
+
+    count: (filter) => read((statements) => countRows(statements, filter)),
+
+    attempts: (key) => read((statements) => failedAttempts(statements, key)),
+
+    close: () => connection.close(),
+  }
+
+  async function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    return connection.alone(async (handle) => {
+      const { begin, commit } = statementsOn(handle)
+      await connection.retrying(() => begin.run())
+
+      try {
+        const result = await new SqliteTransaction(handle).run(work)
+        if (!hasOpenTransaction(handle)) throw endedByHand()
+        await connection.retrying(() => commit.run())
+        return result
+      } catch (error) {
+        connection.rollBack(handle)
+        throw error
+      }
+    })
+  }
+
+  function transactionAround(tx: Handle): SqliteTransaction<Handle> {
+    const known = (transactionOf(tx) as SqliteTransaction<Handle> | undefined) ?? foreignTransactions.get(tx)
+    if (known !== undefined) return known
+
+    const foreign = new SqliteTransaction(tx)
+    foreignTransactions.set(tx, foreign)
+    return foreign
+  }
+
+  function read<Result>(work: (statements: PreparedStatements) => Result): Promise<Result> {
+    return connection.alone((handle) => readOn(handle, work))
+  }
+
+  function write<Result>(work: (statements: PreparedStatements) => Result): Promise<Result> {
+    return connection.alone((handle) => writeOn(handle, work))
+  }
+
+  function readOn<Result>(handle: Handle, work: (statements: PreparedStatements) => Result): Promise<Result> {
+    return connection.retrying(() => work(statementsOn(handle)))
+  }
+
+  function writeOn<Result>(
+    handle: Handle,
+    work: (statements: PreparedStatements) => Result,
+  ): Promise<Result> {
+    const statements = statementsOn(handle)
+
+    return connection.retrying(() => {
+      statements.begin.run()
+      try {
+        const result = work(statements)
+        statements.commit.run()
+        return result
+      } catch (error) {
+        connection.rollBack(handle)
+        throw error
+      }
+    })
+  }
+
+  /** The statements on the handle behind `tx`: one of our views, or a handle with a transaction of its own. */
+  function statementsOf(tx: Handle): PreparedStatements {
+    const known = transactionOf(tx)
+    known?.assertOpen()
+    return statementsOn(known?.handle ?? tx)
+  }
+
+  function statementsOn(handle: SqliteHandle): PreparedStatements {
+    const known = preparedOn.get(handle)
+    if (known !== undefined) return known
+
+    const prepared = prepareStatements(handle, table)
+    preparedOn.set(handle, prepared)
+    return prepared
+  }
+}

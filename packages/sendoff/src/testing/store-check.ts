@@ -1,0 +1,19 @@
+import type { OutboxStore } from '../store.ts'
+
+/** One promise of the store contract, checked on any store by any test runner. */
+export interface StoreCheck {
+  /** `topic: a sentence`. */
+  readonly name: string
+  /** Needs a second handle on the same data, as another process would have. */
+  readonly needsAnother?: true
+  run<Tx>(context: StoreCheckContext<Tx>): Promise<void>
+}
+
+export interface StoreCheckContext<Tx> {
+  /** A store of its own for every check: migrated and empty. */
+  readonly store: OutboxStore<Tx>
+  /** Lets `ms` pass by the store's clock. Instant where that clock can be set. */
+  readonly wait: (ms: number) => Promise<void>
+  /** Opens the same data once more, as another process would. Closed by whoever runs the check. */
+  readonly another?: () => Promise<OutboxStore<Tx>>
+}

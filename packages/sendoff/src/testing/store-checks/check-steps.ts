@@ -1,0 +1,111 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type {
+  InsertResult,
+  Lease,
+  NewRow,
+  Outcome,
+  OutboxStore,
+  OwnerFence,
+  Row,
+  RowKey,
+  Settlement,
+  StoredRow,
+} from '../../store.ts'
+import { sampleRow } from './sample-rows.ts'
+
+/** A lease that does not run out during a check unless `ms` says so. */
+export function leaseOf(owner: string, ms = 30_000): Lease {
+  return { owner, ms }
+}
+
+/** Writes rows in one transaction. Those with `claimed` are born leased to `lease`. */
+export function insertRows<Tx>(
+  store: OutboxStore<Tx>,
+  rows: readonly NewRow[],
+  lease = leaseOf('writer'),
+): Promise<readonly InsertResult[]> {
+  return store.transaction((tx) => store.insert(tx, rows, lease))
+}
+
+/** Writes one sample row and reads it back. */
+export async function insertOne<Tx>(
+  store: OutboxStore<Tx>,
+  fields: Partial<NewRow> = {},
+  lease = leaseOf('writer'),
+): Promise<StoredRow> {
+  const row = sampleRow(fields)
+  await insertRows(store, [row], lease)
+  return readRow(store, row)
+}
+
+/** Claims whatever is due and free, up to a hundred rows. */
+export function claimAll<Tx>(store: OutboxStore<Tx>, owner: string, ms?: number): Promise<readonly Row[]> {
+  return store.claim({ lease: leaseOf(owner, ms), limit: 100 })
+}
+
+/** Claims the one row that is due and free. */
+export async function claimOne<Tx>(store: OutboxStore<Tx>, owner: string, ms?: number): Promise<Row> {
+  return only(await claimAll(store, owner, ms))
+}
+
+/** Writes one sample row and claims it. */
+export async function insertAndClaim<Tx>(
+  store: OutboxStore<Tx>,
+  owner: string,
+  fields: Partial<NewRow> = {},
+): Promise<Row> {
+  const row = sampleRow(fields)
+  await insertRows(store, [row])
+  return only(await store.claim({ lease: leaseOf(owner), limit: 1, keys: [row] }))
+}
+
+/** Settles one row, which must be accepted. */
+export async function settleOne<Tx>(
+  store: OutboxStore<Tx>,
+  row: Row,
+  outcome: Outcome,
+  owner?: OwnerFence,
+): Promise<void> {
+  deepEqual(await store.settle([{ row, outcome }], owner), [], `settlement of ${row.eventId} was refused`)
+}
+
+export function doneOf(row: Row): Settlement {
+  return { row, outcome: { kind: 'done' } }
+}
+
+export async function readRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<StoredRow> {
+  const found = await findRow(store, key)
+  ok(found, `event ${key.eventId} for destination "${key.destination}" is not in the store`)
+  return found
+}
+
+export async function findRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<StoredRow | undefined> {
+  const rows = await store.query({ eventId: key.eventId, limit: 100 })
+  return rows.find((row) => row.destination === key.destination)
+}
+
+/** The store's clock, as stamped on a row that is gone again afterwards. */
+export async function storeTime<Tx>(store: OutboxStore<Tx>): Promise<number> {
+  const row = await insertOne(store, { claimed: true }, leaseOf('clock'))
+  await settleOne(store, row, { kind: 'delete' })
+  return row.createdAt
+}
+
+/** Fails unless a time lies between two readings of the store's clock, give or take its rounding. */
+export function assertBetween(time: number | null, low: number, high: number): void {
+  ok(time !== null && time >= low - 1 && time <= high + 1, `${time} should lie between ${low} and ${high}`)
+}
+
+export function only<Item>(items: readonly Item[]): Item {
+  equal(items.length, 1, `expected one item, got ${items.length}`)
+  return items[0]!
+}
+
+export function eventIds(rows: readonly RowKey[]): string[] {
+  return rows.map((row) => row.eventId)
+}
+
+/** Thrown by a check to undo a transaction. */
+export class Undo extends Error {
+  override readonly name = 'Undo'
+}

@@ -1,0 +1,274 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import type { OutboxStore, Row } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import {
+  claimAll,
+  claimOne,
+  doneOf,
+  insertAndClaim,
+  insertOne,
+  leaseOf,
+  only,
+  readRow,
+  settleOne,
+} from './check-steps.ts'
+
+const owner = { lock: 'relay', token: 'a' }
+
+export const fenceChecks: readonly StoreCheck[] = [
+  {
+    name: 'settle: a holder whose lease ran out cannot overrule the next holder',
+    async run({ store, wait }) {
+      const { late, current } = await takenOver(store, wait)
+      const before = await readRow(store, current)
+
+      deepEqual(await store.settle([doneOf(late)]), [doneOf(late)])
+      deepEqual(await readRow(store, current), before)
+      deepEqual(await store.settle([doneOf(current)]), [])
+    },
+  },
+  {
+    name: 'settle: no outcome of a holder whose lease was taken over has any effect',
+    async run({ store, wait }) {
+      const failure = { error: 'Error: too late', counted: true }
+      const { late, current } = await takenOver(store, wait)
+      const before = await readRow(store, current)
+      const batch = [
+        { row: late, outcome: { kind: 'delete' } },
+        { row: late, outcome: { kind: 'retry', delayMs: 0, failure } },
+        { row: late, outcome: { kind: 'defer', delayMs: 0 } },
+        { row: late, outcome: { kind: 'block', failure } },
+        { row: late, outcome: { kind: 'dead', failure } },
+      ] as const
+
+      for (const settlement of batch) deepEqual(await store.settle([settlement]), [settlement])
+      deepEqual(await readRow(store, current), before)
+      deepEqual(await store.attempts(current), [])
+    },
+  },
+  {
+    name: 'settle: a holder cannot overrule the one who settled after it',
+    async run({ store, wait }) {
+      const { late, current } = await takenOver(store, wait)
+      await settleOne(store, current, { kind: 'defer', delayMs: 30_000 })
+      const before = await readRow(store, current)
+
+      deepEqual(await store.settle([doneOf(late)]), [doneOf(late)])
+      deepEqual(await store.renew([late], leaseOf('late')), [late])
+      await store.release([late])
+      deepEqual(await readRow(store, current), before)
+    },
+  },
+  {
+    name: 'renew: a holder whose lease was taken over gets nothing',
+    async run({ store, wait }) {
+      const { late, current } = await takenOver(store, wait)
+      const before = await readRow(store, current)
+
+      deepEqual(await store.renew([late], leaseOf('late')), [late])
+      deepEqual(await readRow(store, current), before)
+    },
+  },
+  {
+    name: 'release: a holder whose lease was taken over frees nothing',
+    async run({ store, wait }) {
+      const { late } = await takenOver(store, wait)
+      await store.release([late])
+
+      deepEqual(await claimAll(store, 'third'), [])
+    },
+  },
+  {
+    name: 'settle: deliveries tells two claims of the same process apart',
+    async run({ store, wait }) {
+      await insertOne(store)
+      const earlier = await claimOne(store, 'a', 50)
+      await wait(60)
+      const later = await claimOne(store, 'a')
+      const before = await readRow(store, later)
+
+      deepEqual(await store.settle([doneOf(earlier)]), [doneOf(earlier)])
+      deepEqual(await store.renew([earlier], leaseOf('a')), [earlier])
+      await store.release([earlier])
+      deepEqual(await readRow(store, later), before)
+      deepEqual(await store.settle([doneOf(later)]), [])
+    },
+  },
+  {
+    name: 'settle: a row whose lease ran out but was taken by nobody may still be settled',
+    async run({ store, wait }) {
+      await insertOne(store)
+      const row = await claimOne(store, 'a', 50)
+      await wait(60)
+
+      deepEqual(await store.settle([doneOf(row)]), [])
+      equal((await readRow(store, row)).status, EventStatus.DONE)
+    },
+  },
+  {
+    name: 'settle: a settled row cannot be settled again',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await settleOne(store, row, { kind: 'done' })
+      const before = await readRow(store, row)
+      const again = {
+        row,
+        outcome: { kind: 'dead', failure: { error: 'Error: no', counted: true } },
+      } as const
+
+      deepEqual(await store.settle([again]), [again])
+      deepEqual(await readRow(store, row), before)
+    },
+  },
+  {
+    name: 'settle: a settled row cannot be settled again by the owner of a lock either',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await settleOne(store, row, { kind: 'done' })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const settled = await readRow(store, row)
+
+      deepEqual(await store.settle([doneOf(settled)], owner), [doneOf(settled)])
+      deepEqual(await readRow(store, row), settled)
+    },
+  },
+  {
+    name: 'settle: a row that is not there is refused',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await settleOne(store, row, { kind: 'delete' })
+
+      deepEqual(await store.settle([doneOf(row)]), [doneOf(row)])
+    },
+  },
+  {
+    name: 'settle: a holder settles its own destination only',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a', { destination: 'billing' })
+      const stray = doneOf({ ...row, destination: 'shipping' })
+
+      deepEqual(await store.settle([stray]), [stray])
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'settle: one refused settlement does not hold up the others of its batch',
+    async run({ store, wait }) {
+      const { late } = await takenOver(store, wait)
+      const first = await insertAndClaim(store, 'a')
+      const last = await insertAndClaim(store, 'a')
+
+      deepEqual(await store.settle([first, late, last].map(doneOf)), [doneOf(late)])
+      equal(await store.count({ status: [EventStatus.DONE] }), 2)
+    },
+  },
+  {
+    name: 'settle: rows read without a claim are settled while the owner has its lock',
+    async run({ store }) {
+      const row = await polledRow(store)
+      await settleOne(store, row, { kind: 'done' }, owner)
+
+      const settled = await readRow(store, row)
+      deepEqual([settled.status, settled.deliveries], [EventStatus.DONE, 1])
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+    },
+  },
+  {
+    name: 'settle: rows read without a claim are refused without the lock and with a wrong one',
+    async run({ store }) {
+      const row = await polledRow(store)
+
+      for (const stranger of [undefined, { ...owner, token: 'b' }, { ...owner, lock: 'other' }]) {
+        deepEqual(await store.settle([doneOf(row)], stranger), [doneOf(row)])
+      }
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'settle: rows read without a claim are refused once the lock ran out',
+    async run({ store, wait }) {
+      const row = await polledRow(store, 400)
+      await wait(420)
+
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'settle: an owner whose lock was taken over cannot overrule its successor',
+    async run({ store, wait }) {
+      const row = await polledRow(store, 400)
+      await wait(420)
+      const successor = { ...owner, token: 'b' }
+      await store.locks.acquire({ ...successor, ttlMs: 30_000 })
+
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+      await settleOne(store, row, { kind: 'defer', delayMs: 0 }, successor)
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'settle: an owner whose lock was released has no say any more',
+    async run({ store }) {
+      const row = await polledRow(store)
+      await store.locks.release(owner)
+
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+    },
+  },
+  {
+    name: 'settle: a row read without a claim is refused once somebody claimed it, lock or no lock',
+    async run({ store }) {
+      const row = await polledRow(store)
+      const claimed = await claimOne(store, 'b')
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+      await store.release([claimed])
+
+      deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'settle: leased rows need no lock, in the same batch as rows that do',
+    async run({ store }) {
+      const leased = await insertAndClaim(store, 'a')
+      const polled = await polledRow(store)
+      await store.locks.release(owner)
+
+      deepEqual(await store.settle([leased, polled].map(doneOf), owner), [doneOf(polled)])
+      equal((await readRow(store, leased)).status, EventStatus.DONE)
+    },
+  },
+  {
+    name: 'settle: of two processes that settle one row at the same time one is refused',
+    needsAnother: true,
+    async run({ store, another }) {
+      const other = await another!()
+      const row = await insertAndClaim(store, 'a')
+      const refused = await Promise.all([store.settle([doneOf(row)]), other.settle([doneOf(row)])])
+
+      deepEqual(refused.flat(), [doneOf(row)])
+      equal((await readRow(store, row)).deliveries, 2)
+    },
+  },
+]
+
+/** One row in two pairs of hands: `late` lost its lease to `current`. */
+async function takenOver<Tx>(
+  store: OutboxStore<Tx>,
+  wait: (ms: number) => Promise<void>,
+): Promise<{ late: Row; current: Row }> {
+  await insertOne(store)
+  const late = await claimOne(store, 'late', 50)
+  await wait(60)
+  const current = await claimOne(store, 'current')
+  return { late, current }
+}
+
+/** Takes the lock, writes a row and reads it without a claim. */
+async function polledRow<Tx>(store: OutboxStore<Tx>, ttlMs = 30_000): Promise<Row> {
+  await store.locks.acquire({ ...owner, ttlMs })
+  await insertOne(store)
+  return only((await store.pollPending({ owner, limit: 10, held: null })) ?? [])
+}

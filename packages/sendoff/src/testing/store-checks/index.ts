@@ -1,0 +1,31 @@
+import type { StoreCheck } from '../store-check.ts'
+import { claimChecks } from './claim-checks.ts'
+import { fenceChecks } from './fence-checks.ts'
+import { idempotencyChecks } from './idempotency-checks.ts'
+import { insertChecks } from './insert-checks.ts'
+import { leaseChecks } from './lease-checks.ts'
+import { lockChecks } from './lock-checks.ts'
+import { migrateChecks } from './migrate-checks.ts'
+import { payloadChecks } from './payload-checks.ts'
+import { pollChecks } from './poll-checks.ts'
+import { queryChecks } from './query-checks.ts'
+import { settleChecks } from './settle-checks.ts'
+import { timeChecks } from './time-checks.ts'
+import { transactionChecks } from './transaction-checks.ts'
+
+/** The store contract as a list of checks: a store that passes them all keeps its promises. */
+export const storeChecks: readonly StoreCheck[] = [
+  ...migrateChecks,
+  ...transactionChecks,
+  ...insertChecks,
+  ...payloadChecks,
+  ...idempotencyChecks,
+  ...timeChecks,
+  ...claimChecks,
+  ...leaseChecks,
+  ...settleChecks,
+  ...fenceChecks,
+  ...lockChecks,
+  ...pollChecks,
+  ...queryChecks,
+]

@@ -1,0 +1,128 @@
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import type { StoreCheck } from '../store-check.ts'
+import { claimAll, claimOne, eventIds, insertOne, insertRows, leaseOf, readRow } from './check-steps.ts'
+import { sampleRow, sampleRows } from './sample-rows.ts'
+
+export const insertChecks: readonly StoreCheck[] = [
+  {
+    name: 'insert: rows are added in the given order',
+    async run({ store }) {
+      const rows = sampleRows(5)
+      const results = await insertRows(store, rows)
+      const stored = await store.query({ limit: 10 })
+
+      deepEqual(eventIds(stored), eventIds(rows))
+      deepEqual(
+        results,
+        stored.map((row) => ({ kind: 'inserted', seq: row.seq, deliveries: 0 })),
+      )
+    },
+  },
+  {
+    name: 'insert: seq rises from row to row and from transaction to transaction',
+    async run({ store }) {
+      await insertRows(store, sampleRows(3))
+      await insertRows(store, sampleRows(3))
+      const seqs = (await store.query({ limit: 10 })).map((row) => row.seq)
+
+      ok(seqs.every((seq, index) => Number.isSafeInteger(seq) && (index === 0 || seq > seqs[index - 1]!)))
+      equal(seqs.length, 6)
+    },
+  },
+  {
+    name: 'insert: a row starts NEW, free and with its counters at 0',
+    async run({ store }) {
+      const row = await insertOne(store)
+
+      equal(row.status, EventStatus.NEW)
+      equal(row.attempts, 0)
+      equal(row.deliveries, 0)
+      equal(row.losses, 0)
+      equal(row.lockedBy, null)
+      equal(row.lockedUntil, null)
+      equal(row.doneAt, null)
+      equal(row.lastError, null)
+      equal(row.blockedAt, null)
+    },
+  },
+  {
+    name: 'insert: a row with claimed is born with the lease, as its first delivery',
+    async run({ store }) {
+      const [result] = await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer'))
+      const [row] = await store.query({ limit: 1 })
+
+      deepEqual(result, { kind: 'inserted', seq: row!.seq, deliveries: 1 })
+      equal(row!.deliveries, 1)
+      equal(row!.losses, 0)
+      equal(row!.lockedBy, 'writer')
+      ok(row!.lockedUntil! > row!.createdAt)
+    },
+  },
+  {
+    name: 'insert: nobody gets a row born claimed while its lease is valid',
+    async run({ store }) {
+      const claimed = sampleRow({ claimed: true })
+      const free = sampleRow()
+      await insertRows(store, [claimed, free])
+
+      deepEqual(eventIds(await claimAll(store, 'other')), [free.eventId])
+    },
+  },
+  {
+    name: 'insert: a row born claimed is free once its lease ran out, at the cost of a loss',
+    async run({ store, wait }) {
+      await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer', 50))
+      await wait(60)
+      const row = await claimOne(store, 'other')
+
+      equal(row.deliveries, 2)
+      equal(row.losses, 1)
+    },
+  },
+  {
+    name: 'insert: a second row of the same event id and destination is an error',
+    async run({ store }) {
+      const row = await insertOne(store)
+
+      await rejects(insertRows(store, [sampleRow({ eventId: row.eventId })]), duplicateEventId)
+      deepEqual(await store.query({ limit: 10 }), [row])
+    },
+  },
+  {
+    name: 'insert: an event id twice in one batch is an error and adds neither',
+    async run({ store }) {
+      const row = sampleRow()
+
+      await rejects(insertRows(store, [row, sampleRow(), row]), duplicateEventId)
+      equal(await store.count({}), 0)
+    },
+  },
+  {
+    name: 'insert: event ids that differ only in case are different events',
+    async run({ store }) {
+      await insertRows(store, [sampleRow({ eventId: 'event-a' }), sampleRow({ eventId: 'EVENT-A' })])
+
+      equal(await store.count({}), 2)
+      equal((await readRow(store, { eventId: 'EVENT-A', destination: '' })).eventId, 'EVENT-A')
+    },
+  },
+  {
+    name: 'insert: a thousand rows go in at once and keep their order',
+    async run({ store }) {
+      const rows = sampleRows(1_000)
+      await insertRows(store, rows)
+
+      deepEqual(eventIds(await store.query({ limit: 2_000 })), eventIds(rows))
+    },
+  },
+  {
+    name: 'insert: no rows are no error',
+    async run({ store }) {
+      deepEqual(await insertRows(store, []), [])
+      equal(await store.count({}), 0)
+    },
+  },
+]
+
+const duplicateEventId = { name: 'OutboxError', code: 'OUTBOX_DUPLICATE_EVENT_ID' }

@@ -1,0 +1,163 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import type { StoreCheck } from '../store-check.ts'
+import {
+  claimAll,
+  claimOne,
+  doneOf,
+  eventIds,
+  insertAndClaim,
+  insertOne,
+  insertRows,
+  leaseOf,
+  readRow,
+  settleOne,
+} from './check-steps.ts'
+import { sampleRows } from './sample-rows.ts'
+
+export const leaseChecks: readonly StoreCheck[] = [
+  {
+    name: 'renew: a renewed row stays leased beyond its first lease',
+    async run({ store, wait }) {
+      await insertRows(store, sampleRows(3))
+      const rows = await claimAll(store, 'a', 400)
+      deepEqual(await store.renew(rows, leaseOf('a')), [])
+      await wait(420)
+
+      deepEqual(await claimAll(store, 'b'), [])
+    },
+  },
+  {
+    name: 'renew: only the lease changes, so that the holder can still settle',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      const before = await readRow(store, row)
+      await store.renew([row], leaseOf('a', 60_000))
+      const after = await readRow(store, row)
+
+      deepEqual({ ...after, lockedUntil: before.lockedUntil }, { ...before })
+      await settleOne(store, row, { kind: 'done' })
+    },
+  },
+  {
+    name: 'renew: a row that lapsed but was taken by nobody is leased anew',
+    async run({ store, wait }) {
+      await insertOne(store)
+      const row = await claimOne(store, 'a', 50)
+      await wait(60)
+
+      deepEqual(await store.renew([row], leaseOf('a')), [])
+      deepEqual(await claimAll(store, 'b'), [])
+    },
+  },
+  {
+    name: 'renew: rows that were taken over, settled, deleted or released meanwhile are returned',
+    async run({ store, wait }) {
+      await insertOne(store)
+      const taken = await claimOne(store, 'a', 50)
+      await wait(60)
+      await claimOne(store, 'b')
+      const settled = await insertAndClaim(store, 'a')
+      const deleted = await insertAndClaim(store, 'a')
+      const released = await insertAndClaim(store, 'a')
+      const kept = await insertAndClaim(store, 'a')
+      await settleOne(store, settled, { kind: 'done' })
+      await settleOne(store, deleted, { kind: 'delete' })
+      await store.release([released])
+
+      const lost = await store.renew([taken, kept, settled, deleted, released], leaseOf('a'))
+      deepEqual(eventIds(lost).sort(), eventIds([taken, settled, deleted, released]).sort())
+    },
+  },
+  {
+    name: 'renew: no rows are no error',
+    async run({ store }) {
+      deepEqual(await store.renew([], leaseOf('a')), [])
+    },
+  },
+  {
+    name: 'release: a released row is free at once',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await store.release([row])
+
+      const released = await readRow(store, row)
+      deepEqual([released.lockedBy, released.lockedUntil, released.deliveries], [null, null, 1])
+      equal(released.status, EventStatus.NEW)
+      equal((await claimOne(store, 'b')).deliveries, 2)
+    },
+  },
+  {
+    name: 'release: the losses given are left behind, for each row its own',
+    async run({ store }) {
+      const poison = await insertAndClaim(store, 'a')
+      const innocent = await insertAndClaim(store, 'a')
+      await store.release([
+        { ...poison, losses: 3 },
+        { ...innocent, losses: 0 },
+      ])
+
+      equal((await readRow(store, poison)).losses, 3)
+      equal((await readRow(store, innocent)).losses, 0)
+      deepEqual(
+        (await claimAll(store, 'b')).map((row) => row.losses),
+        [3, 0],
+      )
+    },
+  },
+  {
+    name: 'release: a row born claimed can be handed back',
+    async run({ store }) {
+      const row = await insertOne(store, { claimed: true }, leaseOf('a'))
+      await store.release([row])
+      const next = await claimOne(store, 'b')
+
+      deepEqual([next.eventId, next.deliveries, next.losses], [row.eventId, 2, 0])
+    },
+  },
+  {
+    name: 'release: a row lost to another holder is left alone',
+    async run({ store, wait }) {
+      await insertOne(store)
+      const late = await claimOne(store, 'a', 50)
+      await wait(60)
+      const current = await claimOne(store, 'b')
+      const before = await readRow(store, current)
+      await store.release([{ ...late, losses: 9 }])
+
+      deepEqual(await readRow(store, current), before)
+    },
+  },
+  {
+    name: 'release: a row that was settled, or released before, is left alone',
+    async run({ store }) {
+      const settled = await insertAndClaim(store, 'a')
+      const released = await insertAndClaim(store, 'a')
+      await settleOne(store, settled, { kind: 'done' })
+      await store.release([released])
+      const before = await store.query({ limit: 10 })
+      await store.release([
+        { ...settled, losses: 9 },
+        { ...released, losses: 9 },
+      ])
+
+      deepEqual(await store.query({ limit: 10 }), before)
+    },
+  },
+  {
+    name: 'release: a released row can no longer be settled by whoever let go',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await store.release([row])
+
+      deepEqual(await store.settle([doneOf(row)]), [doneOf(row)])
+      equal((await readRow(store, row)).status, EventStatus.NEW)
+    },
+  },
+  {
+    name: 'release: no rows are no error',
+    async run({ store }) {
+      await store.release([])
+    },
+  },
+]

@@ -1,0 +1,141 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import type { LockRequest } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+
+export const lockChecks: readonly StoreCheck[] = [
+  {
+    name: 'locks: a free lock is granted, and has nothing to inherit',
+    async run({ store }) {
+      deepEqual(await store.locks.acquire(requestOf('a')), { inherited: null })
+    },
+  },
+  {
+    name: 'locks: a held lock is refused to every other token',
+    async run({ store }) {
+      await store.locks.acquire(requestOf('a'))
+
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+      equal(await store.locks.renew(requestOf('a')), true)
+    },
+  },
+  {
+    name: 'locks: the holder may acquire its lock again, and does not inherit from itself',
+    async run({ store }) {
+      await store.locks.acquire(requestOf('a'))
+
+      deepEqual(await store.locks.acquire(requestOf('a')), { inherited: null })
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+    },
+  },
+  {
+    name: 'locks: a lock that ran out goes to whoever asks next',
+    async run({ store, wait }) {
+      await store.locks.acquire(requestOf('a', 50))
+      await wait(60)
+
+      deepEqual(await store.locks.acquire(requestOf('b')), { inherited: null })
+      equal(await store.locks.acquire(requestOf('a')), undefined)
+    },
+  },
+  {
+    name: 'locks: a renewed lock is held beyond its first time limit',
+    async run({ store, wait }) {
+      await store.locks.acquire(requestOf('a', 400))
+      equal(await store.locks.renew(requestOf('a')), true)
+      await wait(420)
+
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+    },
+  },
+  {
+    name: 'locks: a lock that ran out cannot be renewed, even if nobody took it',
+    async run({ store, wait }) {
+      await store.locks.acquire(requestOf('a', 50))
+      await wait(60)
+
+      equal(await store.locks.renew(requestOf('a')), false)
+      deepEqual(await store.locks.acquire(requestOf('b')), { inherited: null })
+    },
+  },
+  {
+    name: 'locks: a lock of another, or one never taken, cannot be renewed',
+    async run({ store }) {
+      equal(await store.locks.renew(requestOf('a')), false)
+      await store.locks.acquire(requestOf('a'))
+
+      equal(await store.locks.renew(requestOf('b')), false)
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+    },
+  },
+  {
+    name: 'locks: a released lock is free at once',
+    async run({ store }) {
+      await store.locks.acquire(requestOf('a'))
+      await store.locks.release(requestOf('a'))
+
+      equal(await store.locks.renew(requestOf('a')), false)
+      deepEqual(await store.locks.acquire(requestOf('b')), { inherited: null })
+    },
+  },
+  {
+    name: 'locks: a release with another token changes nothing',
+    async run({ store }) {
+      await store.locks.release(requestOf('b'))
+      await store.locks.acquire(requestOf('a'))
+      await store.locks.release(requestOf('b'))
+
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+      equal(await store.locks.renew(requestOf('a')), true)
+    },
+  },
+  {
+    name: 'locks: a holder that was replaced cannot release the lock of its successor',
+    async run({ store, wait }) {
+      await store.locks.acquire(requestOf('a', 50))
+      await wait(60)
+      await store.locks.acquire(requestOf('b'))
+      await store.locks.release(requestOf('a'))
+
+      equal(await store.locks.acquire(requestOf('c')), undefined)
+    },
+  },
+  {
+    name: 'locks: locks of different names have nothing to do with each other',
+    async run({ store }) {
+      await store.locks.acquire(requestOf('a'))
+      deepEqual(await store.locks.acquire({ ...requestOf('b'), lock: 'purge' }), { inherited: null })
+      await store.locks.release({ lock: 'purge', token: 'b' })
+
+      equal(await store.locks.acquire(requestOf('b')), undefined)
+    },
+  },
+  {
+    name: 'locks: of many who ask at the same time one gets the lock',
+    async run({ store }) {
+      const tokens = Array.from({ length: 8 }, (_, index) => `token-${index}`)
+      const grants = await Promise.all(tokens.map((token) => store.locks.acquire(requestOf(token))))
+
+      equal(grants.filter((grant) => grant !== undefined).length, 1)
+    },
+  },
+  {
+    name: 'locks: a lock held in one process is refused in another',
+    needsAnother: true,
+    async run({ store, another }) {
+      const other = await another!()
+      const grants = await Promise.all([
+        store.locks.acquire(requestOf('a')),
+        other.locks.acquire(requestOf('b')),
+      ])
+      equal(grants.filter((grant) => grant !== undefined).length, 1)
+
+      const [winner, loser] = grants[0] ? ['a', 'b'] : ['b', 'a']
+      equal(await other.locks.renew(requestOf(winner)), true)
+      equal(await store.locks.renew(requestOf(loser)), false)
+    },
+  },
+]
+
+function requestOf(token: string, ttlMs = 30_000): LockRequest {
+  return { lock: 'relay', token, ttlMs }
+}

@@ -1,0 +1,37 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import type { StoreCheck } from '../store-check.ts'
+import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts'
+
+export const migrateChecks: readonly StoreCheck[] = [
+  {
+    name: 'migrate: a second run changes nothing',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await insertOne(store)
+      const before = await store.query({ limit: 10 })
+      await store.migrate()
+
+      deepEqual(await store.query({ limit: 10 }), before)
+      await settleOne(store, row, { kind: 'done' })
+    },
+  },
+  {
+    name: 'migrate: many runs at the same time do no harm',
+    async run({ store }) {
+      await Promise.all(Array.from({ length: 5 }, () => store.migrate()))
+      await insertOne(store)
+
+      equal(await store.count({}), 1)
+    },
+  },
+  {
+    name: 'migrate: another process may migrate while this one works',
+    needsAnother: true,
+    async run({ store, another }) {
+      const others = [await another!(), await another!()]
+      const [row] = await Promise.all([insertOne(store), ...others.map((other) => other.migrate())])
+
+      for (const other of others) deepEqual(eventIds(await other.query({ limit: 10 })), [row.eventId])
+    },
+  },
+]

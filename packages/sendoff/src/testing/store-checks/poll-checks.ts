@@ -1,0 +1,254 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { Bounds, OutboxStore, PollRequest, Row } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import {
+  claimAll,
+  eventIds,
+  insertAndClaim,
+  insertOne,
+  insertRows,
+  leaseOf,
+  only,
+  readRow,
+  settleOne,
+  storeTime,
+} from './check-steps.ts'
+import { sampleRow, sampleRows } from './sample-rows.ts'
+
+const owner = { lock: 'relay', token: 'a' }
+const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
+
+// Long enough for the steps that need the lock, short enough to be waited for.
+const shortTtlMs = 400
+const pastShortTtlMs = 420
+
+export const pollChecks: readonly StoreCheck[] = [
+  {
+    name: 'pollPending: the owner of the lock reads due rows without leasing them',
+    async run({ store }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const row = await insertOne(store)
+      const polled = only(await poll(store))
+
+      deepEqual([polled.eventId, polled.lockedBy, polled.deliveries], [row.eventId, null, 0])
+      deepEqual(await readRow(store, row), row)
+      deepEqual(eventIds(await poll(store)), [row.eventId])
+    },
+  },
+  {
+    name: 'pollPending: due rows come oldest due time first, then in write order, up to the limit',
+    async run({ store, wait }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const start = await storeTime(store)
+      await wait(50)
+      const late = sampleRow({ due: { at: start + 20 } })
+      const early = sampleRow({ due: { at: start + 10 } })
+      const twin = sampleRow({ due: { at: start + 10 } })
+      await insertRows(store, [late, early, twin])
+
+      deepEqual(eventIds(await poll(store)), eventIds([early, twin, late]))
+      deepEqual(eventIds(await poll(store, { limit: 2 })), eventIds([early, twin]))
+    },
+  },
+  {
+    name: 'pollPending: rows that are delayed, settled or blocked do not come',
+    async run({ store }) {
+      const failure = { error: 'Error: no', counted: true }
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      await insertOne(store, { due: { inMs: 30_000 } })
+      await settleOne(store, await insertAndClaim(store, 'b'), { kind: 'done' })
+      await settleOne(store, await insertAndClaim(store, 'b'), { kind: 'dead', failure })
+      await settleOne(store, await insertAndClaim(store, 'b'), { kind: 'block', failure })
+
+      deepEqual(await poll(store), [])
+    },
+  },
+  {
+    name: 'pollPending: with from only rows at or behind that place in due order come',
+    async run({ store, wait }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const start = await storeTime(store)
+      await wait(50)
+      const last = sampleRow({ due: { at: start + 20 } })
+      const before = sampleRow({ due: { at: start + 10 } })
+      const place = sampleRow({ due: { at: start + 10 } })
+      await insertRows(store, [last, before, place])
+
+      deepEqual(eventIds(await poll(store, { from: await readRow(store, place) })), eventIds([place, last]))
+    },
+  },
+  {
+    name: 'pollPending: skipRecentMs leaves rows alone that were written less than so long ago',
+    async run({ store, wait }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const row = await insertOne(store)
+      await wait(60)
+
+      deepEqual(await poll(store, { skipRecentMs: 60_000 }), [])
+      deepEqual(eventIds(await poll(store, { skipRecentMs: 50 })), [row.eventId])
+    },
+  },
+  {
+    name: 'pollPending: leased rows do not come',
+    async run({ store }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      await insertAndClaim(store, 'b')
+      await insertOne(store, { claimed: true }, leaseOf('b'))
+
+      deepEqual(await poll(store), [])
+    },
+  },
+  {
+    name: 'pollPending: rows whose lease ran out come along with their lockedBy, unchanged',
+    async run({ store, wait }) {
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const row = await insertOne(store, { claimed: true }, leaseOf('b', 50))
+      await wait(60)
+      const polled = only(await poll(store))
+
+      deepEqual([polled.eventId, polled.lockedBy, polled.deliveries], [row.eventId, 'b', 1])
+      deepEqual(await readRow(store, row), row)
+    },
+  },
+  {
+    name: 'pollPending: nothing is read without the lock, with another token or under another name',
+    async run({ store }) {
+      await insertOne(store)
+      equal(await store.pollPending({ owner, limit: 10, held: null }), undefined)
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+
+      for (const stranger of [
+        { ...owner, token: 'b' },
+        { ...owner, lock: 'other' },
+      ]) {
+        equal(await store.pollPending({ owner: stranger, limit: 10, held: null }), undefined)
+      }
+    },
+  },
+  {
+    name: 'pollPending: nothing is read once the lock ran out, was taken over or released',
+    async run({ store, wait }) {
+      await insertOne(store)
+      await store.locks.acquire({ ...owner, ttlMs: 50 })
+      await wait(60)
+      equal(await store.pollPending({ owner, limit: 10, held: null }), undefined)
+
+      await store.locks.acquire(successor)
+      equal(await store.pollPending({ owner, limit: 10, held: null }), undefined)
+
+      await store.locks.release(successor)
+      equal(await store.pollPending({ owner: successor, limit: 10, held: null }), undefined)
+    },
+  },
+  {
+    name: 'pollPending: a successor inherits the bounds of what a vanished owner had read',
+    async run({ store, wait }) {
+      const [first, , third] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store, { limit: 3 })
+      await wait(pastShortTtlMs)
+
+      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: third.seq })
+    },
+  },
+  {
+    name: 'pollPending: what the owner holds already is within the bounds',
+    async run({ store, wait }) {
+      const [first, second, third, fourth] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store, { from: third, held: { lowSeq: first.seq, highSeq: second.seq } })
+      await wait(pastShortTtlMs)
+
+      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: fourth.seq })
+    },
+  },
+  {
+    name: 'pollPending: bounds are those of the last read, and none when nothing is held',
+    async run({ store, wait }) {
+      const [, , third, fourth] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store)
+      await poll(store, { from: third })
+      await wait(pastShortTtlMs)
+      deepEqual(await inheritedBounds(store), { lowSeq: third.seq, highSeq: fourth.seq })
+
+      await store.locks.acquire({ lock: 'empty', token: 'a', ttlMs: shortTtlMs })
+      const idle = { owner: { lock: 'empty', token: 'a' }, limit: 10, held: null }
+      await store.pollPending(idle)
+      await store.pollPending({ ...idle, skipRecentMs: 60_000 })
+      await wait(pastShortTtlMs)
+      deepEqual(await inheritedBounds(store, 'empty'), null)
+    },
+  },
+  {
+    name: 'pollPending: an owner that lost its lock does not change the bounds',
+    async run({ store, wait }) {
+      const [first, second, third] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store, { limit: 2 })
+      await wait(pastShortTtlMs)
+      await store.pollPending({ owner, limit: 10, held: { lowSeq: third.seq, highSeq: third.seq } })
+
+      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: second.seq })
+    },
+  },
+  {
+    name: 'pollPending: a released lock leaves no bounds behind',
+    async run({ store }) {
+      await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      await poll(store)
+      await store.locks.release(owner)
+
+      equal(await inheritedBounds(store), null)
+    },
+  },
+  {
+    name: 'pollPending: an owner that renews its lock or takes it anew still leaves its bounds behind',
+    async run({ store, wait }) {
+      const [first, , , fourth] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      await poll(store)
+      equal(await store.locks.renew({ ...owner, ttlMs: 30_000 }), true)
+      deepEqual(await store.locks.acquire({ ...owner, ttlMs: 50 }), { inherited: null })
+      await wait(60)
+
+      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: fourth.seq })
+    },
+  },
+  {
+    name: 'pollPending: claiming within inherited bounds counts the loss of every row the owner had read',
+    async run({ store, wait }) {
+      await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store, { limit: 2 })
+      await wait(pastShortTtlMs)
+      const bounds = (await inheritedBounds(store))!
+      await store.claim({ lease: leaseOf('b'), limit: 10, bounds })
+      await claimAll(store, 'b')
+
+      const losses = (await store.query({ limit: 10 })).map((row) => row.losses)
+      deepEqual(losses, [1, 1, 0, 0])
+    },
+  },
+]
+
+/** Reads as the owner of the lock, which it must still be. */
+async function poll<Tx>(store: OutboxStore<Tx>, request: Partial<PollRequest> = {}): Promise<readonly Row[]> {
+  const rows = await store.pollPending({ owner, limit: 10, held: null, ...request })
+  ok(rows, 'the owner lost its lock')
+  return rows
+}
+
+async function insertFour<Tx>(store: OutboxStore<Tx>): Promise<[Row, Row, Row, Row]> {
+  await insertRows(store, sampleRows(4))
+  const [first, second, third, fourth] = await store.query({ limit: 4 })
+  return [first!, second!, third!, fourth!]
+}
+
+/** Takes the lock over and answers what its last owner left behind. */
+async function inheritedBounds<Tx>(store: OutboxStore<Tx>, lock = owner.lock): Promise<Bounds | null> {
+  const grant = await store.locks.acquire({ ...successor, lock })
+  ok(grant, 'the lock was not free')
+  return grant.inherited
+}

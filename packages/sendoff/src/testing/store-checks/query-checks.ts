@@ -1,0 +1,117 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import { eventIds, insertAndClaim, insertRows, settleOne } from './check-steps.ts'
+import { sampleRow, sampleRows } from './sample-rows.ts'
+
+export const queryChecks: readonly StoreCheck[] = [
+  {
+    name: 'query: rows come in write order, whenever they are due',
+    async run({ store }) {
+      const rows = [
+        sampleRow({ due: { inMs: 30_000 } }),
+        sampleRow({ claimed: true }),
+        sampleRow({ due: { inMs: 10_000 } }),
+        sampleRow(),
+      ]
+      await insertRows(store, rows)
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(rows))
+    },
+  },
+  {
+    name: 'query: no more rows come than the limit, and afterSeq goes on behind the last one',
+    async run({ store }) {
+      const rows = sampleRows(5)
+      await insertRows(store, rows)
+      const page = await store.query({ limit: 3 })
+      const next = await store.query({ limit: 3, afterSeq: page[2]!.seq })
+
+      deepEqual(eventIds(page), eventIds(rows.slice(0, 3)))
+      deepEqual(eventIds(next), eventIds(rows.slice(3)))
+      deepEqual(await store.query({ limit: 3, afterSeq: next[1]!.seq }), [])
+    },
+  },
+  {
+    name: 'query: a filter by status finds rows in any of the states named',
+    async run({ store }) {
+      const { fresh, done, retried, dead } = await oneOfEachStatus(store)
+
+      await finds(store, { status: [EventStatus.NEW] }, [fresh])
+      await finds(store, { status: [EventStatus.DONE] }, [done])
+      await finds(store, { status: [EventStatus.DEAD] }, [dead])
+      await finds(store, { status: [EventStatus.NEW, EventStatus.RETRY] }, [fresh, retried])
+      await finds(store, {}, [fresh, done, retried, dead])
+    },
+  },
+  {
+    name: 'query: a filter by event type or aggregate type finds exact matches only',
+    async run({ store }) {
+      const placed = sampleRow({ eventType: 'OrderPlaced', aggregateType: 'Order' })
+      const lower = sampleRow({ eventType: 'orderplaced', aggregateType: 'order' })
+      const longer = sampleRow({ eventType: 'OrderPlacedTwice', aggregateType: 'OrderLine' })
+      await insertRows(store, [placed, lower, longer])
+
+      await finds(store, { eventType: 'OrderPlaced' }, [placed])
+      await finds(store, { eventType: 'Order%' }, [])
+      await finds(store, { aggregateType: 'Order' }, [placed])
+      await finds(store, { aggregateType: 'order' }, [lower])
+    },
+  },
+  {
+    name: 'query: a filter by event id finds the rows of all its destinations',
+    async run({ store }) {
+      const billing = sampleRow({ destination: 'billing' })
+      const shipping = { ...billing, destination: 'shipping' }
+      await insertRows(store, [billing, sampleRow(), shipping])
+
+      await finds(store, { eventId: billing.eventId }, [billing, shipping])
+      await finds(store, { eventId: 'missing' }, [])
+    },
+  },
+  {
+    name: 'query: all parts of a filter have to match',
+    async run({ store }) {
+      const wanted = sampleRow({ eventType: 'Paid', aggregateType: 'Order' })
+      const otherAggregate = sampleRow({ eventType: 'Paid', aggregateType: 'Invoice' })
+      const otherType = sampleRow({ eventType: 'Placed', aggregateType: 'Order' })
+      await insertRows(store, [wanted, otherAggregate, otherType])
+      const done = await insertAndClaim(store, 'a', { eventType: 'Paid', aggregateType: 'Order' })
+      await settleOne(store, done, { kind: 'done' })
+
+      const filter = { eventType: 'Paid', aggregateType: 'Order' }
+      await finds(store, { ...filter, status: [EventStatus.NEW] }, [wanted])
+      await finds(store, filter, [wanted, done])
+      await finds(store, { ...filter, eventId: otherType.eventId }, [])
+    },
+  },
+]
+
+/** The rows a filter finds, in write order; counting has to agree. */
+async function finds<Tx>(
+  store: OutboxStore<Tx>,
+  filter: Omit<RowFilter, 'limit'>,
+  rows: readonly (NewRow | Pick<StoredRow, 'eventId' | 'destination'>)[],
+): Promise<void> {
+  const found = await store.query({ ...filter, limit: 10 })
+
+  deepEqual(
+    found.map((row) => [row.eventId, row.destination]),
+    rows.map((row) => [row.eventId, row.destination]),
+  )
+  equal(await store.count(filter), rows.length)
+}
+
+async function oneOfEachStatus<Tx>(store: OutboxStore<Tx>) {
+  const failure = { error: 'Error: no', counted: true }
+  const fresh = sampleRow({ due: { inMs: 30_000 } })
+  await insertRows(store, [fresh])
+  const done = await insertAndClaim(store, 'a')
+  await settleOne(store, done, { kind: 'done' })
+  const retried = await insertAndClaim(store, 'a')
+  await settleOne(store, retried, { kind: 'retry', delayMs: 0, failure })
+  const dead = await insertAndClaim(store, 'a')
+  await settleOne(store, dead, { kind: 'dead', failure })
+  return { fresh, done, retried, dead }
+}

@@ -1,0 +1,224 @@
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import type { Row, Settlement } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import { claimAll, doneOf, eventIds, insertAndClaim, leaseOf, readRow, Undo } from './check-steps.ts'
+import { sampleRow } from './sample-rows.ts'
+
+const lease = leaseOf('writer')
+
+export const transactionChecks: readonly StoreCheck[] = [
+  {
+    name: 'transaction: a commit keeps all of its rows and answers what the work answered',
+    async run({ store }) {
+      const first = sampleRow()
+      const second = sampleRow()
+      const answer = await store.transaction(async (tx) => {
+        await store.insert(tx, [first], lease)
+        await store.insert(tx, [second], lease)
+        return 'committed'
+      })
+
+      equal(answer, 'committed')
+      deepEqual(eventIds(await store.query({ limit: 10 })), [first.eventId, second.eventId])
+    },
+  },
+  {
+    name: 'transaction: work that throws leaves no row behind, and its error comes through',
+    async run({ store }) {
+      const undo = new Undo()
+      const undone = store.transaction(async (tx) => {
+        await store.insert(tx, [sampleRow(), sampleRow({ claimed: true })], lease)
+        throw undo
+      })
+
+      await rejects(undone, (error) => error === undo)
+      equal(await store.count({}), 0)
+    },
+  },
+  {
+    name: 'transaction: an event id that was rolled back can be written again',
+    async run({ store }) {
+      const row = sampleRow()
+      const undone = store.transaction(async (tx) => {
+        await store.insert(tx, [row], lease)
+        throw new Undo()
+      })
+      await rejects(undone, Undo)
+      await store.transaction((tx) => store.insert(tx, [row], lease))
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+    },
+  },
+  {
+    name: 'transaction: nobody sees a row before its commit',
+    async run({ store, wait }) {
+      let seen: Promise<readonly Row[]> | undefined
+      const undone = store.transaction(async (tx) => {
+        await store.insert(tx, [sampleRow()], lease)
+        // Not awaited: a store may let the claim wait for the transaction's end.
+        seen = claimAll(store, 'other')
+        await wait(20)
+        throw new Undo()
+      })
+
+      await rejects(undone, Undo)
+      deepEqual(await seen, [])
+    },
+  },
+  {
+    name: 'transaction: a rollback takes no row of another transaction along',
+    async run({ store, wait }) {
+      const kept = sampleRow()
+      const undone = store.transaction(async (tx) => {
+        await store.insert(tx, [sampleRow()], lease)
+        await wait(20)
+        throw new Undo()
+      })
+      const committed = store.transaction((tx) => store.insert(tx, [kept], lease))
+
+      await Promise.all([rejects(undone, Undo), committed])
+      deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
+    },
+  },
+  {
+    name: 'transaction: a rollback undoes no settlement made meanwhile',
+    async run({ store, wait }) {
+      const row = await insertAndClaim(store, 'a')
+      let refused: Promise<readonly Settlement[]> | undefined
+      const undone = store.transaction(async (tx) => {
+        await store.insert(tx, [sampleRow()], lease)
+        refused = store.settle([doneOf(row)])
+        await wait(20)
+        throw new Undo()
+      })
+
+      await rejects(undone, Undo)
+      deepEqual(await refused, [])
+      equal((await readRow(store, row)).status, EventStatus.DONE)
+    },
+  },
+  {
+    name: 'transaction: a nested transaction is kept with the outer one, in write order',
+    async run({ store }) {
+      const before = sampleRow()
+      const nested = sampleRow()
+      const after = sampleRow()
+      await store.transaction(async (tx) => {
+        await store.insert(tx, [before], lease)
+        await store.transaction((inner) => store.insert(inner, [nested], lease), tx)
+        await store.insert(tx, [after], lease)
+      })
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([before, nested, after]))
+    },
+  },
+  {
+    name: 'transaction: a nested transaction is undone alone',
+    async run({ store }) {
+      const before = sampleRow()
+      const after = sampleRow()
+      await store.transaction(async (tx) => {
+        await store.insert(tx, [before], lease)
+        const undone = store.transaction(async (inner) => {
+          await store.insert(inner, [sampleRow()], lease)
+          throw new Undo()
+        }, tx)
+        await rejects(undone, Undo)
+        await store.insert(tx, [after], lease)
+      })
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([before, after]))
+    },
+  },
+  {
+    name: 'transaction: a nested transaction that committed is undone with the outer one',
+    async run({ store }) {
+      const undone = store.transaction(async (tx) => {
+        await store.transaction((inner) => store.insert(inner, [sampleRow()], lease), tx)
+        throw new Undo()
+      })
+
+      await rejects(undone, Undo)
+      equal(await store.count({}), 0)
+    },
+  },
+  {
+    name: 'transaction: undoing a nested transaction undoes the ones nested in it',
+    async run({ store }) {
+      const kept = sampleRow()
+      await store.transaction(async (tx) => {
+        await store.transaction((inner) => store.insert(inner, [kept], lease), tx)
+        const undone = store.transaction(async (inner) => {
+          await store.transaction((innermost) => store.insert(innermost, [sampleRow()], lease), inner)
+          throw new Undo()
+        }, tx)
+        await rejects(undone, Undo)
+      })
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
+    },
+  },
+  {
+    name: 'transaction: an insert that failed in a nested transaction leaves the outer one usable',
+    async run({ store }) {
+      const row = sampleRow()
+      const after = sampleRow()
+      await store.transaction(async (tx) => {
+        await store.insert(tx, [row], lease)
+        await rejects(
+          store.transaction((inner) => store.insert(inner, [row], lease), tx),
+          { code: 'OUTBOX_DUPLICATE_EVENT_ID' },
+        )
+        await store.insert(tx, [after], lease)
+      })
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([row, after]))
+    },
+  },
+  {
+    name: 'transaction: inTransaction is true for a handle until its transaction ended',
+    async run({ store }) {
+      const ended = await store.transaction(async (tx) => {
+        equal(await store.inTransaction(tx), true)
+        await store.transaction(async (inner) => equal(await store.inTransaction(inner), true), tx)
+        equal(await store.inTransaction(tx), true)
+        return { tx }
+      })
+
+      equal(await store.inTransaction(ended.tx), false)
+    },
+  },
+  {
+    name: 'transaction: surviving names the rows that no nested rollback took along',
+    async run({ store }) {
+      const kept = sampleRow()
+      const undone = sampleRow()
+      await store.transaction(async (tx) => {
+        await store.insert(tx, [kept], lease)
+        await rejects(
+          store.transaction(async (inner) => {
+            await store.insert(inner, [undone], lease)
+            throw new Undo()
+          }, tx),
+          Undo,
+        )
+
+        // A store whose transactions cannot be undone in part leaves `surviving` out.
+        const survivors = (await store.surviving?.(tx, [kept, undone])) ?? [kept]
+        deepEqual(eventIds(survivors), [kept.eventId])
+      })
+    },
+  },
+  {
+    name: 'transaction: a commit is seen by another process',
+    needsAnother: true,
+    async run({ store, another }) {
+      const other = await another!()
+      const row = sampleRow()
+      await store.transaction((tx) => store.insert(tx, [row], lease))
+
+      deepEqual(eventIds(await claimAll(other, 'other')), [row.eventId])
+    },
+  },
+]

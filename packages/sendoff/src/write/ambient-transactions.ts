@@ -1,0 +1,111 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { OutboxError } from '../errors.ts'
+import type { OutboxStore } from '../store.ts'
+import { TransactionScope } from './transaction-scope.ts'
+import type { Transactions } from './transactions.ts'
+import type { TxContext } from './tx-context.ts'
+
+/**
+ * Runs transactions and finds the one that the running code is part of, across awaits.
+ *
+ * A transaction within a transaction is a part of it. Each instance has an ambient transaction
+ * of its own, so that two outboxes on two databases do not mix.
+ */
+export class AmbientTransactions<UserTx, StoreTx> implements TxContext<StoreTx> {
+  readonly #transactions: Transactions<UserTx, StoreTx>
+  readonly #store: OutboxStore<StoreTx>
+  readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
+  readonly #scopes = new WeakMap<object, TransactionScope<UserTx, StoreTx>>()
+
+  constructor(transactions: Transactions<UserTx, StoreTx>, store: OutboxStore<StoreTx>) {
+    this.#transactions = transactions
+    this.#store = store
+  }
+
+  transaction<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
+    const outer = this.#ambient.getStore()
+    // What outlives its transaction may well begin a new one.
+    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#run(work)
+  }
+
+  /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
+  contextOf(tx: UserTx): TxContext<StoreTx> {
+    const scope = this.#scopes.get(tx as object)
+    if (scope === undefined) return foreignTransaction(this.#store, this.#transactions.storeTx(tx))
+
+    // Naming the outer transaction inside an open part means the part: the connection is the same.
+    const ambient = this.#ambient.getStore()
+    return ambient?.isTransactionActive() && ambient.isWithin(scope) ? ambient : scope
+  }
+
+  isTransactionActive(): boolean {
+    return this.#ambient.getStore()?.isTransactionActive() ?? false
+  }
+
+  /** The transaction the running code is part of, or was part of until it ended. */
+  current(): TransactionScope<UserTx, StoreTx> | undefined {
+    return this.#ambient.getStore()
+  }
+
+  currentTransaction(): StoreTx {
+    return this.#require().currentTransaction()
+  }
+
+  afterCommit(callback: () => void): void {
+    this.#require().afterCommit(callback)
+  }
+
+  afterRollback(callback: () => void): void {
+    this.#require().afterRollback(callback)
+  }
+
+  async #run<Result>(
+    work: (tx: UserTx) => Promise<Result>,
+    outer?: TransactionScope<UserTx, StoreTx>,
+  ): Promise<Result> {
+    let scope: TransactionScope<UserTx, StoreTx> | undefined
+    try {
+      const result = await this.#transactions.transaction(async (tx) => {
+        scope = new TransactionScope(tx, this.#transactions.storeTx(tx), outer)
+        this.#scopes.set(tx as object, scope)
+        const answer = await this.#ambient.run(scope, () => scope!.run(async () => work(tx)))
+        if (outer === undefined) await this.#confirm(scope)
+        return answer
+      }, outer?.userTx)
+      scope!.succeed()
+      return result
+    } catch (error) {
+      scope?.fail()
+      throw error
+    }
+  }
+
+  async #confirm(scope: TransactionScope<UserTx, StoreTx>): Promise<void> {
+    if (this.#store.surviving === undefined || scope.watched.length === 0) return
+    scope.confirm(await this.#store.surviving(scope.currentTransaction(), scope.watched))
+  }
+
+  #require(): TransactionScope<UserTx, StoreTx> {
+    const scope = this.#ambient.getStore()
+    if (scope === undefined) throw noTransaction()
+    return scope
+  }
+}
+
+export function noTransaction(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'An event is written together with the data it is about, in one transaction, and none is open here. ' +
+      'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one: write(event, payload, { tx }).',
+  )
+}
+
+function foreignTransaction<StoreTx>(store: OutboxStore<StoreTx>, tx: StoreTx): TxContext<StoreTx> {
+  return {
+    observable: false,
+    isTransactionActive: () => store.inTransaction(tx),
+    currentTransaction: () => tx,
+    afterCommit() {},
+    afterRollback() {},
+  }
+}

@@ -1,0 +1,67 @@
+import { OutboxError } from '../errors.ts'
+import { EventEnvelope } from '../event/event-envelope.ts'
+import type { EventFields } from '../event/event-fields.ts'
+import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
+import type { JsonCodec } from '../event/json-codec.ts'
+import { describeIssues } from '../event/standard-schema.ts'
+
+/** Checks a payload against its type's schema and puts it into an envelope. */
+export async function encodeEvent(
+  type: string | EventType,
+  payload: unknown,
+  fields: EventFields,
+  codec: JsonCodec,
+): Promise<EventEnvelope> {
+  const name = typeof type === 'string' ? type : type.name
+  if (!isDefinedEvent(type))
+    return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec)
+
+  await validate(type, payload)
+  const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
+  const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
+  return EventEnvelope.encoded(
+    {
+      aggregateType: type.aggregateType,
+      ...fields,
+      eventType: name,
+      ...(aggregateId === undefined ? {} : { aggregateId }),
+      ...(orderingKey === undefined ? {} : { orderingKey }),
+    },
+    encode(name, payload, codec),
+    codec,
+  )
+}
+
+async function validate(type: DefinedEvent<unknown>, payload: unknown): Promise<void> {
+  if (type.schema === undefined) return
+
+  const result = await type.schema['~standard'].validate(payload)
+  if (result.issues !== undefined) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_PAYLOAD',
+      `The payload of a "${type.name}" event does not fit its schema: ${describeIssues(result.issues)}.`,
+    )
+  }
+}
+
+function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint8Array {
+  if (payload instanceof Uint8Array) return payload.slice()
+
+  let json: unknown
+  try {
+    json = codec.toJson(payload)
+  } catch (error) {
+    throw notSerializable(name, 'It may be circular or hold a BigInt.', error)
+  }
+  if (typeof json !== 'string') throw notSerializable(name, 'It is undefined, a function or a symbol.')
+  return json
+}
+
+function notSerializable(name: string, why: string, cause?: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+    `The payload of a "${name}" event cannot be written as JSON. ${why} ` +
+      'Write plain data, or bytes as a Uint8Array.',
+    { cause },
+  )
+}

@@ -1,0 +1,31 @@
+import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { Lease, Row } from '../store.ts'
+
+/** The way from a commit straight to the dispatcher, as the writer sees it. */
+export interface HotPath {
+  /** The lease that rows with a slot are born with. */
+  readonly lease: Lease
+
+  /** A place for this event, or why it has to take the cold path. */
+  reserve(event: EventEnvelope): HotSlot | ColdReason
+
+  /** Tells the poller of committed rows that nobody holds. */
+  leftToPoller(left: readonly LeftToPoller[]): void
+
+  /** Tells the poller of rows in a transaction whose end cannot be seen. */
+  perhapsLater(): void
+}
+
+/** A place kept in the hot queue from the write to the end of its transaction. */
+export interface HotSlot {
+  /** The row is committed: dispatch it, unless its lease has run out while the transaction was open. */
+  fill(row: Row): void
+  giveBack(): void
+}
+
+export interface LeftToPoller {
+  readonly event: EventEnvelope
+  readonly reason: ColdReason
+}
+
+export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped'

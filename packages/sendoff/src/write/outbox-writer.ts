@@ -1,0 +1,250 @@
+import { describeError } from '../describe-error.ts'
+import { OutboxError } from '../errors.ts'
+import { EventEnvelope } from '../event/event-envelope.ts'
+import type { EventFields } from '../event/event-fields.ts'
+import { type DefinedEvent, type EventToWrite, type EventType, isEventToWrite } from '../event/event-type.ts'
+import { JsonCodec } from '../event/json-codec.ts'
+import { kindOf } from '../options.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
+import type { InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
+import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
+import { encodeEvent } from './encode-event.ts'
+import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
+import { TransactionScope, transactionEnded } from './transaction-scope.ts'
+import type { TxContext } from './tx-context.ts'
+import type { WriterHook } from './writer-hook.ts'
+
+export interface OutboxWriterOptions<UserTx, StoreTx> {
+  readonly store: OutboxStore<StoreTx>
+  readonly txContext: AmbientTransactions<UserTx, StoreTx> | TxContext<StoreTx>
+  readonly writerHook?: WriterHook
+  readonly hotPath?: HotPath
+  readonly codec?: JsonCodec
+  readonly logger?: Logger
+}
+
+export interface WriteOptions<UserTx> {
+  /** The transaction to write in, where it is not the ambient one. */
+  readonly tx?: UserTx
+}
+
+/**
+ * Writes events in the transaction of the data they are about.
+ *
+ * Whatever is written exists if and only if that transaction commits. Rows that the hot path has
+ * room for are born with this process's lease, so that it can dispatch them right after the
+ * commit while nobody else takes them.
+ */
+export class OutboxWriter<UserTx, StoreTx> {
+  readonly #store: OutboxStore<StoreTx>
+  readonly #txContext: AmbientTransactions<UserTx, StoreTx> | TxContext<StoreTx>
+  readonly #hook: WriterHook | undefined
+  readonly #hotPath: HotPath | undefined
+  readonly #codec: JsonCodec
+  readonly #logger: Logger
+
+  constructor(options: OutboxWriterOptions<UserTx, StoreTx>) {
+    this.#store = options.store
+    this.#txContext = options.txContext
+    this.#hook = options.writerHook
+    this.#hotPath = options.hotPath
+    this.#codec = options.codec ?? JsonCodec.getDefault()
+    this.#logger = options.logger ?? standardLogger
+  }
+
+  /** Writes an event that is in its envelope already. Answers its id, or null if a hook suppressed it. */
+  write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<string | null>
+  /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
+  write(
+    type: string | EventType,
+    payload: unknown,
+    options?: EventFields & WriteOptions<UserTx>,
+  ): Promise<string | null>
+  /** Writes a defined event. */
+  write<Input, Output>(
+    type: DefinedEvent<Input, Output>,
+    payload: Input,
+    options?: EventFields & WriteOptions<UserTx>,
+  ): Promise<string | null>
+  async write(
+    first: unknown,
+    second?: unknown,
+    third?: EventFields & WriteOptions<UserTx>,
+  ): Promise<string | null> {
+    if (first instanceof EventEnvelope || isEventToWrite(first)) {
+      const [id = null] = await this.writeAll([first], second as WriteOptions<UserTx>)
+      return id
+    }
+
+    const { tx, ...fields } = third ?? {}
+    const [id = null] = await this.#writeIn(tx, async () => [
+      await encodeEvent(typeOf(first), second, fields, this.#codec),
+    ])
+    return id
+  }
+
+  /** Writes events in one statement. Answers their ids in order, or nothing if a hook suppressed them. */
+  async writeAll(
+    events: readonly (EventEnvelope | EventToWrite)[],
+    options: WriteOptions<UserTx> = {},
+  ): Promise<string[]> {
+    return this.#writeIn(options.tx, () =>
+      Promise.all(
+        events.map((event) =>
+          event instanceof EventEnvelope
+            ? event
+            : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec),
+        ),
+      ),
+    )
+  }
+
+  async #writeIn(tx: UserTx | undefined, encode: () => Promise<readonly EventEnvelope[]>): Promise<string[]> {
+    const context = this.#contextOf(tx)
+    const write = async () => {
+      if (!(await context.isTransactionActive())) {
+        throw context instanceof TransactionScope ? transactionEnded() : noTransaction()
+      }
+      const written = await encode()
+      const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
+      if (events === null || events === undefined || events.length === 0) return []
+      return context.perform === undefined
+        ? this.#insert(context, context.currentTransaction(), events)
+        : context.perform((storeTx) => this.#insert(context, storeTx, events))
+    }
+    return context.track === undefined ? write() : context.track(write)
+  }
+
+  #contextOf(tx: UserTx | undefined): TxContext<StoreTx> {
+    if (!(this.#txContext instanceof AmbientTransactions)) return this.#txContext
+    if (tx !== undefined) return this.#txContext.contextOf(tx)
+
+    const scope = this.#txContext.current()
+    if (scope === undefined) throw noTransaction()
+    return scope
+  }
+
+  async #insert(
+    context: TxContext<StoreTx>,
+    tx: StoreTx,
+    events: readonly EventEnvelope[],
+  ): Promise<string[]> {
+    const batch = new WrittenBatch(events, context.observable === false ? undefined : this.#hotPath)
+    let results: readonly InsertResult[]
+    try {
+      results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease)
+    } catch (error) {
+      batch.giveBack()
+      throw error
+    }
+
+    const inserted = batch.inserted(results)
+    if (inserted.length > 0) this.#follow(context, batch, inserted)
+    return results.map((result, index) =>
+      result.kind === 'duplicate' ? result.eventId : events[index]!.eventId,
+    )
+  }
+
+  // One registration per batch, however many events it has.
+  #follow(context: TxContext<StoreTx>, batch: WrittenBatch, inserted: readonly EventEnvelope[]): void {
+    if (context instanceof TransactionScope) context.watch(batch.rows)
+    if (context.observable === false) this.#hotPath?.perhapsLater()
+
+    context.afterCommit(() => {
+      batch.committed((row) => context.survived?.(row) ?? true)
+      this.#call('afterCommit', inserted)
+    })
+    context.afterRollback(() => {
+      batch.giveBack()
+      this.#call('afterRollback', inserted)
+    })
+    this.#call('afterWrite', inserted)
+  }
+
+  #call(moment: 'afterWrite' | 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void {
+    const report = (error: unknown) =>
+      this.#logger.error(`The writer hook failed in ${moment}: ${describeError(error)}`)
+    try {
+      const answer = this.#hook?.[moment]?.(events)
+      if (answer instanceof Promise) answer.catch(report)
+    } catch (error) {
+      report(error)
+    }
+  }
+}
+
+const noLease = { owner: '', ms: 0 }
+
+/** The events of one insert, with the places that the hot path keeps for them. */
+class WrittenBatch {
+  readonly rows: readonly NewRow[]
+  readonly #events: readonly EventEnvelope[]
+  readonly #hotPath: HotPath | undefined
+  readonly #places: (HotSlot | ColdReason)[]
+  #results: readonly InsertResult[] = []
+
+  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined) {
+    this.#events = events
+    this.#hotPath = hotPath
+    this.#places = events.map((event) => hotPath?.reserve(event) ?? 'stopped')
+    this.rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
+  }
+
+  inserted(results: readonly InsertResult[]): readonly EventEnvelope[] {
+    this.#results = results
+    results.forEach((result, index) => {
+      if (result.kind === 'duplicate') this.#giveBack(index)
+    })
+    return this.#events.filter((_, index) => results[index]?.kind === 'inserted')
+  }
+
+  committed(survived: (row: NewRow) => boolean): void {
+    const left: LeftToPoller[] = []
+    this.rows.forEach((row, index) => {
+      const result = this.#results[index]
+      if (result?.kind !== 'inserted') return
+
+      const place = this.#places[index]!
+      if (!survived(row)) this.#giveBack(index)
+      else if (typeof place === 'string') left.push({ event: this.#events[index]!, reason: place })
+      else place.fill(bornRow(row, result, this.#hotPath!.lease.owner))
+    })
+    if (left.length > 0) this.#hotPath?.leftToPoller(left)
+  }
+
+  giveBack(): void {
+    this.#places.forEach((_, index) => this.#giveBack(index))
+  }
+
+  #giveBack(index: number): void {
+    const place = this.#places[index]
+    if (typeof place === 'object') place.giveBack()
+  }
+}
+
+/** The row as the database has it, known without reading it back. */
+function bornRow(row: NewRow, { seq, deliveries }: { seq: number; deliveries: number }, owner: string): Row {
+  const { due: _due, claimed: _claimed, idempotencyKey: _key, ...fields } = row
+  const now = Date.now()
+  return {
+    ...fields,
+    seq,
+    deliveries,
+    attempts: 0,
+    losses: 0,
+    availableAt: now,
+    createdAt: now,
+    lockedBy: owner,
+  }
+}
+
+function typeOf(value: unknown): string | EventType {
+  if (typeof value === 'string') return value
+  if (typeof value === 'object' && value !== null && typeof (value as EventType).name === 'string') {
+    return value as EventType
+  }
+  throw new OutboxError(
+    'OUTBOX_INVALID_EVENT',
+    `write takes an envelope, a defined event or the name of an event type, not ${kindOf(value)}.`,
+  )
+}

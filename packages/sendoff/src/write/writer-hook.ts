@@ -1,0 +1,16 @@
+import type { EventEnvelope } from '../event/event-envelope.ts'
+
+type Events = readonly EventEnvelope[]
+
+/**
+ * Takes part in every write: `beforeWrite`, insert, `afterWrite`, and after the transaction's
+ * end `afterCommit` or `afterRollback`, once per batch.
+ */
+export interface WriterHook {
+  /** May replace the events; an empty answer, or none, suppresses the write. An error aborts it. */
+  beforeWrite?(events: Events): Events | null | undefined | Promise<Events | null | undefined>
+  /** Errors of this and the following are logged and go no further; nothing waits for them. */
+  afterWrite?(events: Events): unknown
+  afterCommit?(events: Events): unknown
+  afterRollback?(events: Events): unknown
+}

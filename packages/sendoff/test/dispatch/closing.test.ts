@@ -1,0 +1,80 @@
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+onEveryStore('closing finishes what is queued', async (test, open, mode) => {
+  const { outbox, listener } = await startOutbox(test, open(), { mode, workerCount: 1 })
+  const ids = await writeTested(outbox, 1, 2, 3, 4, 5)
+  await outbox.close()
+
+  deepEqual(listener.ids, ids)
+  const store = open()
+  await store.migrate()
+  equal(await store.count({ status: [1] }), 5)
+  await store.close()
+})
+
+onEveryStore(
+  'closing hands back at once what is not running, and keeps what is',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const { outbox } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      workerCount: 1,
+      drainTimeoutMs: 20,
+      shutdownTimeoutMs: 60_000,
+    })
+    const [running, queued] = await writeTested(outbox, 'running', 'queued')
+    await listener.called(1)
+    const closing = outbox.close()
+
+    const store = open()
+    await store.migrate()
+    while ((await rowOf(store, queued!))!.lockedBy !== null)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    equal((await rowOf(store, running!))!.lockedBy === null, false)
+    gate.open()
+    await closing
+    equal((await rowOf(store, running!))!.status, 1)
+    equal((await rowOf(store, queued!))!.losses, 0)
+    deepEqual(listener.ids, [running])
+    await store.close()
+  },
+)
+
+onEveryStore(
+  'a listener that needs too long is interrupted without a failed attempt',
+  async (test, open, mode) => {
+    const listener = new RecordingListener((_, { signal }) => {
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error)),
+      )
+    })
+    const { outbox } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      drainTimeoutMs: 5,
+      shutdownTimeoutMs: 5,
+    })
+    const [id] = await writeTested(outbox, 1)
+    await listener.called(1)
+    await outbox.close()
+
+    const store = open()
+    await store.migrate()
+    const row = (await rowOf(store, id!))!
+    deepEqual([row.status, row.attempts, row.lockedBy], [0, 0, null])
+    await store.close()
+  },
+)
+
+onEveryStore('a closed outbox refuses to work and says so', async (test, open, mode) => {
+  const { outbox } = await startOutbox(test, open(), { mode })
+  await outbox.close()
+  await outbox.close()
+  await rejects(async () => outbox.transaction(async () => {}), { code: 'OUTBOX_CLOSED' })
+  await rejects(outbox.start(), { code: 'OUTBOX_CLOSED' })
+})

@@ -1,0 +1,65 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { exponentialBackoff } from '../../src/process/exponential-backoff.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+const retryPolicy = exponentialBackoff({ baseDelayMs: 1, maxDelayMs: 2 })
+
+onEveryStore(
+  'a listener that takes too long is told to stop, and its event is tried again',
+  async (test, open, mode) => {
+    const listener = new RecordingListener(async (_, { attempt, signal }) => {
+      if (attempt > 1) return
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    })
+    const { outbox, store, metrics } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      retryPolicy,
+      listenerTimeoutMs: 20,
+    })
+    const [id] = await writeTested(outbox, 1)
+
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    equal(metrics.dispatchFailure, 1)
+    const [attempt] = await store.attempts({ eventId: id!, destination: '' })
+    match(attempt!.error, /^OutboxError: The listener took too long/)
+  },
+)
+
+onEveryStore('a listener that ends well after its time is believed', async (test, open, mode) => {
+  const listener = new RecordingListener((_, { signal }) => {
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+  })
+  const { outbox, metrics } = await startOutbox(test, open(), { mode, listener, listenerTimeoutMs: 20 })
+  await writeTested(outbox, 1)
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(listener.events.length, 1)
+})
+
+onEveryStore(
+  'a listener that ignores its signal keeps its slot until it is given up',
+  async (test, open, mode) => {
+    const listener = new RecordingListener((event) =>
+      event.payload === 'hang' ? new Promise(() => {}) : undefined,
+    )
+    const { outbox, store, metrics, log } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      workerCount: 1,
+      leaseMs: 60,
+      listenerTimeoutMs: 20,
+      maxAttempts: 1,
+      shutdownTimeoutMs: 1,
+    })
+    const [hanging] = await writeTested(outbox, 'hang')
+    await listener.called(1)
+    await writeTested(outbox, 'next')
+    deepEqual(listener.payloads, ['hang'])
+
+    await metrics.until((seen) => seen.dispatchSuccess === 1 && seen.dispatchDead === 1)
+    deepEqual(listener.payloads, ['hang', 'next'])
+    match((await rowOf(store, hanging!))!.lastError!, /took too long/)
+    match(log.join('\n'), /ignored its abort signal and was given up/)
+  },
+)

@@ -1,0 +1,171 @@
+import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
+import type { Row } from '../../src/store.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+const poller = { intervalMs: 3 }
+
+onEveryStore(
+  'a backlog older than many poll intervals is delivered without duplicates',
+  async (test, open, mode) => {
+    const quiet = await startOutbox(test, open(), { mode, poller: { enabled: false }, hotQueueCapacity: 1 })
+    for (let batch = 0; batch < 30; batch++) {
+      await writeTested(quiet.outbox, ...Array.from({ length: 20 }, (_, n) => batch * 20 + n))
+    }
+    await quiet.outbox.close()
+
+    // Four workers at 1 ms each: the backlog outlasts some fifty intervals, and four poll at once where they may.
+    const slow = () => new RecordingListener(() => new Promise((resolve) => setTimeout(resolve, 1)))
+    const before = quiet.listener.ids
+    const nodes = await Promise.all(
+      [1, 2].map(() => startOutbox(test, open(), { mode, listener: slow(), poller })),
+    )
+    const delivered = () => nodes.reduce((sum, { metrics }) => sum + metrics.dispatchSuccess, before.length)
+    await Promise.race(nodes.map(({ metrics }) => metrics.until(() => delivered() >= 600)))
+
+    const ids = [...before, ...nodes.flatMap(({ listener }) => listener.ids)]
+    equal(ids.length, 600)
+    equal(new Set(ids).size, 600)
+  },
+)
+
+onEveryStore(
+  'writing and delivering at once, over many polls, delivers each event once',
+  async (test, open, mode) => {
+    const { outbox, listener, metrics } = await startOutbox(test, open(), {
+      mode,
+      poller,
+      hotQueueCapacity: 5,
+      coldQueueCapacity: 20,
+    })
+    const ids: string[] = []
+    for (let round = 0; round < 40; round++)
+      ids.push(...(await writeTested(outbox, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)))
+    await metrics.until((seen) => seen.dispatchSuccess >= 400)
+
+    deepEqual(listener.ids.sort(), ids.sort())
+    notEqual(metrics.hotEnqueued, 0)
+    notEqual(metrics.coldEnqueued, 0)
+  },
+)
+
+onEveryStore(
+  'a slow poll that began before a settlement does not deliver the event again',
+  async (test, open, mode) => {
+    const listenerMayEnd = new Gate()
+    const slowPollMayEnd = new Gate()
+    const slowPollHasRead = new Gate()
+    let slow = false
+    const store = faultyStore(open(), {
+      // Reads at once and answers late, with rows as they were.
+      async pollPending(real, request) {
+        const rows = await real(request)
+        if (!slow) return rows
+        deepEqual(
+          rows?.map((row) => row.payload),
+          ['"cold"'],
+        )
+        slowPollHasRead.open()
+        await slowPollMayEnd.passed
+        return rows
+      },
+    })
+    const listener = new RecordingListener((event) =>
+      event.payload === 'cold' ? listenerMayEnd.passed : undefined,
+    )
+    const { outbox, metrics } = await startOutbox(test, store, { mode, listener, hotQueueCapacity: 1 })
+    await writeTested(outbox, 'hot', 'cold')
+    await listener.called(2)
+
+    slow = true
+    const polled = outbox.poll()
+    await slowPollHasRead.passed
+    listenerMayEnd.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    slowPollMayEnd.open()
+    await polled
+    await writeTested(outbox, 'last')
+    await metrics.until((seen) => seen.dispatchSuccess === 3)
+    deepEqual(listener.payloads, ['hot', 'cold', 'last'])
+  },
+  ['singleNode'],
+)
+
+onEveryStore(
+  'a poller that finds the cold queue full takes no more than there is room for',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const limits: number[] = []
+    const record = (real: any, request: any) => {
+      limits.push(request.limit)
+      return real(request)
+    }
+    const store = faultyStore(open(), { claim: record, pollPending: record })
+    const { outbox, metrics } = await startOutbox(test, store, {
+      mode,
+      listener,
+      workerCount: 1,
+      hotQueueCapacity: 1,
+      coldQueueCapacity: 4,
+    })
+    await writeTested(outbox, ...Array.from({ length: 30 }, (_, n) => n))
+    await listener.called(1)
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    equal(metrics.coldEnqueued <= 5, true, `${metrics.coldEnqueued} taken`)
+
+    gate.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 30)
+    equal(new Set(listener.ids).size, 30)
+    equal(listener.ids.length, 30)
+  },
+)
+
+onEveryStore(
+  'a database that is away for a while is reported, survived and gone on with',
+  async (test, open, mode) => {
+    let away = true
+    const failing = (real: any, ...args: any[]) =>
+      away ? Promise.reject(new Error('the database is away')) : real(...args)
+    const store = faultyStore(open(), {
+      claim: failing,
+      pollPending: failing,
+      settle: failing,
+      renew: failing,
+    })
+    const { outbox, listener, metrics, log } = await startOutbox(test, store, {
+      mode,
+      hotQueueCapacity: 1,
+      poller: { intervalMs: 5 },
+      leaseMs: 60,
+    })
+    const ids = await writeTested(outbox, 1, 2, 3)
+    await listener.called(1)
+    while (log.filter((line) => line.includes('Polling failed')).length < 3) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    away = false
+    await metrics.until((seen) => seen.dispatchSuccess >= 3)
+    deepEqual([...new Set(listener.ids)].sort(), ids)
+    match(log.join('\n'), /error: Polling failed and will be tried again\. Error: the database is away/)
+  },
+)
+
+onEveryStore('a row that cannot be read becomes DEAD and harms nothing else', async (test, open, mode) => {
+  const real = open()
+  const corrupt = (rows: readonly Row[] | undefined) =>
+    rows?.map((row) => (row.payload === '"bad headers"' ? { ...row, headers: '{"half' } : row))
+  const store = faultyStore(real, {
+    claim: async (next, request) => corrupt(await next(request))!,
+    pollPending: async (next, request) => corrupt(await next(request)),
+  })
+  const { outbox, listener, metrics } = await startOutbox(test, store, { mode, hotQueueCapacity: 1 })
+  await writeTested(outbox, 'hot', 'bad headers', 'fine')
+
+  await metrics.until((seen) => seen.dispatchSuccess === 2 && seen.dispatchDead === 1)
+  deepEqual(listener.payloads.sort(), ['fine', 'hot'])
+  const [row] = await store.query({ status: [3], limit: 5 })
+  match(row!.lastError!, /^PayloadParseError: The headers of event \w+ \(Tested\) cannot be read/)
+})

@@ -1,0 +1,131 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { faultyStore } from '../fixtures/faulty-store.ts'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+const mode = 'singleNode'
+
+onEveryStore(
+  'the owner reads without claims',
+  async (test, open) => {
+    let claims = 0
+    const store = faultyStore(open(), {
+      claim(real, request) {
+        claims++
+        return real(request)
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, { mode, hotQueueCapacity: 1 })
+    await writeTested(outbox, 1, 2, 3, 4)
+    await metrics.until((seen) => seen.dispatchSuccess === 4)
+    equal(metrics.coldEnqueued, 3)
+    equal(claims, 0)
+  },
+  [mode],
+)
+
+onEveryStore(
+  'a second process delivers its own hot events and waits with the rest',
+  async (test, open) => {
+    const owner = await startOutbox(test, open(), { mode })
+    await writeTested(owner.outbox, 'first')
+    await owner.metrics.until((seen) => seen.dispatchSuccess === 1)
+
+    const second = await startOutbox(test, open(), { mode, hotQueueCapacity: 1, poller: { intervalMs: 5 } })
+    await writeTested(second.outbox, 'hot', 'cold')
+    await second.metrics.until((seen) => seen.dispatchSuccess === 1)
+    await owner.outbox.poll()
+    await owner.metrics.until((seen) => seen.dispatchSuccess === 2)
+    deepEqual(second.listener.payloads, ['hot'])
+    deepEqual(owner.listener.payloads, ['first', 'cold'])
+
+    await writeTested(second.outbox, 'hot', 'left')
+    await owner.outbox.close()
+    await second.metrics.until((seen) => seen.dispatchSuccess === 3)
+    deepEqual(second.listener.payloads.sort(), ['hot', 'hot', 'left'])
+  },
+  [mode],
+)
+
+onEveryStore(
+  'what a vanished owner had in hand counts as lost, and nothing else does',
+  async (test, open) => {
+    const never = new RecordingListener(() => new Promise(() => {}))
+    // An owner that stops answering: it neither renews nor settles nor releases.
+    const silence = () => new Promise<never>(() => {})
+    const vanished = faultyStore(open(), {
+      renew: silence,
+      settle: silence,
+      release: silence,
+      locks: { renew: silence, release: async () => {} },
+    })
+    const first = await startOutbox(test, vanished, {
+      mode,
+      listener: never,
+      workerCount: 1,
+      hotQueueCapacity: 1,
+      leaseMs: 60,
+      shutdownTimeoutMs: 1,
+      drainTimeoutMs: 1,
+    })
+    const [hot, inHand] = await writeTested(first.outbox, 'hot', 'in hand')
+    while (first.metrics.coldEnqueued < 1) await new Promise((resolve) => setImmediate(resolve))
+
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const next = await startOutbox(test, open(), { mode, listener, poller: { intervalMs: 5 } })
+    const [later] = await writeTested(next.outbox, 'later')
+    await listener.called(3)
+    const losses = await Promise.all(
+      [hot, inHand, later].map(async (id) => (await rowOf(next.store, id!))!.losses),
+    )
+    deepEqual(losses, [1, 1, 0])
+    gate.open()
+    await next.metrics.until((seen) => seen.dispatchSuccess === 3)
+  },
+  [mode],
+)
+
+onEveryStore(
+  'an owner that loses its lock stops what it read under it',
+  async (test, open) => {
+    const reasons: string[] = []
+    const listener = new RecordingListener((event, { signal }) => {
+      if (event.payload === 'hot') return
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          reasons.push((signal.reason as { code: string }).code)
+          reject(signal.reason as Error)
+        }),
+      )
+    })
+    let token = ''
+    const real = open()
+    const store = faultyStore(real, {
+      locks: {
+        acquire(request) {
+          token = request.token
+          return real.locks.acquire(request)
+        },
+      },
+    })
+    const { outbox, metrics, log } = await startOutbox(test, store, {
+      mode,
+      listener,
+      hotQueueCapacity: 1,
+      leaseMs: 90,
+    })
+    const [, cold] = await writeTested(outbox, 'hot', 'cold')
+    await listener.called(2)
+
+    // Somebody else gets the lock, as if it had run out.
+    await real.locks.release({ lock: 'outbox-poller', token })
+    await real.locks.acquire({ lock: 'outbox-poller', token: 'thief', ttlMs: 60_000 })
+    await metrics.until((seen) => seen.settlementRefused === 1)
+    deepEqual(reasons, ['OUTBOX_LEASE_LOST'])
+    equal((await rowOf(store, cold!))!.status, 0)
+    match(log.join('\n'), /The lock "outbox-poller" was lost/)
+  },
+  [mode],
+)

@@ -1,0 +1,124 @@
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+onEveryStore(
+  'a row is born with the lease of this process, so that no other takes it',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const { outbox, store, metrics } = await startOutbox(test, open(), { mode, listener, ownerId: 'writer' })
+    const [id] = await writeTested(outbox, 1)
+    await listener.called(1)
+
+    const row = (await rowOf(store, id!))!
+    match(row.lockedBy!, /^writer-/)
+    equal(row.deliveries, 1)
+    deepEqual(await store.claim({ lease: { owner: 'thief', ms: 1_000 }, limit: 10 }), [])
+    gate.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+  },
+)
+
+onEveryStore('a full hot queue costs no event and no wait for a lease', async (test, open, mode) => {
+  const { outbox, listener, metrics, log } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
+  const ids = await writeTested(outbox, 1, 2, 3, 4, 5)
+
+  await metrics.until((seen) => seen.dispatchSuccess === 5)
+  deepEqual(listener.ids.sort(), ids)
+  equal(metrics.hotEnqueued, 1)
+  equal(metrics.hotDropped, 4)
+  match(log.join('\n'), /warn: The hot queue is full: 1 events/)
+})
+
+onEveryStore('places of the hot queue come back after a rollback', async (test, open, mode) => {
+  const { outbox, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
+  for (let round = 0; round < 3; round++) {
+    await rejects(
+      outbox.transaction(async () => {
+        await outbox.write('Tested', round)
+        throw new Error('no')
+      }),
+    )
+  }
+  await writeTested(outbox, 'kept')
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(metrics.hotEnqueued, 1)
+})
+
+onEveryStore('the place of a transaction that outlives its lease comes back', async (test, open, mode) => {
+  const { outbox, listener, metrics } = await startOutbox(test, open(), {
+    mode,
+    hotQueueCapacity: 1,
+    leaseMs: 30,
+  })
+  await outbox.transaction(async () => {
+    await outbox.write('Tested', 'slow')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+  })
+  // Not from memory: somebody else might have it. The poller finds it.
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(metrics.hotEnqueued, 0)
+  equal(metrics.coldEnqueued, 1)
+
+  await writeTested(outbox, 'next')
+  await metrics.until((seen) => seen.dispatchSuccess === 2)
+  equal(metrics.hotEnqueued, 1)
+  deepEqual(listener.payloads, ['slow', 'next'])
+})
+
+onEveryStore('a row that nobody here listens for is left free', async (test, open, mode) => {
+  const { outbox, store } = await startOutbox(test, open(), { mode, poller: { enabled: false } })
+  const id = await outbox.transaction(() => outbox.write('Unknown', 1))
+  const row = (await rowOf(store, id!))!
+  equal(row.lockedBy, null)
+  equal(row.deliveries, 0)
+})
+
+onEveryStore('an event that nobody listens for becomes DEAD with a reason', async (test, open, mode) => {
+  const { outbox, store, metrics } = await startOutbox(test, open(), { mode })
+  const id = await outbox.transaction(() => outbox.write('Unknown', 1))
+  await metrics.until((seen) => seen.dispatchDead === 1)
+  const row = (await rowOf(store, id!))!
+  equal(row.status, 3)
+  equal(row.attempts, 0)
+  match(row.lastError!, /^UnroutableEventError: No listener is registered for event type "Unknown"/)
+})
+
+onEveryStore(
+  'an event that nobody listens for waits for a listener, where that is asked for',
+  async (test, open, mode) => {
+    const old = await startOutbox(test, open(), {
+      mode,
+      onUnroutable: 'defer',
+      unroutableDelayMs: 20,
+      leaseMs: 50,
+    })
+    const id = await old.outbox.transaction(() => old.outbox.write('Added', 1))
+    await old.metrics.until((seen) => seen.dispatchDeferred >= 1)
+    await old.outbox.close()
+
+    const listener = new RecordingListener()
+    const listeners = new ListenerRegistry().register('Added', listener)
+    const { metrics } = await startOutbox(test, open(), { mode, listeners, poller: { intervalMs: 20 } })
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(listener.ids, [id])
+  },
+)
+
+onEveryStore(
+  'a delayed event waits for its time, and is then delivered without a poll interval',
+  async (test, open, mode) => {
+    const { outbox, listener, metrics } = await startOutbox(test, open(), { mode })
+    const writtenAt = Date.now()
+    await outbox.transaction(() => outbox.write('Tested', 'later', { deliverAfterMs: 80 }))
+    await writeTested(outbox, 'now')
+
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    deepEqual(listener.payloads, ['now', 'later'])
+    equal(Date.now() - writtenAt >= 80, true)
+    equal(metrics.hotSkippedDelayed, 1)
+  },
+)

@@ -1,0 +1,189 @@
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { OutboxError } from '../../src/errors.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+onEveryStore('a committed event is delivered by the hot path, without a poll', async (test, open, mode) => {
+  const { outbox, store, listener, metrics } = await startOutbox(test, open(), {
+    mode,
+    poller: { enabled: false },
+  })
+  const [id] = await writeTested(outbox, { n: 1 })
+
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, [{ n: 1 }])
+  equal(metrics.hotEnqueued, 1)
+  equal((await rowOf(store, id!))?.status, 1)
+})
+
+onEveryStore('a rolled-back transaction leaves no event behind', async (test, open, mode) => {
+  const { outbox, store, listener, metrics } = await startOutbox(test, open(), { mode })
+  await rejects(
+    outbox.transaction(async () => {
+      await outbox.write('Tested', 'lost')
+      throw new Error('business says no')
+    }),
+    /business says no/,
+  )
+  await writeTested(outbox, 'kept')
+
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, ['kept'])
+  equal(await store.count({}), 1)
+})
+
+onEveryStore('a rolled-back inner transaction takes only its own events along', async (test, open, mode) => {
+  const { outbox, store, listener, metrics } = await startOutbox(test, open(), { mode })
+  await outbox.transaction(async () => {
+    await outbox.write('Tested', 'outer, before')
+    await rejects(
+      outbox.transaction(async () => {
+        await outbox.write('Tested', 'inner')
+        throw new Error('inner says no')
+      }),
+    )
+    await outbox.transaction(() => outbox.write('Tested', 'inner, kept'))
+    await outbox.write('Tested', 'outer, after')
+  })
+
+  await metrics.until((seen) => seen.dispatchSuccess === 3)
+  deepEqual(listener.payloads.sort(), ['inner, kept', 'outer, after', 'outer, before'])
+  equal(await store.count({}), 3)
+})
+
+onEveryStore('an outer rollback takes committed inner transactions along', async (test, open, mode) => {
+  const { outbox, store, listener } = await startOutbox(test, open(), { mode })
+  await rejects(
+    outbox.transaction(async () => {
+      await outbox.transaction(() => outbox.write('Tested', 'inner'))
+      throw new Error('outer says no')
+    }),
+  )
+  equal(await store.count({}), 0)
+  equal(listener.events.length, 0)
+})
+
+onEveryStore(
+  'an outer write beside an open inner transaction survives its rollback',
+  async (test, open, mode) => {
+    const { outbox, store, metrics, listener } = await startOutbox(test, open(), { mode })
+    await outbox.transaction(async () => {
+      await Promise.allSettled([
+        outbox.transaction(async () => {
+          await outbox.write('Tested', 'inner')
+          await new Promise((resolve) => setImmediate(resolve))
+          throw new Error('inner says no')
+        }),
+        outbox.write('Tested', 'outer'),
+      ])
+    })
+
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(listener.payloads, ['outer'])
+    equal(await store.count({}), 1)
+  },
+)
+
+onEveryStore(
+  'naming the outer transaction inside an inner one writes into the inner one',
+  async (test, open, mode) => {
+    const { outbox, store } = await startOutbox(test, open(), { mode })
+    await outbox.transaction(async (outer: unknown) => {
+      await rejects(
+        outbox.transaction(async () => {
+          await outbox.write('Tested', 'inner', { tx: outer })
+          throw new Error('inner says no')
+        }),
+        /inner says no/,
+      )
+    })
+    equal(await store.count({}), 0)
+  },
+)
+
+onEveryStore('a write outside a transaction is refused and says what to do', async (test, open, mode) => {
+  const { outbox } = await startOutbox(test, open(), { mode })
+  await rejects(outbox.write('Tested', 1), (error: OutboxError) => {
+    equal(error.code, 'OUTBOX_NO_TRANSACTION')
+    match(error.message, /outbox\.transaction/)
+    return true
+  })
+})
+
+onEveryStore('a write after the end of its transaction is refused', async (test, open, mode) => {
+  const { outbox, store } = await startOutbox(test, open(), { mode })
+  let ambient: (() => Promise<unknown>) | undefined
+  let named: unknown
+  await outbox.transaction(async (tx: unknown) => {
+    named = tx
+    // Runs later, but still finds the transaction it was made in.
+    ambient = await new Promise((resolve) =>
+      setImmediate(() => resolve(bindHere(() => outbox.write('Tested', 'late')))),
+    )
+  })
+
+  await rejects(ambient!(), { code: 'OUTBOX_TRANSACTION_ENDED' })
+  await rejects(outbox.write('Tested', 'late', { tx: named }), { code: 'OUTBOX_TRANSACTION_ENDED' })
+  equal(await store.count({}), 0)
+})
+
+onEveryStore('a write that nobody awaited is still part of its transaction', async (test, open, mode) => {
+  const { outbox, metrics, listener } = await startOutbox(test, open(), { mode })
+  await outbox.transaction(async () => {
+    void outbox.write('Tested', 'not awaited')
+  })
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, ['not awaited'])
+})
+
+onEveryStore('a listener does not run inside the transaction that woke it', async (test, open, mode) => {
+  const listener = new RecordingListener(async () => {
+    await rejects(outbox.write('Tested', 'from the listener'), { code: 'OUTBOX_NO_TRANSACTION' })
+  })
+  const { outbox, metrics } = await startOutbox(test, open(), { mode, listener })
+  await writeTested(outbox, 1)
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+})
+
+onEveryStore('code that outlives its transaction can begin a new one', async (test, open, mode) => {
+  const { outbox, metrics } = await startOutbox(test, open(), { mode })
+  let later: (() => Promise<unknown>) | undefined
+  await outbox.transaction(async () => {
+    later = bindHere(() => outbox.transaction(() => outbox.write('Tested', 2)))
+    await outbox.write('Tested', 1)
+  })
+  await later!()
+  await metrics.until((seen) => seen.dispatchSuccess === 2)
+})
+
+onEveryStore('callbacks after commit respect nesting', async (test, open, mode) => {
+  const { outbox } = await startOutbox(test, open(), { mode })
+  const calls: string[] = []
+  await outbox.transaction(async () => {
+    outbox.txContext.afterCommit(() => calls.push('outer committed'))
+    await rejects(
+      outbox.transaction(async () => {
+        outbox.txContext.afterCommit(() => calls.push('never'))
+        outbox.txContext.afterRollback(() => calls.push('inner rolled back'))
+        throw new Error('inner says no')
+      }),
+    )
+    await outbox.transaction(async () => outbox.txContext.afterCommit(() => calls.push('inner committed')))
+    deepEqual(calls, ['inner rolled back'])
+  })
+  deepEqual(calls, ['inner rolled back', 'outer committed', 'inner committed'])
+})
+
+onEveryStore('two outboxes in one process do not mix their transactions', async (test, open, mode) => {
+  const first = await startOutbox(test, open(), { mode })
+  const second = await startOutbox(test, open(), { mode })
+  await first.outbox.transaction(async () => {
+    await rejects(second.outbox.write('Tested', 1), { code: 'OUTBOX_NO_TRANSACTION' })
+  })
+})
+
+function bindHere<Result>(work: () => Result): () => Result {
+  const run = AsyncLocalStorage.snapshot()
+  return () => run(work)
+}

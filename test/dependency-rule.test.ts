@@ -1,0 +1,78 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { describe, it } from 'node:test'
+import { brokenImports } from './dependency-rule.ts'
+
+describe('the dependency rule', () => {
+  it('is kept by every import of the library', () => {
+    const src = join(import.meta.dirname, '..', 'packages', 'sendoff', 'src')
+    const paths = globSync('**/*.ts', { cwd: src })
+    const files = paths.map((path) => [path.replaceAll(sep, '/'), readFileSync(join(src, path), 'utf8')])
+
+    equal(files.length > 0, true, 'there is no source to read')
+    deepEqual(brokenImports(Object.fromEntries(files)), [])
+  })
+
+  const forged: readonly [file: string, text: string, message: RegExp][] = [
+    [
+      'store.ts',
+      `import { claim } from './poll/claim.ts'`,
+      /store\.ts:1 .*contracts sees only itself, not engine/,
+    ],
+    ['event/ulid.ts', `import type { Outbox } from '../outbox.ts'`, /not outbox/],
+    ['poll/poller.ts', `import { sqliteStore } from '../stores/sqlite/index.ts'`, /not SQL stores/],
+    ['dispatch/settler.ts', `export { outbox } from '../outbox.ts'`, /not outbox/],
+    ['stores/sqlite/index.ts', `import { Poller } from '../../poll/poller.ts'`, /not engine/],
+    ['stores/sqlite/index.ts', `const m = await import('../memory/index.ts')`, /not stores/],
+    ['stores/mysql/index.ts', `import { x } from '../postgres/x.ts'`, /adapters do not import each other/],
+    ['stores/memory/index.ts', `import { x } from '../sql/x.ts'`, /not SQL parts/],
+    ['publishers/kafka.ts', `import { x } from './nats.ts'`, /adapters do not import each other/],
+    ['publishers/kafka.ts', `import { Kafka } from 'kafkajs'`, /relative files and node: modules only/],
+    [
+      'event/schema.ts',
+      `import type { S } from '@standard-schema/spec'`,
+      /relative files and node: modules only/,
+    ],
+    ['event/ulid.ts', `import { randomBytes } from 'crypto'`, /relative files and node: modules only/],
+    ['event/ulid.ts', `type S = import('zod').Schema`, /relative files and node: modules only/],
+    ['transactions/drizzle.ts', `import { w } from '../write/outbox-writer.ts'`, /not engine/],
+    ['observe/prometheus/index.ts', `import { p } from '../../poll/poller.ts'`, /not engine/],
+    ['outbox.ts', `import { memoryStore } from './stores/memory/index.ts'`, /not stores/],
+    ['index.ts', `\nexport * from './testing/index.ts'`, /index\.ts:2 .*only testing sees testing/],
+    [
+      'mail/mailer.ts',
+      `import { x } from '../outbox.ts'`,
+      /mail sees contracts, observe, engine, not outbox/,
+    ],
+    ['write/writer.ts', `import { x } from '../../test/x.ts'`, /outside of src/],
+    ['write/writer.ts', 'await import(name)', /a computed name/],
+    ['strange/thing.ts', '', /belongs to no zone/],
+  ]
+  for (const [file, text, message] of forged) {
+    it(`finds fault with ${file}: ${text.trim() || 'a file that is nowhere'}`, () => {
+      const broken = brokenImports({ [file]: text })
+      equal(broken.length, 1, broken.join('\n'))
+      match(broken[0]!, message)
+    })
+  }
+
+  it('finds cycles of values, and lets types go round', () => {
+    const back = { 'write/b.ts': `import { a } from './a.ts'` }
+
+    deepEqual(brokenImports({ 'write/a.ts': `import { b } from './b.ts'`, ...back }), [
+      'write/a.ts -> write/b.ts -> write/a.ts is a cycle: these files load each other',
+    ])
+    deepEqual(brokenImports({ 'write/a.ts': `import type { b } from './b.ts'`, ...back }), [])
+  })
+
+  it('allows what it should', () => {
+    const files = {
+      'stores/sqlite/index.ts': `import { x } from '../sql/x.ts'\nimport { y } from './y.ts'\nimport 'node:fs'`,
+      'testing/checks.ts': `import { Outbox } from '../outbox.ts'\nimport '../stores/memory/index.ts'`,
+      'mail/mailer.ts': `import { Settler } from '../dispatch/settler.ts'`,
+      'outbox.ts': `// import 'zod'\nimport { Settler } from './dispatch/settler.ts'`,
+    }
+    deepEqual(brokenImports(files), [])
+  })
+})

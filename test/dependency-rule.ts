@@ -1,0 +1,136 @@
+import { matchesGlob, posix } from 'node:path'
+import { readImports } from './read-imports.ts'
+
+/** A part of `packages/sendoff/src`, and the other parts that it may import. */
+interface Zone {
+  readonly name: string
+  readonly holds: readonly string[]
+  readonly sees: readonly string[]
+  /** Its files and folders are adapters, which do not see one another. */
+  readonly adapters?: true
+}
+
+const ground = ['contracts', 'observe']
+
+/** The dependency rule. Every zone sees itself as well, and `node:` modules; nobody sees a package. */
+const zones: readonly Zone[] = [
+  {
+    name: 'contracts',
+    holds: [
+      'event/**',
+      'errors.ts',
+      'store.ts',
+      'publisher.ts',
+      'clock.ts',
+      'options.ts',
+      'describe-error.ts',
+    ],
+    sees: [],
+  },
+  { name: 'observe', holds: ['observe/*.ts'], sees: ['contracts'] },
+  { name: 'engine', holds: ['{write,route,process,dispatch,poll,purge,dead}/**'], sees: ground },
+  { name: 'outbox', holds: ['outbox.ts', 'outbox-*.ts'], sees: [...ground, 'engine'] },
+  { name: 'inbox', holds: ['inbox/**'], sees: [...ground, 'engine'] },
+  { name: 'mail', holds: ['mail/**'], sees: [...ground, 'engine'] },
+  { name: 'front door', holds: ['index.ts'], sees: [...ground, 'engine', 'outbox', 'inbox', 'mail'] },
+  { name: 'store parts', holds: ['stores/*.ts'], sees: ground },
+  { name: 'SQL parts', holds: ['stores/sql/**'], sees: [...ground, 'store parts'] },
+  { name: 'stores', holds: ['stores/{memory,redis}/**'], sees: [...ground, 'store parts'], adapters: true },
+  {
+    name: 'SQL stores',
+    holds: ['stores/{sqlite,postgres,mysql}/**'],
+    sees: [...ground, 'store parts', 'SQL parts'],
+    adapters: true,
+  },
+  { name: 'publishers', holds: ['publishers/**'], sees: ground, adapters: true },
+  { name: 'transactions', holds: ['transactions/**'], sees: ground, adapters: true },
+  { name: 'observers', holds: ['observe/*/**'], sees: ground, adapters: true },
+]
+
+/** What checks the others sees all of them, and is seen by none. */
+const testing = 'testing/**'
+
+/** The text of source files by their path within `src`, with forward slashes. */
+export type SourceFiles = Readonly<Record<string, string>>
+
+/** Every import that breaks the rule, in words; empty when there is none. */
+export function brokenImports(files: SourceFiles): readonly string[] {
+  const homeless = Object.keys(files)
+    .filter((file) => !isTesting(file) && !zoneOf(file))
+    .map((file) => `${file} belongs to no zone: give it one in the table of the dependency rule`)
+
+  const forbidden = Object.entries(files).flatMap(([file, text]) =>
+    readImports(file, text).flatMap(({ specifier, line }) => {
+      const reason = reasonAgainst(file, specifier)
+      return reason === undefined
+        ? []
+        : [`${file}:${line} imports ${specifier ?? 'a computed name'}: ${reason}`]
+    }),
+  )
+  return [...homeless, ...forbidden, ...importCycles(files)]
+}
+
+function reasonAgainst(file: string, specifier: string | undefined): string | undefined {
+  if (specifier === undefined) return 'an import has to be readable, so name the module by a literal'
+  if (specifier.startsWith('node:')) return undefined
+  if (!specifier.startsWith('.')) return 'the library uses relative files and node: modules only'
+
+  const target = targetOf(file, specifier)
+  if (target.startsWith('../')) return 'it is outside of src'
+  if (isTesting(file)) return undefined
+  if (isTesting(target)) return 'only testing sees testing'
+
+  const from = zoneOf(file)
+  const to = zoneOf(target)
+  if (!from || !to) return undefined
+  if (from === to) {
+    const sameAdapter = adapterOf(file) === adapterOf(target)
+    return from.adapters && !sameAdapter ? 'adapters do not import each other' : undefined
+  }
+  if (from.sees.includes(to.name)) return undefined
+  return `${from.name} sees ${from.sees.join(', ') || 'only itself'}, not ${to.name}`
+}
+
+/** Cycles of imports that are there when the program runs, each told once. */
+function importCycles(files: SourceFiles): readonly string[] {
+  const cycles: string[] = []
+  const done = new Set<string>()
+
+  const visit = (file: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(file)
+    if (start >= 0) {
+      cycles.push(`${[...trail.slice(start), file].join(' -> ')} is a cycle: these files load each other`)
+      return
+    }
+    if (done.has(file)) return
+
+    for (const target of valueImports(file, files)) visit(target, [...trail, file])
+    done.add(file)
+  }
+  for (const file of Object.keys(files)) visit(file, [])
+  return cycles
+}
+
+function valueImports(file: string, files: SourceFiles): readonly string[] {
+  return readImports(file, files[file]!)
+    .filter(({ specifier, typeOnly }) => !typeOnly && specifier?.startsWith('.'))
+    .map(({ specifier }) => targetOf(file, specifier!))
+    .filter((target) => target in files)
+}
+
+function targetOf(file: string, specifier: string): string {
+  return posix.join(posix.dirname(file), specifier)
+}
+
+function zoneOf(file: string): Zone | undefined {
+  return zones.find((zone) => zone.holds.some((pattern) => matchesGlob(file, pattern)))
+}
+
+function isTesting(file: string): boolean {
+  return matchesGlob(file, testing)
+}
+
+/** `publishers/kafka` for `publishers/kafka.ts` and for all that is in `publishers/kafka/`. */
+function adapterOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
+}

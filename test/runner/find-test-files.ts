@@ -1,0 +1,29 @@
+import { globSync } from 'node:fs'
+import { sep } from 'node:path'
+import { needsServices } from '../services/needed-services.ts'
+
+export interface TestSelection {
+  /** Files whose path contains one of these; all files when there are none. */
+  readonly words: readonly string[]
+  /** Only files that need neither services nor long-running processes. */
+  readonly unitOnly: boolean
+}
+
+const patterns = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
+const skippedFolders = new Set(['node_modules', 'dist'])
+
+/** The test files of the project in `root`, as sorted paths relative to it, with forward slashes. */
+export function findTestFiles(root: string, { words, unitOnly }: TestSelection): readonly string[] {
+  // `exclude` is asked about folder names on the way down, so that these are not even entered.
+  const exclude = (path: string): boolean => path.split(sep).some((part) => skippedFolders.has(part))
+
+  return globSync(patterns, { cwd: root, exclude })
+    .map((file) => file.replaceAll(sep, '/'))
+    .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+    .filter((file) => !unitOnly || isUnitTest(file))
+    .sort()
+}
+
+function isUnitTest(file: string): boolean {
+  return !file.includes('test/faults/') && !needsServices(file)
+}

@@ -1,0 +1,20 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+
+// The system may name a port again as soon as it is let go, before its new user listens.
+const handedOut = new Set<number>()
+
+/** A TCP port on the loopback address that nobody listens on, and that is handed out only once. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+
+    if (handedOut.has(port)) continue
+    handedOut.add(port)
+    return port
+  }
+}

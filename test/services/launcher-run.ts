@@ -1,0 +1,17 @@
+import { setTimeout } from 'node:timers/promises'
+import { echoService } from './echo-service.ts'
+import { withServices } from './launcher.ts'
+
+// Run by launcher.test.ts in a process of its own: ends as its argument says, with a service up.
+const [end] = process.argv.slice(2)
+
+await withServices([echoService], async ({ environment }) => {
+  if (end === 'uncaught') queueMicrotask(() => setImmediate(fail))
+  console.log(`up ${environment['ECHO_URL']}`)
+  if (end === 'throw') fail()
+  await setTimeout(60_000)
+})
+
+function fail(): never {
+  throw new Error('on purpose')
+}
