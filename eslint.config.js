@@ -17,7 +17,10 @@ export default tseslint.config(
       'no-console': 'error',
       'no-restricted-syntax': [
         'error',
-        { selector: 'ExportDefaultDeclaration', message: 'Export by name: the name then is the same everywhere.' },
+        {
+          selector: 'ExportDefaultDeclaration',
+          message: 'Export by name: the name then is the same everywhere.',
+        },
       ],
     },
   },
@@ -33,7 +36,11 @@ export default tseslint.config(
       // node:test's describe and it return promises that the runner itself awaits.
       '@typescript-eslint/no-floating-promises': [
         'error',
-        { allowForKnownSafeCalls: [{ from: 'package', name: ['describe', 'it', 'test', 'before', 'after'], package: 'node:test' }] },
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', name: ['describe', 'it', 'test', 'before', 'after'], package: 'node:test' },
+          ],
+        },
       ],
     },
   },

@@ -21,6 +21,7 @@ const zones: readonly Zone[] = [
       'errors.ts',
       'store.ts',
       'publisher.ts',
+      'transactions.ts',
       'clock.ts',
       'options.ts',
       'describe-error.ts',

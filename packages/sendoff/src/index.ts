@@ -17,6 +17,7 @@ export {
   type EventDefinition,
   type EventToWrite,
   type EventType,
+  type PlainEventType,
 } from './event/event-type.ts'
 export { JsonCodec } from './event/json-codec.ts'
 export { partitionOf } from './event/partition.ts'
@@ -38,7 +39,7 @@ export {
 } from './route/event-listener.ts'
 export { ListenerRegistry, type ListenerOptions } from './route/listener-registry.ts'
 export type * from './store.ts'
-export type { Transactions } from './write/transactions.ts'
+export type { Transactions } from './transactions.ts'
 export type { TxContext } from './write/tx-context.ts'
 export type { OutboxWriter, WriteOptions } from './write/outbox-writer.ts'
 export type { WriterHook } from './write/writer-hook.ts'

@@ -17,7 +17,7 @@ import { exponentialBackoff } from './process/exponential-backoff.ts'
 import type { RetryPolicy } from './process/retry-policy.ts'
 import { ListenerRegistry } from './route/listener-registry.ts'
 import type { OutboxStore } from './store.ts'
-import type { Transactions } from './write/transactions.ts'
+import type { Transactions } from './transactions.ts'
 import type { WriterHook } from './write/writer-hook.ts'
 
 export interface OutboxOptions<Tx, StoreTx> extends Partial<Omit<OutboxSettings, 'poller'>> {

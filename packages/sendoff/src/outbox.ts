@@ -10,7 +10,7 @@ import { Settler } from './dispatch/settler.ts'
 import { OutboxError } from './errors.ts'
 import type { EventEnvelope } from './event/event-envelope.ts'
 import type { EventFields } from './event/event-fields.ts'
-import type { DefinedEvent, EventToWrite, EventType } from './event/event-type.ts'
+import type { DefinedEvent, EventToWrite, PlainEventType } from './event/event-type.ts'
 import { JsonCodec } from './event/json-codec.ts'
 import { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
 import { type MetricsExporter, noMetrics } from './observe/metrics.ts'
@@ -29,7 +29,7 @@ import { ProcessingChain } from './process/processing-chain.ts'
 import type { Lease, Outcome, OutboxStore } from './store.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
-import type { Transactions } from './write/transactions.ts'
+import type { Transactions } from './transactions.ts'
 import type { TxContext } from './write/tx-context.ts'
 
 type Mode = 'singleNode' | 'multiNode'
@@ -94,7 +94,7 @@ export class Outbox<Tx, StoreTx = Tx> {
       settler: this.#settler,
       inFlight: this.#inFlight,
       timeoutGraceMs: settings.leaseMs,
-      beforeSuspect: async () => ownerSource?.holdNothing(),
+      beforeSuspect: async () => ownerSource?.recordHeld(),
       onRoom: () => this.#poller.wake(),
     })
     this.#poller = new OutboxPoller({
@@ -169,7 +169,7 @@ export class Outbox<Tx, StoreTx = Tx> {
   write(event: EventEnvelope | EventToWrite, options?: WriteOptions<Tx>): Promise<string | null>
   /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
   write(
-    type: string | EventType,
+    type: string | PlainEventType,
     payload: unknown,
     options?: EventFields & WriteOptions<Tx>,
   ): Promise<string | null>

@@ -163,8 +163,6 @@ export interface ClaimRequest {
   readonly limit: number
   /** Only these rows; those already leased by `lease.owner` included, and no loss counted for them. */
   readonly keys?: readonly RowKey[]
-  /** Only rows within these bounds, each counted as a loss: whoever held them vanished. */
-  readonly bounds?: Bounds
   /** Only rows at or behind this place in due order. */
   readonly from?: DuePlace
   /** Leaves rows alone that were written less than so many milliseconds ago. */
@@ -186,10 +184,10 @@ export interface DuePlace {
   readonly seq: number
 }
 
-/** From the lowest to the highest `seq`, both included. */
+/** From one place in due order to another, both included. */
 export interface Bounds {
-  readonly lowSeq: number
-  readonly highSeq: number
+  readonly low: DuePlace
+  readonly high: DuePlace
 }
 
 /** A row in somebody's hands. `lockedBy` is null where a lock owner read it without a claim. */
@@ -246,10 +244,11 @@ export interface OwnerFence {
 /** Named locks with a time limit, each a row that also remembers what its owner holds. */
 export interface OutboxLocks {
   /**
-   * Takes the lock if it is free, has run out or is `token`'s already; otherwise undefined.
-   * `inherited` are the bounds that an owner left behind who never released.
+   * Takes the lock if it is free, has run out or is `token`'s already; false otherwise. Where the
+   * last owner vanished, the same step counts a loss for every pending row within the bounds it left
+   * behind that nobody has leased since, and forgets the bounds.
    */
-  acquire(request: LockRequest): Promise<LockGrant | undefined>
+  acquire(request: LockRequest): Promise<boolean>
   /** Extends the lock while it is `token`'s and has not run out; false when it was lost. */
   renew(request: LockRequest): Promise<boolean>
   /** Gives the lock up if it is `token`'s, and forgets its bounds. */
@@ -258,10 +257,6 @@ export interface OutboxLocks {
 
 export interface LockRequest extends OwnerFence {
   readonly ttlMs: number
-}
-
-export interface LockGrant {
-  readonly inherited: Bounds | null
 }
 
 export interface RowFilter {

@@ -30,7 +30,7 @@ export interface OutboxDispatcherOptions {
   readonly listenerTimeoutMs: number
   /** How long a listener that was told to stop may go on before it is given up. */
   readonly timeoutGraceMs: number
-  /** Runs before a suspect: whatever else this process stands for must be let go of. */
+  /** Runs before a suspect: the database must know that this process holds nothing else. */
   readonly beforeSuspect: () => Promise<void>
   /** The cold queue has room again, or rows were let go of: the poller should look. */
   readonly onRoom: () => void
@@ -175,7 +175,7 @@ export class OutboxDispatcher {
   }
 
   #pump(): void {
-    const { workerCount, settler, metrics } = this.#options
+    const { workerCount, settler, chain, metrics } = this.#options
     while (
       this.#running.size < workerCount &&
       this.#suspect === undefined &&
@@ -183,7 +183,7 @@ export class OutboxDispatcher {
     ) {
       const delivery = this.#next()
       if (delivery === undefined) break
-      if (delivery.row.losses >= suspectLosses) void this.#runAlone(delivery)
+      if (delivery.row.losses >= suspectLosses && !chain.givesUp(delivery)) void this.#runAlone(delivery)
       else this.#start(delivery)
     }
     metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)

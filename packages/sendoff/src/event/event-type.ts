@@ -7,6 +7,9 @@ export interface EventType {
   readonly name: string
 }
 
+/** An event type that knows nothing of its payload. */
+export type PlainEventType = EventType & { readonly of?: never }
+
 /** Names a kind of thing that events are about. */
 export interface AggregateType {
   readonly name: string

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Holding } from '../dispatch/delivery.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { LockGrant, OutboxLocks, OwnerFence } from '../store.ts'
+import type { OutboxLocks, OwnerFence } from '../store.ts'
 
 export interface NamedLockOptions {
   readonly locks: OutboxLocks
@@ -42,15 +42,17 @@ export class NamedLock {
     return { lock: this.#options.name, token: this.#options.token }
   }
 
-  async tryAcquire(): Promise<LockGrant | undefined> {
+  /** The holding, acquired now if need be; undefined while somebody else has the lock. */
+  async acquire(): Promise<Holding | undefined> {
+    if (this.holding !== undefined) return this.holding
+
     const { locks, clock, ttlMs } = this.#options
     const validUntil = clock.monotonic() + ttlMs
-    const grant = await locks.acquire({ ...this.fence, ttlMs })
-    if (grant === undefined) return undefined
+    if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
 
     this.#holding = { validUntil }
     this.#scheduleRenewal()
-    return grant
+    return this.#holding
   }
 
   /** To be called when the store says that the lock is not ours any more. */

@@ -39,9 +39,13 @@ export class ProcessingChain {
     return this.#options.listeners.routeFor(row.aggregateType, row.eventType)
   }
 
+  /** Whether an event has taken down so many processes that it is not tried again. */
+  givesUp({ row }: Delivery): boolean {
+    return row.losses >= this.#options.maxDeliveries
+  }
+
   async process(delivery: Delivery): Promise<Outcome> {
-    const { row } = delivery
-    if (row.losses >= this.#options.maxDeliveries) return tooManyLosses(row.losses)
+    if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
 
     const route = this.routeOf(delivery)
     if (route === undefined) return this.#unroutable(delivery)

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { OutboxError } from '../errors.ts'
 import type { OutboxStore } from '../store.ts'
 import { TransactionScope } from './transaction-scope.ts'
-import type { Transactions } from './transactions.ts'
+import type { Transactions } from '../transactions.ts'
 import type { TxContext } from './tx-context.ts'
 
 /**

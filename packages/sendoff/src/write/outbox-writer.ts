@@ -2,7 +2,13 @@ import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
-import { type DefinedEvent, type EventToWrite, type EventType, isEventToWrite } from '../event/event-type.ts'
+import {
+  type DefinedEvent,
+  type EventToWrite,
+  type EventType,
+  isEventToWrite,
+  type PlainEventType,
+} from '../event/event-type.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { kindOf } from '../options.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
@@ -56,7 +62,7 @@ export class OutboxWriter<UserTx, StoreTx> {
   write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<string | null>
   /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
   write(
-    type: string | EventType,
+    type: string | PlainEventType,
     payload: unknown,
     options?: EventFields & WriteOptions<UserTx>,
   ): Promise<string | null>

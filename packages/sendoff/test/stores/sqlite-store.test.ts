@@ -111,7 +111,7 @@ for (const [driver, open] of Object.entries(drivers)) {
       let late: { tx: SqliteHandle; statement: SqliteStatement; run: (value: string) => unknown } | undefined
       await store.transaction(async (tx) => {
         const statement = tx.prepare(`insert into outbox_event_meta values ('late', ?)`)
-        late = { tx, statement, run: Reflect.get(statement, 'run') as (value: string) => unknown }
+        late = { tx, statement, run: Reflect.get(statement, 'run') }
       })
 
       throws(() => late!.tx.prepare('select 1'), ended)
@@ -411,13 +411,13 @@ describe('sqlite store: several processes', () => {
     const holder = await startHolder(t, file)
     let turns = 0
     const counting = setInterval(() => (turns += 1), 1)
+    t.after(() => clearInterval(counting))
     const busy = { code: 'OUTBOX_STORE_BUSY', message: /more than 60 ms/ }
     await rejects(
       store.transaction((tx) => store.insert(tx, sampleRows(1), lease)),
       (error: Error) => error.cause instanceof Error && /locked/.test(error.cause.message),
     )
     await rejects(store.locks.acquire({ lock: 'relay', token: 'a', ttlMs: 1_000 }), busy)
-    clearInterval(counting)
 
     ok(turns > 5, `the event loop turned ${turns} times`)
     deepEqual(await store.claim({ lease, limit: 10 }), [])
@@ -566,7 +566,7 @@ async function startProcess(t: TestContext, ...parameters: string[]): Promise<Ch
     execArgv: [],
   })
   t.after(() => child.kill())
-  await once(child, 'message')
+  await messageFrom(child)
   return child
 }
 
@@ -574,8 +574,17 @@ async function startProcess(t: TestContext, ...parameters: string[]): Promise<Ch
 async function startHolder(t: TestContext, file: string): Promise<ChildProcess> {
   const holder = await startProcess(t, 'holdWriteLock', file)
   holder.send('go')
-  await once(holder, 'message')
+  await messageFrom(holder)
   return holder
+}
+
+async function messageFrom(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit').then(([code]) =>
+    assert.fail(`the process ended with ${code} before its message`),
+  )
+  await Promise.race([once(child, 'message'), exited])
+  // Its end is expected from now on.
+  exited.catch(() => {})
 }
 
 async function exitCodeOf(child: ChildProcess): Promise<number | null> {

@@ -1,7 +1,8 @@
 import { isPending } from '../../event/status.ts'
-import type { ClaimRequest, HeldRow, PollRequest, RowFilter } from '../../store.ts'
+import type { Bounds, ClaimRequest, HeldRow, PollRequest, RowFilter } from '../../store.ts'
+import { inDueOrder } from '../due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
-import { inDueOrder, keyOf } from './memory-row.ts'
+import { keyOf } from './memory-row.ts'
 import type { MemoryTables } from './memory-transaction.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
@@ -60,6 +61,14 @@ export class MemoryEvents implements MemoryTables {
     return 'lease' in request && request.keys !== undefined
       ? this.#dueOfKeys(request, now)
       : this.#dueInOrder(request, now)
+  }
+
+  /** Counts a loss for every row within the bounds that nobody has leased. */
+  countLosses({ low, high }: Bounds): void {
+    for (const row of this.#free.from(low.availableAt, low.seq)) {
+      if (inDueOrder(row, high) > 0) break
+      if (row.lockedBy === null) row.losses += 1
+    }
   }
 
   /** Rows that match, in write order. */
@@ -134,8 +143,5 @@ export class MemoryEvents implements MemoryTables {
 }
 
 function isWanted(row: MemoryRow, request: ClaimRequest | PollRequest, now: number): boolean {
-  const bounds = 'bounds' in request ? request.bounds : undefined
-
-  if (bounds !== undefined && (row.seq < bounds.lowSeq || row.seq > bounds.highSeq)) return false
   return !request.skipRecentMs || row.createdAt <= now - request.skipRecentMs
 }

@@ -12,18 +12,21 @@ interface Lock {
   bounds: Bounds | null
 }
 
-export function memoryLocks(now: () => number): MemoryLocks {
+export function memoryLocks(now: () => number, countLosses: (bounds: Bounds) => void): MemoryLocks {
   const locks = new Map<string, Lock>()
 
   return {
     async acquire({ lock: name, token, ttlMs }) {
       const lock = locks.get(name)
-      if (lock !== undefined && lock.token !== token && lock.until > now()) return undefined
+      if (lock !== undefined && lock.token !== token && lock.until > now()) return false
 
-      // Bounds stay: they are the vanished owner's legacy until the new owner records its own.
-      const bounds = lock?.bounds ?? null
+      let bounds = lock?.bounds ?? null
+      if (bounds !== null && lock?.token !== token) {
+        countLosses(bounds)
+        bounds = null
+      }
       locks.set(name, { token, until: now() + ttlMs, bounds })
-      return { inherited: lock?.token === token ? null : bounds }
+      return true
     },
 
     async renew({ lock: name, token, ttlMs }) {

@@ -1,5 +1,5 @@
 import { EventStatus } from '../../event/status.ts'
-import type { DuePlace, Lease, NewRow, Row, RowKey, StoredRow } from '../../store.ts'
+import type { Lease, NewRow, Row, RowKey, StoredRow } from '../../store.ts'
 
 /** A row as the store keeps it. Never handed out: callers get copies. */
 export type MemoryRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
@@ -64,10 +64,6 @@ export function asStoredRow(row: MemoryRow): StoredRow {
 /** The row's key as text, for use in a map. */
 export function keyOf({ eventId, destination }: RowKey): string {
   return `${eventId}\0${destination}`
-}
-
-export function inDueOrder(a: DuePlace, b: DuePlace): number {
-  return a.availableAt - b.availableAt || a.seq - b.seq
 }
 
 // Bytes can be changed by whoever has them.

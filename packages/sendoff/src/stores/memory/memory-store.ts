@@ -1,7 +1,7 @@
 import { OutboxError } from '../../errors.ts'
 import { callable, checkOptions } from '../../options.ts'
 import type { FailedAttempt, OutboxStore } from '../../store.ts'
-import { boundsAround } from '../bounds-around.ts'
+import { boundsAround } from '../due-order.ts'
 import { Mutex } from '../mutex.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { insertRows } from './memory-insert.ts'
@@ -27,7 +27,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
   const events = new MemoryEvents()
   const history = new Map<string, FailedAttempt[]>()
-  const locks = memoryLocks(now)
+  const locks = memoryLocks(now, (bounds) => events.countLosses(bounds))
   const transactions = new Mutex()
   let lastSeq = 0
 
@@ -55,19 +55,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     },
 
     async claim(request) {
-      const { lease, keys, bounds } = request
+      const { lease, keys } = request
       const time = now()
 
       return events.due(request, time).map((row) => {
         // Whoever asks for its own rows by key is their holder and never lost them.
         const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
-        const isLoss = bounds !== undefined || !isKept
 
         events.change(row, {
           lockedBy: lease.owner,
           lockedUntil: Math.ceil(time + lease.ms),
           deliveries: row.deliveries + 1,
-          losses: row.losses + (isLoss ? 1 : 0),
+          losses: row.losses + (isKept ? 0 : 1),
         })
         return asRow(row)
       })

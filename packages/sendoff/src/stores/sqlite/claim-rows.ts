@@ -1,4 +1,5 @@
 import type { ClaimRequest, PollRequest, Row } from '../../store.ts'
+import { inDueOrder } from '../due-order.ts'
 import type { ReadRow } from './row-columns.ts'
 import { readRow } from './row-columns.ts'
 import type { SqliteValue } from './sqlite-client.ts'
@@ -20,17 +21,15 @@ export function claimRows(
   request: ClaimRequest,
   now: number,
 ): readonly Row[] {
-  const { lease, keys, bounds } = request
+  const { lease, keys } = request
   const rows =
     keys === undefined ? dueRows(statements, request, now) : dueRowsOfKeys(statements, request, now)
   if (rows.length === 0) return rows
 
   // Whoever asks for its own rows by key is their holder and never lost them.
   const countedAsKept = keys === undefined ? null : lease.owner
-  const countsAlways = bounds !== undefined
 
   statements.lease.run(
-    countsAlways ? 1 : 0,
     countedAsKept,
     lease.owner,
     Math.ceil(now + lease.ms),
@@ -38,14 +37,14 @@ export function claimRows(
   )
   for (const row of rows) {
     // The same as the statement has just done: cheaper than reading the rows once more.
-    if (countsAlways || (row.lockedBy !== null && row.lockedBy !== countedAsKept)) row.losses += 1
+    if (row.lockedBy !== null && row.lockedBy !== countedAsKept) row.losses += 1
     row.deliveries += 1
     row.lockedBy = lease.owner
   }
   return rows
 }
 
-export type DueRequest = Pick<ClaimRequest, 'limit' | 'bounds' | 'from' | 'skipRecentMs'> | PollRequest
+export type DueRequest = Pick<ClaimRequest | PollRequest, 'limit' | 'from' | 'skipRecentMs'>
 
 function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, now: number): ReadRow[] {
   const within = dueWithin(request, now)
@@ -58,21 +57,17 @@ function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, no
     const row = readRow(values)
     found.set(row.seq, row)
   }
-  const inDueOrder = [...found.values()].sort((a, b) => a.availableAt - b.availableAt || a.seq - b.seq)
-  return inDueOrder.slice(0, request.limit)
+  return [...found.values()].sort(inDueOrder).slice(0, request.limit)
 }
 
 // The parameters called `dueWithin` in the statements, without limits where the request has none.
 function dueWithin(request: DueRequest, now: number): SqliteValue[] {
   const { from, skipRecentMs } = request
-  const bounds = 'bounds' in request ? request.bounds : undefined
 
   return [
     from?.availableAt ?? Number.MIN_SAFE_INTEGER,
     from?.seq ?? 0,
     now,
     skipRecentMs ? now - skipRecentMs : Number.MAX_SAFE_INTEGER,
-    bounds?.lowSeq ?? 0,
-    bounds?.highSeq ?? Number.MAX_SAFE_INTEGER,
   ]
 }

@@ -114,7 +114,9 @@ create table "${table}_lock" (
   name     text primary key,
   token    text    not null,
   until    integer not null,
+  low_at   integer,
   low_seq  integer,
+  high_at  integer,
   high_seq integer
 ) strict, without rowid;
 

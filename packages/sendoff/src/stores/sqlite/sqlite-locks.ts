@@ -1,12 +1,14 @@
-import type { Bounds, LockGrant, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { boundsAround } from '../bounds-around.ts'
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import { boundsAround, inDueOrder } from '../due-order.ts'
 import { dueRows, isAnyDue } from './claim-rows.ts'
 import type { PreparedStatements } from './statements.ts'
 
 interface LockRow {
   readonly token: string
   readonly until: number
+  readonly lowAt: number | null
   readonly lowSeq: number | null
+  readonly highAt: number | null
   readonly highSeq: number | null
 }
 
@@ -14,12 +16,17 @@ export function acquireLock(
   statements: PreparedStatements,
   { lock: name, token, ttlMs }: LockRequest,
   now: number,
-): LockGrant | undefined {
+): boolean {
   const lock = statements.lock.get(name) as LockRow | undefined
-  if (lock !== undefined && lock.token !== token && lock.until > now) return undefined
+  if (lock !== undefined && lock.token !== token && lock.until > now) return false
 
   statements.takeLock.run(name, token, Math.ceil(now + ttlMs))
-  return { inherited: lock === undefined || lock.token === token ? null : boundsOf(lock) }
+  const left = lock === undefined || lock.token === token ? null : boundsOf(lock)
+  if (left !== null) {
+    statements.countLosses.run(...endsOf(left))
+    recordBounds(statements, name, null)
+  }
+  return true
 }
 
 /** The lock row, if the lock is the owner's and has not run out. */
@@ -58,15 +65,25 @@ export function pollPending(
   const rows = dueRows(statements, request, now)
   const bounds = boundsAround(request.held, rows)
   if (!sameBounds(boundsOf(lock), bounds)) {
-    statements.recordBounds.run(bounds?.lowSeq ?? null, bounds?.highSeq ?? null, request.owner.lock)
+    recordBounds(statements, request.owner.lock, bounds)
   }
   return rows
 }
 
-function boundsOf({ lowSeq, highSeq }: LockRow): Bounds | null {
-  return lowSeq === null || highSeq === null ? null : { lowSeq, highSeq }
+function recordBounds(statements: PreparedStatements, lock: string, bounds: Bounds | null): void {
+  statements.recordBounds.run(...(bounds === null ? [null, null, null, null] : endsOf(bounds)), lock)
+}
+
+function endsOf({ low, high }: Bounds): [number, number, number, number] {
+  return [low.availableAt, low.seq, high.availableAt, high.seq]
+}
+
+function boundsOf({ lowAt, lowSeq, highAt, highSeq }: LockRow): Bounds | null {
+  if (lowAt === null || lowSeq === null || highAt === null || highSeq === null) return null
+  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
 }
 
 function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
-  return a?.lowSeq === b?.lowSeq && a?.highSeq === b?.highSeq
+  if (a === null || b === null) return a === b
+  return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
 }

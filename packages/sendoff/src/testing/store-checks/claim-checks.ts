@@ -190,36 +190,6 @@ export const claimChecks: readonly StoreCheck[] = [
     },
   },
   {
-    name: 'claim: with bounds only rows within them come, both ends included, each counted as a loss',
-    async run({ store }) {
-      await insertRows(store, sampleRows(5))
-      const rows = await store.query({ limit: 10 })
-      const bounds = { lowSeq: rows[1]!.seq, highSeq: rows[3]!.seq }
-      const claimed = await store.claim({ lease: leaseOf('a'), limit: 10, bounds })
-
-      deepEqual(eventIds(claimed), eventIds(rows.slice(1, 4)))
-      deepEqual(claimed.map(countersOf), [
-        [1, 1],
-        [1, 1],
-        [1, 1],
-      ])
-    },
-  },
-  {
-    name: 'claim: bounds bring no row with a valid lease, and count one loss where it ran out',
-    async run({ store, wait }) {
-      await insertRows(store, [sampleRow({ claimed: true })], leaseOf('b'))
-      await insertRows(store, [sampleRow({ claimed: true })], leaseOf('b', 50))
-      const [held, lapsed] = await store.query({ limit: 10 })
-      await wait(60)
-      const bounds = { lowSeq: held!.seq, highSeq: lapsed!.seq }
-      const row = only(await store.claim({ lease: leaseOf('a'), limit: 10, bounds }))
-
-      equal(row.eventId, lapsed!.eventId)
-      deepEqual(countersOf(row), [2, 1])
-    },
-  },
-  {
     name: 'claim: with from only rows at or behind that place in due order come',
     async run({ store, wait }) {
       const start = await storeTime(store)

@@ -1,8 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Bounds, OutboxStore, PollRequest, Row } from '../../store.ts'
+import type { OutboxStore, PollRequest, Row } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
-  claimAll,
   eventIds,
   insertAndClaim,
   insertOne,
@@ -141,55 +140,70 @@ export const pollChecks: readonly StoreCheck[] = [
     },
   },
   {
-    name: 'pollPending: a successor inherits the bounds of what a vanished owner had read',
+    name: 'pollPending: a takeover counts a loss for what a vanished owner had read, and for nothing else',
     async run({ store, wait }) {
-      const [first, , third] = await insertFour(store)
+      await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
       await poll(store, { limit: 3 })
       await wait(pastShortTtlMs)
 
-      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: third.seq })
+      deepEqual(await lossesAfterTakeover(store), [1, 1, 1, 0])
     },
   },
   {
-    name: 'pollPending: what the owner holds already is within the bounds',
+    name: 'pollPending: what the owner holds already counts as well',
     async run({ store, wait }) {
-      const [first, second, third, fourth] = await insertFour(store)
+      const [first, second, third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
-      await poll(store, { from: third, held: { lowSeq: first.seq, highSeq: second.seq } })
+      await poll(store, { from: third, limit: 1, held: { low: first, high: second } })
       await wait(pastShortTtlMs)
 
-      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: fourth.seq })
+      deepEqual(await lossesAfterTakeover(store), [1, 1, 1, 0])
+    },
+  },
+  {
+    name: 'pollPending: bounds follow the order in which rows fall due, not the one they were written in',
+    async run({ store, wait }) {
+      const start = await storeTime(store)
+      await insertRows(
+        store,
+        [30, 10, 20, 40].map((age) => sampleRow({ due: { at: start - age } })),
+      )
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await poll(store, { limit: 2 })
+      await wait(pastShortTtlMs)
+
+      deepEqual(await lossesAfterTakeover(store), [1, 0, 0, 1])
     },
   },
   {
     name: 'pollPending: bounds are those of the last read, and none when nothing is held',
     async run({ store, wait }) {
-      const [, , third, fourth] = await insertFour(store)
+      const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
       await poll(store)
       await poll(store, { from: third })
       await wait(pastShortTtlMs)
-      deepEqual(await inheritedBounds(store), { lowSeq: third.seq, highSeq: fourth.seq })
+      deepEqual(await lossesAfterTakeover(store), [0, 0, 1, 1])
 
       await store.locks.acquire({ lock: 'empty', token: 'a', ttlMs: shortTtlMs })
       const idle = { owner: { lock: 'empty', token: 'a' }, limit: 10, held: null }
       await store.pollPending(idle)
-      await store.pollPending({ ...idle, skipRecentMs: 60_000 })
+      await store.pollPending({ ...idle, limit: 0 })
       await wait(pastShortTtlMs)
-      deepEqual(await inheritedBounds(store, 'empty'), null)
+      deepEqual(await lossesAfterTakeover(store, 'empty'), [0, 0, 1, 1])
     },
   },
   {
     name: 'pollPending: an owner that lost its lock does not change the bounds',
     async run({ store, wait }) {
-      const [first, second, third] = await insertFour(store)
+      const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
       await poll(store, { limit: 2 })
       await wait(pastShortTtlMs)
-      await store.pollPending({ owner, limit: 10, held: { lowSeq: third.seq, highSeq: third.seq } })
+      await store.pollPending({ owner, limit: 10, held: { low: third, high: third } })
 
-      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: second.seq })
+      deepEqual(await lossesAfterTakeover(store), [1, 1, 0, 0])
     },
   },
   {
@@ -200,35 +214,47 @@ export const pollChecks: readonly StoreCheck[] = [
       await poll(store)
       await store.locks.release(owner)
 
-      equal(await inheritedBounds(store), null)
+      deepEqual(await lossesAfterTakeover(store), [0, 0, 0, 0])
     },
   },
   {
     name: 'pollPending: an owner that renews its lock or takes it anew still leaves its bounds behind',
     async run({ store, wait }) {
-      const [first, , , fourth] = await insertFour(store)
+      await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store)
       equal(await store.locks.renew({ ...owner, ttlMs: 30_000 }), true)
-      deepEqual(await store.locks.acquire({ ...owner, ttlMs: 50 }), { inherited: null })
+      equal(await store.locks.acquire({ ...owner, ttlMs: 50 }), true)
       await wait(60)
 
-      deepEqual(await inheritedBounds(store), { lowSeq: first.seq, highSeq: fourth.seq })
+      deepEqual(await lossesAfterTakeover(store), [1, 1, 1, 1])
     },
   },
   {
-    name: 'pollPending: claiming within inherited bounds counts the loss of every row the owner had read',
+    name: 'pollPending: a takeover counts once, and forgets the bounds',
     async run({ store, wait }) {
       await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
-      await poll(store, { limit: 2 })
-      await wait(pastShortTtlMs)
-      const bounds = (await inheritedBounds(store))!
-      await store.claim({ lease: leaseOf('b'), limit: 10, bounds })
-      await claimAll(store, 'b')
+      await store.locks.acquire({ ...owner, ttlMs: 50 })
+      await poll(store)
+      await wait(60)
+      equal(await store.locks.acquire({ ...successor, ttlMs: 50 }), true)
+      await wait(60)
 
-      const losses = (await store.query({ limit: 10 })).map((row) => row.losses)
-      deepEqual(losses, [1, 1, 0, 0])
+      deepEqual(await lossesAfterTakeover(store, owner.lock, 'third'), [1, 1, 1, 1])
+    },
+  },
+  {
+    name: 'pollPending: a takeover leaves settled and leased rows alone',
+    async run({ store, wait }) {
+      const [first, second] = await insertFour(store)
+      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      const [read] = await poll(store)
+      deepEqual(await store.settle([{ row: read!, outcome: { kind: 'done' } }], owner), [])
+      await store.claim({ lease: leaseOf('b'), limit: 1, keys: [second] })
+      await wait(pastShortTtlMs)
+
+      equal(read!.eventId, first.eventId)
+      deepEqual(await lossesAfterTakeover(store), [0, 0, 1, 1])
     },
   },
 ]
@@ -246,9 +272,12 @@ async function insertFour<Tx>(store: OutboxStore<Tx>): Promise<[Row, Row, Row, R
   return [first!, second!, third!, fourth!]
 }
 
-/** Takes the lock over and answers what its last owner left behind. */
-async function inheritedBounds<Tx>(store: OutboxStore<Tx>, lock = owner.lock): Promise<Bounds | null> {
-  const grant = await store.locks.acquire({ ...successor, lock })
-  ok(grant, 'the lock was not free')
-  return grant.inherited
+/** Takes the lock over and answers the losses of all rows in write order. */
+async function lossesAfterTakeover<Tx>(
+  store: OutboxStore<Tx>,
+  lock = owner.lock,
+  token = successor.token,
+): Promise<readonly number[]> {
+  equal(await store.locks.acquire({ lock, token, ttlMs: 30_000 }), true, 'the lock was not free')
+  return (await store.query({ limit: 10 })).map((row) => row.losses)
 }

@@ -1,8 +1,9 @@
 import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { inDueOrder } from '../../../src/stores/due-order.ts'
 import type { MemoryRow } from '../../../src/stores/memory/memory-row.ts'
-import { inDueOrder, newMemoryRow } from '../../../src/stores/memory/memory-row.ts'
+import { newMemoryRow } from '../../../src/stores/memory/memory-row.ts'
 import { OrderedRows } from '../../../src/stores/memory/ordered-rows.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
 

@@ -1,0 +1,18 @@
+import type { Bounds, DuePlace } from '../store.ts'
+
+/** Compares two places for sorting. */
+export function inDueOrder(a: DuePlace, b: DuePlace): number {
+  return a.availableAt - b.availableAt || a.seq - b.seq
+}
+
+/** The bounds of what is held already together with `rows`; null for nothing at all. */
+export function boundsAround(held: Bounds | null, rows: readonly DuePlace[]): Bounds | null {
+  let bounds = held
+  for (const { availableAt, seq } of rows) {
+    const place = { availableAt, seq }
+    bounds ??= { low: place, high: place }
+    if (inDueOrder(place, bounds.low) < 0) bounds = { ...bounds, low: place }
+    if (inDueOrder(place, bounds.high) > 0) bounds = { ...bounds, high: place }
+  }
+  return bounds
+}

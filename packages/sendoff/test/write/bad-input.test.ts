@@ -1,0 +1,149 @@
+import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { defineEvent } from '../../src/event/event-type.ts'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
+import { Outbox } from '../../src/outbox.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+
+const circular: { self?: unknown } = {}
+circular.self = circular
+
+const badWrites: Record<string, [unknown[], string, RegExp]> = {
+  'a circular payload': [['Tested', circular], 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE', /circular/],
+  'a BigInt': [['Tested', { n: 1n }], 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE', /BigInt/],
+  'no payload': [['Tested', undefined], 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE', /undefined/],
+  'a function': [['Tested', () => {}], 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE', /function/],
+  'a payload over 1 MiB': [['Tested', 'x'.repeat(1_048_576)], 'OUTBOX_PAYLOAD_TOO_LARGE', /reference/],
+  'a number as type': [[7, {}], 'OUTBOX_INVALID_EVENT', /not 7/],
+  'no type': [[undefined, {}], 'OUTBOX_INVALID_EVENT', /defined event or the name/],
+  'a time and a delay': [
+    ['Tested', 1, { availableAt: new Date(), deliverAfterMs: 1 }],
+    'OUTBOX_INVALID_EVENT',
+    /both availableAt and deliverAfterMs/,
+  ],
+  'a misspelt field': [
+    ['Tested', 1, { tenant: 'a' }],
+    'OUTBOX_UNKNOWN_OPTION',
+    /no option "tenant".*tenantId/,
+  ],
+  'a payload that does not fit its schema': [
+    [defineEvent('Tested', { schema: z.object({ total: z.number() }) }), { total: 'much' }],
+    'OUTBOX_INVALID_PAYLOAD',
+    /total: /,
+  ],
+}
+
+onEveryStore('bad input is refused by name, and nothing else is lost', async (test, open, mode) => {
+  const { outbox, store, listener, metrics } = await startOutbox(test, open(), { mode })
+  for (const [name, [args, code, message]] of Object.entries(badWrites)) {
+    await outbox.transaction(async () => {
+      await outbox.write('Tested', `before ${name}`)
+      await rejects((outbox.write as (...args: unknown[]) => Promise<unknown>)(...args), { code, message })
+    })
+  }
+  const names = Object.keys(badWrites)
+  await metrics.until((seen) => seen.dispatchSuccess === names.length)
+  deepEqual(listener.payloads.sort(), names.map((name) => `before ${name}`).sort())
+  equal(await store.count({}), names.length)
+})
+
+onEveryStore(
+  'a stored payload that is not JSON, or does not fit its schema, becomes DEAD',
+  async (test, open, mode) => {
+    const event = defineEvent('Checked', { schema: v.object({ total: v.number() }) })
+    const seen: number[] = []
+    const listeners = new ListenerRegistry().register(event, ({ payload }) => void seen.push(payload.total))
+    const { outbox, store, metrics, log } = await startOutbox(test, open(), { mode, listeners })
+    const broken = { toJson: () => '{"total": 17secret', fromJson: JSON.parse }
+    const writer = await startOutbox(test, open(), { mode, codec: broken, poller: { enabled: false } })
+
+    const corrupt = await writer.outbox.transaction(() => writer.outbox.write('Checked', 1))
+    await outbox.transaction(async () => {
+      await outbox.write(EventEnvelope.ofJson('Checked', '{"total":"much"}'))
+      await outbox.write(event, { total: 5 })
+    })
+    await outbox.poll()
+    await metrics.until((now) => now.dispatchSuccess === 1 && now.dispatchDead === 2)
+
+    deepEqual(seen, [5])
+    const errors = (await store.query({ status: [3], limit: 5 })).map((row) => row.lastError!)
+    match(errors.join('\n'), /PayloadParseError: The payload of event \w+ \(Checked\) is not valid JSON/)
+    match(
+      errors.join('\n'),
+      /PayloadParseError: The stored payload of event \w+ \(Checked\) does not fit its schema: total: /,
+    )
+    equal((await rowOf(store, corrupt!))!.status, 3)
+    equal(/17secret/.test(errors.join('\n') + log.join('\n')), false, 'payloads must not leak')
+  },
+)
+
+describe('an outbox', () => {
+  const store = memoryStore()
+  const listeners = new ListenerRegistry()
+  const make = (options: object) => () => Outbox.singleNode(options as never)
+
+  it('refuses unknown options and names the ones there are', () => {
+    throws(make({ store, listeners, workers: 3 }), {
+      code: 'OUTBOX_UNKNOWN_OPTION',
+      message: /Outbox\.singleNode has no option "workers".*workerCount/,
+    })
+    throws(make({ store, listeners, poller: { interval: 3 } }), {
+      code: 'OUTBOX_UNKNOWN_OPTION',
+      message: /poller of Outbox/,
+    })
+  })
+
+  it('refuses options that do not fit, and missing ones', () => {
+    const unfit = {
+      workerCount: [0, -1, 1.5, Infinity, '4'],
+      hotQueueCapacity: [0, Infinity],
+      leaseMs: [0, -1, Number.NaN, '30s'],
+      onUnroutable: ['ignore'],
+      listeners: [{}, []],
+      store: [{}, null],
+      logger: [true, {}],
+      retryPolicy: [() => 5],
+    }
+    for (const [name, values] of Object.entries(unfit)) {
+      for (const value of values) {
+        throws(make({ store, listeners, [name]: value }), {
+          code: 'OUTBOX_INVALID_OPTION',
+          message: new RegExp(name),
+        })
+      }
+    }
+    throws(make({ listeners }), { code: 'OUTBOX_INVALID_OPTION', message: /needs the option "store"/ })
+    throws(make(undefined as never), { code: 'OUTBOX_INVALID_OPTION' })
+  })
+
+  it('refuses to work before it is started', async () => {
+    const outbox = Outbox.singleNode({ store, listeners })
+    await rejects(outbox.write('A', 1), { code: 'OUTBOX_NOT_STARTED', message: /await outbox\.start\(\)/ })
+    throws(() => outbox.transaction(async () => {}), { code: 'OUTBOX_NOT_STARTED' })
+  })
+})
+
+describe('idempotency', () => {
+  onEveryStore(
+    'a second write with the same key adds nothing and answers with the first id',
+    async (test, open, mode) => {
+      const { outbox, listener, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
+      const write = () =>
+        outbox.transaction(() => outbox.write('Tested', 'once', { idempotencyKey: 'order-7' }))
+      const first = await write()
+      equal(await write(), first)
+      equal(await write(), first)
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+
+      // The places that the duplicates had in the hot queue are free again.
+      await writeTested(outbox, 'other')
+      await metrics.until((seen) => seen.dispatchSuccess === 2)
+      deepEqual(listener.payloads, ['once', 'other'])
+      equal(metrics.hotEnqueued, 2)
+    },
+  )
+})
