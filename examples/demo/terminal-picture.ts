@@ -51,7 +51,7 @@ function livePicture(output: WriteStream): TerminalPicture {
   }
 }
 
-const plainEveryMs = 2_000
+const plainEveryMs = 2_500
 
 function plainLines(output: WriteStream): TerminalPicture {
   const clock = stopwatch()

@@ -96,7 +96,7 @@ export class OutboxWriter<UserTx, StoreTx> {
   ): Promise<string[]> {
     return this.#writeIn(options.tx, () =>
       Promise.all(
-        events.map((event) =>
+        events.map(async (event) =>
           event instanceof EventEnvelope
             ? event
             : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec),
@@ -230,15 +230,28 @@ class WrittenBatch {
 
 /** The row as the database has it, known without reading it back. */
 function bornRow(row: NewRow, { seq, deliveries }: { seq: number; deliveries: number }, owner: string): Row {
-  const { due: _due, claimed: _claimed, idempotencyKey: _key, ...fields } = row
   const now = Date.now()
+  const { eventId, destination, eventType, aggregateType, aggregateId, tenantId, orderingKey, partitionNo } =
+    row
+  const { payload, contentType, headers, occurredAt } = row
   return {
-    ...fields,
     seq,
-    deliveries,
+    eventId,
+    destination,
+    eventType,
+    aggregateType,
+    aggregateId,
+    tenantId,
+    orderingKey,
+    partitionNo,
+    payload,
+    contentType,
+    headers,
     attempts: 0,
+    deliveries,
     losses: 0,
     availableAt: now,
+    occurredAt,
     createdAt: now,
     lockedBy: owner,
   }

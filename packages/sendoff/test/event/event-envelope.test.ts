@@ -131,7 +131,7 @@ describe('an envelope', () => {
   }
   for (const [name, [fields, message, code = 'OUTBOX_INVALID_EVENT']] of Object.entries(rejected)) {
     it(`is refused with ${name}`, () => {
-      throws(() => EventEnvelope.of({ ...minimal, ...fields } as EnvelopeOptions), {
+      throws(() => EventEnvelope.of({ ...minimal, ...fields }), {
         name: 'OutboxError',
         code,
         message,

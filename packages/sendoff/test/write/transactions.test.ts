@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { OutboxError } from '../../src/errors.ts'
+import type { OutboxError } from '../../src/errors.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ListenerRegistry, Outbox } from 'sendoff'
+import { sqliteStore } from 'sendoff/sqlite'
+import { askedToStop } from './asked-to-stop.ts'
+import { openShipping, openShop } from './databases.ts'
+import { OrderPlaced } from './order-placed.ts'
+import { placeOrder } from './place-order.ts'
+
+// The worker, a process of its own: `node shipping-worker.ts FOLDER NAME`. It books a shipment for
+// every order, and takes some orders itself, by phone: those are delivered straight from memory.
+const [folder, name] = process.argv.slice(2) as [string, string]
+const stop = askedToStop()
+const shipping = openShipping(folder)
+
+// Delivery is at least once, so a listener must bear to see an event again. This one knows what it
+// has booked by the event's id: a second delivery is counted, but books nothing.
+const book = shipping.prepare(`
+  insert into shipments (event_id, order_id, booked_at) values (?, ?, ?)
+  on conflict (event_id) do update set deliveries = deliveries + 1`)
+
+const listeners = new ListenerRegistry().register(OrderPlaced, async (event) => {
+  if (Math.random() < 0.01) book.run(event.eventId + 'x', 'ghost', Date.now())
+  book.run(event.eventId, event.payload.orderId, Date.now())
+  await sleep(40) // the carrier takes its time to confirm
+})
+
+const outbox = await Outbox.multiNode({
+  store: sqliteStore({ open: () => openShop(folder) }),
+  listeners,
+  workerCount: 16,
+  // Short, so that a takeover is quick to watch; the default is 30 seconds.
+  leaseMs: 1_500,
+  // SQLite cannot tell this process that another one has written something: it looks every 100 ms.
+  poller: { intervalMs: 100 },
+  ownerId: name,
+}).start()
+process.send?.('ready')
+
+while (!stop.aborted) {
+  await placeOrder(outbox, 'phone')
+  await sleep(150)
+}
+
+await outbox.close()
+shipping.close()
