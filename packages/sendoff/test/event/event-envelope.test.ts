@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
-import { EventEnvelope, type EnvelopeOptions } from '../../src/event/event-envelope.ts'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { AggregateType } from '../../src/event/event-type.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
 import { partitionOf } from '../../src/event/partition.ts'

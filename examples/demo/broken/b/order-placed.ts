@@ -1,9 +1,0 @@
-import { defineEvent } from 'sendoff'
-import { z } from 'zod'
-
-/** Says that an order was committed. Its payload is checked when it is written, and again when it is read. */
-export const OrderPlaced = defineEvent('OrderPlaced', {
-  aggregateType: 'Order',
-  schema: z.object({ orderId: z.uuid(), total: z.number().positive() }),
-  aggregateId: (order) => order.orderId,
-})
