@@ -1,5 +1,15 @@
 export type { Clock } from './clock.ts'
 export {
+  type DeadEventFilter,
+  DeadEventManager,
+  type DeadEventManagerOptions,
+  type ReplayOptions,
+} from './dead/dead-event-manager.ts'
+export { Delivery, type DeliverySource, type Holding } from './dispatch/delivery.ts'
+export type { DispatchSettings, OutboxDispatcherOptions } from './dispatch/dispatcher-options.ts'
+export { InFlightTracker } from './dispatch/in-flight-tracker.ts'
+export { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
+export {
   OutboxError,
   type OutboxErrorCode,
   PayloadParseError,
@@ -12,8 +22,8 @@ export { type EnvelopeOptions, EventEnvelope } from './event/event-envelope.ts'
 export type { EventFields } from './event/event-fields.ts'
 export {
   AggregateType,
-  defineEvent,
   type DefinedEvent,
+  defineEvent,
   type EventDefinition,
   type EventToWrite,
   type EventType,
@@ -25,21 +35,42 @@ export type { StandardSchema } from './event/standard-schema.ts'
 export { EventStatus } from './event/status.ts'
 export { monotonicUlids } from './event/ulid.ts'
 export { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
-export { InMemoryMetrics, type MetricsExporter } from './observe/metrics.ts'
-export type { OutboxOptions, OutboxSettings, PollerSettings } from './outbox-options.ts'
+export { InMemoryMetrics, type MetricsExporter, noMetrics } from './observe/metrics.ts'
+export { OutboxBackend } from './outbox-backend.ts'
+export type { OrderedOptions, OutboxOptions, PollerSettings, WriterOnlyOptions } from './outbox-options.ts'
 export { Outbox } from './outbox.ts'
+export { claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
+export { LeaseKeeper, type LeaseKeeperOptions } from './poll/lease-keeper.ts'
+export { OutboxPoller, type OutboxPollerHandler, type OutboxPollerOptions } from './poll/outbox-poller.ts'
+export type { PendingBatch, PendingSource } from './poll/pending-source.ts'
 export { exponentialBackoff, type ExponentialBackoffOptions } from './process/exponential-backoff.ts'
-export type { RetryPolicy } from './process/retry-policy.ts'
-export { DispatchResult } from './route/dispatch-result.ts'
+export { fixedDelay, type FixedDelayOptions } from './process/fixed-delay.ts'
+export { linearBackoff, type LinearBackoffOptions } from './process/linear-backoff.ts'
+export type { FailedDelivery, PrimaryProcessor, Processor, Processors } from './process/processor.ts'
+export type { ErrorFilter, RetryPolicy } from './process/retry-policy.ts'
+export { retrySchedule, type RetryScheduleOptions } from './process/retry-schedule.ts'
 export {
+  OutboxPurgeScheduler,
+  type OutboxPurgeSchedulerOptions,
+  type PurgeOptions,
+  type PurgeProgress,
+} from './purge/outbox-purge-scheduler.ts'
+export { DispatchResult } from './route/dispatch-result.ts'
+export { EventInterceptor } from './route/event-interceptor.ts'
+export {
+  type BatchAnswer,
+  type BatchContext,
+  type BatchEventListener,
   BoundEventListener,
   type DispatchContext,
   type EventListener,
   type ListenerFunction,
 } from './route/event-listener.ts'
-export { ListenerRegistry, type ListenerOptions } from './route/listener-registry.ts'
+export type { Fallback, FinalFailure } from './route/fallback.ts'
+export { type ListenerOptions, ListenerRegistry } from './route/listener-registry.ts'
 export type * from './store.ts'
 export type { Transactions } from './transactions.ts'
+export { AmbientTransactions } from './write/ambient-transactions.ts'
+export { OutboxWriter, type OutboxWriterOptions, type WriteOptions } from './write/outbox-writer.ts'
 export type { TxContext } from './write/tx-context.ts'
-export type { OutboxWriter, WriteOptions } from './write/outbox-writer.ts'
 export type { WriterHook } from './write/writer-hook.ts'

@@ -28,14 +28,15 @@ export function checkOptions(
       )
     }
 
-    const expected = check(value)
-    if (expected !== undefined) {
-      throw new OutboxError(
-        'OUTBOX_INVALID_OPTION',
-        `Option "${name}" of ${what} must be ${expected}, not ${kindOf(value)}.`,
-      )
-    }
+    if (check(value) !== undefined) throw invalidOption(what, name, value, check)
   }
+}
+
+export function invalidOption(what: string, name: string, value: unknown, check: OptionCheck): OutboxError {
+  return new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `Option "${name}" of ${what} must be ${check(value)}, not ${kindOf(value)}.`,
+  )
 }
 
 /** Refuses options that are left out although nothing works without them. */

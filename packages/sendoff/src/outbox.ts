@@ -1,41 +1,32 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { type Clock, systemClock } from './clock.ts'
+import { systemClock } from './clock.ts'
+import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
-import { DispatcherHotPath } from './dispatch/dispatcher-hot-path.ts'
-import type { Delivery, Holding } from './dispatch/delivery.ts'
-import { InFlightTracker } from './dispatch/in-flight-tracker.ts'
-import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
-import { Settler } from './dispatch/settler.ts'
+import { Pauses } from './dispatch/pauses.ts'
 import { OutboxError } from './errors.ts'
 import type { EventEnvelope } from './event/event-envelope.ts'
 import type { EventFields } from './event/event-fields.ts'
 import type { DefinedEvent, EventToWrite, PlainEventType } from './event/event-type.ts'
 import { JsonCodec } from './event/json-codec.ts'
 import { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
-import { type MetricsExporter, noMetrics } from './observe/metrics.ts'
+import { OutboxEngine } from './outbox-engine.ts'
 import {
   checkOutboxOptions,
+  type OrderedOptions,
+  type OutboxMode,
   type OutboxOptions,
-  type OutboxSettings,
-  withDefaults,
+  type WriterOnlyOptions,
 } from './outbox-options.ts'
-import { claimSource } from './poll/claim-source.ts'
-import { LeaseKeeper } from './poll/lease-keeper.ts'
-import { NamedLock } from './poll/named-lock.ts'
-import { OutboxPoller } from './poll/outbox-poller.ts'
-import { OwnerSource } from './poll/owner-source.ts'
-import { ProcessingChain } from './process/processing-chain.ts'
-import type { Lease, Outcome, OutboxStore } from './store.ts'
+import { NodeKeeper } from './poll/node-keeper.ts'
+import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
+import type { OutboxStore, PauseTarget } from './store.ts'
+import type { Transactions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
-import type { Transactions } from './transactions.ts'
 import type { TxContext } from './write/tx-context.ts'
 
-type Mode = 'singleNode' | 'multiNode'
 type State = 'new' | 'started' | 'closing' | 'closed'
-
-const lockName = 'outbox-poller'
 
 /**
  * A transactional outbox: writes events in the transaction of the data they are about, and
@@ -45,84 +36,61 @@ const lockName = 'outbox-poller'
  */
 export class Outbox<Tx, StoreTx = Tx> {
   readonly writer: OutboxWriter<Tx, StoreTx>
-  readonly #settings: OutboxSettings
+  /** Finds events that were given up, and replays them. */
+  readonly deadEvents: DeadEventManager
   readonly #store: OutboxStore<StoreTx>
   readonly #transactions: AmbientTransactions<Tx, StoreTx>
   readonly #logger: Logger
-  readonly #metrics: MetricsExporter
-  readonly #clock: Clock
-  readonly #lease: Lease
-  readonly #inFlight = new InFlightTracker()
-  readonly #settler: Settler
-  readonly #dispatcher: OutboxDispatcher
-  readonly #leaseKeeper: LeaseKeeper
-  readonly #lock: NamedLock | undefined
-  readonly #poller: OutboxPoller
+  readonly #pauses: Pauses
+  readonly #engine: OutboxEngine | undefined
+  readonly #nodeKeeper: NodeKeeper
+  readonly #purge: OutboxPurgeScheduler | undefined
   #state: State = 'new'
   #closed: Promise<void> | undefined
 
-  private constructor(mode: Mode, options: OutboxOptions<Tx, StoreTx>) {
-    checkOutboxOptions(`Outbox.${mode}`, options)
-    const settings = withDefaults(options)
-    this.#settings = settings
-    this.#store = options.store
-    this.#logger = options.logger === false ? silentLogger : (options.logger ?? standardLogger)
-    this.#metrics = options.metrics ?? noMetrics
-    this.#clock = options.clock ?? systemClock
-    this.#lease = { owner: uniqueOwner(options.ownerId), ms: settings.leaseMs }
-    const codec = options.codec ?? JsonCodec.getDefault()
-    const shared = { store: this.#store, clock: this.#clock, logger: this.#logger, metrics: this.#metrics }
-
-    this.#lock = mode === 'singleNode' ? this.#namedLock() : undefined
-    const lock = this.#lock
-    this.#settler = new Settler({
-      ...shared,
-      ...(lock === undefined ? {} : { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
-      onSettled: (delivery, outcome, refused) => this.#onSettled(delivery, outcome, refused),
-    })
-    const polling = {
-      ...shared,
-      lease: this.#lease,
-      inFlight: this.#inFlight,
-      skipRecentMs: settings.poller.skipRecentMs,
-    }
-    const ownerSource = lock && new OwnerSource({ ...polling, lock })
-    this.#dispatcher = new OutboxDispatcher({
-      ...shared,
-      ...settings,
-      chain: new ProcessingChain({ ...settings, listeners: options.listeners, codec }),
-      settler: this.#settler,
-      inFlight: this.#inFlight,
-      timeoutGraceMs: settings.leaseMs,
-      beforeSuspect: async () => ownerSource?.recordHeld(),
-      onRoom: () => this.#poller.wake(),
-    })
-    this.#poller = new OutboxPoller({
-      ...polling,
-      ...settings.poller,
-      source: ownerSource ?? claimSource(polling),
-      handler: {
-        handle: (delivery) => this.#dispatcher.enqueueCold(delivery),
-        availableCapacity: () => this.#dispatcher.coldQueueRemainingCapacity(),
-      },
-    })
-    this.#leaseKeeper = new LeaseKeeper({ ...shared, lease: this.#lease, inFlight: this.#inFlight })
-    this.#transactions = new AmbientTransactions(
-      options.transactions ?? storeTransactions(options.store),
-      options.store,
-    )
+  private constructor(
+    mode: OutboxMode,
+    options: WriterOnlyOptions<Tx, StoreTx> & Partial<OutboxOptions<Tx, StoreTx>>,
+  ) {
+    checkOutboxOptions(mode, options)
+    const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = 30_000 } = options
+    const logger = options.logger === false ? silentLogger : (options.logger ?? standardLogger)
+    const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
+    this.#store = store
+    this.#logger = logger
+    this.#pauses = new Pauses(store.controls)
+    this.#engine =
+      mode === 'writerOnly'
+        ? undefined
+        : new OutboxEngine(mode, options as OutboxOptions<never, never>, {
+            clock,
+            codec,
+            lease,
+            logger,
+            pauses: this.#pauses,
+          })
+    this.#transactions = new AmbientTransactions(options.transactions ?? storeTransactions(store), store)
     this.writer = new OutboxWriter({
-      ...shared,
+      store,
       txContext: this.#transactions,
-      ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
       codec,
-      hotPath: new DispatcherHotPath({
-        ...shared,
-        dispatcher: this.#dispatcher,
-        listeners: options.listeners,
-        lease: this.#lease,
-        wakePoller: (inMs) => this.#poller.wake(inMs),
-      }),
+      logger,
+      ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
+      ...(this.#engine?.hotPath === undefined ? {} : { hotPath: this.#engine.hotPath }),
+    })
+    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.poller.wake() })
+
+    const purge = options.purge === true ? {} : options.purge
+    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger })
+    this.#nodeKeeper = new NodeKeeper({
+      nodes: store.nodes,
+      id: lease.owner,
+      // A process that only writes goes with every mode, unless it removes what others still have to deliver.
+      mode: mode === 'writerOnly' ? (purge && 'ageMs' in purge ? 'writerOnly' : null) : mode,
+      intervalMs: leaseMs / 3,
+      clock,
+      logger,
+      onHeartbeat: () => this.#pauses.refresh(),
     })
   }
 
@@ -136,6 +104,19 @@ export class Outbox<Tx, StoreTx = Tx> {
     return new Outbox('multiNode', options)
   }
 
+  /**
+   * For delivery in the order of writing: one worker under a lock, and no way past the poller. A
+   * failed event is DEAD after one attempt unless told otherwise, because a retry would come late.
+   */
+  static ordered<StoreTx, Tx = StoreTx>(options: OrderedOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+    return new Outbox('ordered', options)
+  }
+
+  /** For processes that only write: other processes, or a change-data-capture reader, deliver. */
+  static writerOnly<StoreTx, Tx = StoreTx>(options: WriterOnlyOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+    return new Outbox('writerOnly', options)
+  }
+
   /** The transaction the running code is part of, for callbacks after its commit or rollback. */
   get txContext(): TxContext<StoreTx> {
     return this.#transactions
@@ -147,12 +128,14 @@ export class Outbox<Tx, StoreTx = Tx> {
     this.#state = 'started'
     try {
       await this.#store.migrate()
+      await this.#nodeKeeper.join()
+      await this.#pauses.refresh()
     } catch (error) {
       this.#state = 'new'
       throw error
     }
-    this.#leaseKeeper.start()
-    if (this.#settings.poller.enabled) this.#poller.start()
+    this.#engine?.start()
+    this.#purge?.start()
     return this
   }
 
@@ -160,7 +143,7 @@ export class Outbox<Tx, StoreTx = Tx> {
    * Runs `work` in one transaction; what it writes to the outbox is part of it. Inside another
    * transaction of this outbox it is a part of that one, which can fail alone.
    */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
     this.#requireStarted('transaction')
     return this.#transactions.transaction(work)
   }
@@ -200,7 +183,35 @@ export class Outbox<Tx, StoreTx = Tx> {
   /** Looks for due events now, and resolves when they are in the queue. */
   async poll(): Promise<void> {
     this.#requireStarted('poll')
-    await this.#poller.poll()
+    await this.#requireEngine('poll').poller.poll()
+  }
+
+  /** Resolves when nothing that is due is left here: not in the table, in a queue, or in a listener's hands. */
+  async drain(): Promise<void> {
+    this.#requireStarted('drain')
+    const { poller, dispatcher } = this.#requireEngine('drain')
+    do {
+      await poller.poll()
+      const found = dispatcher.inFlight.size > 0
+      await dispatcher.idle()
+      if (!found) return
+    } while (this.#state === 'started')
+  }
+
+  /** Stops delivering events of a type, or for a destination, on every node. They stay where they are. */
+  async pause(target: PauseTarget): Promise<void> {
+    this.#requireStarted('pause')
+    await this.#pauses.pause(target)
+  }
+
+  async resume(target: PauseTarget): Promise<void> {
+    this.#requireStarted('resume')
+    await this.#pauses.resume(target)
+    this.#engine?.poller.wake()
+  }
+
+  paused(): Promise<readonly PauseTarget[]> {
+    return this.#store.controls.paused()
   }
 
   /**
@@ -220,31 +231,15 @@ export class Outbox<Tx, StoreTx = Tx> {
     const started = this.#state === 'started'
     this.#state = 'closing'
     if (started) {
-      const { drainTimeoutMs, shutdownTimeoutMs } = this.#settings
-      await this.#poller.close()
-      await this.#dispatcher.drain(drainTimeoutMs)
-      await this.#dispatcher.handBackQueued()
-      await this.#dispatcher.finishRunning(shutdownTimeoutMs)
-      await this.#settleWithin(drainTimeoutMs)
-      this.#leaseKeeper.stop()
-      await this.#attempt('Releasing the lock', () => this.#lock?.release())
+      await this.#purge?.close()
+      await this.#engine?.close()
+      await this.#attempt('Leaving', () => this.#nodeKeeper.leave())
     }
     await this.#attempt('Closing the store', () => this.#store.close())
     this.#state = 'closed'
   }
 
-  async #settleWithin(timeoutMs: number): Promise<void> {
-    const cancel = this.#clock.schedule(timeoutMs, () => this.#settler.giveUp(), 'keepAlive')
-    await this.#settler.drained()
-    cancel()
-    if (this.#settler.backlog > 0) {
-      this.#logger.error(
-        `${this.#settler.backlog} delivered events could not be settled and will be delivered again.`,
-      )
-    }
-  }
-
-  async #attempt(what: string, work: () => Promise<void> | undefined): Promise<void> {
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
@@ -252,48 +247,9 @@ export class Outbox<Tx, StoreTx = Tx> {
     }
   }
 
-  #namedLock(): NamedLock {
-    return new NamedLock({
-      locks: this.#store.locks,
-      name: lockName,
-      token: this.#lease.owner,
-      ttlMs: this.#lease.ms,
-      clock: this.#clock,
-      logger: this.#logger,
-      onLost: (holding) => this.#lockLost(holding),
-    })
-  }
-
-  #lockLost(holding: Holding): void {
-    this.#logger.warn(`The lock "${lockName}" was lost: what was read under it is left to its next owner.`)
-    for (const delivery of this.#inFlight.values()) if (delivery.lock === holding) delivery.lose()
-  }
-
-  #onSettled(delivery: Delivery, outcome: Outcome, refused: boolean): void {
-    this.#dispatcher.settled(delivery)
-    if (refused) {
-      this.#metrics.incrementSettlementRefused()
-      this.#logger.warn(
-        `The settlement of event ${delivery.row.eventId} came too late and was refused: somebody else holds it and delivers it again.`,
-      )
-      return
-    }
-    this.#report(delivery, outcome)
-    if ('delayMs' in outcome) this.#poller.wake(outcome.delayMs)
-  }
-
-  #report({ row }: Delivery, outcome: Outcome): void {
-    switch (outcome.kind) {
-      case 'retry':
-        return this.#metrics.incrementDispatchFailure()
-      case 'defer':
-        return this.#metrics.incrementDispatchDeferred()
-      case 'dead':
-        this.#metrics.incrementDispatchDead()
-        return this.#logger.error(`Event ${row.eventId} (${row.eventType}) is DEAD: ${outcome.failure.error}`)
-      default:
-        return this.#metrics.incrementDispatchSuccess()
-    }
+  #requireEngine(what: string): OutboxEngine {
+    if (this.#engine !== undefined) return this.#engine
+    throw new OutboxError('OUTBOX_INVALID_OPTION', `An outbox that only writes has no ${what}().`)
   }
 
   #requireStarted(what: string): void {

@@ -38,14 +38,15 @@ export interface OutboxStore<Tx> {
   surviving?(tx: Tx, rows: readonly RowKey[]): Promise<readonly RowKey[]>
 
   /**
-   * Takes up to `limit` due rows that nobody holds, oldest due time first, and leases them.
+   * Takes up to `limit` due rows that nobody holds and no control pauses, oldest due time first,
+   * and leases them.
    * Raises `deliveries` of each, and `losses` of those whose last holder never let go.
    */
   claim(request: ClaimRequest): Promise<readonly Row[]>
 
   /**
-   * Reads due rows without leasing them, oldest due time first: for the holder of a lock, who
-   * needs no claims. Rows whose lease has run out come along with their `lockedBy`, to be
+   * Reads due rows that no control pauses without leasing them, in due or in write order: for the
+   * holder of a lock, who needs no claims. Rows whose lease has run out come along with their `lockedBy`, to be
    * claimed. Records in the lock row, in the same step, the bounds of what the owner then holds.
    * Answers undefined, and reads nothing, when the lock is no longer the owner's.
    */
@@ -71,8 +72,25 @@ export interface OutboxStore<Tx> {
 
   count(filter: Omit<RowFilter, 'limit' | 'afterSeq'>): Promise<number>
 
-  /** Failed attempts at one row, oldest first. */
+  /** Failed attempts at one row, oldest first. They stay when the row is replayed. */
   attempts(key: RowKey): Promise<readonly FailedAttempt[]>
+
+  /**
+   * Makes DEAD rows NEW and due at once: attempts and losses at 0, without error, lease or end.
+   * Other rows are left alone. Returns how many there were.
+   */
+  replay(keys: readonly RowKey[]): Promise<number>
+
+  /**
+   * Deletes one batch of old rows with their history, and of old idempotency keys. Looks at no more
+   * than `limit` of each and locks nothing for long. Answers where the next batch begins, until
+   * nothing is left.
+   */
+  purge(request: PurgeRequest): Promise<PurgeResult>
+
+  readonly controls: OutboxControls
+
+  readonly nodes: OutboxNodes
 
   /** Lets go of what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
@@ -174,6 +192,9 @@ export interface PollRequest {
   readonly limit: number
   /** What the owner holds already; recorded together with the rows of the answer. */
   readonly held: Bounds | null
+  /** By due time unless told otherwise; `written` is the order of `seq`. */
+  readonly order?: 'due' | 'written'
+  /** Only rows at or behind this place, in the order asked for. */
   readonly from?: DuePlace
   readonly skipRecentMs?: number
 }
@@ -259,10 +280,67 @@ export interface LockRequest extends OwnerFence {
   readonly ttlMs: number
 }
 
+export interface PurgeRequest {
+  /** DONE rows that were settled longer ago; all are kept where left out. */
+  readonly doneOlderThanMs?: number
+  /** DEAD rows that were settled longer ago; all are kept where left out. */
+  readonly deadOlderThanMs?: number
+  /** Rows of any state that were written longer ago: for tables that nobody consumes. */
+  readonly anyOlderThanMs?: number
+  /** Idempotency keys that were used longer ago; all are kept where left out. */
+  readonly keysOlderThanMs?: number
+  readonly limit: number
+  /** Where the last batch ended, as its answer said. */
+  readonly cursor?: PurgeCursor
+}
+
+export interface PurgeResult {
+  readonly deletedRows: number
+  readonly deletedKeys: number
+  /** Where to go on; undefined when everything has been looked at. */
+  readonly cursor: PurgeCursor | undefined
+}
+
+/** Only the store that made it knows what it says. */
+export type PurgeCursor = string
+
+/** Switches that people set while the system runs, in force for every claim and read at once. */
+export interface OutboxControls {
+  /** Rows of this event type, or for this destination, stay where they are until it is lifted. */
+  pause(target: PauseTarget): Promise<void>
+  resume(target: PauseTarget): Promise<void>
+  paused(): Promise<readonly PauseTarget[]>
+}
+
+export type PauseTarget = { readonly eventType: string } | { readonly destination: string }
+
+/** The processes that use the table. */
+export interface OutboxNodes {
+  /**
+   * Registers a process for `ttlMs`, or keeps it registered. The table has one mode at a time: that
+   * of its living processes. One that asks for another is not registered, and is told which mode
+   * the living have. A process without a mode goes with all.
+   */
+  join(node: NodeRequest): Promise<NodeAnswer>
+  leave(id: string): Promise<void>
+}
+
+export interface NodeRequest {
+  readonly id: string
+  readonly mode: string | null
+  readonly ttlMs: number
+}
+
+export type NodeAnswer =
+  | { readonly kind: 'joined' }
+  | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
+
 export interface RowFilter {
   readonly status?: readonly EventStatus[]
   readonly eventType?: string
   readonly aggregateType?: string
+  readonly aggregateId?: string
+  readonly tenantId?: string
   readonly eventId?: string
   readonly afterSeq?: number
   readonly limit: number

@@ -37,6 +37,11 @@ export class BoundedQueue<Item> {
     this.#reserved--
   }
 
+  /** The item that `take` would return. */
+  peek(): Item | undefined {
+    return this.#items[this.#head]
+  }
+
   take(): Item | undefined {
     if (this.length === 0) return undefined
     const item = this.#items[this.#head]

@@ -7,6 +7,7 @@ import type { Lease, Row } from '../store.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from '../write/hot-path.ts'
 import { Delivery } from './delivery.ts'
 import type { OutboxDispatcher } from './outbox-dispatcher.ts'
+import type { Pauses } from './pauses.ts'
 import { TimeLimits } from './time-limits.ts'
 
 export interface DispatcherHotPathOptions {
@@ -16,6 +17,7 @@ export interface DispatcherHotPathOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
+  readonly pauses: Pauses
   /** Asks the poller to look, now or after some milliseconds. */
   readonly wakePoller: (inMs?: number) => void
 }
@@ -39,10 +41,11 @@ export class DispatcherHotPath implements HotPath {
   }
 
   reserve(event: EventEnvelope): HotSlot | ColdReason {
-    const { dispatcher, listeners, lease } = this.#options
+    const { dispatcher, listeners, lease, pauses } = this.#options
     if (event.isDelayed()) return 'delayed'
     if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
-    if (!dispatcher.accepts) return 'stopped'
+    if (!dispatcher.accepts || pauses.isPaused({ eventType: event.eventType, destination: '' }))
+      return 'stopped'
     if (!dispatcher.hotQueue.reserve()) return 'full'
 
     const slot = new QueueSlot(this.#options, () => this.#expiries.stop(slot, lease.ms))

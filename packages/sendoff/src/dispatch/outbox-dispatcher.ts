@@ -1,46 +1,30 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Clock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
-import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
-import type { ProcessingChain } from '../process/processing-chain.ts'
-import type { OutboxStore, Outcome } from '../store.ts'
+import { JsonCodec } from '../event/json-codec.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
+import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
+import { exponentialBackoff } from '../process/exponential-backoff.ts'
+import { ProcessingChain } from '../process/processing-chain.ts'
+import { isBatchListener, type Route } from '../route/listener-registry.ts'
+import type { Outcome } from '../store.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { Delivery } from './delivery.ts'
+import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
 import { fairTurns } from './fair-turns.ts'
-import type { InFlightTracker } from './in-flight-tracker.ts'
-import type { Settler } from './settler.ts'
+import { InFlightTracker } from './in-flight-tracker.ts'
+import { Settler } from './settler.ts'
 import { TimeLimits } from './time-limits.ts'
-
-export interface OutboxDispatcherOptions {
-  readonly store: Pick<OutboxStore<never>, 'release'>
-  readonly chain: ProcessingChain
-  readonly settler: Settler
-  readonly inFlight: InFlightTracker
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly metrics: MetricsExporter
-  readonly workerCount: number
-  readonly hotQueueCapacity: number
-  readonly coldQueueCapacity: number
-  /** Turns of the hot queue for each one of the cold queue. */
-  readonly hotShare: number
-  /** How long a listener may take, where its registration does not say. */
-  readonly listenerTimeoutMs: number
-  /** How long a listener that was told to stop may go on before it is given up. */
-  readonly timeoutGraceMs: number
-  /** Runs before a suspect: the database must know that this process holds nothing else. */
-  readonly beforeSuspect: () => Promise<void>
-  /** The cold queue has room again, or rows were let go of: the poller should look. */
-  readonly onRoom: () => void
-}
 
 /** So many vanished holders make an event a suspect: it may be what ended them. */
 const suspectLosses = 3
 
 /** Unacknowledged outcomes beyond this stop new work until the store answers. */
 const maxUnsettled = 2_000
+
+/** How long listeners have for reacting to the signal at the end of a shutdown. */
+const abortGraceMs = 1_000
 
 /**
  * Runs deliveries, `workerCount` at a time, from two bounded queues.
@@ -52,13 +36,20 @@ const maxUnsettled = 2_000
  * again, it is the only row left behind and its neighbours' crash counters stay low.
  */
 export class OutboxDispatcher {
+  readonly inFlight = new InFlightTracker()
   readonly hotQueue: BoundedQueue<Delivery>
   readonly #coldQueue: BoundedQueue<Delivery>
   readonly #options: OutboxDispatcherOptions
+  readonly #workerCount: number
+  readonly #clock
+  readonly #logger: Logger
+  readonly #metrics: MetricsExporter
+  readonly #chain: ProcessingChain
+  readonly #settler: Settler
   readonly #nextTurn: () => 'hot' | 'cold'
-  readonly #timeLimits: TimeLimits<Delivery>
-  readonly #graceLimits: TimeLimits<Delivery>
-  readonly #running = new Set<Delivery>()
+  readonly #timeLimits: TimeLimits<Run>
+  readonly #graceLimits: TimeLimits<Run>
+  readonly #running = new Set<Run>()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   #suspect: Delivery | undefined
@@ -67,16 +58,38 @@ export class OutboxDispatcher {
   #waiters: { readonly ready: () => boolean; readonly resolve: () => void }[] = []
 
   constructor(options: OutboxDispatcherOptions) {
+    const { clock = systemClock, logger = standardLogger, metrics = noMetrics } = options
     this.#options = options
-    this.hotQueue = new BoundedQueue(options.hotQueueCapacity)
-    this.#coldQueue = new BoundedQueue(options.coldQueueCapacity)
-    this.#nextTurn = fairTurns(options.hotShare)
-    this.#timeLimits = new TimeLimits(options.clock, (delivery) => this.#tellToStop(delivery))
-    this.#graceLimits = new TimeLimits(options.clock, (delivery) => void this.#abandon(delivery))
-  }
-
-  get runningCount(): number {
-    return this.#running.size
+    this.#clock = clock
+    this.#logger = logger
+    this.#metrics = metrics
+    this.#workerCount = options.workerCount ?? 4
+    this.hotQueue = new BoundedQueue(options.hotQueueCapacity ?? 1_000)
+    this.#coldQueue = new BoundedQueue(options.coldQueueCapacity ?? 1_000)
+    this.#nextTurn = fairTurns(options.hotShare ?? 2)
+    this.#timeLimits = new TimeLimits(clock, (run) => this.#tellToStop(run))
+    this.#graceLimits = new TimeLimits(clock, (run) => void this.#abandon(run))
+    this.#chain = new ProcessingChain({
+      listeners: options.listeners,
+      codec: options.codec ?? JsonCodec.getDefault(),
+      logger,
+      retryPolicy: options.retryPolicy ?? exponentialBackoff(),
+      retryPolicyByType: options.retryPolicyByType ?? {},
+      maxAttempts: options.maxAttempts ?? 10,
+      maxDeliveries: options.maxDeliveries ?? 20,
+      onUnroutable: options.onUnroutable ?? 'dead',
+      unroutableDelayMs: options.unroutableDelayMs ?? 60_000,
+      deleteCompleted: options.deleteCompleted ?? false,
+      interceptors: options.interceptors ?? [],
+      processors: options.processors ?? {},
+    })
+    this.#settler = new Settler({
+      store: options.store,
+      clock,
+      logger,
+      ...(options.owner === undefined ? {} : { owner: options.owner }),
+      onSettled: (delivery, outcome, refused) => this.#settled(delivery, outcome, refused),
+    })
   }
 
   get queuedCount(): number {
@@ -95,55 +108,40 @@ export class OutboxDispatcher {
   /** Returns false when there was no room; the row is then handed back. */
   enqueueHot(delivery: Delivery): boolean {
     const answer = this.#accept(delivery, this.hotQueue)
-    if (answer === 'queued') this.#options.metrics.incrementHotEnqueued()
+    if (answer === 'queued') this.#metrics.incrementHotEnqueued()
     return answer !== 'refused'
   }
 
   /** Returns false when there was no room; the row is then handed back. */
   enqueueCold(delivery: Delivery): boolean {
     const answer = this.#accept(delivery, this.#coldQueue)
-    if (answer === 'queued') this.#options.metrics.incrementColdEnqueued()
+    if (answer === 'queued') this.#metrics.incrementColdEnqueued()
     return answer !== 'refused'
   }
 
-  /** Takes no more; resolves when nothing is queued and nothing runs, or after the time given. */
-  async drain(timeoutMs: number): Promise<void> {
+  /** Resolves when nothing is queued, running or waiting for its settlement. */
+  async idle(): Promise<void> {
+    while (!this.#isIdle || this.#settler.backlog > 0) {
+      await this.#until(() => this.#isIdle)
+      await this.#settler.drained()
+    }
+  }
+
+  /**
+   * Takes no more. Goes on with queued work for `drainTimeoutMs`, hands back at once what is then
+   * not running, waits for running listeners for `shutdownTimeoutMs`, and settles.
+   */
+  async close({ drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = {}): Promise<void> {
     this.#intakeOpen = false
-    this.#pump()
-    await this.#idleWithin(timeoutMs)
-  }
-
-  /** Hands back at once what is queued and not running. */
-  async handBackQueued(): Promise<void> {
-    await this.#handBack([...this.hotQueue.takeAll(), ...this.#coldQueue.takeAll()])
-  }
-
-  /** Waits for running listeners; those that need longer are told to stop. */
-  async finishRunning(timeoutMs: number): Promise<void> {
-    await this.#idleWithin(timeoutMs)
-    for (const delivery of this.#running) {
-      delivery.abort(new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.'))
-    }
-    await this.#idleWithin(abortGraceMs)
-    if (this.#running.size > 0) {
-      this.#options.logger.warn(
-        `${this.#running.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
-      )
-    }
-  }
-
-  /** The settler has acknowledged an outcome, so that there is room for more work. */
-  settled(delivery: Delivery): void {
-    this.#options.inFlight.release(delivery)
-    if (delivery === this.#suspect) {
-      this.#suspect = undefined
-      this.#options.onRoom()
-    }
     this.#schedulePump()
+    await this.#idleWithin(drainTimeoutMs)
+    await this.#handBackQueued()
+    await this.#finishRunning(shutdownTimeoutMs)
+    await this.#settleWithin(drainTimeoutMs)
   }
 
   #accept(delivery: Delivery, queue: BoundedQueue<Delivery>): 'queued' | 'present' | 'refused' {
-    if (!this.#options.inFlight.tryAcquire(delivery)) {
+    if (!this.inFlight.tryAcquire(delivery)) {
       this.#alreadyHere(delivery)
       return 'present'
     }
@@ -159,7 +157,7 @@ export class OutboxDispatcher {
   // of the same row is real: it renews what is in hand, or has to be given back.
   #alreadyHere(delivery: Delivery): void {
     if (delivery.lock !== undefined) return
-    const present = this.#options.inFlight.get(delivery.key)!
+    const present = this.inFlight.get(delivery.key)!
     if (present.settled) void this.#release([delivery])
     else present.claimedAgain(delivery.row, delivery.leaseUntil)
   }
@@ -175,109 +173,168 @@ export class OutboxDispatcher {
   }
 
   #pump(): void {
-    const { workerCount, settler, chain, metrics } = this.#options
     while (
-      this.#running.size < workerCount &&
+      this.#running.size < this.#workerCount &&
       this.#suspect === undefined &&
-      settler.backlog < maxUnsettled
+      this.#settler.backlog < maxUnsettled
     ) {
       const delivery = this.#next()
       if (delivery === undefined) break
-      if (delivery.row.losses >= suspectLosses && !chain.givesUp(delivery)) void this.#runAlone(delivery)
+      if (isSuspect(delivery) && !this.#chain.givesUp(delivery)) void this.#runAlone(delivery)
       else this.#start(delivery)
     }
-    metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
+    this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#wakeWaiters()
   }
 
-  /** The next delivery that is surely still ours; those that are not are dropped. */
   #next(): Delivery | undefined {
+    const [first, second] =
+      this.#nextTurn() === 'hot' ? [this.hotQueue, this.#coldQueue] : [this.#coldQueue, this.hotQueue]
+    return this.#takeFrom(first) ?? this.#takeFrom(second)
+  }
+
+  /** The next delivery that is surely still ours and not paused; others are let go of. */
+  #takeFrom(queue: BoundedQueue<Delivery>): Delivery | undefined {
     for (;;) {
-      const [first, second] =
-        this.#nextTurn() === 'hot' ? [this.hotQueue, this.#coldQueue] : [this.#coldQueue, this.hotQueue]
-      const delivery = first.take() ?? second.take()
+      const delivery = queue.take()
       if (delivery === undefined) return undefined
 
-      if (delivery.source === 'cold' && this.#coldQueue.length === this.#coldQueue.capacity >> 1) {
-        this.#options.onRoom()
-      }
-      if (delivery.isHeld(this.#options.clock.monotonic())) return delivery
-      this.#drop(delivery)
+      if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#wakePoller()
+      if (!delivery.isHeld(this.#clock.monotonic())) this.#drop(delivery)
+      else if (this.#options.pauses?.isPaused(delivery.row)) void this.#handBack([delivery])
+      else return delivery
     }
   }
 
   #start(delivery: Delivery): void {
-    const { chain, clock, metrics } = this.#options
-    this.#running.add(delivery)
-    const limitMs = chain.routeOf(delivery)?.options.timeoutMs ?? this.#options.listenerTimeoutMs
-    this.#timeLimits.start(delivery, limitMs)
+    const route = this.#chain.routeOf(delivery)
+    if (route !== undefined && isBatchListener(route.listener)) this.#startBatch(delivery, route)
+    else
+      this.#run(
+        { deliveries: [delivery], route },
+        this.#chain.process(delivery).then((outcome) => [outcome]),
+      )
+  }
 
-    const startedAt = clock.monotonic()
-    void chain.process(delivery).then((outcome) => {
-      this.#timeLimits.stop(delivery, limitMs)
-      this.#graceLimits.stop(delivery, this.#options.timeoutGraceMs)
-      metrics.recordListenerDurationMs(clock.monotonic() - startedAt)
-      this.#finish(delivery, outcome)
+  // A batch is what stands at the front of the queue for the same listener: nothing is waited for.
+  #startBatch(first: Delivery, route: Route): void {
+    const queue = first.source === 'hot' ? this.hotQueue : this.#coldQueue
+    const batch = [first]
+    const { maxBatchSize = 100 } = route.options
+    for (let next = queue.peek(); batch.length < maxBatchSize && next !== undefined; next = queue.peek()) {
+      if (isSuspect(next) || this.#chain.routeOf(next)?.listener !== route.listener) break
+      const taken = this.#takeFrom(queue)
+      if (taken === undefined) break
+      batch.push(taken)
+    }
+    this.#run({ deliveries: batch, route }, this.#chain.processBatch(batch, route))
+  }
+
+  #run(run: Run, processing: Promise<readonly Outcome[]>): void {
+    this.#running.add(run)
+    const limitMs = run.route?.options.timeoutMs ?? this.#options.listenerTimeoutMs ?? 300_000
+    this.#timeLimits.start(run, limitMs)
+
+    const startedAt = this.#clock.monotonic()
+    void processing.then((outcomes) => {
+      this.#timeLimits.stop(run, limitMs)
+      this.#graceLimits.stop(run, this.#graceMs)
+      this.#metrics.recordListenerDurationMs(this.#clock.monotonic() - startedAt)
+      this.#finish(run, outcomes)
     })
   }
 
-  #finish(delivery: Delivery, outcome: Outcome): void {
-    if (!this.#running.delete(delivery)) return // given up before
-    this.#options.settler.add(delivery, outcome)
+  #finish(run: Run, outcomes: readonly Outcome[]): void {
+    if (!this.#running.delete(run)) return // given up before
+    run.deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
     this.#pump()
   }
 
-  #tellToStop(delivery: Delivery): void {
-    const { eventId, eventType } = delivery.row
-    delivery.abort(
-      new OutboxError(
-        'OUTBOX_LISTENER_TIMEOUT',
-        `The listener took too long for event ${eventId} (${eventType}).`,
-      ),
-    )
-    this.#graceLimits.start(delivery, this.#options.timeoutGraceMs)
+  #tellToStop(run: Run): void {
+    for (const delivery of run.deliveries) {
+      const { eventId, eventType } = delivery.row
+      const message = `The listener took too long for event ${eventId} (${eventType}).`
+      delivery.abort(new OutboxError('OUTBOX_LISTENER_TIMEOUT', message))
+    }
+    this.#graceLimits.start(run, this.#graceMs)
   }
 
   // The slot stays occupied until here, so that hanging listeners cannot pile up without bound.
-  async #abandon(delivery: Delivery): Promise<void> {
-    const { logger, chain } = this.#options
-    logger.warn(
-      `The listener for event ${delivery.row.eventId} (${delivery.row.eventType}) ignored its abort signal and was given up. It may still be running.`,
+  async #abandon(run: Run): Promise<void> {
+    const [{ row }] = run.deliveries as [Delivery]
+    this.#logger.warn(
+      `The listener for event ${row.eventId} (${row.eventType}) ignored its abort signal and was given up. It may still be running.`,
     )
-    this.#finish(delivery, await chain.timedOut(delivery))
+    this.#finish(run, await Promise.all(run.deliveries.map((delivery) => this.#chain.timedOut(delivery))))
   }
 
   async #runAlone(suspect: Delivery): Promise<void> {
-    const { settler, logger, beforeSuspect } = this.#options
     this.#suspect = suspect
-    logger.warn(
+    this.#logger.warn(
       `Event ${suspect.row.eventId} (${suspect.row.eventType}) was in hand when its process ended ${suspect.row.losses} times in a row: it runs alone now.`,
     )
     try {
-      await this.handBackQueued()
+      await this.#handBackQueued()
       await this.#until(() => this.#running.size === 0)
-      await settler.drained()
-      await beforeSuspect()
+      await this.#settler.drained()
+      await this.#options.beforeSuspect?.()
     } catch (error) {
-      logger.error(`Clearing the way for event ${suspect.row.eventId} failed. ${describeError(error)}`)
+      this.#logger.error(`Clearing the way for event ${suspect.row.eventId} failed. ${describeError(error)}`)
     }
-    if (this.#intakeOpen && suspect.isHeld(this.#options.clock.monotonic())) {
+    if (this.#intakeOpen && suspect.isHeld(this.#clock.monotonic())) {
       this.#start(suspect)
     } else {
       await this.#handBack([suspect])
       this.#suspect = undefined
-      this.#options.onRoom()
+      this.#wakePoller()
       this.#wakeWaiters()
     }
   }
 
+  #settled(delivery: Delivery, outcome: Outcome, refused: boolean): void {
+    this.inFlight.release(delivery)
+    if (delivery === this.#suspect) {
+      this.#suspect = undefined
+      this.#wakePoller()
+    }
+    this.#schedulePump()
+
+    if (refused) {
+      this.#metrics.incrementSettlementRefused()
+      this.#logger.warn(
+        `The settlement of event ${delivery.row.eventId} came too late and was refused: somebody else holds it and delivers it again.`,
+      )
+      return
+    }
+    this.#report(delivery, outcome)
+    if ('delayMs' in outcome) this.#wakePoller(outcome.delayMs)
+  }
+
+  #report({ row }: Delivery, outcome: Outcome): void {
+    switch (outcome.kind) {
+      case 'retry':
+        return this.#metrics.incrementDispatchFailure()
+      case 'defer':
+        return this.#metrics.incrementDispatchDeferred()
+      case 'dead':
+        this.#metrics.incrementDispatchDead()
+        return this.#logger.error(`Event ${row.eventId} (${row.eventType}) is DEAD: ${outcome.failure.error}`)
+      default:
+        return this.#metrics.incrementDispatchSuccess()
+    }
+  }
+
   #drop(delivery: Delivery): void {
-    this.#options.inFlight.release(delivery)
-    this.#options.onRoom()
+    this.inFlight.release(delivery)
+    this.#wakePoller()
+  }
+
+  #handBackQueued(): Promise<void> {
+    return this.#handBack([...this.hotQueue.takeAll(), ...this.#coldQueue.takeAll()])
   }
 
   async #handBack(deliveries: readonly Delivery[]): Promise<void> {
-    for (const delivery of deliveries) this.#options.inFlight.release(delivery)
+    for (const delivery of deliveries) this.inFlight.release(delivery)
     await this.#release(deliveries.filter((delivery) => delivery.lock === undefined))
   }
 
@@ -286,27 +343,50 @@ export class OutboxDispatcher {
     if (deliveries.length === 0) return
     try {
       await this.#options.store.release(
-        deliveries.map(({ held, row }) => ({
-          ...held,
-          losses: row.losses >= suspectLosses ? row.losses : 0,
+        deliveries.map((delivery) => ({
+          ...delivery.held,
+          losses: isSuspect(delivery) ? delivery.row.losses : 0,
         })),
       )
     } catch (error) {
-      this.#options.logger.warn(
+      this.#logger.warn(
         `Handing back ${deliveries.length} events failed; they are free when their leases have run out. ${describeError(error)}`,
       )
     }
   }
 
-  get #idle(): boolean {
+  async #finishRunning(timeoutMs: number): Promise<void> {
+    await this.#idleWithin(timeoutMs)
+    const reason = new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.')
+    for (const run of this.#running) run.deliveries.forEach((delivery) => delivery.abort(reason))
+    await this.#idleWithin(abortGraceMs)
+    if (this.#running.size > 0) {
+      this.#logger.warn(
+        `${this.#running.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
+      )
+    }
+  }
+
+  async #settleWithin(timeoutMs: number): Promise<void> {
+    const cancel = this.#clock.schedule(timeoutMs, () => this.#settler.giveUp(), 'keepAlive')
+    await this.#settler.drained()
+    cancel()
+    if (this.#settler.backlog > 0) {
+      this.#logger.error(
+        `${this.#settler.backlog} delivered events could not be settled and will be delivered again.`,
+      )
+    }
+  }
+
+  get #isIdle(): boolean {
     return this.#running.size === 0 && this.queuedCount === 0 && this.#suspect === undefined
   }
 
   async #idleWithin(timeoutMs: number): Promise<void> {
-    if (this.#idle) return
+    if (this.#isIdle) return
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.schedule(timeoutMs, resolve, 'keepAlive')
-      void this.#until(() => this.#idle).then(() => {
+      const cancel = this.#clock.schedule(timeoutMs, resolve, 'keepAlive')
+      void this.#until(() => this.#isIdle).then(() => {
         cancel()
         resolve()
       })
@@ -323,7 +403,22 @@ export class OutboxDispatcher {
     this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter))
     due.forEach(({ resolve }) => resolve())
   }
+
+  #wakePoller(inMs?: number): void {
+    this.#options.wakePoller?.(inMs)
+  }
+
+  get #graceMs(): number {
+    return this.#options.timeoutGraceMs ?? 30_000
+  }
 }
 
-/** How long listeners have for reacting to the signal at the end of a shutdown. */
-const abortGraceMs = 1_000
+/** One call of a listener: one event, or a batch. */
+interface Run {
+  readonly deliveries: readonly Delivery[]
+  readonly route: Route | undefined
+}
+
+function isSuspect({ row }: Delivery): boolean {
+  return row.losses >= suspectLosses
+}

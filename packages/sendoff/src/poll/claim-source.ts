@@ -1,17 +1,22 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { Delivery } from '../dispatch/delivery.ts'
 import type { DuePlace, Lease, OutboxStore } from '../store.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
 export interface ClaimSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
-  readonly clock: Clock
   readonly lease: Lease
-  readonly skipRecentMs: number
+  readonly clock?: Clock
+  readonly skipRecentMs?: number
 }
 
 /** Rows leased one by one, for processes that share the work. */
-export function claimSource({ store, clock, lease, skipRecentMs }: ClaimSourceOptions): PendingSource {
+export function claimSource({
+  store,
+  clock = systemClock,
+  lease,
+  skipRecentMs = 0,
+}: ClaimSourceOptions): PendingSource {
   return {
     async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
       const holding = { validUntil: clock.monotonic() + lease.ms }

@@ -7,9 +7,9 @@ import type { Lease, OutboxStore } from '../store.ts'
 
 export interface LeaseKeeperOptions {
   readonly store: Pick<OutboxStore<never>, 'renew'>
+  readonly lease: Lease
   readonly clock: Clock
   readonly logger: Logger
-  readonly lease: Lease
   readonly inFlight: InFlightTracker
 }
 

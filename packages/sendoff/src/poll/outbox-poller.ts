@@ -1,9 +1,9 @@
-import type { Cancel, Clock } from '../clock.ts'
+import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
-import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
+import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import type { DuePlace } from '../store.ts'
 import type { PendingSource } from './pending-source.ts'
 import { WakeTimes } from './wake-times.ts'
@@ -16,15 +16,20 @@ export interface OutboxPollerHandler {
 }
 
 export interface OutboxPollerOptions {
+  /** `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
   readonly handler: OutboxPollerHandler
-  readonly inFlight: InFlightTracker
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly metrics: MetricsExporter
-  readonly intervalMs: number
-  readonly batchSize: number
-  readonly maxBatchSize: number
+  /** That of the dispatcher behind the handler, if there is one. */
+  readonly inFlight?: InFlightTracker
+  readonly clock?: Clock
+  readonly logger?: Logger
+  readonly metrics?: MetricsExporter
+  /** 5 s. */
+  readonly intervalMs?: number
+  /** 50. */
+  readonly batchSize?: number
+  /** 500. */
+  readonly maxBatchSize?: number
 }
 
 /** After so long a drain looks again at what lies before the place it has reached. */
@@ -42,7 +47,7 @@ const firstRetryMs = 100
  * that have run out lie before that place.
  */
 export class OutboxPoller {
-  readonly #options: OutboxPollerOptions
+  readonly #options: Required<OutboxPollerOptions>
   readonly #wakeTimes = new WakeTimes()
   #stopped = false
   #woken = false
@@ -52,7 +57,17 @@ export class OutboxPoller {
   #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
-    this.#options = options
+    const { batchSize = 50 } = options
+    this.#options = {
+      inFlight: new InFlightTracker(),
+      clock: systemClock,
+      logger: standardLogger,
+      metrics: noMetrics,
+      intervalMs: 5_000,
+      ...options,
+      batchSize,
+      maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
+    }
   }
 
   start(): void {

@@ -12,6 +12,7 @@ export interface OwnerSourceOptions {
   readonly clock: Clock
   readonly lease: Lease
   readonly skipRecentMs: number
+  readonly order: 'due' | 'written'
 }
 
 const nothing: PendingBatch = { deliveries: [], exhausted: true }
@@ -31,7 +32,7 @@ export class OwnerSource implements PendingSource {
   }
 
   async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
-    const { store, lock, inFlight, skipRecentMs } = this.#options
+    const { store, lock, inFlight, skipRecentMs, order } = this.#options
     const holding = await lock.acquire()
     if (holding === undefined) return nothing
 
@@ -41,6 +42,7 @@ export class OwnerSource implements PendingSource {
       limit: wanted,
       held: this.#heldBounds(),
       skipRecentMs,
+      order,
       ...(place === undefined ? {} : { from: place }),
     })
     if (rows === undefined) {

@@ -1,38 +1,58 @@
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
-import { OutboxError } from '../errors.ts'
+import { OutboxError, PayloadParseError, UnrecoverableError, UnroutableEventError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
-import type { ListenerRegistry, Route } from '../route/listener-registry.ts'
+import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { DispatchResult } from '../route/dispatch-result.ts'
+import type { EventInterceptor } from '../route/event-interceptor.ts'
+import type { BatchAnswer, BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
+import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
 import type { Outcome } from '../store.ts'
+import { fallback } from './fallback.ts'
+import { Interceptors } from './interceptors.ts'
+import { ListenerBatchContext, ListenerContext } from './listener-context.ts'
 import { permanentFailure } from './permanent-failure.ts'
-import { callListener, failedDelivery } from './primary.ts'
-import type { FailedDelivery, Processor } from './processor.ts'
-import { retryProcessor } from './retry.ts'
-import type { RetryPolicy } from './retry-policy.ts'
+import { primary } from './primary.ts'
+import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
+import { retryProcessor, type RetryProcessorOptions } from './retry.ts'
 
-export interface ProcessingChainOptions {
+export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly listeners: ListenerRegistry
   readonly codec: JsonCodec
-  readonly retryPolicy: RetryPolicy
-  readonly maxAttempts: number
+  readonly logger: Logger
+  readonly interceptors: readonly EventInterceptor[]
+  /** Stages to be used instead of the usual ones. */
+  readonly processors: Partial<Processors>
   readonly maxDeliveries: number
   readonly onUnroutable: 'dead' | 'defer'
   readonly unroutableDelayMs: number
+  readonly deleteCompleted: boolean
 }
 
 /**
- * Decides what becomes of a delivery: the listener first, and if it fails one stage after the
- * other until one has an answer. Never throws: whatever happens becomes an outcome, so that one
- * bad event cannot stop the engine.
+ * Decides what becomes of deliveries: interceptors and the listener first, and if they fail one
+ * stage after the other until one has an answer. Never throws: whatever happens becomes an outcome,
+ * so that one bad event cannot stop the engine.
  */
 export class ProcessingChain {
   readonly #options: ProcessingChainOptions
-  readonly #stages: readonly Processor[]
+  readonly #stages: Processors
+  readonly #interceptors: Interceptors
+  readonly #done: Outcome
 
   constructor(options: ProcessingChainOptions) {
     this.#options = options
-    this.#stages = [retryProcessor(options.retryPolicy, options.maxAttempts), permanentFailure]
+    this.#stages = {
+      primary,
+      retry: retryProcessor(options),
+      fallback,
+      permanentFailure,
+      ...options.processors,
+    }
+    this.#interceptors = new Interceptors(options.interceptors, options.logger)
+    this.#done = { kind: options.deleteCompleted ? 'delete' : 'done' }
   }
 
   routeOf({ row }: Delivery): Route | undefined {
@@ -47,44 +67,185 @@ export class ProcessingChain {
   async process(delivery: Delivery): Promise<Outcome> {
     if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
 
-    const route = this.routeOf(delivery)
-    if (route === undefined) return this.#unroutable(delivery)
+    let event: EventEnvelope
     try {
-      const result = await callListener(delivery, route, this.#options.codec)
-      return 'error' in result ? await this.#fail(result) : result
+      event = EventEnvelope.stored(delivery.row, this.#options.codec)
     } catch (error) {
-      // Not the listener's doing: the row itself cannot be read, or a policy is broken.
-      return { kind: 'dead', failure: { error: describeError(error), counted: false } }
+      return dead(error)
+    }
+    const route = this.routeOf(delivery)
+    try {
+      if (!this.#interceptors.none) await this.#interceptors.before(event)
+      if (route === undefined) throw this.#unroutable(delivery)
+      if (route.schema !== undefined) event = await checkPayload(event, route.schema)
+      const answer = await this.#stages.primary.process(event, route, new ListenerContext(delivery))
+      if (!this.#interceptors.none) await this.#interceptors.after(event, null)
+      return this.#outcomeOf(answer)
+    } catch (error) {
+      return this.#failed(delivery, event, route, error)
     }
   }
 
-  /** The outcome for a listener that was given up on. */
+  /** The outcomes of a batch for one batch listener, in order. */
+  async processBatch(deliveries: readonly Delivery[], route: Route): Promise<readonly Outcome[]> {
+    const outcomes = new Map<Delivery, Outcome>()
+    const ready: { readonly delivery: Delivery; readonly event: EventEnvelope }[] = []
+    for (const delivery of deliveries) {
+      const prepared = await this.#prepare(delivery, route)
+      if (prepared instanceof EventEnvelope) ready.push({ delivery, event: prepared })
+      else outcomes.set(delivery, prepared)
+    }
+
+    const answers = await callBatch(route.listener as BatchEventListener, ready)
+    for (const [index, { delivery, event }] of ready.entries()) {
+      const answer = answers[index]
+      const outcome =
+        answer instanceof Error
+          ? this.#failed(delivery, event, route, answer)
+          : this.#succeeded(event, answer)
+      outcomes.set(delivery, await outcome)
+    }
+    return deliveries.map((delivery) => outcomes.get(delivery)!)
+  }
+
+  /** The outcome for a listener that was given up on. It may still be running, so that a fallback would come too early. */
   async timedOut(delivery: Delivery): Promise<Outcome> {
-    const event = EventEnvelope.stored(delivery.row, this.#options.codec)
-    return this.#fail(failedDelivery(delivery, event, this.routeOf(delivery)!, delivery.abortReason))
-  }
-
-  async #fail(failed: FailedDelivery): Promise<Outcome> {
-    for (const stage of this.#stages) {
-      const outcome = await stage.process(failed)
-      if (outcome !== undefined) return outcome
+    try {
+      const event = EventEnvelope.stored(delivery.row, this.#options.codec)
+      const failed = failedDelivery(delivery, event, this.routeOf(delivery)!, delivery.abortReason)
+      const retried = await this.#stages.retry.process(failed)
+      return isFailed(retried) ? await this.#last(retried) : retried
+    } catch (error) {
+      return dead(error)
     }
-    throw new TypeError('The last stage of the processing chain gave no answer.')
   }
 
-  #unroutable({ row }: Delivery): Outcome {
-    const { listeners, onUnroutable, unroutableDelayMs } = this.#options
-    const error = describeError(listeners.unroutable(row.eventId, row.aggregateType, row.eventType))
-    return onUnroutable === 'dead'
-      ? { kind: 'dead', failure: { error, counted: false } }
-      : { kind: 'defer', delayMs: unroutableDelayMs, reason: error }
+  async #prepare(delivery: Delivery, route: Route): Promise<EventEnvelope | Outcome> {
+    if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
+    let event: EventEnvelope
+    try {
+      event = EventEnvelope.stored(delivery.row, this.#options.codec)
+    } catch (error) {
+      return dead(error)
+    }
+    try {
+      if (!this.#interceptors.none) await this.#interceptors.before(event)
+      return event
+    } catch (error) {
+      return this.#failed(delivery, event, route, error)
+    }
+  }
+
+  async #succeeded(event: EventEnvelope, answer: ListenerAnswer): Promise<Outcome> {
+    if (!this.#interceptors.none) await this.#interceptors.after(event, null)
+    return this.#outcomeOf(answer)
+  }
+
+  async #failed(
+    delivery: Delivery,
+    event: EventEnvelope,
+    route: Route | undefined,
+    thrown: unknown,
+  ): Promise<Outcome> {
+    if (delivery.abortReason?.code === 'OUTBOX_SHUTDOWN') return handedBack
+    const error = delivery.abortReason ?? thrown
+    if (!this.#interceptors.none) await this.#interceptors.after(event, error)
+    try {
+      if (route === undefined || error instanceof UnroutableEventError) return this.#unroutableOutcome(error)
+
+      const retried = await this.#stages.retry.process(failedDelivery(delivery, event, route, error))
+      if (!isFailed(retried)) return retried
+      const second = await this.#stages.fallback.process(retried)
+      return isFailed(second) ? await this.#last(second) : this.#completed(second)
+    } catch (broken) {
+      // Not the listener's doing: a policy or a stage is broken.
+      return dead(broken)
+    }
+  }
+
+  async #last(failed: FailedDelivery): Promise<Outcome> {
+    const last = await this.#stages.permanentFailure.process(failed)
+    return isFailed(last) ? dead(failed.error) : last
+  }
+
+  #outcomeOf(answer: ListenerAnswer): Outcome {
+    const result = answer as DispatchResult | undefined
+    switch (result?.kind) {
+      case 'retryAfter':
+        return { kind: 'defer', delayMs: result.delayMs }
+      case 'dead':
+        return { kind: 'dead', failure: { error: result.reason, counted: false } }
+      default:
+        return this.#done
+    }
+  }
+
+  // What a fallback made good counts as completed, and is kept or deleted like everything else.
+  #completed(outcome: Outcome): Outcome {
+    return outcome.kind === 'done' && this.#options.deleteCompleted ? { ...outcome, kind: 'delete' } : outcome
+  }
+
+  #unroutable({ row }: Delivery): UnroutableEventError {
+    return this.#options.listeners.unroutable(row.eventId, row.aggregateType, row.eventType)
+  }
+
+  #unroutableOutcome(error: unknown): Outcome {
+    const { onUnroutable, unroutableDelayMs } = this.#options
+    return onUnroutable === 'dead' || !(error instanceof UnroutableEventError)
+      ? dead(error)
+      : { kind: 'defer', delayMs: unroutableDelayMs, reason: describeError(error) }
   }
 }
 
-function tooManyLosses(losses: number): Outcome {
-  const error = new OutboxError(
-    'OUTBOX_TOO_MANY_LOSSES',
-    `Its process ended ${losses} times in a row while this event was in hand, so it is not tried again.`,
-  )
+// A listener that stopped because of a shutdown has not failed: the next process begins anew.
+const handedBack: Outcome = { kind: 'defer', delayMs: 0, reason: 'Interrupted by a shutdown.' }
+
+function dead(error: unknown): Outcome {
   return { kind: 'dead', failure: { error: describeError(error), counted: false } }
+}
+
+function tooManyLosses(losses: number): Outcome {
+  return dead(
+    new OutboxError(
+      'OUTBOX_TOO_MANY_LOSSES',
+      `Its process ended ${losses} times in a row while this event was in hand, so it is not tried again.`,
+    ),
+  )
+}
+
+function failedDelivery(
+  { row }: Delivery,
+  event: EventEnvelope,
+  route: Route,
+  error: unknown,
+): FailedDelivery {
+  const counted = !(error instanceof UnrecoverableError)
+  return { event, route, error, counted, attempts: row.attempts + (counted ? 1 : 0) }
+}
+
+async function checkPayload(event: EventEnvelope, schema: StandardSchema): Promise<EventEnvelope> {
+  const result = await schema['~standard'].validate(event.payload)
+  if (result.issues === undefined) return event.withPayload(result.value)
+  throw new PayloadParseError(
+    `The stored payload of event ${event.eventId} (${event.eventType}) does not fit its schema: ${describeIssues(result.issues)}.`,
+  )
+}
+
+/** An answer for each event: the same error for all when the call itself failed. */
+async function callBatch(
+  listener: BatchEventListener,
+  ready: readonly { readonly delivery: Delivery; readonly event: EventEnvelope }[],
+): Promise<readonly BatchAnswer[]> {
+  if (ready.length === 0) return []
+  try {
+    const context = new ListenerBatchContext(ready.map(({ delivery }) => delivery))
+    const answers = await listener.onEvents(
+      ready.map(({ event }) => event),
+      context,
+    )
+    if (answers === undefined || answers.length === ready.length) return answers ?? []
+    throw new RangeError(`onEvents() answered for ${answers.length} of ${ready.length} events.`)
+  } catch (error) {
+    return ready.map(() => (error instanceof Error ? error : new Error(describeError(error))))
+  }
 }

@@ -38,3 +38,8 @@ function causesOf(error: unknown): readonly unknown[] {
 function isOneOf(error: unknown, classes: readonly ErrorClass[]): boolean {
   return classes.some((errorClass) => error instanceof errorClass)
 }
+
+/** A wait drawn evenly from `jitterMs` around the given one, never below 0. */
+export function withJitter(delayMs: number, jitterMs: number, random: () => number): number {
+  return Math.max(0, Math.round(delayMs + jitterMs * (2 * random() - 1)))
+}

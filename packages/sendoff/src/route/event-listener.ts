@@ -15,6 +15,21 @@ export interface EventListener<Payload = unknown> {
   onEvent(event: EventEnvelope<Payload>, context: DispatchContext): ListenerAnswer | Promise<ListenerAnswer>
 }
 
+/** Reacts to several events at once, such as a relay to a broker. */
+export interface BatchEventListener {
+  /**
+   * Gets events as they are stored: their payloads are not checked against a schema. Answers for
+   * each in turn, an error meaning that this one failed; answering nothing is success for all,
+   * throwing is failure for all.
+   */
+  onEvents(
+    events: readonly EventEnvelope[],
+    context: BatchContext,
+  ): readonly BatchAnswer[] | void | Promise<readonly BatchAnswer[] | void>
+}
+
+export type BatchAnswer = ListenerAnswer | Error
+
 /** What a listener can know about the delivery it is part of. */
 export interface DispatchContext {
   /** 1 for the first attempt. Deferrals do not count. */
@@ -23,6 +38,13 @@ export interface DispatchContext {
   readonly signal: AbortSignal
   /** A number that rises with every delivery: a later delivery of the same event has a higher one. */
   readonly fencingToken: number
+}
+
+export interface BatchContext {
+  /** Aborts as soon as it would for any event of the batch. */
+  readonly signal: AbortSignal
+  /** The contexts of the events, in their order. */
+  readonly deliveries: readonly DispatchContext[]
 }
 
 /** A listener that knows which events it is for: `registry.register(listener)`. */

@@ -7,29 +7,43 @@ import {
   nameOf,
 } from '../event/event-type.ts'
 import type { StandardSchema } from '../event/standard-schema.ts'
-import { callable, checkOptions, duration, having } from '../options.ts'
+import { callable, checkOptions, count, duration, having } from '../options.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
-import { BoundEventListener, type EventListener, type ListenerFunction } from './event-listener.ts'
+import {
+  type BatchEventListener,
+  BoundEventListener,
+  type EventListener,
+  type ListenerFunction,
+} from './event-listener.ts'
+import type { Fallback } from './fallback.ts'
 
-export interface ListenerOptions {
+export interface ListenerOptions<Payload = never> {
   /** Used instead of the outbox's retry policy. */
   readonly retry?: RetryPolicy
+  /** Called when no further attempt will be made. */
+  readonly fallback?: Fallback<Payload>
   /** How long one call may take before its signal aborts; the outbox's limit where left out. */
   readonly timeoutMs?: number
+  /** How many events a batch listener gets at the most: 100. */
+  readonly maxBatchSize?: number
 }
 
 /** Where an event goes, and by which rules. */
 export interface Route {
-  readonly listener: EventListener
+  readonly listener: EventListener | BatchEventListener
   readonly schema: StandardSchema | undefined
   readonly options: ListenerOptions
 }
 
-type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Payload>
+/** Anything that an event type can be given as. */
+export type EventTypeLike = string | EventType | DefinedEvent<never, unknown>
+
+type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Payload> | BatchEventListener
 
 /** Maps each pair of aggregate type and event type to exactly one listener. */
 export class ListenerRegistry {
   readonly #routes = new Map<string, Route>()
+  #defaultRoute: Route | undefined
 
   /** Registers a listener that is bound to its event. */
   register(listener: BoundEventListener<never>, options?: ListenerOptions): this
@@ -38,41 +52,47 @@ export class ListenerRegistry {
     aggregateType: string | AggregateType,
     eventType: string | EventType,
     listener: AnyListener<unknown>,
-    options?: ListenerOptions,
+    options?: ListenerOptions<unknown>,
+  ): this
+  /** Registers one listener for several events. */
+  register(
+    events: readonly EventTypeLike[],
+    listener: AnyListener<unknown>,
+    options?: ListenerOptions<unknown>,
   ): this
   /** Registers a listener for an event without an aggregate type. */
-  register(eventType: string, listener: AnyListener<unknown>, options?: ListenerOptions): this
+  register(eventType: string, listener: AnyListener<unknown>, options?: ListenerOptions<unknown>): this
   /** Registers a listener for a defined event; it gets the payload typed and checked. */
   register<Input, Output>(
     event: DefinedEvent<Input, Output>,
     listener: AnyListener<Output>,
-    options?: ListenerOptions,
+    options?: ListenerOptions<Output>,
   ): this
   register(...args: readonly unknown[]): this {
-    const { aggregateType, eventType, schema, listener, options = {} } = readArguments(args)
-    checkOptions(`the listener for "${eventType}"`, options, {
-      retry: having('computeDelayMs'),
-      timeoutMs: duration,
-    })
-
-    const key = keyOf(aggregateType, eventType)
-    if (this.#routes.has(key)) {
-      throw new OutboxError(
-        'OUTBOX_DUPLICATE_LISTENER',
-        `A listener for event type "${eventType}" of aggregate type "${aggregateType}" is registered already. ` +
-          'There is one listener per event: call both from one, or use an interceptor for what concerns all events.',
-      )
+    const { events, listener, options = {} } = readArguments(args)
+    const route = routeOf(events.map(({ eventType }) => eventType).join(', '), listener, options)
+    for (const { aggregateType, eventType } of events) this.#requireFree(aggregateType, eventType)
+    for (const { aggregateType, eventType, schema } of events) {
+      this.#routes.set(keyOf(aggregateType, eventType), { ...route, schema })
     }
-    this.#routes.set(key, { listener: listenerOf(eventType, listener), schema, options })
     return this
   }
 
-  listenerFor(aggregateType: string, eventType: string): EventListener | undefined {
+  /** Registers the listener for everything that has none of its own. */
+  registerDefault(listener: AnyListener<unknown>, options: ListenerOptions<unknown> = {}): this {
+    if (this.#defaultRoute !== undefined) {
+      throw new OutboxError('OUTBOX_DUPLICATE_LISTENER', 'A default listener is registered already.')
+    }
+    this.#defaultRoute = { ...routeOf('any event', listener, options), schema: undefined }
+    return this
+  }
+
+  listenerFor(aggregateType: string, eventType: string): EventListener | BatchEventListener | undefined {
     return this.routeFor(aggregateType, eventType)?.listener
   }
 
   routeFor(aggregateType: string, eventType: string): Route | undefined {
-    return this.#routes.get(keyOf(aggregateType, eventType))
+    return this.#routes.get(keyOf(aggregateType, eventType)) ?? this.#defaultRoute
   }
 
   /** The error for an event that nobody listens for. */
@@ -83,62 +103,81 @@ export class ListenerRegistry {
         `Registered: ${known}. Register one, or deploy the version that does before writing such events, and replay.`,
     )
   }
+
+  #requireFree(aggregateType: string, eventType: string): void {
+    if (!this.#routes.has(keyOf(aggregateType, eventType))) return
+    throw new OutboxError(
+      'OUTBOX_DUPLICATE_LISTENER',
+      `A listener for event type "${eventType}" of aggregate type "${aggregateType}" is registered already. ` +
+        'There is one listener per event: call both from one, or use an interceptor for what concerns all events.',
+    )
+  }
+}
+
+export function isBatchListener(
+  listener: EventListener | BatchEventListener,
+): listener is BatchEventListener {
+  return 'onEvents' in listener
 }
 
 interface Registration {
+  readonly events: readonly EventName[]
+  readonly listener: unknown
+  readonly options?: unknown
+}
+
+interface EventName {
   readonly aggregateType: string
   readonly eventType: string
   readonly schema?: StandardSchema | undefined
-  readonly listener: unknown
-  readonly options?: ListenerOptions | undefined
 }
 
-function readArguments(args: readonly unknown[]): Registration {
-  const [first, second, third, fourth] = args
-  if (first instanceof BoundEventListener) {
-    const { aggregateType, eventType } = first
-    return { aggregateType, eventType, listener: first, options: second as ListenerOptions }
-  }
-  if (isDefinedEvent(first)) {
-    const { aggregateType, name, schema } = first
-    return { aggregateType, eventType: name, schema, listener: second, options: third as ListenerOptions }
-  }
-  if (isListener(second)) {
-    const eventType = typeNameOf(first)
-    return {
-      aggregateType: AggregateType.GLOBAL.name,
-      eventType,
-      listener: second,
-      options: third as ListenerOptions,
-    }
-  }
-  return {
-    aggregateType: typeNameOf(first),
-    eventType: typeNameOf(second),
-    listener: third,
-    options: fourth as ListenerOptions,
-  }
+function readArguments([first, second, third, fourth]: readonly unknown[]): Registration {
+  if (first instanceof BoundEventListener) return { events: [first], listener: first, options: second }
+  if (Array.isArray(first)) return { events: first.map(eventNameOf), listener: second, options: third }
+  if (isListener(second)) return { events: [eventNameOf(first)], listener: second, options: third }
+  if (isDefinedEvent(first)) return { events: [eventNameOf(first)], listener: second, options: third }
+
+  const aggregateType = eventNameOf(first).eventType
+  return { events: [{ ...eventNameOf(second), aggregateType }], listener: third, options: fourth }
 }
 
-function typeNameOf(value: unknown): string {
+function eventNameOf(value: unknown): EventName {
+  if (isDefinedEvent(value)) {
+    return { aggregateType: value.aggregateType, eventType: value.name, schema: value.schema }
+  }
   const name = typeof value === 'object' && value !== null ? nameOf(value as EventType) : value
-  if (typeof name === 'string' && name !== '') return name
+  if (typeof name === 'string' && name !== '')
+    return { aggregateType: AggregateType.GLOBAL.name, eventType: name }
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    'register takes an event type (a defined event, a name, or an object with a name), a listener, and options.',
+    'register takes an event type (a defined event, a name, or an object with a name) or several, a listener, and options.',
   )
 }
 
-function isListener(value: unknown): value is AnyListener<unknown> {
-  return typeof value === 'function' || having('onEvent')(value) === undefined
-}
-
-function listenerOf(eventType: string, listener: unknown): EventListener {
-  if (callable(listener) === undefined) return { onEvent: listener as ListenerFunction }
-  if (isListener(listener)) return listener as EventListener
+function routeOf(eventTypes: string, listener: unknown, options: unknown): Omit<Route, 'schema'> {
+  checkOptions(`the listener for ${eventTypes}`, options, {
+    retry: having('computeDelayMs'),
+    fallback: callable,
+    timeoutMs: duration,
+    maxBatchSize: count,
+  })
+  if (typeof listener === 'function') {
+    return { listener: { onEvent: listener as ListenerFunction }, options: options as ListenerOptions }
+  }
+  if (isListener(listener))
+    return { listener: listener as EventListener, options: options as ListenerOptions }
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    `The listener for event type "${eventType}" must be a function or an object with onEvent().`,
+    `The listener for ${eventTypes} must be a function or an object with onEvent() or onEvents().`,
+  )
+}
+
+function isListener(value: unknown): boolean {
+  return (
+    typeof value === 'function' ||
+    having('onEvent')(value) === undefined ||
+    having('onEvents')(value) === undefined
   )
 }
 

@@ -14,7 +14,7 @@ describe('the registry', () => {
       .register({ name: 'Order' }, { name: 'Paid' }, listener)
     equal(registry.listenerFor('__GLOBAL__', 'UserCreated'), listener)
     equal(registry.listenerFor('Order', 'Paid'), listener)
-    equal(typeof registry.listenerFor('Order', 'Placed')?.onEvent, 'function')
+    equal('onEvent' in registry.listenerFor('Order', 'Placed')!, true)
     equal(registry.listenerFor('Order', 'UserCreated'), undefined)
   })
 

@@ -123,7 +123,10 @@ describe('an outbox', () => {
   it('refuses to work before it is started', async () => {
     const outbox = Outbox.singleNode({ store, listeners })
     await rejects(outbox.write('A', 1), { code: 'OUTBOX_NOT_STARTED', message: /await outbox\.start\(\)/ })
-    throws(() => outbox.transaction(async () => {}), { code: 'OUTBOX_NOT_STARTED' })
+    await rejects(
+      outbox.transaction(async () => {}),
+      { code: 'OUTBOX_NOT_STARTED' },
+    )
   })
 })
 

@@ -3,7 +3,7 @@ import type { Bounds, ClaimRequest, HeldRow, PollRequest, RowFilter } from '../.
 import { inDueOrder } from '../due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf } from './memory-row.ts'
-import type { MemoryTables } from './memory-transaction.ts'
+import type { KeyUse, MemoryTables } from './memory-transaction.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
 /**
@@ -15,26 +15,31 @@ import { OrderedRows } from './ordered-rows.ts'
  */
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
-  readonly #idempotencyKeys = new Map<string, string>()
+  readonly #idempotencyKeys = new Map<string, KeyUse>()
   readonly #free = new OrderedRows((row) => row.availableAt)
   readonly #leased = new OrderedRows((row) => row.lockedUntil ?? 0)
   readonly #orders = new Map<MemoryRow, OrderedRows>()
+  readonly #isPaused: (row: MemoryRow) => boolean
+
+  constructor(isPaused: (row: MemoryRow) => boolean) {
+    this.#isPaused = isPaused
+  }
 
   findRow(key: string): MemoryRow | undefined {
     return this.#rows.get(key)
   }
 
-  findIdempotencyKey(key: string): string | undefined {
+  findIdempotencyKey(key: string): KeyUse | undefined {
     return this.#idempotencyKeys.get(key)
   }
 
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, string>): void {
+  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
     // A nested transaction hands its rows on when it ends, behind later ones of the transaction around it.
     for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
       this.#rows.set(keyOf(row), row)
       this.#enter(row)
     }
-    idempotencyKeys.forEach((eventId, key) => this.#idempotencyKeys.set(key, eventId))
+    idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
 
   /** The row, if it is pending and still in the same hands. */
@@ -55,12 +60,25 @@ export class MemoryEvents implements MemoryTables {
     this.#rows.delete(keyOf(row))
   }
 
-  /** Rows to claim or read, in due order. */
+  /** Deletes up to `limit` keys that were used before `time`, and answers how many. */
+  deleteKeys(time: number, limit: number): number {
+    let count = 0
+    for (const [key, use] of this.#idempotencyKeys) {
+      if (count >= limit) break
+      if (use.createdAt >= time) continue
+      this.#idempotencyKeys.delete(key)
+      count += 1
+    }
+    return count
+  }
+
+  /** Rows to claim or read, in the order asked for. */
   due(request: ClaimRequest | PollRequest, now: number): MemoryRow[] {
     this.#freeLapsed(now)
-    return 'lease' in request && request.keys !== undefined
-      ? this.#dueOfKeys(request, now)
-      : this.#dueInOrder(request, now)
+    if ('lease' in request) {
+      return request.keys === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
+    }
+    return request.order === 'written' ? this.#dueAsWritten(request, now) : this.#dueInOrder(request, now)
   }
 
   /** Counts a loss for every row within the bounds that nobody has leased. */
@@ -73,7 +91,7 @@ export class MemoryEvents implements MemoryTables {
 
   /** Rows that match, in write order. */
   matching(filter: Omit<RowFilter, 'limit'>, limit: number): MemoryRow[] {
-    const { status, eventType, aggregateType, eventId, afterSeq = 0 } = filter
+    const { status, eventType, aggregateType, aggregateId, tenantId, eventId, afterSeq = 0 } = filter
     const rows: MemoryRow[] = []
 
     // The map keeps the order of commits, which is the order of `seq`: transactions run one at a time.
@@ -83,6 +101,8 @@ export class MemoryEvents implements MemoryTables {
       if (status !== undefined && !status.includes(row.status)) continue
       if (eventType !== undefined && row.eventType !== eventType) continue
       if (aggregateType !== undefined && row.aggregateType !== aggregateType) continue
+      if (aggregateId !== undefined && row.aggregateId !== aggregateId) continue
+      if (tenantId !== undefined && row.tenantId !== tenantId) continue
       if (eventId !== undefined && row.eventId !== eventId) continue
       rows.push(row)
     }
@@ -96,10 +116,22 @@ export class MemoryEvents implements MemoryTables {
 
     for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0)) {
       if (row.availableAt > now) break
-      if (isWanted(row, request, now)) rows.push(row)
+      if (this.#isWanted(row, request, now)) rows.push(row)
       if (rows.length >= limit) break
     }
     return rows
+  }
+
+  #dueAsWritten(request: PollRequest, now: number): MemoryRow[] {
+    const { from, limit } = request
+    const rows: MemoryRow[] = []
+
+    // The first to be written may be the last to fall due.
+    for (const row of this.#free.from(-Infinity, 0)) {
+      if (row.availableAt > now) break
+      if (row.seq >= (from?.seq ?? 0) && this.#isWanted(row, request, now)) rows.push(row)
+    }
+    return rows.sort((a, b) => a.seq - b.seq).slice(0, Math.max(0, limit))
   }
 
   #dueOfKeys(request: ClaimRequest, now: number): MemoryRow[] {
@@ -112,9 +144,13 @@ export class MemoryEvents implements MemoryTables {
       if (row === undefined || order === undefined || row.availableAt > now) continue
       if (order === this.#leased && row.lockedBy !== lease.owner) continue
       if (from !== undefined && inDueOrder(row, from) < 0) continue
-      if (isWanted(row, request, now)) rows.add(row)
+      if (this.#isWanted(row, request, now)) rows.add(row)
     }
     return [...rows].sort(inDueOrder).slice(0, Math.max(0, limit))
+  }
+
+  #isWanted(row: MemoryRow, { skipRecentMs }: ClaimRequest | PollRequest, now: number): boolean {
+    return !this.#isPaused(row) && (!skipRecentMs || row.createdAt <= now - skipRecentMs)
   }
 
   #freeLapsed(now: number): void {
@@ -140,8 +176,4 @@ export class MemoryEvents implements MemoryTables {
     this.#orders.get(row)?.delete(row)
     this.#orders.delete(row)
   }
-}
-
-function isWanted(row: MemoryRow, request: ClaimRequest | PollRequest, now: number): boolean {
-  return !request.skipRecentMs || row.createdAt <= now - request.skipRecentMs
 }

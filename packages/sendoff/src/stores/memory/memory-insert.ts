@@ -2,7 +2,7 @@ import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf, newMemoryRow } from './memory-row.ts'
-import type { MemoryTx } from './memory-transaction.ts'
+import type { KeyUse, MemoryTx } from './memory-transaction.ts'
 
 /** Adds rows to the transaction, all or none. */
 export function insertRows(
@@ -13,16 +13,17 @@ export function insertRows(
   nextSeq: () => number,
 ): readonly InsertResult[] {
   const added = new Map<string, MemoryRow>()
-  const usedKeys = new Map<string, string>()
+  const usedKeys = new Map<string, KeyUse>()
 
   const results = rows.map((row): InsertResult => {
     const { idempotencyKey, eventId } = row
     if (idempotencyKey !== null) {
       const usedHere = usedKeys.get(idempotencyKey)
-      const usedBy = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
+      const used = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
       // An event that fans out is several rows of one key, written together: no duplicates of each other.
-      if (usedBy !== undefined && usedHere !== eventId) return { kind: 'duplicate', eventId: usedBy }
-      usedKeys.set(idempotencyKey, eventId)
+      if (used !== undefined && usedHere?.eventId !== eventId)
+        return { kind: 'duplicate', eventId: used.eventId }
+      usedKeys.set(idempotencyKey, { eventId, createdAt: now })
     }
 
     const key = keyOf(row)

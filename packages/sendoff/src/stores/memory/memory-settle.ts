@@ -17,6 +17,23 @@ export function settledFields(row: MemoryRow, outcome: Outcome, now: number): Pa
   }
 }
 
+/** What a replay makes of a dead row. */
+export function replayedFields(row: MemoryRow, now: number): Partial<MemoryRow> {
+  return {
+    status: EventStatus.NEW,
+    availableAt: now,
+    attempts: 0,
+    losses: 0,
+    // The fence rises here too: whoever held the row before it died must not settle it now.
+    deliveries: row.deliveries + 1,
+    doneAt: null,
+    lastError: null,
+    lockedBy: null,
+    lockedUntil: null,
+    blockedAt: null,
+  }
+}
+
 /** The entry that a settlement adds to the history of failed attempts, if it failed. */
 export function failedAttempt(
   row: MemoryRow,

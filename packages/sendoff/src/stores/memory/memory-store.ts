@@ -1,13 +1,17 @@
 import { OutboxError } from '../../errors.ts'
+import { EventStatus } from '../../event/status.ts'
 import { callable, checkOptions } from '../../options.ts'
 import type { FailedAttempt, OutboxStore } from '../../store.ts'
 import { boundsAround } from '../due-order.ts'
 import { Mutex } from '../mutex.ts'
+import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { insertRows } from './memory-insert.ts'
 import { memoryLocks } from './memory-locks.ts'
+import { memoryNodes } from './memory-nodes.ts'
+import { purgeRows } from './memory-purge.ts'
 import { asRow, asStoredRow, keyOf } from './memory-row.ts'
-import { failedAttempt, settledFields } from './memory-settle.ts'
+import { failedAttempt, replayedFields, settledFields } from './memory-settle.ts'
 import { MemoryTx } from './memory-transaction.ts'
 
 export interface MemoryStoreOptions {
@@ -25,7 +29,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
 
-  const events = new MemoryEvents()
+  const controls = memoryControls()
+  const events = new MemoryEvents((row) => controls.isPaused(row))
   const history = new Map<string, FailedAttempt[]>()
   const locks = memoryLocks(now, (bounds) => events.countLosses(bounds))
   const transactions = new Mutex()
@@ -131,6 +136,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     async attempts(key) {
       return [...(history.get(keyOf(key)) ?? [])]
     },
+
+    async replay(keys) {
+      const time = now()
+
+      return keys.filter((key) => {
+        const row = events.findRow(keyOf(key))
+        if (row?.status !== EventStatus.DEAD) return false
+
+        events.change(row, replayedFields(row, time))
+        return true
+      }).length
+    },
+
+    async purge(request) {
+      return purgeRows(events, history, request, now())
+    },
+
+    controls,
+
+    nodes: memoryNodes(now),
 
     // The rows stay: whoever has the store may still look at them.
     async close() {},

@@ -5,15 +5,21 @@ import type { MemoryRow } from './memory-row.ts'
 /** Where rows and idempotency keys come to rest: the store itself, or the transaction around. */
 export interface MemoryTables {
   findRow(key: string): MemoryRow | undefined
-  findIdempotencyKey(key: string): string | undefined
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, string>): void
+  findIdempotencyKey(key: string): KeyUse | undefined
+  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void
+}
+
+/** Which event used an idempotency key, and when. */
+export interface KeyUse {
+  readonly eventId: string
+  readonly createdAt: number
 }
 
 /** An open transaction of a memory store, to be handed to `insert`. */
 export class MemoryTx implements MemoryTables {
   readonly #around: MemoryTables
   readonly #rows = new Map<string, MemoryRow>()
-  readonly #idempotencyKeys = new Map<string, string>()
+  readonly #idempotencyKeys = new Map<string, KeyUse>()
   readonly #nestedMutex = new Mutex()
   #nestedCount = 0
   #hasEnded = false
@@ -35,13 +41,13 @@ export class MemoryTx implements MemoryTables {
     return this.#rows.get(key) ?? this.#around.findRow(key)
   }
 
-  findIdempotencyKey(key: string): string | undefined {
+  findIdempotencyKey(key: string): KeyUse | undefined {
     return this.#idempotencyKeys.get(key) ?? this.#around.findIdempotencyKey(key)
   }
 
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, string>): void {
+  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
     rows.forEach((row, key) => this.#rows.set(key, row))
-    idempotencyKeys.forEach((eventId, key) => this.#idempotencyKeys.set(key, eventId))
+    idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
 
   /** Runs `work` and hands everything on to the tables around it, unless it fails. */

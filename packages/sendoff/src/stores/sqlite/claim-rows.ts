@@ -1,4 +1,4 @@
-import type { ClaimRequest, PollRequest, Row } from '../../store.ts'
+import type { ClaimRequest, DuePlace, Row } from '../../store.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { ReadRow } from './row-columns.ts'
 import { readRow } from './row-columns.ts'
@@ -13,6 +13,31 @@ export function isAnyDue(statements: PreparedStatements, request: DueRequest, no
 /** Due rows that nobody holds, in due order. */
 export function dueRows(statements: PreparedStatements, request: DueRequest, now: number): ReadRow[] {
   return statements.due.all(...dueWithin(request, now), now, Math.max(0, request.limit)).map(readRow)
+}
+
+/**
+ * Due rows that nobody holds, in write order. Which ones are lowest is known from the index alone;
+ * only where some of those are held or paused are more needed, and then soon enough.
+ */
+export function dueRowsAsWritten(
+  statements: PreparedStatements,
+  request: DueRequest,
+  now: number,
+): ReadRow[] {
+  const { limit, from } = request
+  const rows: ReadRow[] = []
+  let fromSeq = from?.seq ?? 0
+
+  for (let pageSize = limit; rows.length < limit; pageSize *= 4) {
+    const page = statements.dueSeqs.all(now, fromSeq, pageSize) as { seq: number }[]
+    const seqs = JSON.stringify(page.map(({ seq }) => seq))
+    const free = statements.dueBySeqs.all(seqs, writtenBy(request, now), now, limit - rows.length)
+    rows.push(...free.map(readRow))
+
+    if (page.length < pageSize) break
+    fromSeq = page.at(-1)!.seq + 1
+  }
+  return rows
 }
 
 /** Takes due rows. The transaction around it keeps others from taking the same ones. */
@@ -44,7 +69,12 @@ export function claimRows(
   return rows
 }
 
-export type DueRequest = Pick<ClaimRequest | PollRequest, 'limit' | 'from' | 'skipRecentMs'>
+/** The part of a `ClaimRequest` or `PollRequest` that says which rows are wanted. */
+export interface DueRequest {
+  readonly limit: number
+  readonly from?: DuePlace | undefined
+  readonly skipRecentMs?: number
+}
 
 function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, now: number): ReadRow[] {
   const within = dueWithin(request, now)
@@ -62,12 +92,10 @@ function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, no
 
 // The parameters called `dueWithin` in the statements, without limits where the request has none.
 function dueWithin(request: DueRequest, now: number): SqliteValue[] {
-  const { from, skipRecentMs } = request
+  const { from } = request
+  return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0, now, writtenBy(request, now)]
+}
 
-  return [
-    from?.availableAt ?? Number.MIN_SAFE_INTEGER,
-    from?.seq ?? 0,
-    now,
-    skipRecentMs ? now - skipRecentMs : Number.MAX_SAFE_INTEGER,
-  ]
+function writtenBy({ skipRecentMs }: DueRequest, now: number): number {
+  return skipRecentMs ? now - skipRecentMs : Number.MAX_SAFE_INTEGER
 }

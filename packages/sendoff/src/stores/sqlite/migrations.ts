@@ -71,7 +71,10 @@ function recordVersion(table: string, version: number): string {
  * bounds in a lock row outlive the rows they were taken from.
  *
  * `_due` holds pending rows only: it stays small whatever the number of DONE rows, and a claim,
- * which changes none of its columns, leaves it alone.
+ * which changes none of its columns, leaves it alone. `_dead` holds what people ask for most.
+ *
+ * What can be long comes last in a row: SQLite reads a row from its start, and would have to go
+ * through all of the payload for the columns behind it.
  */
 function firstSchema(table: string): string {
   return `
@@ -85,9 +88,7 @@ create table "${table}" (
   tenant_id      text,
   ordering_key   text,
   partition_no   integer,
-  payload        any     not null,
   content_type   text,
-  headers        text,
   status         integer not null default 0,
   attempts       integer not null default 0,
   deliveries     integer not null default 0,
@@ -96,14 +97,17 @@ create table "${table}" (
   occurred_at    integer not null,
   created_at     integer not null,
   done_at        integer,
-  last_error     text,
   locked_by      text,
   locked_until   integer,
   blocked_at     integer,
+  last_error     text,
+  headers        text,
+  payload        any     not null,
   unique (event_id, destination)
 ) strict;
 create index "${table}_due" on "${table}" (available_at, seq) where status in (0, 2) and blocked_at is null;
 create index "${table}_key" on "${table}" (ordering_key, seq) where status in (0, 2) and ordering_key is not null;
+create index "${table}_dead" on "${table}" (seq) where status = 3;
 
 create table "${table}_meta" (
   key   text primary key,
@@ -121,10 +125,10 @@ create table "${table}_lock" (
 ) strict, without rowid;
 
 create table "${table}_node" (
-  id           text primary key,
-  started_at   integer not null,
-  heartbeat_at integer not null,
-  detail       text
+  id         text primary key,
+  mode       text,
+  started_at integer not null,
+  until      integer not null
 ) strict, without rowid;
 
 create table "${table}_partition" (
@@ -139,6 +143,7 @@ create table "${table}_idempotency" (
   event_id   text    not null,
   created_at integer not null
 ) strict, without rowid;
+create index "${table}_idempotency_age" on "${table}_idempotency" (created_at);
 
 create table "${table}_attempt" (
   id          integer primary key,

@@ -1,33 +1,31 @@
+import { EventStatus } from '../../event/status.ts'
 import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import { readStoredRow } from './row-columns.ts'
 import type { SqliteValue } from './sqlite-client.ts'
 import type { PreparedStatements } from './statements.ts'
 
-const anyStatus = [0, 1, 2, 3] as const
-
 export function queryRows(statements: PreparedStatements, filter: RowFilter): readonly StoredRow[] {
   const { eventId, afterSeq = 0, limit } = filter
-  const parameters = [afterSeq, ...matching(filter), Math.max(0, limit)]
+  const parameters = [...matching(filter), afterSeq, Math.max(0, limit)]
 
-  const rows =
-    eventId === undefined
-      ? statements.query.all(...parameters)
-      : statements.queryEvent.all(eventId, ...parameters)
-  return rows.map(readStoredRow)
+  const find = () => {
+    if (eventId !== undefined) return statements.queryEvent.all(eventId, statusMask(filter), ...parameters)
+    if (isDeadOnly(filter)) return statements.queryDead.all(...parameters)
+    return statements.query.all(statusMask(filter), ...parameters)
+  }
+  return find().map(readStoredRow)
 }
 
-export function countRows(
-  statements: PreparedStatements,
-  filter: Omit<RowFilter, 'limit' | 'afterSeq'>,
-): number {
+export function countRows(statements: PreparedStatements, filter: CountFilter): number {
   const { eventId } = filter
   const parameters = matching(filter)
 
-  const row =
-    eventId === undefined
-      ? statements.count.get(...parameters)
-      : statements.countEvent.get(eventId, ...parameters)
-  return (row as { count: number }).count
+  const find = () => {
+    if (eventId !== undefined) return statements.countEvent.get(eventId, statusMask(filter), ...parameters)
+    if (isDeadOnly(filter)) return statements.countDead.get(...parameters)
+    return statements.count.get(statusMask(filter), ...parameters)
+  }
+  return (find() as { count: number }).count
 }
 
 export function failedAttempts(statements: PreparedStatements, key: RowKey): readonly FailedAttempt[] {
@@ -35,10 +33,19 @@ export function failedAttempts(statements: PreparedStatements, key: RowKey): rea
   return rows.map((row) => ({ ...row }))
 }
 
-// The parameters called `matching` in the statements.
-function matching(filter: Omit<RowFilter, 'limit'>): SqliteValue[] {
-  const { status = anyStatus, eventType = null, aggregateType = null } = filter
-  const statusMask = status.reduce<number>((mask, code) => mask | (1 << code), 0)
+type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
 
-  return [statusMask, eventType, eventType, aggregateType, aggregateType]
+function isDeadOnly({ status }: CountFilter): boolean {
+  return status !== undefined && status.length > 0 && status.every((code) => code === EventStatus.DEAD)
+}
+
+// The parameter called `inStatus` in the statements.
+function statusMask({ status = Object.values(EventStatus) }: CountFilter): number {
+  return status.reduce<number>((mask, code) => mask | (1 << code), 0)
+}
+
+// The parameters called `matching` in the statements.
+function matching(filter: CountFilter): SqliteValue[] {
+  const { eventType = null, aggregateType = null, aggregateId = null, tenantId = null } = filter
+  return [eventType, aggregateType, aggregateId, tenantId].flatMap((value) => [value, value])
 }

@@ -5,12 +5,16 @@ import { checkedTableName } from '../sql/table-name.ts'
 import { claimRows, isAnyDue } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { isCurrent, migrate, schemaSql } from './migrations.ts'
+import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { replayRows } from './replay-rows.ts'
 import { changesHeld, settleRows } from './settle-rows.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { hasOpenTransaction } from './sqlite-client.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
+import { pause, paused, resume } from './sqlite-controls.ts'
 import { acquireLock, pollPending, previewPoll } from './sqlite-locks.ts'
+import { joinNode } from './sqlite-nodes.ts'
 import { endedByHand, SqliteTransaction, transactionOf } from './sqlite-transaction.ts'
 import type { PreparedStatements } from './statements.ts'
 import { prepareStatements } from './statements.ts'
@@ -147,6 +151,23 @@ export function sqliteStore<Handle extends SqliteHandle>(
     count: (filter) => read((statements) => countRows(statements, filter)),
 
     attempts: (key) => read((statements) => failedAttempts(statements, key)),
+
+    async replay(keys) {
+      return keys.length === 0 ? 0 : write((statements) => replayRows(statements, keys, now()))
+    },
+
+    purge: (request) => write((statements) => purgeRows(statements, request, now())),
+
+    controls: {
+      pause: (target) => write((statements) => pause(statements, target, now())),
+      resume: (target) => write((statements) => resume(statements, target)),
+      paused: () => read(paused),
+    },
+
+    nodes: {
+      join: (node) => write((statements) => joinNode(statements, node, now())),
+      leave: (id) => write(({ leaveNode }) => void leaveNode.run(id)),
+    },
 
     close: () => connection.close(),
   }

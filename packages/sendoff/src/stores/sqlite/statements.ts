@@ -1,6 +1,7 @@
-import { rowColumns, storedColumns } from './row-columns.ts'
+import { rowColumns } from './row-columns.ts'
 import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
+import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 // A condition in exactly these words lets SQLite use the partial index <table>_due.
 const pending = 'status in (0, 2)'
@@ -20,15 +21,17 @@ const held = `
      and locked_by is ?
      and ${pending}`
 
-// ? status mask (bit n for status n), ? event type twice, ? aggregate type twice; null for any.
-const matching = `
-     ((1 << status) & ?) <> 0
-     and (? is null or event_type = ?)
-     and (? is null or aggregate_type = ?)`
-
 /** Every statement of the store, for a checked table name. */
 export function statementsFor(table: string) {
   const events = `"${table}"`
+
+  // No parameters. The control table is read once for each run of a statement, by its primary key.
+  // Asking first whether anything is paused at all keeps the usual case cheap: a claim of 500 then
+  // takes 1 to 2 % longer than without the condition, against 4 to 6 % without that question.
+  const unpaused = `
+         (not exists (select 1 from "${table}_control" where kind in ('pauseType', 'pauseDestination'))
+          or event_type not in (select name from "${table}_control" where kind = 'pauseType')
+         and destination not in (select name from "${table}_control" where kind = 'pauseDestination'))`
 
   return {
     // Takes the write lock at once: a transaction that reads first and writes later could fail half-way.
@@ -66,6 +69,7 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
+     and ${unpaused}
    limit 1`,
 
     // dueWithin, ? now, ? limit. Reads <table>_due in its order: no sort, no DONE row touched.
@@ -74,7 +78,31 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
+     and ${unpaused}
    order by available_at, seq
+   limit ?`,
+
+    // ? now, ? seq to start from, ? limit. Reads <table>_due alone, all that is due, for the lowest
+    // seqs; left to itself SQLite would follow the primary key through every DONE row.
+    dueSeqs: `
+  select seq
+    from ${events} indexed by "${table}_due"
+   where ${unblocked}
+     and available_at <= ?
+     and seq >= ?
+   order by seq
+   limit ?`,
+
+    // ? seqs as a JSON array, ? written at the latest, ? now, ? limit. By primary key. For seqs that
+    // dueSeqs has answered in the same transaction.
+    dueBySeqs: `
+  select ${rowColumns}
+    from ${events}
+   where seq in (select value from json_each(?))
+     and created_at <= ?
+     and (locked_by is null or locked_until <= ?)
+     and ${unpaused}
+   order by seq
    limit ?`,
 
     // ? event id, ? destination, dueWithin, ? now, ? claimer. By the unique index; rows that the
@@ -85,12 +113,14 @@ export function statementsFor(table: string) {
    where event_id = ?
      and destination = ?
      and ${dueWithin}
-     and (locked_by is null or locked_until <= ? or locked_by = ?)`,
+     and (locked_by is null or locked_until <= ? or locked_by = ?)
+     and ${unpaused}`,
 
     // ? holder whose rows count no loss, ? new holder, ? lease end,
-    // ? seqs as a JSON array. By primary key; no indexed column changes. Measured for batches of
-    // 500 with the select before it, node:sqlite / better-sqlite3, in µs per row: 5.9 / 5.0; one
-    // UPDATE for each row 7.4 / 5.4 and more; UPDATE … WHERE seq IN (SELECT …) RETURNING 7.5 / 5.9.
+    // ? seqs as a JSON array. By primary key; no indexed column changes. Medians for batches of
+    // 500 with the select before it, node:sqlite / better-sqlite3, in µs per row: 6.9 / 5.1; one
+    // UPDATE for each row 7.4 / 5.8; UPDATE … WHERE seq IN (SELECT …) RETURNING 6.9 / 6.1, and
+    // unsorted. Single runs differ by 20 %.
     lease: `
   update ${events}
      set losses       = losses + (locked_by is not null and locked_by is not ?),
@@ -106,9 +136,9 @@ export function statementsFor(table: string) {
     release: `update ${events} set losses = ?, locked_by = null, locked_until = null ${held}`,
 
     // The outcomes, each for one row found by the unique index. One prepared UPDATE for each row of
-    // a batch, in one transaction, is the fastest form measured (batches of 500, node:sqlite /
-    // better-sqlite3, in µs per row): 4.5 / 5.0, against 6.3 / 6.2 for one UPDATE … FROM
-    // json_each(?) and 7.5 / 6.3 for the same with RETURNING.
+    // a batch, in one transaction, is the fastest form measured, and says which rows it refused
+    // (medians for batches of 500, node:sqlite / better-sqlite3, in µs per row): 5.4 / 5.2, against
+    // 6.4 / 5.7 for one UPDATE … FROM json_each(?) and 6.9 / 6.2 for the same with RETURNING.
 
     // ? now, held.
     settleDone: settle('status = 1, done_at = ?, last_error = null'),
@@ -129,14 +159,6 @@ export function statementsFor(table: string) {
     addAttempt: `
   insert into "${table}_attempt" (event_id, destination, attempts, failed_at, error, locked_by)
   values (?, ?, ?, ?, ?, ?)`,
-
-    // ? event id, ? destination. Reads <table>_attempt_row, whose entries end with the id.
-    attempts: `
-  select attempts, failed_at as failedAt, error, locked_by as lockedBy
-    from "${table}_attempt"
-   where event_id = ?
-     and destination = ?
-   order by id`,
 
     // ? event id, ? destination. By <table>_attempt_row: the history goes with its row.
     deleteAttempts: `delete from "${table}_attempt" where event_id = ? and destination = ?`,
@@ -175,27 +197,7 @@ export function statementsFor(table: string) {
      and (available_at, seq) <= (?, ?)
      and locked_by is null`,
 
-    // ? seq to start behind, matching, ? limit. By primary key, in write order.
-    query: `
-  select ${storedColumns}
-    from ${events}
-   where seq > ? and ${matching}
-   order by seq
-   limit ?`,
-
-    // ? event id, ? seq to start behind, matching, ? limit. By the unique index.
-    queryEvent: `
-  select ${storedColumns}
-    from ${events}
-   where event_id = ? and seq > ? and ${matching}
-   order by seq
-   limit ?`,
-
-    // matching. Reads the table.
-    count: `select count(*) as count from ${events} where ${matching}`,
-
-    // ? event id, matching. By the unique index.
-    countEvent: `select count(*) as count from ${events} where event_id = ? and ${matching}`,
+    ...upkeepStatementsFor(table),
   } as const
 
   function settle(outcome: string): string {
@@ -216,7 +218,14 @@ export type PreparedStatements = {
 }
 
 // Their answers are rows for `readRow` and `readStoredRow`.
-const readingRows: ReadonlySet<string> = new Set(['due', 'dueByKey', 'query', 'queryEvent'])
+const readingRows: ReadonlySet<string> = new Set([
+  'due',
+  'dueBySeqs',
+  'dueByKey',
+  'query',
+  'queryDead',
+  'queryEvent',
+])
 
 export function prepareStatements(handle: SqliteHandle, table: string): PreparedStatements {
   const prepared = {}

@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeError } from '../describe-error.ts'
+import { EventStatus } from '../event/status.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
+import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
+import type { FailedAttempt, OutboxStore, RowFilter, StoredRow } from '../store.ts'
+
+export type DeadEventFilter = Pick<
+  RowFilter,
+  'aggregateId' | 'aggregateType' | 'eventId' | 'eventType' | 'tenantId'
+>
+
+export interface ReplayOptions {
+  /** Events made NEW in one statement: 500. */
+  readonly batchSize?: number
+  /** At most so many a second; as fast as possible where left out. */
+  readonly ratePerSecond?: number
+  readonly onProgress?: (replayed: number) => void
+  /** Stops after the batch under way. */
+  readonly signal?: AbortSignal
+}
+
+export interface DeadEventManagerOptions {
+  readonly store: Pick<OutboxStore<never>, 'attempts' | 'count' | 'query' | 'replay'>
+  readonly logger?: Logger
+  /** Told after something was replayed. */
+  readonly onReplayed?: () => void
+  /** Logs faults and answers as if there were nothing, instead of throwing. */
+  readonly lenient?: boolean
+}
+
+const filterChecks = {
+  aggregateId: text,
+  aggregateType: text,
+  eventId: text,
+  eventType: text,
+  tenantId: text,
+}
+
+/** Finds events that were given up, and gives them another chance. */
+export class DeadEventManager {
+  readonly #options: DeadEventManagerOptions
+
+  constructor(options: DeadEventManagerOptions) {
+    checkOptions('DeadEventManager', options, {
+      store: anything,
+      logger: anything,
+      onReplayed: callable,
+      lenient: flag,
+    })
+    this.#options = options
+  }
+
+  /** DEAD events in write order, from behind `afterSeq` on. */
+  query(
+    filter: DeadEventFilter & { readonly limit?: number; readonly afterSeq?: number } = {},
+  ): Promise<readonly StoredRow[]> {
+    checkOptions('query', filter, { ...filterChecks, limit: count, afterSeq: anything })
+    return this.#orIfLenient('query', [], () =>
+      this.#options.store.query({ limit: 100, ...filter, status: [EventStatus.DEAD] }),
+    )
+  }
+
+  count(filter: DeadEventFilter = {}): Promise<number> {
+    checkOptions('count', filter, filterChecks)
+    return this.#orIfLenient('count', 0, () =>
+      this.#options.store.count({ ...filter, status: [EventStatus.DEAD] }),
+    )
+  }
+
+  /** Failed attempts at an event, oldest first. */
+  attempts(eventId: string, destination = ''): Promise<readonly FailedAttempt[]> {
+    return this.#orIfLenient('attempts', [], () => this.#options.store.attempts({ eventId, destination }))
+  }
+
+  /** Makes one DEAD event NEW again; false if there is none of that id. */
+  replay(eventId: string, destination = ''): Promise<boolean> {
+    return this.#orIfLenient('replay', false, async () => {
+      const replayed = await this.#options.store.replay([{ eventId, destination }])
+      if (replayed > 0) this.#options.onReplayed?.()
+      return replayed > 0
+    })
+  }
+
+  /** Makes every DEAD event that matches NEW again, each at most once, and answers how many there were. */
+  replayAll(filter: DeadEventFilter = {}, options: ReplayOptions = {}): Promise<number> {
+    checkOptions('replayAll', filter, filterChecks)
+    checkOptions('replayAll', options, {
+      batchSize: count,
+      ratePerSecond: duration,
+      onProgress: callable,
+      signal: anything,
+    })
+    const progress = { replayed: 0 }
+    return this.#orIfLenient(
+      'replayAll',
+      () => progress.replayed,
+      () => this.#replayAll(filter, options, progress),
+    )
+  }
+
+  // What dies again meanwhile lies behind the place reached, and is not replayed for ever.
+  async #replayAll(
+    filter: DeadEventFilter,
+    options: ReplayOptions,
+    progress: { replayed: number },
+  ): Promise<number> {
+    const { store, onReplayed } = this.#options
+    const { ratePerSecond, onProgress, signal } = options
+    const limit = Math.min(options.batchSize ?? 500, Math.max(1, Math.floor(ratePerSecond ?? Infinity)))
+    const startedAt = performance.now()
+    let afterSeq = 0
+
+    while (!signal?.aborted) {
+      const rows = await store.query({ ...filter, status: [EventStatus.DEAD], afterSeq, limit })
+      if (rows.length === 0) break
+
+      progress.replayed += await store.replay(rows)
+      onReplayed?.()
+      onProgress?.(progress.replayed)
+      afterSeq = rows.at(-1)!.seq
+      if (rows.length < limit) break
+      if (ratePerSecond !== undefined) {
+        const dueMs = (progress.replayed / ratePerSecond) * 1_000 - (performance.now() - startedAt)
+        await delay(Math.max(0, dueMs), undefined, signal === undefined ? {} : { signal }).catch(() => {})
+      }
+    }
+    return progress.replayed
+  }
+
+  async #orIfLenient<Result>(
+    what: string,
+    instead: Result | (() => Result),
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#options.lenient !== true) return work()
+    try {
+      return await work()
+    } catch (error) {
+      const { logger = standardLogger } = this.#options
+      logger.error(`DeadEventManager.${what} failed. ${describeError(error)}`)
+      return typeof instead === 'function' ? (instead as () => Result)() : instead
+    }
+  }
+}

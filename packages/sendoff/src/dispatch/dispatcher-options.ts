@@ -1,0 +1,60 @@
+import type { Clock } from '../clock.ts'
+import type { JsonCodec } from '../event/json-codec.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { MetricsExporter } from '../observe/metrics.ts'
+import type { Processors } from '../process/processor.ts'
+import type { RetryPolicy } from '../process/retry-policy.ts'
+import type { EventInterceptor } from '../route/event-interceptor.ts'
+import type { ListenerRegistry } from '../route/listener-registry.ts'
+import type { OutboxStore, OwnerFence } from '../store.ts'
+import type { Pauses } from './pauses.ts'
+
+/** What can be tuned about dispatching, with defaults that suit most. */
+export interface DispatchSettings {
+  /** How many listeners run at once: 4. */
+  readonly workerCount: number
+  /** 1000. */
+  readonly hotQueueCapacity: number
+  /** 1000. */
+  readonly coldQueueCapacity: number
+  /** Turns of the hot queue for each turn of the cold one: 2. */
+  readonly hotShare: number
+  /** Attempts at an event before it is DEAD: 10. */
+  readonly maxAttempts: number
+  /** Exponential, from 200 ms to 60 s. */
+  readonly retryPolicy: RetryPolicy
+  /** Policies by event type; a listener's own comes before them. */
+  readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
+  /** How many processes in a row an event may take down before it is DEAD: 20. */
+  readonly maxDeliveries: number
+  /** How long a listener may take, where its registration does not say: 5 min. */
+  readonly listenerTimeoutMs: number
+  /** How long a listener that was told to stop may go on before it is given up: 30 s. */
+  readonly timeoutGraceMs: number
+  /** What becomes of an event that nobody here listens for: `'dead'`. With `'defer'` it waits. */
+  readonly onUnroutable: 'dead' | 'defer'
+  /** How long such an event waits before it is looked at again: 60 s. */
+  readonly unroutableDelayMs: number
+  /** Removes delivered events instead of keeping them as DONE: false. */
+  readonly deleteCompleted: boolean
+  /** Called around every delivery. */
+  readonly interceptors: readonly EventInterceptor[]
+  /** Stages of the processing chain to be used instead of the usual ones. */
+  readonly processors: Partial<Processors>
+}
+
+export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
+  readonly store: Pick<OutboxStore<never>, 'release' | 'settle'>
+  readonly listeners: ListenerRegistry
+  readonly codec?: JsonCodec
+  readonly clock?: Clock
+  readonly logger?: Logger
+  readonly metrics?: MetricsExporter
+  readonly pauses?: Pauses
+  /** Proof of the lock under which rows were read without a claim. */
+  readonly owner?: () => OwnerFence | undefined
+  /** Runs before a suspect: the database must know that this process holds nothing else. */
+  readonly beforeSuspect?: () => Promise<void>
+  /** Asks the poller to look: there is room again, rows were let go of, or something falls due. */
+  readonly wakePoller?: (inMs?: number) => void
+}

@@ -1,0 +1,37 @@
+import type { OutboxStore, PauseTarget, Row } from '../store.ts'
+
+/**
+ * What is paused, as this process knows it. The store itself leaves paused rows alone; this is for
+ * rows that are in memory already, or on their way past the store through the hot path.
+ */
+export class Pauses {
+  readonly #controls: OutboxStore<never>['controls']
+  #eventTypes: ReadonlySet<string> = new Set()
+  #destinations: ReadonlySet<string> = new Set()
+
+  constructor(controls: OutboxStore<never>['controls']) {
+    this.#controls = controls
+  }
+
+  async pause(target: PauseTarget): Promise<void> {
+    await this.#controls.pause(target)
+    await this.refresh()
+  }
+
+  async resume(target: PauseTarget): Promise<void> {
+    await this.#controls.resume(target)
+    await this.refresh()
+  }
+
+  async refresh(): Promise<void> {
+    const paused = await this.#controls.paused()
+    this.#eventTypes = new Set(paused.flatMap((target) => ('eventType' in target ? [target.eventType] : [])))
+    this.#destinations = new Set(
+      paused.flatMap((target) => ('destination' in target ? [target.destination] : [])),
+    )
+  }
+
+  isPaused({ eventType, destination }: Pick<Row, 'eventType' | 'destination'>): boolean {
+    return this.#eventTypes.has(eventType) || this.#destinations.has(destination)
+  }
+}

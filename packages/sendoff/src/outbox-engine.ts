@@ -1,0 +1,125 @@
+import type { Clock } from './clock.ts'
+import { describeError } from './describe-error.ts'
+import { DispatcherHotPath } from './dispatch/dispatcher-hot-path.ts'
+import type { Holding } from './dispatch/delivery.ts'
+import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
+import type { Pauses } from './dispatch/pauses.ts'
+import type { JsonCodec } from './event/json-codec.ts'
+import type { Logger } from './observe/logger.ts'
+import { noMetrics } from './observe/metrics.ts'
+import type { OutboxMode, OutboxOptions } from './outbox-options.ts'
+import { claimSource } from './poll/claim-source.ts'
+import { LeaseKeeper } from './poll/lease-keeper.ts'
+import { NamedLock } from './poll/named-lock.ts'
+import { OutboxPoller } from './poll/outbox-poller.ts'
+import { OwnerSource } from './poll/owner-source.ts'
+import type { Lease, OutboxStore } from './store.ts'
+import type { HotPath } from './write/hot-path.ts'
+
+export interface OutboxEngineParts {
+  readonly clock: Clock
+  readonly codec: JsonCodec
+  readonly lease: Lease
+  readonly logger: Logger
+  readonly pauses: Pauses
+}
+
+const lockName = 'outbox-poller'
+
+/** What every mode but the writers' has: the parts that deliver, put together for the mode. */
+export class OutboxEngine {
+  /** Undefined where order forbids a way past the poller. */
+  readonly hotPath: HotPath | undefined
+  readonly poller: OutboxPoller
+  readonly dispatcher: OutboxDispatcher
+  readonly #lock: NamedLock | undefined
+  readonly #leaseKeeper: LeaseKeeper
+  readonly #logger: Logger
+  readonly #options: OutboxOptions<never, never>
+
+  constructor(
+    mode: Exclude<OutboxMode, 'writerOnly'>,
+    options: OutboxOptions<never, never>,
+    parts: OutboxEngineParts,
+  ) {
+    const { store, listeners, metrics = noMetrics } = options
+    const { lease, pauses } = parts
+    const shared = { store: store as OutboxStore<never>, metrics, ...parts }
+    this.#options = options
+    this.#logger = parts.logger
+    this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(shared)
+    const lock = this.#lock
+
+    this.dispatcher = new OutboxDispatcher({
+      timeoutGraceMs: lease.ms,
+      ...options,
+      ...(mode === 'ordered' ? { workerCount: 1, maxAttempts: options.maxAttempts ?? 1 } : {}),
+      ...shared,
+      ...(lock === undefined ? {} : { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
+      beforeSuspect: async () => ownerSource?.recordHeld(),
+      wakePoller: (inMs) => this.poller.wake(inMs),
+    })
+    const { inFlight } = this.dispatcher
+    const polling = { ...shared, inFlight, skipRecentMs: options.poller?.skipRecentMs ?? 0 }
+    const ownerSource =
+      lock && new OwnerSource({ ...polling, lock, order: mode === 'ordered' ? 'written' : 'due' })
+    this.poller = new OutboxPoller({
+      ...polling,
+      ...options.poller,
+      source: ownerSource ?? claimSource(polling),
+      handler: {
+        handle: (delivery) => this.dispatcher.enqueueCold(delivery),
+        availableCapacity: () => this.dispatcher.coldQueueRemainingCapacity(),
+      },
+    })
+    this.#leaseKeeper = new LeaseKeeper({ ...shared, inFlight })
+    this.hotPath =
+      mode === 'ordered'
+        ? undefined
+        : new DispatcherHotPath({
+            ...shared,
+            dispatcher: this.dispatcher,
+            listeners,
+            pauses,
+            wakePoller: (inMs) => this.poller.wake(inMs),
+          })
+  }
+
+  start(): void {
+    this.#leaseKeeper.start()
+    if (this.#options.poller?.enabled ?? true) this.poller.start()
+  }
+
+  async close(): Promise<void> {
+    await this.poller.close()
+    await this.dispatcher.close(this.#options)
+    this.#leaseKeeper.stop()
+    try {
+      await this.#lock?.release()
+    } catch (error) {
+      this.#logger.warn(`Releasing the lock failed; it runs out by itself. ${describeError(error)}`)
+    }
+  }
+
+  #namedLock({
+    store,
+    lease,
+    clock,
+    logger,
+  }: OutboxEngineParts & { readonly store: OutboxStore<never> }): NamedLock {
+    return new NamedLock({
+      locks: store.locks,
+      name: lockName,
+      token: lease.owner,
+      ttlMs: lease.ms,
+      clock,
+      logger,
+      onLost: (holding) => this.#lockLost(holding),
+    })
+  }
+
+  #lockLost(holding: Holding): void {
+    this.#logger.warn(`The lock "${lockName}" was lost: what was read under it is left to its next owner.`)
+    for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock === holding) delivery.lose()
+  }
+}

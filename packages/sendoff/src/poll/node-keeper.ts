@@ -1,0 +1,77 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import { OutboxError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { NodeRequest, OutboxNodes } from '../store.ts'
+
+export interface NodeKeeperOptions {
+  readonly nodes: OutboxNodes
+  readonly id: string
+  /** Null for a process that only writes. */
+  readonly mode: string | null
+  readonly intervalMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Runs with every heartbeat. */
+  readonly onHeartbeat?: () => Promise<void>
+}
+
+/**
+ * Keeps this process registered, so that one which would break its promises refuses to start.
+ * A heartbeat may be missed twice.
+ */
+export class NodeKeeper {
+  readonly #options: NodeKeeperOptions
+  #cancel: Cancel | undefined
+  #left = false
+
+  constructor(options: NodeKeeperOptions) {
+    this.#options = options
+  }
+
+  /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
+  async join(): Promise<void> {
+    const { nodes, mode } = this.#options
+    const answer = await nodes.join(this.#request)
+    if (answer.kind === 'conflict') {
+      throw new OutboxError(
+        'OUTBOX_MODE_CONFLICT',
+        `This process wants to use the table in mode "${mode}", but ${answer.nodes.join(', ')} uses it in mode "${answer.mode}", ` +
+          'and both together would deliver events twice. Stop the others first, or use the same preset.',
+      )
+    }
+    this.#schedule()
+  }
+
+  async leave(): Promise<void> {
+    this.#left = true
+    this.#cancel?.()
+    await this.#options.nodes.leave(this.#options.id)
+  }
+
+  get #request(): NodeRequest {
+    const { id, mode, intervalMs } = this.#options
+    return { id, mode, ttlMs: intervalMs * 3 }
+  }
+
+  #schedule(): void {
+    this.#cancel = this.#options.clock.schedule(this.#options.intervalMs, () => void this.#beat())
+  }
+
+  // Never rejects: the next heartbeat tries again.
+  async #beat(): Promise<void> {
+    const { nodes, logger, onHeartbeat } = this.#options
+    try {
+      const answer = await nodes.join(this.#request)
+      if (answer.kind === 'conflict') {
+        logger.error(
+          `This process was away for too long, and ${answer.nodes.join(', ')} uses the table in mode "${answer.mode}" by now. Stop one of them.`,
+        )
+      }
+      await onHeartbeat?.()
+    } catch (error) {
+      logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
+    }
+    if (!this.#left) this.#schedule()
+  }
+}

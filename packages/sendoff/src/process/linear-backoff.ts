@@ -1,0 +1,42 @@
+import { callable, checkOptions, count, duration, durationOrZero, having } from '../options.ts'
+import { type ErrorFilter, retryFilter, type RetryPolicy, withJitter } from './retry-policy.ts'
+
+export interface LinearBackoffOptions extends ErrorFilter {
+  readonly baseDelayMs?: number
+  /** Added after each further failure. */
+  readonly stepMs?: number
+  readonly maxDelayMs?: number
+  readonly maxAttempts?: number
+  /** Each wait is up to so much shorter or longer. */
+  readonly jitterMs?: number
+  readonly random?: () => number
+}
+
+/** Waits a little longer after every failure, up to `maxDelayMs`. */
+export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
+  checkOptions('linearBackoff', options, {
+    baseDelayMs: duration,
+    stepMs: durationOrZero,
+    maxDelayMs: duration,
+    maxAttempts: count,
+    jitterMs: durationOrZero,
+    random: callable,
+    retryOn: having('some'),
+    noRetryOn: having('some'),
+  })
+  const {
+    baseDelayMs = 2_000,
+    stepMs = 2_000,
+    maxDelayMs = 60_000,
+    maxAttempts,
+    jitterMs = 0,
+    random = Math.random,
+  } = options
+
+  return {
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    shouldRetry: retryFilter(options),
+    computeDelayMs: (attempts) =>
+      withJitter(Math.min(maxDelayMs, baseDelayMs + stepMs * (attempts - 1)), jitterMs, random),
+  }
+}

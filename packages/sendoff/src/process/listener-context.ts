@@ -1,0 +1,36 @@
+import type { Delivery } from '../dispatch/delivery.ts'
+import type { BatchContext, DispatchContext } from '../route/event-listener.ts'
+
+/** Reads through to the delivery, so that nothing is made that the listener does not look at. */
+export class ListenerContext implements DispatchContext {
+  readonly #delivery: Delivery
+
+  constructor(delivery: Delivery) {
+    this.#delivery = delivery
+  }
+
+  get attempt(): number {
+    return this.#delivery.row.attempts + 1
+  }
+
+  get signal(): AbortSignal {
+    return this.#delivery.signal
+  }
+
+  get fencingToken(): number {
+    return this.#delivery.row.deliveries
+  }
+}
+
+export class ListenerBatchContext implements BatchContext {
+  readonly deliveries: readonly DispatchContext[]
+  #signal: AbortSignal | undefined
+
+  constructor(deliveries: readonly Delivery[]) {
+    this.deliveries = deliveries.map((delivery) => new ListenerContext(delivery))
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= AbortSignal.any(this.deliveries.map(({ signal }) => signal)))
+  }
+}

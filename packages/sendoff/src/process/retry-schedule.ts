@@ -1,0 +1,42 @@
+import {
+  callable,
+  checkOptions,
+  durationOrZero,
+  having,
+  invalidOption,
+  type OptionCheck,
+} from '../options.ts'
+import { type ErrorFilter, retryFilter, type RetryPolicy, withJitter } from './retry-policy.ts'
+
+export interface RetryScheduleOptions extends ErrorFilter {
+  /** Each wait is up to so much shorter or longer. */
+  readonly jitterMs?: number
+  readonly random?: () => number
+}
+
+const waits: OptionCheck = (value) =>
+  Array.isArray(value) && value.length > 0 && value.every((wait) => durationOrZero(wait) === undefined)
+    ? undefined
+    : 'a list of waits in milliseconds'
+
+/**
+ * Waits as listed, the first after the first failure, and gives up when the list is used up:
+ * there is one attempt more than there are waits.
+ */
+export function retrySchedule(delaysMs: readonly number[], options: RetryScheduleOptions = {}): RetryPolicy {
+  if (waits(delaysMs) !== undefined) throw invalidOption('retrySchedule', 'delaysMs', delaysMs, waits)
+  checkOptions('retrySchedule', options, {
+    jitterMs: durationOrZero,
+    random: callable,
+    retryOn: having('some'),
+    noRetryOn: having('some'),
+  })
+  const { jitterMs = 0, random = Math.random } = options
+
+  return {
+    maxAttempts: delaysMs.length + 1,
+    shouldRetry: retryFilter(options),
+    computeDelayMs: (attempts) =>
+      withJitter(delaysMs[Math.min(attempts, delaysMs.length) - 1]!, jitterMs, random),
+  }
+}

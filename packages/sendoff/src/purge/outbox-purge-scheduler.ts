@@ -1,0 +1,129 @@
+import { type Cancel, type Clock, systemClock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import { OutboxError } from '../errors.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
+import { callable, checkOptions, count, duration } from '../options.ts'
+import type { OutboxStore, PurgeCursor } from '../store.ts'
+
+export interface PurgeOptions {
+  /** DONE events are kept for so long: 7 days. */
+  readonly retentionMs?: number
+  /** DEAD events are kept for so long; for ever where left out. */
+  readonly deadRetentionMs?: number
+  /** Events of any state are kept for so long after they were written: only for tables that nobody consumes. */
+  readonly ageMs?: number
+  /** Idempotency keys are kept for so long: as long as DONE events. */
+  readonly idempotencyRetentionMs?: number
+  /** Rows looked at in one statement: 500. */
+  readonly batchSize?: number
+  /** The pause between two runs: 1 hour. */
+  readonly intervalMs?: number
+  readonly onProgress?: (progress: PurgeProgress) => void
+}
+
+export interface PurgeProgress {
+  readonly deletedRows: number
+  readonly deletedKeys: number
+}
+
+export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
+  readonly store: Pick<OutboxStore<never>, 'purge'>
+  readonly clock?: Clock
+  readonly logger?: Logger
+}
+
+const dayMs = 86_400_000
+
+export const purgeOptionChecks = {
+  retentionMs: duration,
+  deadRetentionMs: duration,
+  ageMs: duration,
+  idempotencyRetentionMs: duration,
+  batchSize: count,
+  intervalMs: duration,
+  onProgress: callable,
+}
+
+/** Removes what has been kept long enough, in small batches, now and then. */
+export class OutboxPurgeScheduler {
+  readonly #options: OutboxPurgeSchedulerOptions
+  readonly #clock: Clock
+  readonly #logger: Logger
+  #running: Promise<unknown> = Promise.resolve()
+  #cancel: Cancel | undefined
+  #state: 'new' | 'started' | 'closed' = 'new'
+
+  constructor(options: OutboxPurgeSchedulerOptions) {
+    const { store: _store, clock = systemClock, logger = standardLogger, ...rest } = options
+    checkOptions('the purge', rest, purgeOptionChecks)
+    this.#options = options
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  /** Runs at once, and again after every interval. Faults are logged, not thrown. */
+  start(): void {
+    if (this.#state === 'closed')
+      throw new OutboxError('OUTBOX_CLOSED', 'The purge is closed. Make a new one.')
+    if (this.#state === 'started') return
+    this.#state = 'started'
+    void this.#tick()
+  }
+
+  /** Deletes everything that has been kept long enough. */
+  runOnce(): Promise<PurgeProgress> {
+    const run = this.#running.then(() => this.#purge())
+    this.#running = run.catch(() => {})
+    return run
+  }
+
+  /** Stops after the batch under way. */
+  async close(): Promise<void> {
+    this.#state = 'closed'
+    this.#cancel?.()
+    await this.#running
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      const { deletedRows, deletedKeys } = await this.runOnce()
+      if (deletedRows + deletedKeys > 0) {
+        this.#logger.info(`Purged ${deletedRows} events and ${deletedKeys} idempotency keys.`)
+      }
+    } catch (error) {
+      this.#logger.error(`Purging failed and will be tried again. ${describeError(error)}`)
+    }
+    if (this.#state !== 'started') return
+    this.#cancel = this.#clock.schedule(this.#options.intervalMs ?? dayMs / 24, () => void this.#tick())
+  }
+
+  async #purge(): Promise<PurgeProgress> {
+    const {
+      store,
+      retentionMs = 7 * dayMs,
+      deadRetentionMs,
+      ageMs,
+      batchSize = 500,
+      onProgress,
+    } = this.#options
+    const request = {
+      doneOlderThanMs: retentionMs,
+      keysOlderThanMs: this.#options.idempotencyRetentionMs ?? retentionMs,
+      ...(deadRetentionMs === undefined ? {} : { deadOlderThanMs: deadRetentionMs }),
+      ...(ageMs === undefined ? {} : { anyOlderThanMs: ageMs }),
+      limit: batchSize,
+    }
+    const progress = { deletedRows: 0, deletedKeys: 0 }
+    let cursor: PurgeCursor | undefined
+    do {
+      const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
+      progress.deletedRows += batch.deletedRows
+      progress.deletedKeys += batch.deletedKeys
+      cursor = batch.cursor
+      onProgress?.({ ...progress })
+      // Others want the database, and this process its event loop.
+      await new Promise((resolve) => setImmediate(resolve))
+    } while (cursor !== undefined && this.#state !== 'closed')
+    return progress
+  }
+}

@@ -1,0 +1,32 @@
+import type { OutboxControls, PauseTarget, RowKey } from '../../store.ts'
+
+/** The switches of a memory store. */
+export interface MemoryControls extends OutboxControls {
+  isPaused(row: RowKey & { readonly eventType: string }): boolean
+}
+
+export function memoryControls(): MemoryControls {
+  const eventTypes = new Set<string>()
+  const destinations = new Set<string>()
+
+  return {
+    async pause(target) {
+      if ('eventType' in target) eventTypes.add(target.eventType)
+      else destinations.add(target.destination)
+    },
+
+    async resume(target) {
+      if ('eventType' in target) eventTypes.delete(target.eventType)
+      else destinations.delete(target.destination)
+    },
+
+    async paused(): Promise<PauseTarget[]> {
+      return [
+        ...[...destinations].sort().map((destination) => ({ destination })),
+        ...[...eventTypes].sort().map((eventType) => ({ eventType })),
+      ]
+    },
+
+    isPaused: (row) => eventTypes.has(row.eventType) || destinations.has(row.destination),
+  }
+}

@@ -1,0 +1,32 @@
+import type { OutboxNodes } from '../../store.ts'
+
+interface Node {
+  readonly id: string
+  readonly mode: string | null
+  readonly until: number
+}
+
+export function memoryNodes(now: () => number): OutboxNodes {
+  let nodes: Node[] = []
+
+  return {
+    async join({ id, mode, ttlMs }) {
+      const time = now()
+      nodes = nodes.filter((node) => node.until > time)
+
+      const others = nodes.filter((node) => node.id !== id)
+      const living = others.find((node) => node.mode !== null)?.mode ?? null
+      if (mode !== null && living !== null && living !== mode) {
+        const ofLiving = others.filter((node) => node.mode === living)
+        return { kind: 'conflict', mode: living, nodes: ofLiving.map((node) => node.id).sort() }
+      }
+
+      nodes = [...others, { id, mode, until: time + ttlMs }]
+      return { kind: 'joined' }
+    },
+
+    async leave(id) {
+      nodes = nodes.filter((node) => node.id !== id)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { EventStatus } from '../../event/status.ts'
+import type { FailedAttempt, PurgeRequest, PurgeResult } from '../../store.ts'
+import type { PurgeCutoffs } from '../purge-cutoffs.ts'
+import { purgeCutoffs, youngestCutoff } from '../purge-cutoffs.ts'
+import { purgeCursor, purgeProgress } from '../purge-progress.ts'
+import type { MemoryEvents } from './memory-events.ts'
+import type { MemoryRow } from './memory-row.ts'
+import { keyOf } from './memory-row.ts'
+
+/** Deletes one batch of old rows with their history, and one of old idempotency keys. */
+export function purgeRows(
+  events: MemoryEvents,
+  history: Map<string, FailedAttempt[]>,
+  request: PurgeRequest,
+  now: number,
+): PurgeResult {
+  const { rowsAfter, keysLeft } = purgeProgress(request)
+  const cutoffs = purgeCutoffs(request, now)
+  // A purge that looks at nothing would never end.
+  const limit = Math.max(1, request.limit)
+
+  const rows = rowsAfter === undefined ? [] : events.matching({ afterSeq: rowsAfter }, limit)
+  const outlived = rows.filter((row) => hasOutlived(row, cutoffs))
+  for (const row of outlived) {
+    events.delete(row)
+    history.delete(keyOf(row))
+  }
+  // Rows are written in the order of `seq`: behind a whole batch of young ones all are young.
+  const isLast = rows.length < limit || rows.every((row) => row.createdAt >= youngestCutoff(cutoffs))
+  const deletedKeys = keysLeft && cutoffs.keys !== null ? events.deleteKeys(cutoffs.keys, limit) : 0
+
+  return {
+    deletedRows: outlived.length,
+    deletedKeys,
+    cursor: purgeCursor({
+      rowsAfter: isLast ? undefined : rows.at(-1)!.seq,
+      keysLeft: deletedKeys === limit,
+    }),
+  }
+}
+
+function hasOutlived(row: MemoryRow, { done, dead, any }: PurgeCutoffs): boolean {
+  if (any !== null && row.createdAt < any) return true
+
+  const cutoff = row.status === EventStatus.DONE ? done : row.status === EventStatus.DEAD ? dead : null
+  return cutoff !== null && (row.doneAt ?? row.createdAt) < cutoff
+}

@@ -1,0 +1,19 @@
+import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import type { PreparedStatements } from './statements.ts'
+
+/** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
+export function joinNode(
+  statements: PreparedStatements,
+  { id, mode, ttlMs }: NodeRequest,
+  now: number,
+): NodeAnswer {
+  statements.forgetNodes.run(now)
+  const others = statements.nodesOfOtherMode.all(id, mode) as { id: string; mode: string }[]
+  const [first] = others
+  if (first !== undefined) {
+    return { kind: 'conflict', mode: first.mode, nodes: others.map((other) => other.id) }
+  }
+
+  statements.joinNode.run(id, mode, now, Math.ceil(now + ttlMs))
+  return { kind: 'joined' }
+}

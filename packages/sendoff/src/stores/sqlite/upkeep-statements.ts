@@ -1,0 +1,141 @@
+import { storedColumns } from './row-columns.ts'
+
+// ? status mask: bit n for status n.
+const inStatus = '((1 << status) & ?) <> 0'
+
+// ? event type, ? aggregate type, ? aggregate id, ? tenant id, each twice; null for any.
+const matching = `
+     (? is null or event_type = ?)
+     and (? is null or aggregate_type = ?)
+     and (? is null or aggregate_id = ?)
+     and (? is null or tenant_id = ?)`
+
+// ? DONE before, ? DEAD before, ? written before; null to keep those. A state that was set without
+// an end counts from the row's beginning.
+const outlived = `
+     (status = 1 and coalesce(done_at, created_at) < ?
+      or status = 3 and coalesce(done_at, created_at) < ?
+      or created_at < ?)`
+
+/** The statements that people and schedulers need beside the delivery, for a checked table name. */
+export function upkeepStatementsFor(table: string) {
+  const events = `"${table}"`
+
+  return {
+    // inStatus, matching, ? seq to start behind, ? limit. By primary key, in write order.
+    query: `
+  select ${storedColumns}
+    from ${events}
+   where ${inStatus} and ${matching} and seq > ?
+   order by seq
+   limit ?`,
+
+    // matching, ? seq to start behind, ? limit. By <table>_dead, which the primary key would
+    // otherwise win against: retained DONE rows are not touched.
+    queryDead: `
+  select ${storedColumns}
+    from ${events} indexed by "${table}_dead"
+   where status = 3 and ${matching} and seq > ?
+   order by seq
+   limit ?`,
+
+    // ? event id, inStatus, matching, ? seq to start behind, ? limit. By the unique index.
+    queryEvent: `
+  select ${storedColumns}
+    from ${events}
+   where event_id = ? and ${inStatus} and ${matching} and seq > ?
+   order by seq
+   limit ?`,
+
+    // inStatus, matching. Reads the table.
+    count: `select count(*) as count from ${events} where ${inStatus} and ${matching}`,
+
+    // matching. By <table>_dead; reads rows of the table only where the filter needs them.
+    countDead: `
+  select count(*) as count
+    from ${events} indexed by "${table}_dead"
+   where status = 3 and ${matching}`,
+
+    // ? event id, inStatus, matching. By the unique index.
+    countEvent: `
+  select count(*) as count
+    from ${events}
+   where event_id = ? and ${inStatus} and ${matching}`,
+
+    // ? event id, ? destination. Reads <table>_attempt_row, whose entries end with the id.
+    attempts: `
+  select attempts, failed_at as failedAt, error, locked_by as lockedBy
+    from "${table}_attempt"
+   where event_id = ?
+     and destination = ?
+   order by id`,
+
+    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: whoever held
+    // the row before it died must not settle it now.
+    replay: `
+  update ${events}
+     set status = 0, available_at = ?, attempts = 0, losses = 0, deliveries = deliveries + 1, done_at = null,
+         last_error = null, locked_by = null, locked_until = null, blocked_at = null
+   where event_id = ? and destination = ? and status = 3`,
+
+    // ? seq to start behind, ? limit. By primary key: the rows that one step of a purge looks at.
+    purgeWindow: `
+  select count(*) as size, max(seq) as last, min(created_at) as oldest
+    from (select seq, created_at from ${events} where seq > ? order by seq limit ?)`,
+
+    // ? seq to start behind, ? last seq, outlived. Rows by primary key, then for each its history by
+    // <table>_attempt_row: a cross join is not turned around, however small the history looks.
+    purgeAttempts: `
+  delete from "${table}_attempt"
+   where id in (
+         select attempt.id
+           from ${events} as event
+          cross join "${table}_attempt" as attempt
+             on attempt.event_id = event.event_id and attempt.destination = event.destination
+          where event.seq > ? and event.seq <= ? and ${outlived})`,
+
+    // ? seq to start behind, ? last seq, outlived. By primary key.
+    purge: `delete from ${events} where seq > ? and seq <= ? and ${outlived}`,
+
+    // ? used before, ? limit. The oldest by <table>_idempotency_age alone, then by primary key.
+    purgeIdempotencyKeys: `
+  delete from "${table}_idempotency"
+   where key in (
+         select key
+           from "${table}_idempotency"
+          where created_at < ?
+          order by created_at
+          limit ?)`,
+
+    // ? kind, ? name, ? now. By primary key; what is paused already stays as it is.
+    pause: `
+  insert into "${table}_control" (kind, name, updated_at)
+  values (?, ?, ?)
+  on conflict (kind, name) do nothing`,
+
+    // ? kind, ? name. By primary key.
+    resume: `delete from "${table}_control" where kind = ? and name = ?`,
+
+    // No parameters. By primary key.
+    paused: `
+  select kind, name
+    from "${table}_control"
+   where kind in ('pauseType', 'pauseDestination')
+   order by kind, name`,
+
+    // ? now. Reads the table, which has a row for each process.
+    forgetNodes: `delete from "${table}_node" where until <= ?`,
+
+    // ? id, ? mode. Reads the table: the living with another mode than that. None for null.
+    nodesOfOtherMode: `select id, mode from "${table}_node" where id <> ? and mode <> ? order by id`,
+
+    // ? id, ? mode, ? now, ? until. By primary key.
+    joinNode: `
+  insert into "${table}_node" (id, mode, started_at, until)
+  values (?, ?, ?, ?)
+  on conflict (id) do update set mode = excluded.mode, until = excluded.until`,
+
+    // ? id. By primary key.
+    leaveNode: `delete from "${table}_node" where id = ?`,
+  } as const
+}
