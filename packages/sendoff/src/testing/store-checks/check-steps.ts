@@ -6,6 +6,7 @@ import type {
   Outcome,
   OutboxStore,
   OwnerFence,
+  PollRequest,
   Row,
   RowKey,
   Settlement,
@@ -59,6 +60,19 @@ export async function insertAndClaim<Tx>(
   return only(await store.claim({ lease: leaseOf(owner), limit: 1, keys: [row] }))
 }
 
+/** The one who reads without claims in every check that does. */
+export const pollOwner: OwnerFence = { lock: 'relay', token: 'a' }
+
+/** Reads as the owner of the lock, which it must still be. */
+export async function poll<Tx>(
+  store: OutboxStore<Tx>,
+  request: Partial<PollRequest> = {},
+): Promise<readonly Row[]> {
+  const rows = await store.pollPending({ owner: pollOwner, limit: 10, held: null, ...request })
+  ok(rows, 'the owner lost its lock')
+  return rows
+}
+
 /** Settles one row, which must be accepted. */
 export async function settleOne<Tx>(
   store: OutboxStore<Tx>,
@@ -82,6 +96,17 @@ export async function readRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<
 export async function findRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<StoredRow | undefined> {
   const rows = await store.query({ eventId: key.eventId, limit: 100 })
   return rows.find((row) => row.destination === key.destination)
+}
+
+/** Writes one sample row, claims it, settles it and reads it back. */
+export async function insertAndSettle<Tx>(
+  store: OutboxStore<Tx>,
+  outcome: Outcome,
+  fields: Partial<NewRow> = {},
+): Promise<StoredRow> {
+  const row = await insertAndClaim(store, 'a', fields)
+  await settleOne(store, row, outcome)
+  return readRow(store, row)
 }
 
 /** The store's clock, as stamped on a row that is gone again afterwards. */

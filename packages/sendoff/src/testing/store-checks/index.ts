@@ -1,14 +1,19 @@
 import type { StoreCheck } from '../store-check.ts'
 import { claimChecks } from './claim-checks.ts'
+import { controlChecks } from './control-checks.ts'
 import { fenceChecks } from './fence-checks.ts'
 import { idempotencyChecks } from './idempotency-checks.ts'
 import { insertChecks } from './insert-checks.ts'
 import { leaseChecks } from './lease-checks.ts'
 import { lockChecks } from './lock-checks.ts'
 import { migrateChecks } from './migrate-checks.ts'
+import { nodeChecks } from './node-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
+import { pollOrderChecks } from './poll-order-checks.ts'
+import { purgeChecks } from './purge-checks.ts'
 import { queryChecks } from './query-checks.ts'
+import { replayChecks } from './replay-checks.ts'
 import { settleChecks } from './settle-checks.ts'
 import { timeChecks } from './time-checks.ts'
 import { transactionChecks } from './transaction-checks.ts'
@@ -27,5 +32,10 @@ export const storeChecks: readonly StoreCheck[] = [
   ...fenceChecks,
   ...lockChecks,
   ...pollChecks,
+  ...pollOrderChecks,
+  ...controlChecks,
+  ...nodeChecks,
   ...queryChecks,
+  ...replayChecks,
+  ...purgeChecks,
 ]

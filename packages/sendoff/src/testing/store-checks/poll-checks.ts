@@ -1,5 +1,5 @@
-import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { OutboxStore, PollRequest, Row } from '../../store.ts'
+import { deepEqual, equal } from 'node:assert/strict'
+import type { OutboxStore, Row } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   eventIds,
@@ -8,13 +8,14 @@ import {
   insertRows,
   leaseOf,
   only,
+  poll,
+  pollOwner as owner,
   readRow,
   settleOne,
   storeTime,
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-const owner = { lock: 'relay', token: 'a' }
 const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
 
 // Long enough for the steps that need the lock, short enough to be waited for.
@@ -258,13 +259,6 @@ export const pollChecks: readonly StoreCheck[] = [
     },
   },
 ]
-
-/** Reads as the owner of the lock, which it must still be. */
-async function poll<Tx>(store: OutboxStore<Tx>, request: Partial<PollRequest> = {}): Promise<readonly Row[]> {
-  const rows = await store.pollPending({ owner, limit: 10, held: null, ...request })
-  ok(rows, 'the owner lost its lock')
-  return rows
-}
 
 async function insertFour<Tx>(store: OutboxStore<Tx>): Promise<[Row, Row, Row, Row]> {
   await insertRows(store, sampleRows(4))

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { EventStatus } from '../../event/status.ts'
 import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
-import { eventIds, insertAndClaim, insertRows, settleOne } from './check-steps.ts'
+import { eventIds, insertAndClaim, insertAndSettle, insertRows, settleOne } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 export const queryChecks: readonly StoreCheck[] = [
@@ -57,6 +57,43 @@ export const queryChecks: readonly StoreCheck[] = [
       await finds(store, { eventType: 'Order%' }, [])
       await finds(store, { aggregateType: 'Order' }, [placed])
       await finds(store, { aggregateType: 'order' }, [lower])
+    },
+  },
+  {
+    name: 'query: a filter by aggregate id or tenant finds exact matches only, and no row without one',
+    async run({ store }) {
+      const ours = sampleRow({ aggregateId: 'order-7', tenantId: 'north' })
+      const theirs = sampleRow({ aggregateId: 'order-7', tenantId: 'South' })
+      const longer = sampleRow({ aggregateId: 'order-77', tenantId: 'northwest' })
+      const neither = sampleRow({ aggregateId: null, tenantId: null })
+      await insertRows(store, [ours, theirs, longer, neither])
+
+      await finds(store, { aggregateId: 'order-7' }, [ours, theirs])
+      await finds(store, { aggregateId: 'ORDER-7' }, [])
+      await finds(store, { tenantId: 'north' }, [ours])
+      await finds(store, { aggregateId: 'order-7', tenantId: 'South' }, [theirs])
+    },
+  },
+  {
+    name: 'query: dead rows are found in write order, page by page, by every part of a filter',
+    async run({ store }) {
+      const failure = { error: 'Error: no', counted: true }
+      const status = [EventStatus.DEAD]
+      const die = (fields: Partial<NewRow>) => insertAndSettle(store, { kind: 'dead', failure }, fields)
+      const paid = await die({ eventType: 'Paid', aggregateType: 'Invoice', aggregateId: 'a' })
+      await insertAndSettle(store, { kind: 'done' }, { eventType: 'Placed', tenantId: 'north' })
+      const north = await die({ eventType: 'Placed', tenantId: 'north' })
+      const billing = await die({ eventType: 'Placed', destination: 'billing' })
+      await insertRows(store, sampleRows(2, { eventType: 'Placed' }))
+
+      deepEqual(await store.query({ status, limit: 2 }), [paid, north])
+      deepEqual(await store.query({ status, limit: 1, afterSeq: north.seq }), [billing])
+      await finds(store, { status, eventType: 'Placed' }, [north, billing])
+      await finds(store, { status, aggregateType: 'Invoice' }, [paid])
+      await finds(store, { status, aggregateId: 'a' }, [paid])
+      await finds(store, { status, tenantId: 'north' }, [north])
+      await finds(store, { status, eventId: billing.eventId }, [billing])
+      await finds(store, { status, eventType: 'Shipped' }, [])
     },
   },
   {

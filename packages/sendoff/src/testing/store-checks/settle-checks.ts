@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus, isPending } from '../../event/status.ts'
-import type { Failure, Outcome, OutboxStore, Settlement, StoredRow } from '../../store.ts'
+import type { Failure, Outcome, Settlement, StoredRow } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,
@@ -8,6 +8,7 @@ import {
   eventIds,
   findRow,
   insertAndClaim,
+  insertAndSettle,
   insertOne,
   insertRows,
   assertBetween,
@@ -26,7 +27,7 @@ export const settleChecks: readonly StoreCheck[] = [
     name: 'settle: done makes the row DONE, at the time of the store',
     async run({ store }) {
       const before = await storeTime(store)
-      const row = await settledRow(store, { kind: 'done' })
+      const row = await insertAndSettle(store, { kind: 'done' })
 
       equal(row.status, EventStatus.DONE)
       equal(row.attempts, 0)
@@ -37,7 +38,7 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: done clears the error of an earlier attempt',
     async run({ store }) {
-      const retried = await settledRow(store, { kind: 'retry', delayMs: 0, failure })
+      const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       equal(retried.lastError, failure.error)
       await settleOne(store, await claimOne(store, 'a'), { kind: 'done' })
       const done = await readRow(store, retried)
@@ -48,7 +49,7 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: done with a failure counts it and keeps it in the history',
     async run({ store }) {
-      const row = await settledRow(store, { kind: 'done', failure })
+      const row = await insertAndSettle(store, { kind: 'done', failure })
 
       deepEqual([row.status, row.lastError, row.attempts], [EventStatus.DONE, null, 1])
       deepEqual(
@@ -72,7 +73,7 @@ export const settleChecks: readonly StoreCheck[] = [
     name: 'settle: retry makes the row RETRY, and due again after the delay by the clock of the store',
     async run({ store }) {
       const before = await storeTime(store)
-      const row = await settledRow(store, { kind: 'retry', delayMs: 30_000, failure })
+      const row = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure })
 
       equal(row.status, EventStatus.RETRY)
       equal(row.attempts, 1)
@@ -85,7 +86,7 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: defer makes the row NEW, due again after the delay, and counts no attempt',
     async run({ store }) {
-      await settledRow(store, { kind: 'retry', delayMs: 0, failure })
+      await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       const before = await storeTime(store)
       const retried = await claimOne(store, 'a')
       await settleOne(store, retried, { kind: 'defer', delayMs: 30_000, reason: 'not open yet' })
@@ -102,8 +103,8 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: a row that was retried or deferred comes again once its delay is over',
     async run({ store, wait }) {
-      const retried = await settledRow(store, { kind: 'retry', delayMs: 50, failure })
-      const deferred = await settledRow(store, { kind: 'defer', delayMs: 50 })
+      const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 50, failure })
+      const deferred = await insertAndSettle(store, { kind: 'defer', delayMs: 50 })
       await wait(60)
 
       deepEqual(eventIds(await claimAll(store, 'a')), eventIds([retried, deferred]))
@@ -113,7 +114,7 @@ export const settleChecks: readonly StoreCheck[] = [
     name: 'settle: block keeps the row pending but not due',
     async run({ store }) {
       const before = await storeTime(store)
-      const row = await settledRow(store, { kind: 'block', failure })
+      const row = await insertAndSettle(store, { kind: 'block', failure })
 
       ok(isPending(row.status))
       equal(row.attempts, 1)
@@ -128,7 +129,7 @@ export const settleChecks: readonly StoreCheck[] = [
     name: 'settle: dead makes the row DEAD, at the time of the store, with its error',
     async run({ store }) {
       const before = await storeTime(store)
-      const row = await settledRow(store, { kind: 'dead', failure })
+      const row = await insertAndSettle(store, { kind: 'dead', failure })
 
       equal(row.status, EventStatus.DEAD)
       equal(row.attempts, 1)
@@ -139,8 +140,8 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: a failure that does not count leaves attempts as it was',
     async run({ store }) {
-      const retried = await settledRow(store, { kind: 'retry', delayMs: 30_000, failure: uncounted })
-      const dead = await settledRow(store, { kind: 'dead', failure: uncounted })
+      const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure: uncounted })
+      const dead = await insertAndSettle(store, { kind: 'dead', failure: uncounted })
 
       deepEqual([retried.attempts, retried.lastError], [0, uncounted.error])
       deepEqual([dead.attempts, dead.lastError], [0, uncounted.error])
@@ -174,7 +175,7 @@ export const settleChecks: readonly StoreCheck[] = [
     name: 'settle: error texts are cut at 4000 characters, in the row and in the history',
     async run({ store }) {
       const error = `Error: ${'é'.repeat(5_000)}`
-      const row = await settledRow(store, { kind: 'dead', failure: { error, counted: true } })
+      const row = await insertAndSettle(store, { kind: 'dead', failure: { error, counted: true } })
       const [attempt] = await store.attempts(row)
 
       equal(row.lastError, error.slice(0, 4_000))
@@ -272,11 +273,4 @@ function summaryOf(row: StoredRow | undefined): unknown[] | undefined {
 
 function refusedIds(settlements: readonly Settlement[]): string[] {
   return eventIds(settlements.map(({ row }) => row)).sort()
-}
-
-/** Writes a row, claims it, settles it and reads it back. */
-async function settledRow<Tx>(store: OutboxStore<Tx>, outcome: Outcome): Promise<StoredRow> {
-  const row = await insertAndClaim(store, 'a')
-  await settleOne(store, row, outcome)
-  return readRow(store, row)
 }

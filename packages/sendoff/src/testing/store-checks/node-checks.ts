@@ -1,0 +1,140 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import type { NodeRequest } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+
+const joined = { kind: 'joined' }
+
+export const nodeChecks: readonly StoreCheck[] = [
+  {
+    name: 'nodes: processes of one mode join, once or many times',
+    async run({ store }) {
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
+    },
+  },
+  {
+    name: 'nodes: a process of another mode is refused, and told the mode and ids of the living',
+    async run({ store }) {
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      await store.nodes.join(nodeOf('b', 'multiNode'))
+      await store.nodes.join(nodeOf('any', null))
+      const answer = await store.nodes.join(nodeOf('c', 'ordered'))
+
+      equal(answer.kind, 'conflict')
+      if (answer.kind !== 'conflict') return
+      equal(answer.mode, 'multiNode')
+      deepEqual([...answer.nodes].sort(), ['a', 'b'])
+    },
+  },
+  {
+    name: 'nodes: a process that was refused is not registered',
+    async run({ store }) {
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      await store.nodes.join(nodeOf('b', 'ordered'))
+      deepEqual(await store.nodes.join(nodeOf('c', 'multiNode')), joined)
+      await store.nodes.leave('a')
+      await store.nodes.leave('c')
+
+      deepEqual(await store.nodes.join(nodeOf('d', 'singleNode')), joined)
+    },
+  },
+  {
+    name: 'nodes: a process without a mode goes with all, and keeps none out',
+    async run({ store }) {
+      deepEqual(await store.nodes.join(nodeOf('a', null)), joined)
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('c', null)), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', null)), joined)
+    },
+  },
+  {
+    name: 'nodes: a process whose time ran out keeps nobody out, and is refused when it comes back',
+    async run({ store, wait }) {
+      await store.nodes.join(nodeOf('a', 'multiNode', 50))
+      await wait(60)
+
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), {
+        kind: 'conflict',
+        mode: 'ordered',
+        nodes: ['b'],
+      })
+    },
+  },
+  {
+    name: 'nodes: a process that joins again stays registered beyond its first time limit',
+    async run({ store, wait }) {
+      await store.nodes.join(nodeOf('a', 'multiNode', 400))
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      await wait(420)
+
+      equal((await store.nodes.join(nodeOf('b', 'ordered'))).kind, 'conflict')
+    },
+  },
+  {
+    name: 'nodes: a refusal does not lengthen the time of those who are there',
+    async run({ store, wait }) {
+      await store.nodes.join(nodeOf('a', 'multiNode', 400))
+      equal((await store.nodes.join(nodeOf('b', 'ordered'))).kind, 'conflict')
+      await wait(420)
+
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+    },
+  },
+  {
+    name: 'nodes: a process that left is forgotten at once, and leaving twice is no error',
+    async run({ store }) {
+      await store.nodes.leave('a')
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      await store.nodes.leave('a')
+      await store.nodes.leave('a')
+
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+    },
+  },
+  {
+    name: 'nodes: leaving ends one registration and no other',
+    async run({ store }) {
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      await store.nodes.join(nodeOf('b', 'multiNode'))
+      await store.nodes.leave('a')
+
+      deepEqual(await store.nodes.join(nodeOf('c', 'ordered')), {
+        kind: 'conflict',
+        mode: 'multiNode',
+        nodes: ['b'],
+      })
+    },
+  },
+  {
+    name: 'nodes: a process that is alone may change its mode, which then is that of the table',
+    async run({ store }) {
+      await store.nodes.join(nodeOf('a', 'multiNode'))
+      deepEqual(await store.nodes.join(nodeOf('a', 'ordered')), joined)
+
+      deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), {
+        kind: 'conflict',
+        mode: 'ordered',
+        nodes: ['a'],
+      })
+    },
+  },
+  {
+    name: 'nodes: of two processes that join at the same time with different modes one is refused',
+    needsAnother: true,
+    async run({ store, another }) {
+      const other = await another!()
+      const answers = await Promise.all([
+        store.nodes.join(nodeOf('a', 'multiNode')),
+        other.nodes.join(nodeOf('b', 'ordered')),
+      ])
+
+      deepEqual(answers.map((answer) => answer.kind).sort(), ['conflict', 'joined'])
+    },
+  },
+]
+
+function nodeOf(id: string, mode: string | null, ttlMs = 30_000): NodeRequest {
+  return { id, mode, ttlMs }
+}

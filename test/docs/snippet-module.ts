@@ -1,0 +1,81 @@
+/** The code of one page as one TypeScript module. */
+export interface SnippetModule {
+  /** The page's path in the project, with forward slashes. */
+  readonly page: string
+  /**
+   * The page with everything blanked that is not code, so that each line and column of the module
+   * is the page's own. Undefined when there is no code on the page.
+   */
+  readonly code: string | undefined
+  /** What is wrong with the page itself, as `page:line problem`. */
+  readonly mistakes: readonly string[]
+}
+
+/** Blocks in these languages are shown, and not run. */
+const shownOnly = new Set(['json', 'sh', 'sql', 'text'])
+
+const fence = /^ *(`{3,}|~{3,}) *(.*?) *$/
+const hiddenBegins = /^ *<!-- snippet:/
+const hiddenEnds = /-->\s*$/
+
+/**
+ * Joins the `ts` blocks of a page, in their order, with the code that is hidden in comments of the
+ * form `<!-- snippet: … -->` between them. Every other block has to name a language that is not run:
+ * an example that nobody runs is wrong sooner or later.
+ */
+export function snippetModule(page: string, markdown: string): SnippetModule {
+  const mistakes: string[] = []
+  const lines: string[] = []
+  let place: Place = { kind: 'text' }
+  let hasCode = false
+
+  for (const [index, line] of markdown.split('\n').entries()) {
+    const keep = (text: string) => {
+      hasCode ||= text.trim() !== ''
+      lines[index] = text
+    }
+    const complain = (problem: string) => mistakes.push(`${page}:${index + 1} ${problem}`)
+    lines[index] = ''
+
+    if (place.kind === 'text') {
+      const opening = fence.exec(line)
+      if (opening !== null) {
+        const [, marks = '', language = ''] = opening
+        if (language !== 'ts' && !shownOnly.has(language)) complain(unknownLanguage(language))
+        place = { kind: 'block', since: index + 1, marks, isCode: language === 'ts' }
+      } else if (hiddenBegins.test(line)) {
+        const code = blanked(line, hiddenBegins)
+        keep(blanked(code, hiddenEnds))
+        if (!hiddenEnds.test(code)) place = { kind: 'hidden', since: index + 1 }
+      }
+    } else if (place.kind === 'block') {
+      if (closes(line, place.marks)) place = { kind: 'text' }
+      else if (place.isCode) keep(line)
+    } else {
+      keep(blanked(line, hiddenEnds))
+      if (hiddenEnds.test(line)) place = { kind: 'text' }
+    }
+  }
+
+  if (place.kind !== 'text') mistakes.push(`${page}:${place.since} is never closed`)
+  return { page, code: hasCode ? lines.join('\n') : undefined, mistakes }
+}
+
+type Place =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'block'; readonly since: number; readonly marks: string; readonly isCode: boolean }
+  | { readonly kind: 'hidden'; readonly since: number }
+
+function closes(line: string, marks: string): boolean {
+  const closing = fence.exec(line)
+  return closing !== null && closing[2] === '' && closing[1]!.startsWith(marks)
+}
+
+function blanked(line: string, pattern: RegExp): string {
+  return line.replace(pattern, (found) => ' '.repeat(found.length))
+}
+
+function unknownLanguage(language: string): string {
+  const known = [...shownOnly].join(', ')
+  return `has a block in ${language === '' ? 'no language' : `"${language}"`}: code is "ts", and what is not run is one of ${known}`
+}
