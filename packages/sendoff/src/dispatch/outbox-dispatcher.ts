@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { JsonCodec } from '../event/json-codec.ts'
@@ -10,15 +10,15 @@ import { ProcessingChain } from '../process/processing-chain.ts'
 import { isBatchListener, type Route } from '../route/listener-registry.ts'
 import type { Outcome } from '../store.ts'
 import { BoundedQueue } from './bounded-queue.ts'
+import { Conditions } from './conditions.ts'
 import type { Delivery } from './delivery.ts'
 import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
 import { fairTurns } from './fair-turns.ts'
+import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
+import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
-import { TimeLimits } from './time-limits.ts'
-
-/** So many vanished holders make an event a suspect: it may be what ended them. */
-const suspectLosses = 3
+import { isSuspect } from './suspect.ts'
 
 /** Unacknowledged outcomes beyond this stop new work until the store answers. */
 const maxUnsettled = 2_000
@@ -41,24 +41,23 @@ export class OutboxDispatcher {
   readonly #coldQueue: BoundedQueue<Delivery>
   readonly #options: OutboxDispatcherOptions
   readonly #workerCount: number
-  readonly #clock
+  readonly #clock: Clock
   readonly #logger: Logger
   readonly #metrics: MetricsExporter
   readonly #chain: ProcessingChain
+  readonly #calls: ListenerCalls
   readonly #settler: Settler
+  readonly #handBack: HandBack
   readonly #nextTurn: () => 'hot' | 'cold'
-  readonly #timeLimits: TimeLimits<Run>
-  readonly #graceLimits: TimeLimits<Run>
-  readonly #running = new Set<Run>()
+  readonly #conditions = new Conditions()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   #suspect: Delivery | undefined
   #pumpScheduled = false
   #intakeOpen = true
-  #waiters: { readonly ready: () => boolean; readonly resolve: () => void }[] = []
 
   constructor(options: OutboxDispatcherOptions) {
-    const { clock = systemClock, logger = standardLogger, metrics = noMetrics } = options
+    const { clock = systemClock, logger = standardLogger, metrics = noMetrics, store } = options
     this.#options = options
     this.#clock = clock
     this.#logger = logger
@@ -67,8 +66,7 @@ export class OutboxDispatcher {
     this.hotQueue = new BoundedQueue(options.hotQueueCapacity ?? 1_000)
     this.#coldQueue = new BoundedQueue(options.coldQueueCapacity ?? 1_000)
     this.#nextTurn = fairTurns(options.hotShare ?? 2)
-    this.#timeLimits = new TimeLimits(clock, (run) => this.#tellToStop(run))
-    this.#graceLimits = new TimeLimits(clock, (run) => void this.#abandon(run))
+    this.#handBack = new HandBack({ store, logger, inFlight: this.inFlight })
     this.#chain = new ProcessingChain({
       listeners: options.listeners,
       codec: options.codec ?? JsonCodec.getDefault(),
@@ -83,17 +81,22 @@ export class OutboxDispatcher {
       interceptors: options.interceptors ?? [],
       processors: options.processors ?? {},
     })
+    this.#calls = new ListenerCalls({
+      chain: this.#chain,
+      clock,
+      logger,
+      metrics,
+      timeoutMs: options.listenerTimeoutMs ?? 300_000,
+      graceMs: options.timeoutGraceMs ?? 30_000,
+      onEnded: (deliveries, outcomes) => this.#ended(deliveries, outcomes),
+    })
     this.#settler = new Settler({
-      store: options.store,
+      store,
       clock,
       logger,
       ...(options.owner === undefined ? {} : { owner: options.owner }),
       onSettled: (delivery, outcome, refused) => this.#settled(delivery, outcome, refused),
     })
-  }
-
-  get queuedCount(): number {
-    return this.hotQueue.length + this.#coldQueue.length
   }
 
   /** Whether new events are taken at all. */
@@ -122,7 +125,7 @@ export class OutboxDispatcher {
   /** Resolves when nothing is queued, running or waiting for its settlement. */
   async idle(): Promise<void> {
     while (!this.#isIdle || this.#settler.backlog > 0) {
-      await this.#until(() => this.#isIdle)
+      await this.#conditions.until(() => this.#isIdle)
       await this.#settler.drained()
     }
   }
@@ -146,7 +149,7 @@ export class OutboxDispatcher {
       return 'present'
     }
     if (!this.accepts || !queue.offer(delivery)) {
-      void this.#handBack([delivery])
+      void this.#handBack.letGo([delivery])
       return 'refused'
     }
     this.#schedulePump()
@@ -158,7 +161,7 @@ export class OutboxDispatcher {
   #alreadyHere(delivery: Delivery): void {
     if (delivery.lock !== undefined) return
     const present = this.inFlight.get(delivery.key)!
-    if (present.settled) void this.#release([delivery])
+    if (present.settled) void this.#handBack.release([delivery])
     else present.claimedAgain(delivery.row, delivery.leaseUntil)
   }
 
@@ -173,18 +176,19 @@ export class OutboxDispatcher {
   }
 
   #pump(): void {
-    while (
-      this.#running.size < this.#workerCount &&
-      this.#suspect === undefined &&
-      this.#settler.backlog < maxUnsettled
-    ) {
+    while (this.#hasFreeSlot) {
       const delivery = this.#next()
       if (delivery === undefined) break
       if (isSuspect(delivery) && !this.#chain.givesUp(delivery)) void this.#runAlone(delivery)
       else this.#start(delivery)
     }
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
-    this.#wakeWaiters()
+    this.#conditions.changed()
+  }
+
+  get #hasFreeSlot(): boolean {
+    if (this.#suspect !== undefined) return false
+    return this.#calls.size < this.#workerCount && this.#settler.backlog < maxUnsettled
   }
 
   #next(): Delivery | undefined {
@@ -200,103 +204,75 @@ export class OutboxDispatcher {
       if (delivery === undefined) return undefined
 
       if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#wakePoller()
-      if (!delivery.isHeld(this.#clock.monotonic())) this.#drop(delivery)
-      else if (this.#options.pauses?.isPaused(delivery.row)) void this.#handBack([delivery])
-      else return delivery
+      if (!delivery.isHeld(this.#clock.monotonic())) {
+        this.inFlight.release(delivery)
+        this.#wakePoller()
+      } else if (this.#options.pauses?.isPaused(delivery.row)) {
+        void this.#handBack.letGo([delivery])
+      } else {
+        return delivery
+      }
     }
   }
 
   #start(delivery: Delivery): void {
     const route = this.#chain.routeOf(delivery)
-    if (route !== undefined && isBatchListener(route.listener)) this.#startBatch(delivery, route)
-    else
-      this.#run(
-        { deliveries: [delivery], route },
-        this.#chain.process(delivery).then((outcome) => [outcome]),
-      )
+    if (route !== undefined && isBatchListener(route.listener)) return this.#startBatch(delivery, route)
+
+    const processing = this.#chain.process(delivery).then((outcome) => [outcome])
+    this.#calls.start([delivery], processing, route?.options.timeoutMs)
   }
 
   // A batch is what stands at the front of the queue for the same listener: nothing is waited for.
   #startBatch(first: Delivery, route: Route): void {
+    const { maxBatchSize = 100, timeoutMs } = route.options
     const queue = first.source === 'hot' ? this.hotQueue : this.#coldQueue
     const batch = [first]
-    const { maxBatchSize = 100 } = route.options
     for (let next = queue.peek(); batch.length < maxBatchSize && next !== undefined; next = queue.peek()) {
       if (isSuspect(next) || this.#chain.routeOf(next)?.listener !== route.listener) break
       const taken = this.#takeFrom(queue)
       if (taken === undefined) break
       batch.push(taken)
     }
-    this.#run({ deliveries: batch, route }, this.#chain.processBatch(batch, route))
+    this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs)
   }
 
-  #run(run: Run, processing: Promise<readonly Outcome[]>): void {
-    this.#running.add(run)
-    const limitMs = run.route?.options.timeoutMs ?? this.#options.listenerTimeoutMs ?? 300_000
-    this.#timeLimits.start(run, limitMs)
-
-    const startedAt = this.#clock.monotonic()
-    void processing.then((outcomes) => {
-      this.#timeLimits.stop(run, limitMs)
-      this.#graceLimits.stop(run, this.#graceMs)
-      this.#metrics.recordListenerDurationMs(this.#clock.monotonic() - startedAt)
-      this.#finish(run, outcomes)
-    })
-  }
-
-  #finish(run: Run, outcomes: readonly Outcome[]): void {
-    if (!this.#running.delete(run)) return // given up before
-    run.deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
+  #ended(deliveries: readonly Delivery[], outcomes: readonly Outcome[]): void {
+    deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
     this.#pump()
   }
 
-  #tellToStop(run: Run): void {
-    for (const delivery of run.deliveries) {
-      const { eventId, eventType } = delivery.row
-      const message = `The listener took too long for event ${eventId} (${eventType}).`
-      delivery.abort(new OutboxError('OUTBOX_LISTENER_TIMEOUT', message))
-    }
-    this.#graceLimits.start(run, this.#graceMs)
-  }
-
-  // The slot stays occupied until here, so that hanging listeners cannot pile up without bound.
-  async #abandon(run: Run): Promise<void> {
-    const [{ row }] = run.deliveries as [Delivery]
-    this.#logger.warn(
-      `The listener for event ${row.eventId} (${row.eventType}) ignored its abort signal and was given up. It may still be running.`,
-    )
-    this.#finish(run, await Promise.all(run.deliveries.map((delivery) => this.#chain.timedOut(delivery))))
-  }
-
   async #runAlone(suspect: Delivery): Promise<void> {
+    const { eventId, eventType, losses } = suspect.row
     this.#suspect = suspect
     this.#logger.warn(
-      `Event ${suspect.row.eventId} (${suspect.row.eventType}) was in hand when its process ended ${suspect.row.losses} times in a row: it runs alone now.`,
+      `Event ${eventId} (${eventType}) was in hand when its process ended ${losses} times in a row: it runs alone now.`,
     )
     try {
       await this.#handBackQueued()
-      await this.#until(() => this.#running.size === 0)
+      await this.#conditions.until(() => this.#calls.size === 0)
       await this.#settler.drained()
       await this.#options.beforeSuspect?.()
     } catch (error) {
-      this.#logger.error(`Clearing the way for event ${suspect.row.eventId} failed. ${describeError(error)}`)
+      this.#logger.error(`Clearing the way for event ${eventId} failed. ${describeError(error)}`)
     }
     if (this.#intakeOpen && suspect.isHeld(this.#clock.monotonic())) {
       this.#start(suspect)
     } else {
-      await this.#handBack([suspect])
-      this.#suspect = undefined
-      this.#wakePoller()
-      this.#wakeWaiters()
+      await this.#handBack.letGo([suspect])
+      this.#suspectDone()
     }
+  }
+
+  #suspectDone(): void {
+    this.#suspect = undefined
+    this.#wakePoller()
+    this.#conditions.changed()
   }
 
   #settled(delivery: Delivery, outcome: Outcome, refused: boolean): void {
     this.inFlight.release(delivery)
-    if (delivery === this.#suspect) {
-      this.#suspect = undefined
-      this.#wakePoller()
-    }
+    if (delivery === this.#suspect) this.#suspectDone()
     this.#schedulePump()
 
     if (refused) {
@@ -324,45 +300,19 @@ export class OutboxDispatcher {
     }
   }
 
-  #drop(delivery: Delivery): void {
-    this.inFlight.release(delivery)
-    this.#wakePoller()
-  }
-
   #handBackQueued(): Promise<void> {
-    return this.#handBack([...this.hotQueue.takeAll(), ...this.#coldQueue.takeAll()])
-  }
-
-  async #handBack(deliveries: readonly Delivery[]): Promise<void> {
-    for (const delivery of deliveries) this.inFlight.release(delivery)
-    await this.#release(deliveries.filter((delivery) => delivery.lock === undefined))
-  }
-
-  // A suspect keeps its count: being let go of unrun proves nothing about it.
-  async #release(deliveries: readonly Delivery[]): Promise<void> {
-    if (deliveries.length === 0) return
-    try {
-      await this.#options.store.release(
-        deliveries.map((delivery) => ({
-          ...delivery.held,
-          losses: isSuspect(delivery) ? delivery.row.losses : 0,
-        })),
-      )
-    } catch (error) {
-      this.#logger.warn(
-        `Handing back ${deliveries.length} events failed; they are free when their leases have run out. ${describeError(error)}`,
-      )
-    }
+    return this.#handBack.letGo([...this.hotQueue.takeAll(), ...this.#coldQueue.takeAll()])
   }
 
   async #finishRunning(timeoutMs: number): Promise<void> {
     await this.#idleWithin(timeoutMs)
-    const reason = new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.')
-    for (const run of this.#running) run.deliveries.forEach((delivery) => delivery.abort(reason))
+    this.#calls.abortAll(
+      new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.'),
+    )
     await this.#idleWithin(abortGraceMs)
-    if (this.#running.size > 0) {
+    if (this.#calls.size > 0) {
       this.#logger.warn(
-        `${this.#running.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
+        `${this.#calls.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
       )
     }
   }
@@ -379,46 +329,24 @@ export class OutboxDispatcher {
   }
 
   get #isIdle(): boolean {
-    return this.#running.size === 0 && this.queuedCount === 0 && this.#suspect === undefined
+    const queued = this.hotQueue.length + this.#coldQueue.length
+    return this.#calls.size === 0 && queued === 0 && this.#suspect === undefined
   }
 
   async #idleWithin(timeoutMs: number): Promise<void> {
     if (this.#isIdle) return
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.schedule(timeoutMs, resolve, 'keepAlive')
-      void this.#until(() => this.#isIdle).then(() => {
-        cancel()
-        resolve()
-      })
+      void this.#conditions
+        .until(() => this.#isIdle)
+        .then(() => {
+          cancel()
+          resolve()
+        })
     })
-  }
-
-  async #until(ready: () => boolean): Promise<void> {
-    if (!ready()) await new Promise<void>((resolve) => this.#waiters.push({ ready, resolve }))
-  }
-
-  #wakeWaiters(): void {
-    if (this.#waiters.length === 0) return
-    const due = this.#waiters.filter(({ ready }) => ready())
-    this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter))
-    due.forEach(({ resolve }) => resolve())
   }
 
   #wakePoller(inMs?: number): void {
     this.#options.wakePoller?.(inMs)
   }
-
-  get #graceMs(): number {
-    return this.#options.timeoutGraceMs ?? 30_000
-  }
-}
-
-/** One call of a listener: one event, or a batch. */
-interface Run {
-  readonly deliveries: readonly Delivery[]
-  readonly route: Route | undefined
-}
-
-function isSuspect({ row }: Delivery): boolean {
-  return row.losses >= suspectLosses
 }

@@ -1,5 +1,5 @@
-import { callable, checkOptions, count, duration, flag, having } from '../options.ts'
-import { type ErrorFilter, retryFilter, type RetryPolicy } from './retry-policy.ts'
+import { callable, checkOptions, count, duration, flag } from '../options.ts'
+import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } from './retry-policy.ts'
 
 export interface ExponentialBackoffOptions extends ErrorFilter {
   readonly baseDelayMs?: number
@@ -21,8 +21,7 @@ export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Ret
     maxAttempts: count,
     clampJitter: flag,
     random: callable,
-    retryOn: having('some'),
-    noRetryOn: having('some'),
+    ...errorFilterChecks,
   })
   const {
     baseDelayMs = 200,

@@ -1,5 +1,11 @@
-import { callable, checkOptions, count, duration, durationOrZero, having } from '../options.ts'
-import { type ErrorFilter, retryFilter, type RetryPolicy, withJitter } from './retry-policy.ts'
+import { callable, checkOptions, count, duration, durationOrZero } from '../options.ts'
+import {
+  type ErrorFilter,
+  errorFilterChecks,
+  retryFilter,
+  type RetryPolicy,
+  withJitter,
+} from './retry-policy.ts'
 
 export interface LinearBackoffOptions extends ErrorFilter {
   readonly baseDelayMs?: number
@@ -21,8 +27,7 @@ export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
     maxAttempts: count,
     jitterMs: durationOrZero,
     random: callable,
-    retryOn: having('some'),
-    noRetryOn: having('some'),
+    ...errorFilterChecks,
   })
   const {
     baseDelayMs = 2_000,

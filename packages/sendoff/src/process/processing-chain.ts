@@ -65,25 +65,19 @@ export class ProcessingChain {
   }
 
   async process(delivery: Delivery): Promise<Outcome> {
-    if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
-
-    let event: EventEnvelope
-    try {
-      event = EventEnvelope.stored(delivery.row, this.#options.codec)
-    } catch (error) {
-      return dead(error)
-    }
     const route = this.routeOf(delivery)
+    const prepared = await this.#prepare(delivery, route)
+    if (!(prepared instanceof EventEnvelope)) return prepared
+
+    let event = prepared
+    let answer: ListenerAnswer
     try {
-      if (!this.#interceptors.none) await this.#interceptors.before(event)
-      if (route === undefined) throw this.#unroutable(delivery)
-      if (route.schema !== undefined) event = await checkPayload(event, route.schema)
-      const answer = await this.#stages.primary.process(event, route, new ListenerContext(delivery))
-      if (!this.#interceptors.none) await this.#interceptors.after(event, null)
-      return this.#outcomeOf(answer)
+      if (route!.schema !== undefined) event = await checkPayload(event, route!.schema)
+      answer = await this.#stages.primary.process(event, route!, new ListenerContext(delivery))
     } catch (error) {
       return this.#failed(delivery, event, route, error)
     }
+    return this.#succeeded(event, answer)
   }
 
   /** The outcomes of a batch for one batch listener, in order. */
@@ -120,8 +114,10 @@ export class ProcessingChain {
     }
   }
 
-  async #prepare(delivery: Delivery, route: Route): Promise<EventEnvelope | Outcome> {
+  /** The event, ready for its listener; or what becomes of it without one. */
+  async #prepare(delivery: Delivery, route: Route | undefined): Promise<EventEnvelope | Outcome> {
     if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
+
     let event: EventEnvelope
     try {
       event = EventEnvelope.stored(delivery.row, this.#options.codec)
@@ -130,6 +126,7 @@ export class ProcessingChain {
     }
     try {
       if (!this.#interceptors.none) await this.#interceptors.before(event)
+      if (route === undefined) throw this.#unroutable(delivery)
       return event
     } catch (error) {
       return this.#failed(delivery, event, route, error)

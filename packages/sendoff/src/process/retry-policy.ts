@@ -1,3 +1,5 @@
+import { having } from '../options.ts'
+
 /** Decides whether and when a failed event is tried again. */
 export interface RetryPolicy {
   /** How long to wait after so many failures. */
@@ -16,6 +18,8 @@ export interface ErrorFilter {
   /** These are never retried, whatever `retryOn` says. */
   readonly noRetryOn?: readonly ErrorClass[]
 }
+
+export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('some') }
 
 /** Whether an error is worth a retry, judged by its class and those of all its causes. */
 export function retryFilter({ retryOn, noRetryOn = [] }: ErrorFilter): (error: unknown) => boolean {

@@ -1,12 +1,11 @@
+import { callable, checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 import {
-  callable,
-  checkOptions,
-  durationOrZero,
-  having,
-  invalidOption,
-  type OptionCheck,
-} from '../options.ts'
-import { type ErrorFilter, retryFilter, type RetryPolicy, withJitter } from './retry-policy.ts'
+  type ErrorFilter,
+  errorFilterChecks,
+  retryFilter,
+  type RetryPolicy,
+  withJitter,
+} from './retry-policy.ts'
 
 export interface RetryScheduleOptions extends ErrorFilter {
   /** Each wait is up to so much shorter or longer. */
@@ -28,8 +27,7 @@ export function retrySchedule(delaysMs: readonly number[], options: RetrySchedul
   checkOptions('retrySchedule', options, {
     jitterMs: durationOrZero,
     random: callable,
-    retryOn: having('some'),
-    noRetryOn: having('some'),
+    ...errorFilterChecks,
   })
   const { jitterMs = 0, random = Math.random } = options
 

@@ -14,7 +14,7 @@ onEveryStore(
       afterDispatch: async (event, error) =>
         void calls.push(`${name} after ${event.payloadJson} ${String(error)}`),
     })
-    const listener = new RecordingListener((event, { attempt }) => {
+    const listener = new RecordingListener((_, { attempt }) => {
       calls.push('listener')
       if (attempt === 1) throw new Error('once')
     })

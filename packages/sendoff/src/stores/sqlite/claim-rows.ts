@@ -28,7 +28,7 @@ export function dueRowsAsWritten(
   const rows: ReadRow[] = []
   let fromSeq = from?.seq ?? 0
 
-  for (let pageSize = limit; rows.length < limit; pageSize *= 4) {
+  for (let pageSize = limit; rows.length < limit; pageSize *= 16) {
     const page = statements.dueSeqs.all(now, fromSeq, pageSize) as { seq: number }[]
     const seqs = JSON.stringify(page.map(({ seq }) => seq))
     const free = statements.dueBySeqs.all(seqs, writtenBy(request, now), now, limit - rows.length)

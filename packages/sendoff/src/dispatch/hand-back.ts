@@ -1,0 +1,48 @@
+import { describeError } from '../describe-error.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { OutboxStore } from '../store.ts'
+import type { Delivery } from './delivery.ts'
+import type { InFlightTracker } from './in-flight-tracker.ts'
+import { isSuspect } from './suspect.ts'
+
+export interface HandBackOptions {
+  readonly store: Pick<OutboxStore<never>, 'release'>
+  readonly inFlight: InFlightTracker
+  readonly logger: Logger
+}
+
+/** Gives deliveries back that will not be run here. */
+export class HandBack {
+  readonly #options: HandBackOptions
+
+  constructor(options: HandBackOptions) {
+    this.#options = options
+  }
+
+  /** Lets go of deliveries in hand. Never rejects. */
+  async letGo(deliveries: readonly Delivery[]): Promise<void> {
+    for (const delivery of deliveries) this.#options.inFlight.release(delivery)
+    await this.release(deliveries.filter((delivery) => delivery.lock === undefined))
+  }
+
+  /**
+   * Frees leased rows. A suspect keeps its count, since being let go of unrun proves nothing about
+   * it. Never rejects: what cannot be freed is free when its lease has run out.
+   */
+  async release(deliveries: readonly Delivery[]): Promise<void> {
+    if (deliveries.length === 0) return
+    const { store, logger } = this.#options
+    try {
+      await store.release(
+        deliveries.map((delivery) => ({
+          ...delivery.held,
+          losses: isSuspect(delivery) ? delivery.row.losses : 0,
+        })),
+      )
+    } catch (error) {
+      logger.warn(
+        `Handing back ${deliveries.length} events failed; they are free when their leases have run out. ${describeError(error)}`,
+      )
+    }
+  }
+}

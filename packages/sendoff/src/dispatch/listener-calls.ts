@@ -1,0 +1,91 @@
+import type { Clock } from '../clock.ts'
+import { OutboxError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { MetricsExporter } from '../observe/metrics.ts'
+import type { ProcessingChain } from '../process/processing-chain.ts'
+import type { Outcome } from '../store.ts'
+import type { Delivery } from './delivery.ts'
+import { TimeLimits } from './time-limits.ts'
+
+export interface ListenerCallsOptions {
+  readonly chain: ProcessingChain
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: MetricsExporter
+  /** How long a listener may take, where its registration does not say. */
+  readonly timeoutMs: number
+  /** How long a listener that was told to stop may go on before it is given up. */
+  readonly graceMs: number
+  readonly onEnded: (deliveries: readonly Delivery[], outcomes: readonly Outcome[]) => void
+}
+
+/**
+ * The listener calls that are under way, each for one event or a batch.
+ *
+ * A call that takes too long is told to stop through its signal, and keeps its slot: hanging
+ * listeners must not pile up without bound. One that does not stop is given up after a while,
+ * and what it may still answer is ignored.
+ */
+export class ListenerCalls {
+  readonly #options: ListenerCallsOptions
+  readonly #calls = new Set<Call>()
+  readonly #timeLimits: TimeLimits<Call>
+  readonly #graceLimits: TimeLimits<Call>
+
+  constructor(options: ListenerCallsOptions) {
+    this.#options = options
+    this.#timeLimits = new TimeLimits(options.clock, (call) => this.#tellToStop(call))
+    this.#graceLimits = new TimeLimits(options.clock, (call) => void this.#giveUp(call))
+  }
+
+  get size(): number {
+    return this.#calls.size
+  }
+
+  start(deliveries: readonly Delivery[], processing: Promise<readonly Outcome[]>, timeoutMs?: number): void {
+    const { clock, metrics } = this.#options
+    const call = { deliveries, timeoutMs: timeoutMs ?? this.#options.timeoutMs }
+    this.#calls.add(call)
+    this.#timeLimits.start(call, call.timeoutMs)
+
+    const startedAt = clock.monotonic()
+    void processing.then((outcomes) => {
+      metrics.recordListenerDurationMs(clock.monotonic() - startedAt)
+      this.#end(call, outcomes)
+    })
+  }
+
+  abortAll(reason: OutboxError): void {
+    for (const { deliveries } of this.#calls) deliveries.forEach((delivery) => delivery.abort(reason))
+  }
+
+  #end(call: Call, outcomes: readonly Outcome[]): void {
+    if (!this.#calls.delete(call)) return // given up before
+    this.#timeLimits.stop(call, call.timeoutMs)
+    this.#graceLimits.stop(call, this.#options.graceMs)
+    this.#options.onEnded(call.deliveries, outcomes)
+  }
+
+  #tellToStop(call: Call): void {
+    for (const delivery of call.deliveries) {
+      const { eventId, eventType } = delivery.row
+      const message = `The listener took too long for event ${eventId} (${eventType}).`
+      delivery.abort(new OutboxError('OUTBOX_LISTENER_TIMEOUT', message))
+    }
+    this.#graceLimits.start(call, this.#options.graceMs)
+  }
+
+  async #giveUp(call: Call): Promise<void> {
+    const { chain, logger } = this.#options
+    const names = call.deliveries.map(({ row }) => `${row.eventId} (${row.eventType})`).join(', ')
+    logger.warn(
+      `The listener for ${names} ignored its abort signal and was given up. It may still be running.`,
+    )
+    this.#end(call, await Promise.all(call.deliveries.map((delivery) => chain.timedOut(delivery))))
+  }
+}
+
+interface Call {
+  readonly deliveries: readonly Delivery[]
+  readonly timeoutMs: number
+}

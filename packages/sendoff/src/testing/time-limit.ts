@@ -1,0 +1,26 @@
+import { AssertionError } from 'node:assert'
+
+/** Real time. Below the limit that most test runners have, so that the better message wins. */
+export const defaultTimeLimitMs = 4_000
+
+/** Resolves as `work` does, or rejects after `ms` with a message that is made then. */
+export async function withinTimeLimit<Result>(
+  work: Promise<Result>,
+  ms: number,
+  message: () => string | Promise<string>,
+): Promise<Result> {
+  const timeIsUp = Promise.withResolvers<'timeIsUp'>()
+  const timer = setTimeout(() => timeIsUp.resolve('timeIsUp'), ms)
+  try {
+    const first = await Promise.race([work.then((result) => ({ result })), timeIsUp.promise])
+    if (first !== 'timeIsUp') return first.result
+  } finally {
+    clearTimeout(timer)
+  }
+  throw expectationFailed(await message())
+}
+
+/** An error that test runners show as a failed assertion. */
+export function expectationFailed(message: string): AssertionError {
+  return new AssertionError({ message })
+}
