@@ -3,6 +3,14 @@
  * database stores are taken out, so that recording a failure cannot fail itself.
  */
 export function describeError(error: unknown): string {
+  try {
+    return describeChain(error)
+  } catch {
+    return 'Error: it cannot even be described'
+  }
+}
+
+function describeChain(error: unknown): string {
   const parts: string[] = []
   let current: unknown = error
   while (current !== undefined && current !== null && parts.length < 5) {

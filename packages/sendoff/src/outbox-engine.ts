@@ -6,7 +6,7 @@ import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
 import type { Pauses } from './dispatch/pauses.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
-import { noMetrics } from './observe/metrics.ts'
+import type { MetricsExporter } from './observe/metrics.ts'
 import type { OutboxMode, OutboxOptions } from './outbox-options.ts'
 import { claimSource } from './poll/claim-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
@@ -21,6 +21,7 @@ export interface OutboxEngineParts {
   readonly codec: JsonCodec
   readonly lease: Lease
   readonly logger: Logger
+  readonly metrics: MetricsExporter
   readonly pauses: Pauses
 }
 
@@ -42,9 +43,9 @@ export class OutboxEngine {
     options: OutboxOptions<never, never>,
     parts: OutboxEngineParts,
   ) {
-    const { store, listeners, metrics = noMetrics } = options
+    const { store, listeners } = options
     const { lease, pauses } = parts
-    const shared = { store: store as OutboxStore<never>, metrics, ...parts }
+    const shared = { store: store as OutboxStore<never>, ...parts }
     this.#options = options
     this.#logger = parts.logger
     this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(shared)
@@ -93,12 +94,18 @@ export class OutboxEngine {
   async close(): Promise<void> {
     await this.poller.close()
     await this.dispatcher.close(this.#options)
-    this.#leaseKeeper.stop()
     try {
       await this.#lock?.release()
     } catch (error) {
       this.#logger.warn(`Releasing the lock failed; it runs out by itself. ${describeError(error)}`)
     }
+    this.abandon()
+  }
+
+  /** Stops everything that runs by itself, whatever is still under way. */
+  abandon(): void {
+    this.#leaseKeeper.stop()
+    this.#lock?.abandon()
   }
 
   #namedLock({

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { systemClock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
 import { Pauses } from './dispatch/pauses.ts'
@@ -9,7 +9,8 @@ import type { EventEnvelope } from './event/event-envelope.ts'
 import type { EventFields } from './event/event-fields.ts'
 import type { DefinedEvent, EventToWrite, PlainEventType } from './event/event-type.ts'
 import { JsonCodec } from './event/json-codec.ts'
-import { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
+import { type Logger, loggerFrom } from './observe/logger.ts'
+import { metricsFrom } from './observe/metrics.ts'
 import { OutboxEngine } from './outbox-engine.ts'
 import {
   checkOutboxOptions,
@@ -26,6 +27,9 @@ import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
 
+/** What closing may take beyond its time limits. */
+const closingMarginMs = 2_000
+
 type State = 'new' | 'started' | 'closing' | 'closed'
 
 /**
@@ -38,7 +42,9 @@ export class Outbox<Tx, StoreTx = Tx> {
   readonly writer: OutboxWriter<Tx, StoreTx>
   /** Finds events that were given up, and replays them. */
   readonly deadEvents: DeadEventManager
+  readonly #options: Partial<OutboxOptions<Tx, StoreTx>>
   readonly #store: OutboxStore<StoreTx>
+  readonly #clock: Clock
   readonly #transactions: AmbientTransactions<Tx, StoreTx>
   readonly #logger: Logger
   readonly #pauses: Pauses
@@ -54,9 +60,11 @@ export class Outbox<Tx, StoreTx = Tx> {
   ) {
     checkOutboxOptions(mode, options)
     const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = 30_000 } = options
-    const logger = options.logger === false ? silentLogger : (options.logger ?? standardLogger)
+    const logger = loggerFrom(options.logger)
     const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
+    this.#options = options
     this.#store = store
+    this.#clock = clock
     this.#logger = logger
     this.#pauses = new Pauses(store.controls)
     this.#engine =
@@ -67,9 +75,14 @@ export class Outbox<Tx, StoreTx = Tx> {
             codec,
             lease,
             logger,
+            metrics: metricsFrom(options.metrics, logger),
             pauses: this.#pauses,
           })
-    this.#transactions = new AmbientTransactions(options.transactions ?? storeTransactions(store), store)
+    this.#transactions = new AmbientTransactions(
+      options.transactions ?? storeTransactions(store),
+      store,
+      logger,
+    )
     this.writer = new OutboxWriter({
       store,
       txContext: this.#transactions,
@@ -230,20 +243,32 @@ export class Outbox<Tx, StoreTx = Tx> {
   async #close(): Promise<void> {
     const started = this.#state === 'started'
     this.#state = 'closing'
+    const { drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = this.#options
+    const engineMs = 2 * drainTimeoutMs + shutdownTimeoutMs + closingMarginMs
     if (started) {
-      await this.#purge?.close()
-      await this.#engine?.close()
-      await this.#attempt('Leaving', () => this.#nodeKeeper.leave())
+      await this.#attempt('Stopping the purge', drainTimeoutMs, () => this.#purge?.close())
+      await this.#attempt('Stopping the engine', engineMs, () => this.#engine?.close())
+      this.#engine?.abandon()
+      await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())
     }
-    await this.#attempt('Closing the store', () => this.#store.close())
+    await this.#attempt('Closing the store', drainTimeoutMs, () => this.#store.close())
     this.#state = 'closed'
   }
 
-  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+  // A database that does not answer must not keep a process from ending.
+  async #attempt(what: string, timeoutMs: number, work: () => Promise<void> | undefined): Promise<void> {
+    const tooLate = Promise.withResolvers<void>()
+    const cancel = this.#clock.schedule(
+      timeoutMs + closingMarginMs,
+      () => tooLate.reject(new Error('The database did not answer in time.')),
+      'keepAlive',
+    )
     try {
-      await work()
+      await Promise.race([work(), tooLate.promise])
     } catch (error) {
       this.#logger.warn(`${what} failed. ${describeError(error)}`)
+    } finally {
+      cancel()
     }
   }
 

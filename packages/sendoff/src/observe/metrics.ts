@@ -1,3 +1,7 @@
+import { describeError } from '../describe-error.ts'
+import { guarded } from './guarded.ts'
+import type { Logger } from './logger.ts'
+
 /** What the engine counts and measures. Every method must be quick and must not throw. */
 export interface MetricsExporter {
   /** An event went from its commit straight into the hot queue. */
@@ -18,6 +22,15 @@ export interface MetricsExporter {
   /** How long the oldest event of a poll had been due. */
   recordOldestLagMs(lagMs: number): void
   recordListenerDurationMs(durationMs: number): void
+}
+
+/** The exporter that an option asks for, unable to throw. */
+export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): MetricsExporter {
+  if (option === undefined) return noMetrics
+  const methods = Object.keys(noMetrics) as (keyof MetricsExporter)[]
+  return guarded(option, methods, (error) =>
+    logger.error(`The metrics exporter failed. ${describeError(error)}`),
+  )
 }
 
 export const noMetrics: MetricsExporter = {

@@ -28,7 +28,7 @@ export function claimSource({
       })
       return {
         deliveries: rows.map((row) => new Delivery(row, 'cold', holding)),
-        exhausted: rows.length < limit,
+        next: rows.length < limit ? undefined : rows.at(-1),
       }
     },
   }

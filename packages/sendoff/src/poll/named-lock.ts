@@ -65,10 +65,15 @@ export class NamedLock {
     this.#options.onLost(holding)
   }
 
-  async release(): Promise<void> {
-    if (this.#holding === undefined) return
+  /** Stops renewing: the lock runs out by itself. */
+  abandon(): void {
     this.#cancelRenewal?.()
     this.#holding = undefined
+  }
+
+  async release(): Promise<void> {
+    if (this.#holding === undefined) return
+    this.abandon()
     await this.#options.locks.release(this.fence)
   }
 

@@ -128,10 +128,10 @@ export class OutboxPoller {
 
       const pollEnds = inFlight.pollBegins()
       try {
-        const { deliveries, exhausted } = await source.fetch(limit, place)
+        const { deliveries, next } = await source.fetch(limit, place)
         if (place === undefined) this.#recordLag(deliveries[0])
-        if (!this.#handOver(deliveries) || exhausted) return
-        place = placeOf(deliveries.at(-1)) ?? place
+        if (!this.#handOver(deliveries) || next === undefined) return
+        place = next
       } finally {
         pollEnds()
       }
@@ -187,8 +187,4 @@ export class OutboxPoller {
       arm()
     })
   }
-}
-
-function placeOf(delivery: Delivery | undefined): DuePlace | undefined {
-  return delivery && { availableAt: delivery.row.availableAt, seq: delivery.row.seq }
 }

@@ -15,7 +15,7 @@ export interface OwnerSourceOptions {
   readonly order: 'due' | 'written'
 }
 
-const nothing: PendingBatch = { deliveries: [], exhausted: true }
+const nothing: PendingBatch = { deliveries: [], next: undefined }
 
 /**
  * Rows read without claims, for the one process that holds the lock.
@@ -36,7 +36,8 @@ export class OwnerSource implements PendingSource {
     const holding = await lock.acquire()
     if (holding === undefined) return nothing
 
-    const wanted = limit + (place === undefined ? inFlight.size : 0)
+    // From a place on, only the row at that place can be in hand.
+    const wanted = limit + (place === undefined ? inFlight.size : 1)
     const rows = await store.pollPending({
       owner: lock.fence,
       limit: wanted,
@@ -51,9 +52,12 @@ export class OwnerSource implements PendingSource {
     }
 
     const fresh = rows.filter((row) => inFlight.get(keyOf(row)) === undefined).slice(0, limit)
-    const free = fresh.filter((row) => row.lockedBy === null).map((row) => new Delivery(row, 'cold', holding))
-    const lapsed = await this.#claim(fresh.filter((row) => row.lockedBy !== null))
-    return { deliveries: [...free, ...lapsed], exhausted: rows.length < wanted }
+    const claimed = await this.#claim(fresh.filter((row) => row.lockedBy !== null))
+    const deliveries = fresh.flatMap((row) =>
+      row.lockedBy === null ? [new Delivery(row, 'cold', holding)] : (claimed.get(keyOf(row)) ?? []),
+    )
+    const exhausted = rows.length < wanted || fresh.length === 0
+    return { deliveries, next: exhausted ? undefined : fresh.at(-1) }
   }
 
   /** Records what this process holds, without reading more. */
@@ -63,12 +67,12 @@ export class OwnerSource implements PendingSource {
     await store.pollPending({ owner: lock.fence, limit: 0, held: this.#heldBounds() })
   }
 
-  async #claim(rows: readonly Row[]): Promise<readonly Delivery[]> {
-    if (rows.length === 0) return []
+  async #claim(rows: readonly Row[]): Promise<ReadonlyMap<string, Delivery>> {
+    if (rows.length === 0) return new Map()
     const { store, clock, lease } = this.#options
     const holding = { validUntil: clock.monotonic() + lease.ms }
     const claimed = await store.claim({ lease, limit: rows.length, keys: rows })
-    return claimed.map((row) => new Delivery(row, 'cold', holding))
+    return new Map(claimed.map((row) => [keyOf(row), new Delivery(row, 'cold', holding)]))
   }
 
   #heldBounds(): Bounds | null {

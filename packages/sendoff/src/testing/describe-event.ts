@@ -1,10 +1,12 @@
-import type { EventEnvelope } from '../event/event-envelope.ts'
+import { EventEnvelope } from '../event/event-envelope.ts'
+import type { StoredRow } from '../store.ts'
 
 const longestPayload = 200
 
 /** One line for a person who looks for the event that is missing: type, id and the beginning of the payload. */
-export function describeEvent({ eventType, eventId, payloadJson, payloadBytes }: EventEnvelope): string {
-  return `${eventType} ${eventId} ${payloadJson === undefined ? `${payloadBytes.length} bytes` : shortened(payloadJson)}`
+export function describeEvent(event: EventEnvelope | StoredRow): string {
+  const payload = event instanceof EventEnvelope ? (event.payloadJson ?? event.payloadBytes) : event.payload
+  return `${event.eventType} ${event.eventId} ${typeof payload === 'string' ? shortened(payload) : `${payload.length} bytes`}`
 }
 
 function shortened(json: string): string {

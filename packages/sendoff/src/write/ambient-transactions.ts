@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { OutboxError } from '../errors.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store.ts'
 import { TransactionScope } from './transaction-scope.ts'
 import type { Transactions } from '../transactions.ts'
@@ -14,12 +15,18 @@ import type { TxContext } from './tx-context.ts'
 export class AmbientTransactions<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly #transactions: Transactions<UserTx, StoreTx>
   readonly #store: OutboxStore<StoreTx>
+  readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
   readonly #scopes = new WeakMap<object, TransactionScope<UserTx, StoreTx>>()
 
-  constructor(transactions: Transactions<UserTx, StoreTx>, store: OutboxStore<StoreTx>) {
+  constructor(
+    transactions: Transactions<UserTx, StoreTx>,
+    store: OutboxStore<StoreTx>,
+    logger: Logger = standardLogger,
+  ) {
     this.#transactions = transactions
     this.#store = store
+    this.#logger = logger
   }
 
   transaction<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
@@ -66,7 +73,7 @@ export class AmbientTransactions<UserTx, StoreTx> implements TxContext<StoreTx> 
     let scope: TransactionScope<UserTx, StoreTx> | undefined
     try {
       const result = await this.#transactions.transaction(async (tx) => {
-        scope = new TransactionScope(tx, this.#transactions.storeTx(tx), outer)
+        scope = new TransactionScope(tx, this.#transactions.storeTx(tx), this.#logger, outer)
         this.#scopes.set(tx as object, scope)
         const answer = await this.#ambient.run(scope, () => scope!.run(async () => work(tx)))
         if (outer === undefined) await this.#confirm(scope)

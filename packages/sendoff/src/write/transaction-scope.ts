@@ -1,4 +1,6 @@
+import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
 import type { RowKey } from '../store.ts'
 import type { TxContext } from './tx-context.ts'
 
@@ -12,6 +14,7 @@ import type { TxContext } from './tx-context.ts'
 export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly userTx: UserTx
   readonly #storeTx: StoreTx
+  readonly #logger: Logger
   readonly #parent: TransactionScope<UserTx, StoreTx> | undefined
   readonly #pending = new Set<Promise<unknown>>()
   #openPart: Promise<unknown> | undefined
@@ -21,9 +24,10 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
 
-  constructor(userTx: UserTx, storeTx: StoreTx, parent?: TransactionScope<UserTx, StoreTx>) {
+  constructor(userTx: UserTx, storeTx: StoreTx, logger: Logger, parent?: TransactionScope<UserTx, StoreTx>) {
     this.userTx = userTx
     this.#storeTx = storeTx
+    this.#logger = logger
     this.#parent = parent
   }
 
@@ -108,7 +112,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   /** The transaction committed; a part hands everything on to the transaction around it. */
   succeed(): void {
     if (this.#parent === undefined) {
-      this.#afterCommit.forEach((callback) => callback())
+      this.#callAll(this.#afterCommit)
       return
     }
     this.#parent.#rows.push(...this.#rows)
@@ -118,7 +122,18 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
 
   fail(): void {
     this.#active = false
-    this.#afterRollback.forEach((callback) => callback())
+    this.#callAll(this.#afterRollback)
+  }
+
+  // The transaction is over: what a callback throws cannot change that any more.
+  #callAll(callbacks: readonly (() => void)[]): void {
+    for (const callback of callbacks) {
+      try {
+        callback()
+      } catch (error) {
+        this.#logger.error(`A callback after the end of a transaction failed. ${describeError(error)}`)
+      }
+    }
   }
 
   async #partAlone<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -1,4 +1,6 @@
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { systemClock } from '../../src/clock.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
@@ -70,6 +72,26 @@ onEveryStore(
     await store.close()
   },
 )
+
+onEveryStore('closing ends although the database never answers', async (test, open, mode) => {
+  const silence = () => new Promise<never>(() => {})
+  const store = faultyStore(open(), {
+    claim: silence,
+    pollPending: silence,
+    settle: silence,
+    release: silence,
+  })
+  const clock = {
+    ...systemClock,
+    schedule: (ms: number, run: () => void, keepAlive?: 'keepAlive') =>
+      systemClock.schedule(ms / 100, run, keepAlive),
+  }
+  const { outbox, listener, log } = await startOutbox(test, store, { mode, clock })
+  await writeTested(outbox, 1)
+  await listener.called(1)
+  await outbox.close()
+  match(log.join('\n'), /Stopping the engine failed\. Error: The database did not answer in time/)
+})
 
 onEveryStore('a closed outbox refuses to work and says so', async (test, open, mode) => {
   const { outbox } = await startOutbox(test, open(), { mode })

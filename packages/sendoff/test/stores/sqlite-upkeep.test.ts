@@ -42,7 +42,7 @@ describe('sqlite store: upkeep', () => {
   })
 
   it('due rows in write order are chosen by the index alone, and read by primary key', () => {
-    const { dueSeqs, dueBySeqs } = statementsFor('outbox_event')
+    const { dueNearby, dueSeqs, dueBySeqs } = statementsFor('outbox_event')
 
     deepEqual(planOf(dueSeqs), [
       'SEARCH outbox_event USING INDEX outbox_event_due (available_at<?)',
@@ -53,6 +53,7 @@ describe('sqlite store: upkeep', () => {
       explained(dueSeqs).filter(({ opcode, p1 }) => opcode === 'Column' && p1 === 0),
       [],
     )
+    equal(planOf(dueNearby)[0], 'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
     equal(planOf(dueBySeqs)[0], 'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid=?)')
   })
 

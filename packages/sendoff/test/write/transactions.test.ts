@@ -175,6 +175,24 @@ onEveryStore('callbacks after commit respect nesting', async (test, open, mode) 
   deepEqual(calls, ['inner rolled back', 'outer committed', 'inner committed'])
 })
 
+onEveryStore(
+  'a callback after the commit that throws changes nothing and is logged',
+  async (test, open, mode) => {
+    const { outbox, metrics, log } = await startOutbox(test, open(), { mode })
+    const calls: string[] = []
+    await outbox.transaction(async () => {
+      outbox.txContext.afterCommit(() => {
+        throw new Error('callback says no')
+      })
+      outbox.txContext.afterRollback(() => calls.push('rolled back'))
+      await outbox.write('Tested', 1)
+    })
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(calls, [])
+    match(log.join('\n'), /A callback after the end of a transaction failed\. Error: callback says no/)
+  },
+)
+
 onEveryStore('two outboxes in one process do not mix their transactions', async (test, open, mode) => {
   const first = await startOutbox(test, open(), { mode })
   const second = await startOutbox(test, open(), { mode })

@@ -78,6 +78,24 @@ export const pollOrderChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: 'pollPending: in write order rows come from behind a place, however far away',
+    async run({ store }) {
+      await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
+      const first = await insertOne(store)
+      await insertRows(store, sampleRows(20, { due: { inMs: 30_000 } }))
+      const near = sampleRows(2)
+      await insertRows(store, near)
+      await insertRows(store, sampleRows(50, { claimed: true }))
+      const far = await insertOne(store)
+
+      const from = await readRow(store, near[0]!)
+      deepEqual(eventIds(await poll(store, { order, from: first, limit: 2 })), eventIds([first, near[0]!]))
+      deepEqual(eventIds(await poll(store, { order, from, limit: 2 })), eventIds(near))
+      deepEqual(eventIds(await poll(store, { order, from, limit: 3 })), eventIds([...near, far]))
+      deepEqual(eventIds(await poll(store, { order, from: far, limit: 3 })), [far.eventId])
+    },
+  },
+  {
     name: 'pollPending: in write order a row whose lease ran out comes in its place, with its lockedBy',
     async run({ store, wait }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })

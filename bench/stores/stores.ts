@@ -1,0 +1,5 @@
+import type { StoreBench } from '../store-bench.ts'
+import { sqliteBench } from './sqlite/sqlite-bench.ts'
+
+/** Every store that can be measured. */
+export const stores: readonly StoreBench[] = [sqliteBench]

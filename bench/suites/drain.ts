@@ -1,0 +1,77 @@
+import { Outbox } from 'sendoff'
+import { eventOf } from '../bench-event.ts'
+import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
+import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
+
+const warmUpEvents = 5_000
+const eventsPerWrite = 1_000
+
+/** How fast Sendoff delivers a backlog, by mode. */
+export function drainSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subject[] {
+  const subject = (name: string, ownLimit: string, mode: Mode, options = {}): Subject => ({
+    name,
+    ownLimit,
+    measure: (conditions) =>
+      measureDrain(openDatabase, conditions, async ({ openStore }, count) => {
+        let delivered = 0
+        const all = Promise.withResolvers<void>()
+        const listener = async () => {
+          if (++delivered === count) all.resolve()
+        }
+        await using outbox = sendoffOutbox(mode, openStore(), listener, conditions, options)
+
+        const startedAt = performance.now()
+        await outbox.start()
+        await all.promise
+        // The last settlements count as well.
+        await outbox.drain()
+        const ms = performance.now() - startedAt
+
+        if (delivered !== count) throw new Error(`${delivered} deliveries of ${count} events.`)
+        return ms
+      }),
+  })
+
+  return [
+    subject('sendoff-single-node', 'limit-owner-update', 'singleNode'),
+    subject('sendoff-multi-node', 'limit-claim-update', 'multiNode'),
+    subject('sendoff-multi-node-delete', 'limit-claim-delete', 'multiNode', { deleteCompleted: true }),
+  ]
+}
+
+/** Fills a database with waiting events and has `drain` empty it, which answers the milliseconds that it took. */
+export async function measureDrain<Tx>(
+  openDatabase: OpenDatabase<Tx>,
+  conditions: Conditions,
+  drain: (database: BenchDatabase<Tx>, count: number) => Promise<number>,
+): Promise<Measurement> {
+  const run = async (name: string, count: number): Promise<number> => {
+    const database = await openDatabase(name, conditions)
+    await fill(database, count)
+    const ms = await drain(database, count)
+    await assertEmpty(database)
+    return ms
+  }
+
+  await run('warm-up', Math.min(warmUpEvents, conditions.events))
+  return { eventsPerSecond: conditions.events / ((await run('drain', conditions.events)) / 1_000) }
+}
+
+async function fill<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+  await using outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
+
+  for (let written = 0; written < count; written += eventsPerWrite) {
+    const length = Math.min(eventsPerWrite, count - written)
+    await outbox.transaction(() =>
+      outbox.writeAll(Array.from({ length }, (_, index) => eventOf(written + index))),
+    )
+  }
+}
+
+// A subject that leaves events behind would look fast.
+async function assertEmpty<Tx>(database: BenchDatabase<Tx>): Promise<void> {
+  const store = database.openStore()
+  const left = await store.count({ status: [0, 2, 3] })
+  await store.close()
+  if (left > 0) throw new Error(`${left} events were left behind.`)
+}

@@ -1,0 +1,22 @@
+import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxStore } from 'sendoff'
+import { aggregateType, eventType } from '../bench-event.ts'
+import type { Conditions } from '../store-bench.ts'
+
+export type Mode = 'singleNode' | 'multiNode'
+
+/** An outbox as users would set it up: with its defaults, and one listener. */
+export function sendoffOutbox<Tx>(
+  mode: Mode,
+  store: OutboxStore<Tx>,
+  listener: ListenerFunction,
+  { workers }: Conditions,
+  options: { readonly deleteCompleted?: boolean } = {},
+): Outbox<Tx> {
+  return Outbox[mode]({
+    store,
+    listeners: new ListenerRegistry().register(aggregateType, eventType, listener),
+    logger: false,
+    ...(workers === undefined ? {} : { workerCount: workers }),
+    ...options,
+  })
+}

@@ -1,0 +1,21 @@
+/**
+ * The same object with every method made safe: what it throws is handed to `onError` and goes no
+ * further. Whatever users plug in must not be able to stop the engine.
+ */
+export function guarded<Target extends object>(
+  target: Target,
+  methods: readonly (keyof Target & string)[],
+  onError: (error: unknown) => void,
+): Target {
+  const safe = Object.create(null) as Record<string, unknown>
+  for (const name of methods) {
+    safe[name] = (...args: unknown[]): void => {
+      try {
+        ;(target[name] as (...args: unknown[]) => unknown).apply(target, args)
+      } catch (error) {
+        onError(error)
+      }
+    }
+  }
+  return safe as Target
+}

@@ -1,0 +1,152 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  exponentialBackoff,
+  fixedDelay,
+  linearBackoff,
+  ListenerRegistry,
+  noMetrics,
+  Outbox,
+  OutboxError,
+  retrySchedule,
+} from 'sendoff'
+import { memoryStore } from 'sendoff/memory'
+import { sqliteStore } from 'sendoff/sqlite'
+import ts from 'typescript'
+import { sectionsOf } from './page-sections.ts'
+
+const root = join(import.meta.dirname, '../..')
+const pageText = (page: string) => readFileSync(join(root, page), 'utf8')
+
+describe('docs/errors.md', () => {
+  it('lists exactly the codes that an error can have', () => {
+    const listed = [...sectionsOf(pageText('docs/errors.md')).values()].flatMap(({ names }) => names)
+    deepEqual(listed.toSorted(), errorCodes().toSorted())
+  })
+})
+
+describe('docs/options.md', () => {
+  const sections = sectionsOf(pageText('docs/options.md'))
+  const listed = (...headings: readonly string[]) =>
+    headings.flatMap((heading) => sections.get(heading)?.names ?? [`no section "${heading}"`]).toSorted()
+
+  it('has a table under each of its headings that is about options', () => {
+    deepEqual(
+      [...sections].filter(([, { names }]) => names.length === 0).map(([heading]) => heading),
+      ['Options'],
+    )
+  })
+
+  const ofPresets = {
+    writerOnly: ['Every outbox', 'Outboxes that only write'],
+    ordered: ['Every outbox', 'Outboxes that deliver'],
+    singleNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
+    multiNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
+  } as const
+  for (const [preset, headings] of Object.entries(ofPresets)) {
+    it(`lists exactly the options of Outbox.${preset}`, () => {
+      const make = Outbox[preset as keyof typeof ofPresets] as (options: object) => unknown
+      deepEqual(listed(...headings), optionsOfOutbox(make).toSorted())
+    })
+  }
+
+  const registry = () => new ListenerRegistry()
+  const others: Readonly<Record<string, readonly [headings: readonly string[], make: Make]>> = {
+    register: [['`register`'], (options) => registry().register('Any', () => {}, options)],
+    exponentialBackoff: [['Retry policies', '`exponentialBackoff`'], exponentialBackoff],
+    linearBackoff: [['Retry policies', '`linearBackoff`'], linearBackoff],
+    retrySchedule: [['Retry policies', '`retrySchedule`'], (options) => retrySchedule([1], options)],
+    replayAll: [['`replayAll`'], (options) => anyOutbox().deadEvents.replayAll({}, options)],
+    sqliteStore: [['`sqliteStore`'], sqliteStore as Make],
+    memoryStore: [['`memoryStore`'], memoryStore],
+  }
+  for (const [name, [headings, make]] of Object.entries(others)) {
+    it(`lists exactly the options of ${name}`, () => {
+      deepEqual(listed(...headings), acceptedBy(make).toSorted())
+    })
+  }
+
+  it('lists options of fixedDelay that it accepts', () => {
+    const hidden = ['baseDelayMs', 'maxDelayMs', 'stepMs'] // of the linear policy behind it
+    const accepted = acceptedBy((options) => fixedDelay(1, options)).filter((name) => !hidden.includes(name))
+    deepEqual(listed('Retry policies', '`fixedDelay`'), accepted.toSorted())
+  })
+})
+
+describe('docs/operating.md', () => {
+  it('lists exactly the metrics there are', () => {
+    const { names } = sectionsOf(pageText('docs/operating.md')).get('Metrics')!
+    deepEqual(names.toSorted(), Object.keys(noMetrics).toSorted())
+  })
+})
+
+describe('links between pages', () => {
+  const pages = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })]
+
+  it('lead to a file and a heading that are there', () => {
+    const links = pages.flatMap((page) =>
+      [...pageText(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, file, anchor]) => ({
+        page,
+        target: file ? join(dirname(page), file) : page,
+        anchor,
+      })),
+    )
+    equal(links.length > 0, true)
+    deepEqual(
+      links.filter(({ target, anchor }) => !existsSync(join(root, target)) || !hasAnchor(target, anchor)),
+      [],
+    )
+  })
+
+  function hasAnchor(page: string, anchor: string | undefined): boolean {
+    if (anchor === undefined) return true
+    return [...sectionsOf(pageText(page)).values()].some((section) => section.anchor === anchor)
+  }
+})
+
+type Make = (options: object) => unknown
+
+/** The names of the options that `make` accepts, as its error for an unknown one says. */
+function acceptedBy(make: Make): readonly string[] {
+  try {
+    make({ noSuchOption: true })
+  } catch (error) {
+    const list = error instanceof OutboxError && /Its options are: (.+)\.$/.exec(error.message)?.[1]
+    if (list) return list.split(', ')
+    throw error
+  }
+  throw new Error('An unknown option was accepted.')
+}
+
+function optionsOfOutbox(make: Make): readonly string[] {
+  const needed = { store: memoryStore(), listeners: new ListenerRegistry() }
+  const known = acceptedBy(make)
+  const required = Object.fromEntries(Object.entries(needed).filter(([name]) => known.includes(name)))
+
+  const groups = ['poller', 'processors', 'purge'].filter((group) => known.includes(group))
+  const grouped = groups.flatMap((group) =>
+    acceptedBy((options) => make({ ...required, [group]: options })).map((name) => `${group}.${name}`),
+  )
+  return [...known, ...grouped]
+}
+
+function anyOutbox() {
+  return Outbox.writerOnly({ store: memoryStore() })
+}
+
+/** The members of the union `OutboxErrorCode`, as the source has them. */
+function errorCodes(): readonly string[] {
+  const file = join(root, 'packages/sendoff/src/errors.ts')
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
+  const union = source.statements
+    .filter(ts.isTypeAliasDeclaration)
+    .find(({ name }) => name.text === 'OutboxErrorCode')?.type
+  if (union === undefined || !ts.isUnionTypeNode(union)) throw new Error('OutboxErrorCode is no union.')
+
+  return union.types.map((type) => {
+    if (ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal)) return type.literal.text
+    throw new Error('OutboxErrorCode has a member that is no literal.')
+  })
+}

@@ -1,0 +1,45 @@
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HistoryRecord } from './history-record.ts'
+
+type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> & { readonly at?: number } : never
+
+/** Says what happened in one process, in a file of its own. What was said survives whatever then becomes of the process. */
+export class HistoryFile {
+  readonly process: string
+  readonly #file: number
+
+  constructor(folder: string, process: string) {
+    this.process = process
+    this.#file = openSync(join(folder, `${process}.jsonl`), 'a')
+  }
+
+  say(record: Unstamped<HistoryRecord>): void {
+    writeSync(this.#file, `${JSON.stringify({ at: monotonicMs(), process: this.process, ...record })}\n`)
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}
+
+/** The same clock in every process of the machine. */
+export function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000
+}
+
+/** Everything that was said in a folder, in the order of time. */
+export function readHistory(folder: string): readonly HistoryRecord[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .flatMap((name) => readHistoryFile(join(folder, name)))
+    .sort((a, b) => a.at - b.at)
+}
+
+/** What a process has said so far. A line that was cut off with its process is left out. */
+export function readHistoryFile(path: string): readonly HistoryRecord[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as HistoryRecord)
+}

@@ -1,0 +1,129 @@
+/** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
+export type HistoryRecord = Stamp &
+  (
+    | Intent
+    | TransactionEnd
+    | DeliveryStart
+    | DeliveryEnd
+    | SettlementsSeen
+    | LockTaken
+    | CutOff
+    | WriterFinished
+    | FaultDone
+    | ProcessExit
+  )
+
+interface Stamp {
+  readonly at: number
+  /** Unique per process start; `driver` for the one that does the harm. */
+  readonly process: string
+}
+
+/** Said right before COMMIT, or before the rollback that was planned. */
+export interface Intent {
+  readonly kind: 'intent'
+  readonly tx: string
+  readonly events: readonly WrittenEvent[]
+  /** Events of an inner part that was rolled back alone. */
+  readonly undone: readonly string[]
+  readonly repeated: readonly RepeatedWrite[]
+}
+
+/** A write with an idempotency key that was used before, which has to answer with the first one's event. */
+export interface RepeatedWrite {
+  readonly expected: string
+  readonly answered: string
+}
+
+export interface WrittenEvent {
+  readonly id: string
+  readonly behaviour: Behaviour
+  /** A delayed event must not start before this moment. */
+  readonly notBefore?: number
+}
+
+/** Said after the transaction ended. `unknown` is for an error that nobody planned. */
+export interface TransactionEnd {
+  readonly kind: 'commit' | 'rollback' | 'unknown'
+  readonly tx: string
+  readonly error?: string
+}
+
+export interface DeliveryStart {
+  readonly kind: 'start'
+  /** Unique within its process. */
+  readonly delivery: number
+  readonly event: string
+  readonly token: number
+  readonly attempt: number
+  /** What the listener is going to do. */
+  readonly act: Act
+}
+
+export interface DeliveryEnd {
+  readonly kind: 'end'
+  readonly delivery: number
+  readonly event: string
+  readonly act: Act
+}
+
+/** One answer of the store to a batch of outcomes. */
+export interface SettlementsSeen {
+  readonly kind: 'settled'
+  /** When the store was asked. */
+  readonly since: number
+  readonly settlements: readonly SeenSettlement[]
+}
+
+export interface SeenSettlement {
+  readonly event: string
+  readonly token: number
+  readonly outcome: string
+  readonly refused: boolean
+}
+
+export interface LockTaken {
+  readonly kind: 'lock'
+}
+
+/** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */
+export interface CutOff {
+  readonly kind: 'cutOff'
+  readonly since: number
+  readonly what: string
+}
+
+export interface WriterFinished {
+  readonly kind: 'finished'
+}
+
+export interface FaultDone {
+  readonly kind: 'fault'
+  readonly fault: 'kill' | 'stop' | 'cont' | 'restart'
+  readonly target: string
+}
+
+export interface ProcessExit {
+  readonly kind: 'exit'
+  readonly target: string
+  readonly code: number | null
+  readonly signal: string | null
+  /** Whether the driver, or a poison event, brought it about. */
+  readonly expected: boolean
+}
+
+/** What an event makes its listener do, written into its payload. */
+export type Behaviour =
+  | 'succeed'
+  | 'slow'
+  | 'outlastLease'
+  | 'failOnce'
+  | 'deferAtFirst'
+  | 'hangOnce'
+  | 'alwaysFail'
+  | 'giveUp'
+  | 'unheard'
+  | 'poison'
+
+/** What a listener does in one delivery. `hang` goes on after its time is up. */
+export type Act = 'succeed' | 'fail' | 'defer' | 'giveUp' | 'hang' | 'killProcess'

@@ -1,0 +1,183 @@
+import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import type {
+  DeliveryStart,
+  HistoryRecord,
+  Intent,
+  SeenSettlement,
+  WrittenEvent,
+} from './history/history-record.ts'
+
+/** The settings of a run, as far as they decide what is right. */
+export interface JudgedSettings {
+  readonly leaseMs: number
+  readonly intervalMs: number
+  readonly maxAttempts: number
+  readonly maxDeliveries: number
+  readonly hangTimeoutMs: number
+  readonly hangGraceMs: number
+  /** How much later than promised things may be: what the machine needs. */
+  readonly marginMs: number
+}
+
+/** All that is known at the end of a run. */
+export interface Evidence {
+  readonly history: readonly HistoryRecord[]
+  readonly rows: readonly StoredRow[]
+  /** Transactions whose business data is in the database. */
+  readonly businessRows: readonly string[]
+  readonly settings: JudgedSettings
+}
+
+export interface JudgedDelivery extends DeliveryStart {
+  readonly at: number
+  readonly process: string
+  /** When its listener returned; undefined if it never did. */
+  readonly endedAt: number | undefined
+}
+
+export interface JudgedSettlement extends SeenSettlement {
+  readonly at: number
+  readonly since: number
+  readonly process: string
+}
+
+export interface JudgedTransaction extends Intent {
+  readonly process: string
+  readonly end: 'commit' | 'rollback' | 'unknown'
+}
+
+/** From one moment to another, `Infinity` if it never ended. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
+interface ProcessTroubles {
+  killedAt: number | undefined
+  readonly stops: Period[]
+  readonly cutOffs: Period[]
+  readonly locksTakenAt: number[]
+}
+
+/** The evidence of a run, arranged so that rules can ask it. */
+export class JudgedHistory {
+  readonly evidence: Evidence
+  readonly settings: JudgedSettings
+  readonly rows: ReadonlyMap<string, StoredRow>
+  readonly transactions = new Map<string, JudgedTransaction>()
+  /** What may have been committed, by id. */
+  readonly written = new Map<string, WrittenEvent & { readonly tx: string }>()
+  /** The deliveries of each event in the order of their starts. */
+  readonly deliveries = new Map<string, JudgedDelivery[]>()
+  readonly settlements = new Map<string, JudgedSettlement[]>()
+  readonly kills: { readonly target: string; readonly at: number }[] = []
+  readonly #troubles = new Map<string, ProcessTroubles>()
+
+  constructor(evidence: Evidence) {
+    this.evidence = evidence
+    this.settings = evidence.settings
+    this.rows = new Map(evidence.rows.map((row) => [row.eventId, row]))
+    this.#readTransactions()
+    this.#readDeliveries()
+    this.#readTroubles()
+  }
+
+  killedAt(process: string): number | undefined {
+    return this.#troubles.get(process)?.killedAt
+  }
+
+  /** Whether the process did not run, or was without its database, at some moment between the two. */
+  wasAway(process: string, from: number, to: number): boolean {
+    const troubles = this.#troubles.get(process)
+    return [...(troubles?.stops ?? []), ...(troubles?.cutOffs ?? [])].some(
+      (period) => period.from < to && period.to > from,
+    )
+  }
+
+  tookLockBetween(process: string, from: number, to: number): boolean {
+    return this.#troubles.get(process)?.locksTakenAt.some((at) => at > from && at < to) ?? false
+  }
+
+  /** How much of what happened to others between the two moments can delay a takeover. */
+  otherFaultsMs(process: string, from: number, to: number): number {
+    let sum = 0
+    for (const [other, { killedAt, stops, cutOffs }] of this.#troubles) {
+      if (other === process) continue
+      if (killedAt !== undefined && killedAt > from - this.settings.leaseMs && killedAt < to) {
+        sum += this.settings.leaseMs
+      }
+      for (const period of [...stops, ...cutOffs]) {
+        if (period.from < to && period.to > from) sum += Math.min(to, period.to) - period.from
+      }
+    }
+    return sum
+  }
+
+  #readTransactions(): void {
+    const ends = new Map<string, JudgedTransaction['end']>()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'commit' || record.kind === 'rollback' || record.kind === 'unknown') {
+        ends.set(record.tx, record.kind)
+      }
+    }
+    for (const record of this.evidence.history) {
+      if (record.kind !== 'intent') continue
+      this.transactions.set(record.tx, { ...record, end: ends.get(record.tx) ?? 'unknown' })
+      for (const event of record.events) this.written.set(event.id, { ...event, tx: record.tx })
+    }
+  }
+
+  #readDeliveries(): void {
+    const ends = new Map<string, number>()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'end') ends.set(`${record.process}/${record.delivery}`, record.at)
+    }
+    for (const record of this.evidence.history) {
+      if (record.kind === 'start') {
+        const endedAt = ends.get(`${record.process}/${record.delivery}`)
+        listOf(this.deliveries, record.event).push({ ...record, endedAt })
+      } else if (record.kind === 'settled') {
+        const { at, since, process } = record
+        for (const settlement of record.settlements) {
+          listOf(this.settlements, settlement.event).push({ ...settlement, at, since, process })
+        }
+      }
+    }
+  }
+
+  #readTroubles(): void {
+    for (const record of this.evidence.history) {
+      if (record.kind === 'cutOff') {
+        this.#troublesOf(record.process).cutOffs.push({ from: record.since, to: record.at })
+      } else if (record.kind === 'lock') {
+        this.#troublesOf(record.process).locksTakenAt.push(record.at)
+      } else if (record.kind === 'fault') {
+        const troubles = this.#troublesOf(record.target)
+        if (record.fault === 'kill') {
+          troubles.killedAt ??= record.at
+          this.kills.push({ target: record.target, at: record.at })
+        } else if (record.fault === 'stop') {
+          troubles.stops.push({ from: record.at, to: Infinity })
+        } else if (record.fault === 'cont') {
+          const last = troubles.stops.pop()
+          if (last !== undefined) troubles.stops.push({ from: last.from, to: record.at })
+        }
+      }
+    }
+  }
+
+  #troublesOf(process: string): ProcessTroubles {
+    let troubles = this.#troubles.get(process)
+    if (troubles === undefined) {
+      troubles = { killedAt: undefined, stops: [], cutOffs: [], locksTakenAt: [] }
+      this.#troubles.set(process, troubles)
+    }
+    return troubles
+  }
+}
+
+function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
+  let list = lists.get(key)
+  if (list === undefined) lists.set(key, (list = []))
+  return list
+}

@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
+import { Outbox } from '../../packages/sendoff/src/outbox.ts'
+import { type FaultStore, faultStore } from './fault-stores.ts'
+import { HistoryFile } from './history/history-file.ts'
+import { observedStore, observeStalls } from './observed-store.ts'
+import { plannedListeners } from './planned-listeners.ts'
+
+export type FaultMode = 'multiNode' | 'singleNode'
+
+/** What the driver and the processes of a run have to agree on. */
+export interface NodeSettings {
+  readonly store: string
+  readonly location: string
+  readonly folder: string
+  /** Unique per process start. */
+  readonly name: string
+  readonly mode: FaultMode
+  readonly leaseMs: number
+  readonly intervalMs: number
+  readonly maxAttempts: number
+  readonly maxDeliveries: number
+  readonly hangTimeoutMs: number
+  readonly hangGraceMs: number
+}
+
+export interface Node {
+  readonly outbox: Outbox<any>
+  readonly store: FaultStore
+  readonly settings: NodeSettings
+  readonly history: HistoryFile
+}
+
+/** Starts the outbox of a process as its first argument says, with listeners unless it only writes. */
+export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> {
+  const settings = JSON.parse(parseArgs({ allowPositionals: true }).positionals[0]!) as NodeSettings
+  const { leaseMs, intervalMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries } = settings
+  const history = new HistoryFile(settings.folder, settings.name)
+  const cutOffMs = leaseMs / 2
+  const kind = faultStore(settings.store)
+  const store = observedStore(kind.open(settings.location), history, cutOffMs)
+  observeStalls(history, cutOffMs)
+  endWithParent()
+
+  const outbox =
+    role === 'writesOnly'
+      ? Outbox.writerOnly<any>({ store, ownerId: settings.name })
+      : Outbox[settings.mode]<any>({
+          store,
+          listeners: plannedListeners(history, {
+            leaseMs,
+            hangTimeoutMs,
+            hangMs: (hangTimeoutMs + hangGraceMs) * 4,
+          }),
+          ownerId: settings.name,
+          workerCount: 8,
+          leaseMs,
+          poller: { intervalMs, batchSize: 20 },
+          maxAttempts,
+          maxDeliveries,
+          retryPolicy: fixedDelay(100),
+          timeoutGraceMs: hangGraceMs,
+          // Enough for everything queued: a restart then is no reason for a duplicate.
+          drainTimeoutMs: 20_000,
+          shutdownTimeoutMs: 20_000,
+        })
+  await outbox.start()
+  return { outbox, store: kind, settings, history }
+}
+
+// The driver leads no group that its processes belong to: they have to notice its end themselves.
+function endWithParent(): void {
+  const parent = process.ppid
+  setInterval(() => process.ppid !== parent && process.exit(1), 500).unref()
+}

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EventEnvelope } from '../../packages/sendoff/src/event/event-envelope.ts'
+import { DispatchResult } from '../../packages/sendoff/src/route/dispatch-result.ts'
+import type { DispatchContext, ListenerAnswer } from '../../packages/sendoff/src/route/event-listener.ts'
+import { ListenerRegistry } from '../../packages/sendoff/src/route/listener-registry.ts'
+import type { HistoryFile } from './history/history-file.ts'
+import type { Act, Behaviour } from './history/history-record.ts'
+
+export interface PlannedPayload {
+  readonly behaviour: Behaviour
+}
+
+export interface ListenerTimes {
+  readonly leaseMs: number
+  /** How long a listener that hangs is waited for before it is told to stop. */
+  readonly hangTimeoutMs: number
+  /** Far longer than a hanging listener is waited for in all. */
+  readonly hangMs: number
+}
+
+export const plannedError = 'A planned failure.'
+export const plannedReason = 'Given up as planned.'
+
+/** The type of events that hang: they have a time limit of their own. Nobody listens for `Unheard`. */
+export function eventTypeOf(behaviour: Behaviour): string {
+  if (behaviour === 'unheard') return 'Unheard'
+  return behaviour === 'hangOnce' ? 'Hanging' : 'Planned'
+}
+
+/** Listeners that do what an event's payload says, and say what they do. */
+export function plannedListeners(history: HistoryFile, times: ListenerTimes): ListenerRegistry {
+  let deliveries = 0
+
+  const listener = async (
+    event: EventEnvelope<PlannedPayload>,
+    context: DispatchContext,
+  ): Promise<ListenerAnswer> => {
+    const { eventId } = event
+    const delivery = ++deliveries
+    const act = actOf(event, context.attempt)
+    history.say({
+      kind: 'start',
+      delivery,
+      event: eventId,
+      token: context.fencingToken,
+      attempt: context.attempt,
+      act,
+    })
+    if (act === 'killProcess') {
+      history.say({ kind: 'fault', fault: 'kill', target: history.process })
+      process.kill(process.pid, 'SIGKILL')
+    }
+    await delay(act === 'hang' ? times.hangMs : durationOf(event.payload.behaviour, times))
+    history.say({ kind: 'end', delivery, event: eventId, act })
+
+    if (act === 'fail') throw new Error(plannedError)
+    if (act === 'defer') return DispatchResult.retryAfter(200)
+    if (act === 'giveUp') return DispatchResult.dead(plannedReason)
+  }
+
+  return new ListenerRegistry()
+    .register('Planned', listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>)
+    .register(
+      'Hanging',
+      listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
+      { timeoutMs: times.hangTimeoutMs },
+    )
+}
+
+function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
+  switch (event.payload.behaviour) {
+    case 'failOnce':
+      return attempt === 1 ? 'fail' : 'succeed'
+    case 'alwaysFail':
+      return 'fail'
+    case 'deferAtFirst':
+      return Date.now() - event.occurredAt.getTime() < 500 ? 'defer' : 'succeed'
+    case 'hangOnce':
+      return attempt === 1 ? 'hang' : 'succeed'
+    case 'giveUp':
+      return 'giveUp'
+    case 'poison':
+      return 'killProcess'
+    default:
+      return 'succeed'
+  }
+}
+
+function durationOf(behaviour: Behaviour, { leaseMs }: ListenerTimes): number {
+  if (behaviour === 'slow') return 150
+  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 1
+}

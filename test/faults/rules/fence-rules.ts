@@ -1,0 +1,61 @@
+import { isLateStart } from '../explained.ts'
+import type { JudgedHistory, JudgedSettlement } from '../judged-history.ts'
+import { describe, isFinal, repeats } from './duplicate-rules.ts'
+import type { Rule } from './rule.ts'
+
+export const fenceRules: readonly Rule[] = [
+  {
+    name: 'an event is settled for good once',
+    *violations(history) {
+      for (const [id, settlements] of history.settlements) {
+        const final = settlements.filter(isFinal)
+        if (final.length > 1) {
+          yield `${id} was settled ${final.length} times: ${final.map(describeSettlement).join('; ')}`
+        }
+      }
+    },
+  },
+  {
+    name: 'the settlement of a stale holder is refused',
+    *violations(history) {
+      for (const settlements of history.settlements.values()) {
+        for (const settlement of settlements) {
+          const overruled = settlement.refused ? undefined : laterHolder(history, settlement)
+          if (overruled !== undefined) {
+            yield `${describeSettlement(settlement)} was accepted, although ${describe(overruled)} holds it`
+          }
+        }
+      }
+    },
+  },
+  {
+    name: 'a later delivery has a higher fencing token',
+    *violations(history) {
+      for (const [first, second] of repeats(history.deliveries.values())) {
+        if (second.token <= first.token && !isLateStart(history, first, second)) {
+          yield `${describe(first)}, and later ${describe(second)}`
+        }
+      }
+    },
+  },
+]
+
+/** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
+function laterHolder(history: JudgedHistory, { event, process, token, since }: JudgedSettlement) {
+  const deliveries = history.deliveries.get(event) ?? []
+  const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
+  return deliveries.find(
+    (other) =>
+      other.process !== process &&
+      other.at < since &&
+      // Rows read under the lock have no token of their own: whoever has taken the lock again holds them again.
+      (other.token > token ||
+        (other.token === token &&
+          other.at > (own?.at ?? since) &&
+          !history.tookLockBetween(process, other.at, since))),
+  )
+}
+
+function describeSettlement({ event, process, token, outcome, since }: JudgedSettlement): string {
+  return `${event} as ${outcome} with token ${token} by ${process} at ${since}`
+}

@@ -1,0 +1,7 @@
+import type { JudgedHistory } from '../judged-history.ts'
+
+/** Finds everything in a history that breaks one promise, each in words. */
+export interface Rule {
+  readonly name: string
+  violations(history: JudgedHistory): Iterable<string>
+}

@@ -1,0 +1,58 @@
+import type { JudgedDelivery, JudgedHistory } from '../judged-history.ts'
+import { describe } from './duplicate-rules.ts'
+import type { Rule } from './rule.ts'
+
+export const takeoverRules: readonly Rule[] = [
+  {
+    name: 'what a killed process held is delivered again within the lease',
+    *violations(history) {
+      const { leaseMs, intervalMs, marginMs } = history.settings
+      for (const { held, next, killedAt } of takeovers(history)) {
+        const allowedMs =
+          leaseMs + intervalMs + marginMs + history.otherFaultsMs(held.process, killedAt, next.at)
+        const tookMs = next.at - killedAt
+        if (tookMs > allowedMs) {
+          yield `${describe(held)}, killed at ${killedAt}, came again after ${Math.round(tookMs)} ms instead of ${Math.round(allowedMs)}`
+        }
+      }
+    },
+  },
+  {
+    name: 'no process ends by itself',
+    *violations(history) {
+      for (const record of history.evidence.history) {
+        if (record.kind !== 'exit' || record.expected) continue
+        yield `${record.target} ended with ${record.signal ?? `exit code ${record.code}`}`
+      }
+    },
+  },
+]
+
+export interface Takeover {
+  readonly held: JudgedDelivery
+  readonly next: JudgedDelivery
+  readonly killedAt: number
+}
+
+/** What was in the hands of a killed process and came again. */
+export function* takeovers(history: JudgedHistory): Iterable<Takeover> {
+  for (const deliveries of history.deliveries.values()) {
+    for (const [index, held] of deliveries.entries()) {
+      const killedAt = history.killedAt(held.process)
+      const next = deliveries[index + 1]
+      if (killedAt === undefined || next === undefined || next.at <= killedAt) continue
+      if (!wasLetGo(history, held, killedAt)) yield { held, next, killedAt }
+    }
+  }
+}
+
+function wasLetGo(history: JudgedHistory, held: JudgedDelivery, killedAt: number): boolean {
+  // Ended as planned, it waits for its time. Whether that was settled before the end nobody lived to say.
+  if (held.endedAt !== undefined && held.act !== 'succeed') return true
+  // Given up, it was settled as a failure.
+  if (held.act === 'hang') return true
+  return (history.settlements.get(held.event) ?? []).some(
+    ({ process, since, at, refused }) =>
+      process === held.process && since > held.at && at <= killedAt && !refused,
+  )
+}
