@@ -47,7 +47,7 @@ describe('docs/options.md', () => {
   } as const
   for (const [preset, headings] of Object.entries(ofPresets)) {
     it(`lists exactly the options of Outbox.${preset}`, () => {
-      const make = Outbox[preset as keyof typeof ofPresets] as (options: object) => unknown
+      const make: Make = (options) => Outbox[preset as keyof typeof ofPresets](options as never)
       deepEqual(listed(...headings), optionsOfOutbox(make).toSorted())
     })
   }

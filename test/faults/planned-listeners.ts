@@ -59,7 +59,10 @@ export function plannedListeners(history: HistoryFile, times: ListenerTimes): Li
   }
 
   return new ListenerRegistry()
-    .register('Planned', listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>)
+    .register(
+      'Planned',
+      listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
+    )
     .register(
       'Hanging',
       listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,

@@ -2,7 +2,9 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 import type { HistoryRecord } from './history-record.ts'
 
-type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> & { readonly at?: number } : never
+type Unstamped<Entry> = Entry extends unknown
+  ? Omit<Entry, 'at' | 'process'> & { readonly at?: number }
+  : never
 
 /** Says what happened in one process, in a file of its own. What was said survives whatever then becomes of the process. */
 export class HistoryFile {

@@ -58,20 +58,20 @@ export const outcomeRules: readonly Rule[] = [
   },
 ]
 
-/** The error that an event of such behaviour is DEAD with; others have to be DONE. */
-const deadWith: Readonly<Partial<Record<Behaviour, RegExp>>> = {
-  alwaysFail: new RegExp(RegExp.escape(plannedError)),
-  giveUp: new RegExp(RegExp.escape(plannedReason)),
-  unheard: /^UnroutableEventError/,
-  poison: /ended \d+ times in a row while this event was in hand/,
+/** Whether an event of such behaviour is DEAD for the right reason; others have to be DONE. */
+const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean>>> = {
+  alwaysFail: (error) => error.includes(plannedError),
+  giveUp: (error) => error.includes(plannedReason),
+  unheard: (error) => error.startsWith('UnroutableEventError'),
+  poison: (error) => /ended \d+ times in a row while this event was in hand/.test(error),
 }
 
 function wrongEnd(history: JudgedHistory, row: StoredRow, behaviour: Behaviour): string | undefined {
-  const reason = deadWith[behaviour]
+  const isRightReason = deadReasons[behaviour]
   if (row.status === EventStatus.DEAD) {
-    return reason?.test(row.lastError ?? '') ? undefined : `is DEAD with ${row.lastError}`
+    return isRightReason?.(row.lastError ?? '') ? undefined : `is DEAD with ${row.lastError}`
   }
-  if (reason !== undefined) return 'is DONE, and should be DEAD'
+  if (isRightReason !== undefined) return 'is DONE, and should be DEAD'
 
   const succeeded = history.deliveries
     .get(row.eventId)

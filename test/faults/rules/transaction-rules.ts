@@ -45,7 +45,8 @@ function* misfits(
   if (committed !== hasBusinessRow) yield `${tx} ${told}: its business data says otherwise`
 
   for (const { id } of events) {
-    if (history.rows.has(id) !== committed) yield `${tx} ${told}: ${id} ${committed ? 'is missing' : 'exists'}`
+    if (history.rows.has(id) !== committed)
+      yield `${tx} ${told}: ${id} ${committed ? 'is missing' : 'exists'}`
   }
   for (const id of undone) {
     if (history.rows.has(id)) yield `${tx}: ${id} exists, and its part of the transaction was rolled back`

@@ -22,8 +22,8 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>
 }
 
-/** A poll, the dispatch of what it found and the settlement of that take a few turns each. */
-const turnsPerStep = 10
+/** What a callback begins may go through the event loop: a poll and the dispatch of what it found take two turns. */
+const turnsPerStep = 5
 
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   checkOptions('fakeClock', options, { now: time })

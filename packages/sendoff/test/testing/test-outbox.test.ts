@@ -159,7 +159,7 @@ describe('a test outbox', () => {
       const listener = failing(1)
       const outbox = await start(test, listener, {
         mode,
-        leaseMs: 1_000,
+        leaseMs: 60_000,
         maxAttempts: 2,
         retryPolicy: fixedDelay(hourMs),
       })

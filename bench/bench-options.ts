@@ -1,0 +1,111 @@
+import { parseArgs } from 'node:util'
+import { type Conditions, type StoreBench, type Suite, type SuiteName, suiteNames } from './store-bench.ts'
+import { stores } from './stores/stores.ts'
+
+export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
+
+  SUITE                 ${suiteNames.join(', ')}
+  --store STORE         ${stores.map(({ name }) => name).join(', ')}
+  --driver DRIVER       ${stores.map(({ name, drivers }) => `${name}: ${drivers.join(' or ')}`).join('; ')}
+  --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
+  --rounds N            how often each subject is measured: 5
+  --events N            how many events wait for a drain: 100000
+  --seconds N           how long a rate is measured: write 2, latency 5, idle 10
+  --workers N           listeners at once: Sendoff's own default
+  --only TEXT           subjects with this in their names, and the limit
+  --json                JSON lines on standard output, and nothing else there
+
+bench/README.md says what is measured, and how to read it.`
+
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export interface BenchOptions {
+  readonly suiteName: SuiteName
+  /** With the subjects that were asked for. */
+  readonly suite: Suite
+  readonly store: StoreBench
+  readonly rounds: number
+  readonly conditions: Omit<Conditions, 'folder'>
+  readonly json: boolean
+}
+
+const defaultSeconds: Readonly<Record<SuiteName, number>> = { drain: 0, write: 2, latency: 5, idle: 10 }
+
+/** Reads the command line. Throws a `UsageError` that says what is wrong with it. */
+export function benchOptions(args: readonly string[]): BenchOptions {
+  const { values, positionals } = parse(args)
+  const suiteName = oneOf('SUITE', positionals[0], suiteNames)
+  const storeName = oneOf(
+    '--store',
+    values.store,
+    stores.map(({ name }) => name),
+  )
+  const store = stores.find(({ name }) => name === storeName)!
+  const suite = store.suites[suiteName]
+  if (suite === undefined) throw new UsageError(`${storeName} has no suite ${suiteName}.`)
+
+  return {
+    suiteName,
+    store,
+    suite: { ...suite, subjects: chosenSubjects(suite, values.only) },
+    rounds: number('--rounds', values.rounds ?? '5'),
+    conditions: {
+      driver: oneOf('--driver', values.driver ?? store.drivers[0], store.drivers),
+      synchronous: oneOf('--synchronous', values.synchronous ?? 'FULL', ['FULL', 'NORMAL'] as const),
+      events: number('--events', values.events ?? '100000'),
+      seconds: values.seconds === undefined ? defaultSeconds[suiteName] : number('--seconds', values.seconds),
+      ...(values.workers === undefined ? {} : { workers: number('--workers', values.workers) }),
+    },
+    json: values.json ?? false,
+  }
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        store: text,
+        driver: text,
+        synchronous: text,
+        rounds: text,
+        events: text,
+        seconds: text,
+        workers: text,
+        only: text,
+        json: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function chosenSubjects({ subjects, limit }: Suite, only: string | undefined): Suite['subjects'] {
+  if (only === undefined) return subjects
+  const chosen = subjects.filter(({ name }) => name.includes(only))
+  if (chosen.length === 0) throw new UsageError(`No subject of this suite has "${only}" in its name.`)
+
+  const limits = new Set([limit, ...chosen.map(({ ownLimit }) => ownLimit)])
+  return subjects.filter((subject) => chosen.includes(subject) || limits.has(subject.name))
+}
+
+function oneOf<Value extends string>(
+  name: string,
+  value: string | undefined,
+  values: readonly Value[],
+): Value {
+  const found = values.find((each) => each === value)
+  if (found === undefined) throw new UsageError(`${name} must be one of ${values.join(', ')}.`)
+  return found
+}
+
+function number(name: string, text: string): number {
+  const value = Number(text)
+  if (!(value > 0)) throw new UsageError(`${name} must be a number above 0, not "${text}".`)
+  return value
+}

@@ -1,0 +1,65 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { temporaryFolder } from '../test/services/temporary-folder.ts'
+import type { MeasureRequest } from './measure-subject.ts'
+import type { Conditions, Measurement, Subject, SuiteName } from './store-bench.ts'
+
+const timeLimitMs = 120_000
+
+export interface RoundsRequest {
+  readonly store: string
+  readonly suite: SuiteName
+  readonly subjects: readonly Subject[]
+  readonly rounds: number
+  readonly conditions: Omit<Conditions, 'folder'>
+  readonly onMeasured: (round: number, subject: string, measurement: Measurement) => void
+}
+
+/** The measurements of each subject, one for each round. */
+export type Results = ReadonlyMap<string, readonly Measurement[]>
+
+/**
+ * Measures every subject once, then every subject a second time, and so on. A machine that becomes
+ * slower meanwhile then does so for all of them, and what they are to each other stays the same.
+ */
+export async function runRounds(request: RoundsRequest): Promise<Results> {
+  const { store, suite, subjects, rounds, onMeasured } = request
+  const results = new Map<string, Measurement[]>(subjects.map(({ name }) => [name, []]))
+
+  for (let round = 1; round <= rounds; round++) {
+    for (const { name: subject } of inTurn(subjects, round)) {
+      const folder = temporaryFolder('bench')
+      try {
+        const conditions = { ...request.conditions, folder: folder.path }
+        const measurement = await measureInChild({ store, suite, subject, conditions })
+        results.get(subject)!.push(measurement)
+        onMeasured(round, subject, measurement)
+      } finally {
+        folder.remove()
+      }
+    }
+  }
+  return results
+}
+
+// Each round begins with another subject: none of them always follows the same one.
+function inTurn(subjects: readonly Subject[], round: number): readonly Subject[] {
+  const first = (round - 1) % subjects.length
+  return [...subjects.slice(first), ...subjects.slice(0, first)]
+}
+
+/** A process of its own: what one subject has compiled, cached or left as garbage helps and harms no other. */
+async function measureInChild(request: MeasureRequest): Promise<Measurement> {
+  const script = join(import.meta.dirname, 'measure-subject.ts')
+  const child = fork(script, [JSON.stringify(request)], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    signal: AbortSignal.timeout(timeLimitMs),
+  })
+  let measurement: Measurement | undefined
+  child.on('message', (message) => (measurement = message as Measurement))
+
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code === 0 && measurement !== undefined) return measurement
+  throw new Error(`Measuring ${request.subject} failed: its process ended with code ${code}.`)
+}

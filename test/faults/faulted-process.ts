@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../services/process-group.ts'
+import type { HistoryFile } from './history/history-file.ts'
+
+export interface FaultedProcessOptions {
+  readonly slot: string
+  readonly history: HistoryFile
+  /** The command line of the process that takes this place next, given its name. */
+  readonly command: (name: string) => readonly string[]
+  /** Whether a death that nobody has asked for is part of the plan. */
+  readonly mayDie: (name: string) => boolean
+}
+
+/** A place in a run that a process has, until harm is done to it and the next one takes it. */
+export class FaultedProcess {
+  readonly #options: FaultedProcessOptions
+  #group: ProcessGroup | undefined
+  #name = ''
+  #starts = 0
+  #doomed = false
+  #busy = false
+  #over = false
+
+  constructor(options: FaultedProcessOptions) {
+    this.#options = options
+  }
+
+  /** Whether nothing is being done to it at the moment. */
+  get isWell(): boolean {
+    return !this.#busy && this.#group !== undefined
+  }
+
+  get output(): string {
+    return this.#group?.output ?? ''
+  }
+
+  async start(): Promise<void> {
+    const { slot, command } = this.#options
+    this.#name = `${slot}.${++this.#starts}`
+    this.#doomed = false
+    const name = this.#name
+    const group = new ProcessGroup(process.execPath, command(name))
+    this.#group = group
+    void group.ended.then((end) => this.#ended(name, group, end))
+    await Promise.race([group.untilOutput(/^ready$/m, 30_000).catch(() => {}), group.ended])
+  }
+
+  async kill(awayMs: number): Promise<void> {
+    await this.#harm(async (group) => {
+      group.signal('SIGKILL')
+      this.#say('kill')
+      await group.ended
+      await delay(awayMs)
+      if (!this.#over) await this.start()
+    })
+  }
+
+  async stopFor(ms: number): Promise<void> {
+    await this.#harm(async (group) => {
+      this.#say('stop')
+      group.signal('SIGSTOP')
+      await delay(ms)
+      group.signal('SIGCONT')
+      this.#say('cont')
+    })
+  }
+
+  /** As a deployment does it: asks it to end, and starts the next one. */
+  async restart(): Promise<void> {
+    await this.#harm(async (group) => {
+      this.#say('restart')
+      await this.#end(group)
+      if (!this.#over) await this.start()
+    })
+  }
+
+  /** Asks it to end for good. */
+  async end(): Promise<void> {
+    this.#over = true
+    while (this.#busy) await delay(20)
+    if (this.#group !== undefined) await this.#end(this.#group)
+  }
+
+  /** Ends it at once, whatever it does. */
+  async destroy(): Promise<void> {
+    this.#over = true
+    this.#doomed = true
+    await this.#group?.stop('SIGKILL')
+  }
+
+  async #harm(work: (group: ProcessGroup) => Promise<void>): Promise<void> {
+    const group = this.#group
+    if (group === undefined || this.#busy) return
+    this.#busy = true
+    this.#doomed = true
+    try {
+      await work(group)
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #end(group: ProcessGroup): Promise<void> {
+    this.#doomed = true
+    group.signal('SIGTERM')
+    const end = await within(60_000, group.ended)
+    if (end?.code === 0) return
+    const what = end === undefined ? 'did not end within a minute' : describeEnd(end)
+    await group.stop('SIGKILL')
+    throw new Error(`${this.#name} was asked to end and ${what}. Its output:\n${group.output}`)
+  }
+
+  #ended(name: string, group: ProcessGroup, { code, signal }: ProcessEnd): void {
+    const { history, mayDie } = this.#options
+    const suicide = !this.#doomed && mayDie(name)
+    history.say({ kind: 'exit', target: name, code, signal, expected: this.#doomed || code === 0 || suicide })
+    if (this.#group === group) this.#group = undefined
+    void group.stop('SIGKILL', 0)
+    if (suicide && !this.#over) void this.start()
+  }
+
+  #say(fault: 'kill' | 'stop' | 'cont' | 'restart'): void {
+    this.#options.history.say({ kind: 'fault', fault, target: this.#name })
+  }
+}
