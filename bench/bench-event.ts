@@ -1,8 +1,22 @@
-export const eventType = 'OrderPlaced'
-export const aggregateType = 'Order'
+import { defineEvent } from 'sendoff'
+
+export interface OrderPayload {
+  readonly i: number
+  readonly orderId: string
+  readonly customer: string
+  readonly currency: string
+  readonly total: number
+  readonly items: readonly { readonly sku: string; readonly qty: number; readonly price: number }[]
+  readonly note: string
+}
+
+export const OrderPlaced = defineEvent<OrderPayload>('OrderPlaced', {
+  aggregateType: 'Order',
+  aggregateId: (order) => order.orderId,
+})
 
 /** About 200 bytes as JSON, the same for every subject. */
-export function payloadOf(number: number) {
+export function payloadOf(number: number): OrderPayload {
   return {
     i: number,
     orderId: orderIdOf(number),
@@ -19,13 +33,4 @@ export function payloadOf(number: number) {
 
 export function orderIdOf(number: number): string {
   return `ord_${String(number).padStart(10, '0')}`
-}
-
-/** The event about order `number`, as `outbox.writeAll` takes it. */
-export function eventOf(number: number) {
-  return {
-    type: eventType,
-    payload: payloadOf(number),
-    fields: { aggregateType, aggregateId: orderIdOf(number) },
-  }
 }

@@ -12,10 +12,12 @@ export interface MeasureRequest {
 // Measures one subject once and sends the measurement to the process that has started this one.
 if (import.meta.main) {
   // Nobody would be there to take the answer.
-  process.on('disconnect', () => process.exit(1))
+  const leave = () => process.exit(1)
+  process.on('disconnect', leave)
 
   const request = JSON.parse(process.argv[2]!) as MeasureRequest
   const measurement: Measurement = await findSubject(request).measure(request.conditions)
+  process.off('disconnect', leave)
   process.send!(measurement, () => process.disconnect())
 }
 

@@ -30,24 +30,27 @@ export function resultLines(results: Results): readonly ResultLine[] {
 
 /** A table for each metric, for people. */
 export function resultTables(results: Results, { limit, subjects }: Suite): string {
-  const limitHeaders = limit === undefined ? [] : [`of ${limit}`, 'of its own limit']
+  const haveOwnLimits = subjects.some(({ ownLimit }) => ownLimit !== undefined)
+  const headers = [
+    ...(limit === undefined ? [] : [`of ${limit}`]),
+    ...(haveOwnLimits ? ['of its own limit'] : []),
+  ]
 
   const tables = metricsOf(results).map((metric) => {
     const lines = resultLines(results).filter((line) => line.metric === metric)
     const rows = lines.map((line) => {
-      const ownLimit = subjects.find(({ name }) => name === line.subject)?.ownLimit ?? limit
+      const { ownLimit } = subjects.find(({ name }) => name === line.subject)!
       const ratio = ratioOf(results, metric, line.subject, limit)
       const ownRatio = ratioOf(results, metric, line.subject, ownLimit)
       return [
         line.subject,
         ...[line.median, line.min, line.max].map((value) => formatted(value, metric)),
         String(line.n),
-        ...(limit === undefined
-          ? []
-          : [ratio?.toFixed(2) ?? '', ownRatio === undefined ? '' : `${ownRatio.toFixed(2)} of ${ownLimit}`]),
+        ...(limit === undefined ? [] : [ratio?.toFixed(2) ?? '']),
+        ...(haveOwnLimits ? [ownRatio === undefined ? '' : `${ownRatio.toFixed(2)} of ${ownLimit}`] : []),
       ]
     })
-    return table([[metrics[metric].unit, 'median', 'min', 'max', 'n', ...limitHeaders], ...rows])
+    return table([[metrics[metric].unit, 'median', 'min', 'max', 'n', ...headers], ...rows])
   })
   return tables.join('\n\n')
 }
@@ -61,7 +64,7 @@ export function measurementText(measurement: Measurement): string {
 
 /**
  * The median of the ratios within each round, whose measurements lie close together in time: what
- * slows a machine down for a while is in both.
+ * slows a machine down for a while is in both. Above 1 is better than the limit, for costs as well.
  */
 function ratioOf(
   results: Results,
@@ -72,8 +75,13 @@ function ratioOf(
   const limits = limit === undefined ? undefined : results.get(limit)
   if (limits === undefined || subject === limit) return undefined
 
+  const isCost = 'isCost' in metrics[metric]
   const limitValues = valuesOf(limits, metric)
-  return median(valuesOf(results.get(subject)!, metric).map((value, round) => value / limitValues[round]!))
+  return median(
+    valuesOf(results.get(subject)!, metric).map((value, round) =>
+      isCost ? limitValues[round]! / value : value / limitValues[round]!,
+    ),
+  )
 }
 
 function metricsOf(results: Results): readonly MetricName[] {

@@ -1,3 +1,21 @@
+export interface Elapsed {
+  readonly ms: number
+  /** Microseconds of CPU that this process has used, on all of its threads. */
+  readonly cpuUs: number
+}
+
+/** Starts to measure, and returns the function that ends it. */
+export function startWatch(): () => Elapsed {
+  const cpu = process.cpuUsage()
+  const startedAt = performance.now()
+
+  return () => {
+    const ms = performance.now() - startedAt
+    const { user, system } = process.cpuUsage(cpu)
+    return { ms, cpuUs: user + system }
+  }
+}
+
 /** The middle value; between the two middle ones where their number is even. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -1,5 +1,6 @@
 import { Outbox } from 'sendoff'
-import { eventOf } from '../bench-event.ts'
+import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import { type Elapsed, startWatch } from '../statistics.ts'
 import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
 import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
 
@@ -12,23 +13,23 @@ export function drainSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
     name,
     ownLimit,
     measure: (conditions) =>
-      measureDrain(openDatabase, conditions, async ({ openStore }, count) => {
+      measureDrain(openDatabase, conditions, async (database, count) => {
         let delivered = 0
         const all = Promise.withResolvers<void>()
         const listener = async () => {
           if (++delivered === count) all.resolve()
         }
-        await using outbox = sendoffOutbox(mode, openStore(), listener, conditions, options)
+        await using outbox = sendoffOutbox(mode, database.openStore(), listener, conditions, options)
 
-        const startedAt = performance.now()
+        const stop = startWatch()
         await outbox.start()
         await all.promise
         // The last settlements count as well.
         await outbox.drain()
-        const ms = performance.now() - startedAt
+        const time = stop()
 
         if (delivered !== count) throw new Error(`${delivered} deliveries of ${count} events.`)
-        return ms
+        return time
       }),
   })
 
@@ -39,22 +40,26 @@ export function drainSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
   ]
 }
 
-/** Fills a database with waiting events and has `drain` empty it, which answers the milliseconds that it took. */
+/** Fills a database with waiting events and has `drain` empty it, which answers the time that it took. */
 export async function measureDrain<Database extends BenchDatabase<any>>(
   openDatabase: (name: string, conditions: Conditions) => Promise<Database>,
   conditions: Conditions,
-  drain: (database: Database, count: number) => Promise<number>,
+  drain: (database: Database, count: number) => Promise<Elapsed>,
 ): Promise<Measurement> {
-  const run = async (name: string, count: number): Promise<number> => {
+  const run = async (name: string, count: number): Promise<Elapsed> => {
     const database = await openDatabase(name, conditions)
     await fill(database, count)
-    const ms = await drain(database, count)
+    const time = await drain(database, count)
     await assertEmpty(database)
-    return ms
+    return time
   }
 
   await run('warm-up', Math.min(warmUpEvents, conditions.events))
-  return { eventsPerSecond: conditions.events / ((await run('drain', conditions.events)) / 1_000) }
+  const { ms, cpuUs } = await run('drain', conditions.events)
+  return {
+    eventsPerSecond: conditions.events / (ms / 1_000),
+    cpuUsPerEvent: cpuUs / conditions.events,
+  }
 }
 
 async function fill(database: BenchDatabase<any>, count: number): Promise<void> {
@@ -63,7 +68,7 @@ async function fill(database: BenchDatabase<any>, count: number): Promise<void> 
   for (let written = 0; written < count; written += eventsPerWrite) {
     const length = Math.min(eventsPerWrite, count - written)
     await outbox.transaction(() =>
-      outbox.writeAll(Array.from({ length }, (_, index) => eventOf(written + index))),
+      outbox.writeAll(Array.from({ length }, (_, index) => OrderPlaced.of(payloadOf(written + index)))),
     )
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startWatch } from '../statistics.ts'
 import type { OpenDatabase, Subject } from '../store-bench.ts'
 import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
 
@@ -9,20 +10,21 @@ export function idleSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subje
     async measure(conditions) {
       const { seconds } = conditions
       const database = await openDatabase('idle', conditions, { countStatements: true })
-      await using _ = await sendoffOutbox(mode, database.openStore(), async () => {}, conditions).start()
+      const outbox = sendoffOutbox(mode, database.openStore(), async () => {}, conditions)
+      await outbox.start()
       // What the start has left to do is not idling.
       await sleep(Math.min(1_000, seconds * 1_000))
 
       const statements = database.statementCount()
-      const cpu = process.cpuUsage()
-      const startedAt = performance.now()
+      const stop = startWatch()
       await sleep(seconds * 1_000)
-      const { user, system } = process.cpuUsage(cpu)
-      const elapsedSeconds = (performance.now() - startedAt) / 1_000
+      const { ms, cpuUs } = stop()
+      const ran = database.statementCount() - statements
+      await outbox.close()
 
       return {
-        cpuMsPerSecond: (user + system) / 1_000 / elapsedSeconds,
-        statementsPerSecond: (database.statementCount() - statements) / elapsedSeconds,
+        cpuMsPerSecond: cpuUs / ms,
+        statementsPerSecond: ran / (ms / 1_000),
       }
     },
   })

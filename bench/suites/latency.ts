@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventEnvelope } from 'sendoff'
-import { aggregateType, eventType, orderIdOf, payloadOf } from '../bench-event.ts'
+import { type OrderPayload, OrderPlaced, payloadOf } from '../bench-event.ts'
 import { percentile } from '../statistics.ts'
 import type { OpenDatabase, Subject } from '../store-bench.ts'
 import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
@@ -18,9 +18,9 @@ export function latencySubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Su
       const startedAt: number[] = []
       let delivered = 0
       const all = Promise.withResolvers<void>()
-      const listener = async (event: EventEnvelope) => {
+      const listener = async (event: EventEnvelope<OrderPayload>) => {
         const now = performance.now()
-        startedAt[(event.payload as { i: number }).i] = now
+        startedAt[event.payload.i] = now
         if (++delivered === count) all.resolve()
       }
       const database = await openDatabase('latency', conditions)
@@ -33,7 +33,7 @@ export function latencySubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Su
           // Before the write, whose own callback hands the event over.
           outbox.txContext.afterCommit(() => (committedAt[number] = performance.now()))
           await database.insertOrder(tx, number)
-          await outbox.write(eventType, payloadOf(number), { aggregateType, aggregateId: orderIdOf(number) })
+          await outbox.write(OrderPlaced, payloadOf(number))
         })
       }
       await all.promise

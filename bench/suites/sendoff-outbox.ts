@@ -1,5 +1,5 @@
 import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxStore } from 'sendoff'
-import { aggregateType, eventType } from '../bench-event.ts'
+import { type OrderPayload, OrderPlaced } from '../bench-event.ts'
 import type { Conditions } from '../store-bench.ts'
 
 export type Mode = 'singleNode' | 'multiNode'
@@ -8,13 +8,13 @@ export type Mode = 'singleNode' | 'multiNode'
 export function sendoffOutbox<Tx>(
   mode: Mode,
   store: OutboxStore<Tx>,
-  listener: ListenerFunction,
+  listener: ListenerFunction<OrderPayload>,
   { workers }: Conditions,
   options: { readonly deleteCompleted?: boolean } = {},
 ): Outbox<Tx> {
   return Outbox[mode]({
     store,
-    listeners: new ListenerRegistry().register(aggregateType, eventType, listener),
+    listeners: new ListenerRegistry().register(OrderPlaced, listener),
     logger: false,
     ...(workers === undefined ? {} : { workerCount: workers }),
     ...options,

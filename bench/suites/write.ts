@@ -1,5 +1,6 @@
 import { Outbox } from 'sendoff'
-import { aggregateType, eventOf, eventType, orderIdOf, payloadOf } from '../bench-event.ts'
+import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import { type Elapsed, startWatch } from '../statistics.ts'
 import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
 import { sendoffOutbox } from './sendoff-outbox.ts'
 
@@ -16,20 +17,20 @@ export function writeSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
       const database = await openDatabase('write', conditions)
       await using outbox = await makeOutbox(database, conditions).start()
 
-      return measureWrites(conditions, {
+      // Awaited here: the outbox closes when this returns.
+      return await measureWrites(conditions, {
         single: (number) =>
           outbox.transaction(async (tx) => {
             await database.insertOrder(tx, number)
-            await outbox.write(eventType, payloadOf(number), {
-              aggregateType,
-              aggregateId: orderIdOf(number),
-            })
+            await outbox.write(OrderPlaced, payloadOf(number))
           }),
         bulk: (first) =>
           outbox.transaction(async (tx) => {
             await database.insertOrder(tx, first)
             await outbox.writeAll(
-              Array.from({ length: eventsPerBulkWrite }, (_, index) => eventOf(first + index)),
+              Array.from({ length: eventsPerBulkWrite }, (_, index) =>
+                OrderPlaced.of(payloadOf(first + index)),
+              ),
             )
           }),
       })
@@ -37,12 +38,12 @@ export function writeSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
   })
 
   return [
-    subject('sendoff-writer-only', ({ openStore }) => Outbox.writerOnly({ store: openStore() })),
-    subject('sendoff-single-node', ({ openStore }, conditions) =>
-      sendoffOutbox('singleNode', openStore(), async () => {}, conditions),
+    subject('sendoff-writer-only', (database) => Outbox.writerOnly({ store: database.openStore() })),
+    subject('sendoff-single-node', (database, conditions) =>
+      sendoffOutbox('singleNode', database.openStore(), async () => {}, conditions),
     ),
-    subject('sendoff-multi-node', ({ openStore }, conditions) =>
-      sendoffOutbox('multiNode', openStore(), async () => {}, conditions),
+    subject('sendoff-multi-node', (database, conditions) =>
+      sendoffOutbox('multiNode', database.openStore(), async () => {}, conditions),
     ),
   ]
 }
@@ -64,21 +65,25 @@ export async function measureWrites({ seconds }: Conditions, writes: Writes): Pr
     return writes.bulk(first)
   }
 
-  await callsPerSecond(single, seconds / 4)
-  const transactionsPerSecond = await callsPerSecond(single, seconds)
-  await callsPerSecond(bulk, seconds / 4)
-  const bulkEventsPerSecond = eventsPerBulkWrite * (await callsPerSecond(bulk, seconds))
-  return { transactionsPerSecond, bulkEventsPerSecond }
+  await repeated(single, seconds / 4)
+  const one = await repeated(single, seconds)
+  await repeated(bulk, seconds / 4)
+  const many = await repeated(bulk, seconds)
+  return {
+    transactionsPerSecond: one.calls / (one.ms / 1_000),
+    cpuUsPerTransaction: one.cpuUs / one.calls,
+    bulkEventsPerSecond: (many.calls * eventsPerBulkWrite) / (many.ms / 1_000),
+  }
 }
 
-async function callsPerSecond(call: () => unknown, seconds: number): Promise<number> {
-  const startedAt = performance.now()
-  const endAt = startedAt + seconds * 1_000
+async function repeated(call: () => unknown, seconds: number): Promise<Elapsed & { readonly calls: number }> {
+  const endAt = performance.now() + seconds * 1_000
+  const stop = startWatch()
   let calls = 0
 
   do {
     await call()
     calls++
   } while (performance.now() < endAt)
-  return calls / ((performance.now() - startedAt) / 1_000)
+  return { ...stop(), calls }
 }

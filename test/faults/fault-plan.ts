@@ -22,7 +22,7 @@ export interface FaultPlanOptions {
 export function faultPlan(random: SeededRandom, options: FaultPlanOptions): readonly PlannedFault[] {
   const { faults, slots, durationMs, leaseMs } = options
   return Array.from({ length: faults }, () => {
-    const kind = random.weighted({ kill: 45, stop: 30, restart: 25 })
+    const kind = random.weighted({ kill: 40, stop: 35, restart: 25 })
     return {
       afterMs: (durationMs / faults) * random.between(0.5, 1.5),
       kind,

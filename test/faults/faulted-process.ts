@@ -17,6 +17,7 @@ export class FaultedProcess {
   #group: ProcessGroup | undefined
   #name = ''
   #starts = 0
+  #ready: Promise<unknown> = Promise.resolve()
   #doomed = false
   #busy = false
   #over = false
@@ -42,7 +43,8 @@ export class FaultedProcess {
     const group = new ProcessGroup(process.execPath, command(name))
     this.#group = group
     void group.ended.then((end) => this.#ended(name, group, end))
-    await Promise.race([group.untilOutput(/^ready$/m, 30_000).catch(() => {}), group.ended])
+    this.#ready = Promise.race([group.untilOutput(/^ready$/m, 30_000).catch(() => {}), group.ended])
+    await this.#ready
   }
 
   async kill(awayMs: number): Promise<void> {
@@ -101,6 +103,8 @@ export class FaultedProcess {
   }
 
   async #end(group: ProcessGroup): Promise<void> {
+    // Before that it does not know what to do when asked to end.
+    await this.#ready
     this.#doomed = true
     group.signal('SIGTERM')
     const end = await within(60_000, group.ended)

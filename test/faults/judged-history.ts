@@ -56,7 +56,6 @@ interface ProcessTroubles {
   killedAt: number | undefined
   readonly stops: Period[]
   readonly cutOffs: Period[]
-  readonly locksTakenAt: number[]
 }
 
 /** The evidence of a run, arranged so that rules can ask it. */
@@ -92,10 +91,6 @@ export class JudgedHistory {
     return [...(troubles?.stops ?? []), ...(troubles?.cutOffs ?? [])].some(
       (period) => period.from < to && period.to > from,
     )
-  }
-
-  tookLockBetween(process: string, from: number, to: number): boolean {
-    return this.#troubles.get(process)?.locksTakenAt.some((at) => at > from && at < to) ?? false
   }
 
   /** How much of what happened to others between the two moments can delay a takeover. */
@@ -149,8 +144,6 @@ export class JudgedHistory {
     for (const record of this.evidence.history) {
       if (record.kind === 'cutOff') {
         this.#troublesOf(record.process).cutOffs.push({ from: record.since, to: record.at })
-      } else if (record.kind === 'lock') {
-        this.#troublesOf(record.process).locksTakenAt.push(record.at)
       } else if (record.kind === 'fault') {
         const troubles = this.#troublesOf(record.target)
         if (record.fault === 'kill') {
@@ -169,7 +162,7 @@ export class JudgedHistory {
   #troublesOf(process: string): ProcessTroubles {
     let troubles = this.#troubles.get(process)
     if (troubles === undefined) {
-      troubles = { killedAt: undefined, stops: [], cutOffs: [], locksTakenAt: [] }
+      troubles = { killedAt: undefined, stops: [], cutOffs: [] }
       this.#troubles.set(process, troubles)
     }
     return troubles

@@ -54,6 +54,8 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           }),
           ownerId: settings.name,
           workerCount: 8,
+          // Small, so that part of what a node writes is left to the poller.
+          hotQueueCapacity: 15,
           leaseMs,
           poller: { intervalMs, batchSize: 20 },
           maxAttempts,

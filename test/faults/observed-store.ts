@@ -2,8 +2,8 @@ import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store.t
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 
 /**
- * A store whose answers become part of the history: what was settled and what was refused, when
- * the lock was taken, and when an answer took so long that a lease may have run out meanwhile.
+ * A store whose answers become part of the history: what was settled and what was refused, and when
+ * an answer took so long that a lease may have run out meanwhile.
  */
 export function observedStore<Tx>(
   store: OutboxStore<Tx>,
@@ -16,7 +16,7 @@ export function observedStore<Tx>(
   return new Proxy(observed, {
     get(target, name) {
       if (name === 'settle') return settle
-      if (name === 'locks') return { ...locksOf(), acquire }
+      if (name === 'locks') return locks
       return Reflect.get(target, name) as unknown
     },
   })
@@ -32,16 +32,6 @@ export function observedStore<Tx>(
     }))
     history.say({ kind: 'settled', since, settlements })
     return refused
-  }
-
-  async function acquire(...request: Parameters<typeof locks.acquire>): Promise<boolean> {
-    const taken = await locks.acquire(...request)
-    if (taken) history.say({ kind: 'lock' })
-    return taken
-  }
-
-  function locksOf() {
-    return { renew: locks.renew.bind(locks), release: locks.release.bind(locks) }
   }
 }
 

@@ -91,5 +91,5 @@ function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
 
 function durationOf(behaviour: Behaviour, { leaseMs }: ListenerTimes): number {
   if (behaviour === 'slow') return 150
-  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 1
+  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * 60
 }

@@ -28,6 +28,8 @@ export interface FaultRunOptions {
   /** Processes that only write, and such that deliver as well. */
   readonly writers: { readonly only: number; readonly delivering: number }
   readonly behaviours: WritingPlan['behaviours']
+  /** Events that end their process. */
+  readonly poisonPerWriter: number
   readonly leaseMs: number
   readonly maxDeliveries: number
   /** How long everything may take after the last fault. */
@@ -51,10 +53,11 @@ export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
 export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   events: 2_000,
   faults: 12,
-  durationMs: 9_000,
+  durationMs: 7_000,
   workers: 4,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,
+  poisonPerWriter: 0,
   leaseMs: 1_000,
   maxDeliveries: 20,
   settleLimitMs: 60_000,
@@ -168,7 +171,7 @@ class RunningFaults {
 
   #writersFinished(): boolean {
     const { only, delivering } = this.#options.writers
-    return this.#said('finished', '') >= only + delivering
+    return readdirSync(this.#folder).filter((name) => name.endsWith('.finished')).length === only + delivering
   }
 
   async #allRows(): Promise<readonly StoredRow[]> {
@@ -192,17 +195,20 @@ class RunningFaults {
   }
 
   #addWriter(slot: string, delivers: boolean): void {
-    const { events, durationMs, writers, behaviours } = this.#options
+    const { events, durationMs, writers, behaviours, poisonPerWriter } = this.#options
     // A transaction has five or six events.
     const transactions = Math.ceil(events / 5.3 / (writers.only + writers.delivering))
     const seed = this.#random.integer(0, 2 ** 31)
     this.#add(slot, (name) => {
       const writing: WritingPlan = {
         seed: seed + hashOf(name),
-        transactions: Math.max(0, transactions - this.#said('intent', slot)),
+        from: this.#transactionsOf(slot),
+        to: transactions,
+        poisonAt: Array.from({ length: poisonPerWriter }, (_, n) => n * 2 + 1),
         pauseMs: durationMs / transactions,
         behaviours,
         delivers,
+        finishedFile: join(this.#folder, `${slot}.finished`),
       }
       return [script('writer-process.ts'), JSON.stringify(this.#settings(name)), JSON.stringify(writing)]
     })
@@ -229,12 +235,12 @@ class RunningFaults {
     }
   }
 
-  /** How many records of a kind the processes of a slot have written so far. */
-  #said(kind: string, slot: string): number {
+  /** How many transactions the processes of a slot have brought to their end so far. */
+  #transactionsOf(slot: string): number {
     return readdirSync(this.#folder)
-      .filter((name) => name.startsWith(slot === '' ? '' : `${slot}.`) && name.endsWith('.jsonl'))
+      .filter((name) => name.startsWith(`${slot}.`) && name.endsWith('.jsonl'))
       .flatMap((name) => readHistoryFile(join(this.#folder, name)))
-      .filter((record) => record.kind === kind).length
+      .filter((record) => record.kind === 'intent').length
   }
 }
 
@@ -257,6 +263,9 @@ if (import.meta.main) {
       events: { type: 'string', default: String(usualRun.events) },
       faults: { type: 'string', default: String(usualRun.faults) },
       'duration-ms': { type: 'string', default: String(usualRun.durationMs) },
+      'lease-ms': { type: 'string', default: String(usualRun.leaseMs) },
+      'max-deliveries': { type: 'string', default: String(usualRun.maxDeliveries) },
+      poison: { type: 'string', default: '0' },
       folder: { type: 'string' },
     },
   })
@@ -269,6 +278,9 @@ if (import.meta.main) {
     events: Number(values.events),
     faults: Number(values.faults),
     durationMs: Number(values['duration-ms']),
+    leaseMs: Number(values['lease-ms']),
+    maxDeliveries: Number(values['max-deliveries']),
+    poisonPerWriter: Number(values.poison),
     ...(values.folder === undefined ? {} : { folder: values.folder }),
   })
   console.log(run.summary, `${Math.round(run.durationMs)} ms`)

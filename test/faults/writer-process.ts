@@ -1,5 +1,6 @@
 // A process that writes: `node writer-process.ts SETTINGS WRITING`, a `NodeSettings` and a `WritingPlan` in JSON.
-// Says so when it has written everything. One that delivers as well goes on with that until asked to end.
+// One that delivers as well goes on with that until asked to end.
+import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs } from './history/history-file.ts'
 import type { Behaviour, RepeatedWrite, WrittenEvent } from './history/history-record.ts'
@@ -9,11 +10,17 @@ import { SeededRandom } from './seeded-random.ts'
 
 export interface WritingPlan {
   readonly seed: number
-  readonly transactions: number
+  /** From which transaction to which: those before were written by the process that had this place before. */
+  readonly from: number
+  readonly to: number
+  /** The transactions with a poison event. */
+  readonly poisonAt: readonly number[]
   readonly pauseMs: number
   /** How often each behaviour is asked for. */
   readonly behaviours: Readonly<Partial<Record<Behaviour, number>>>
   readonly delivers: boolean
+  /** Is there as soon as everything is written. */
+  readonly finishedFile: string
 }
 
 const plan = JSON.parse(process.argv[3]!) as WritingPlan
@@ -26,28 +33,28 @@ let stopping = false
 process.once('SIGTERM', () => (stopping = true))
 process.stdout.write('ready\n')
 
-for (let count = 0; count < plan.transactions && !stopping; count++) {
-  await writeTransaction(`${settings.name}-${count}`)
+for (let index = plan.from; index < plan.to && !stopping; index++) {
+  await writeTransaction(`${settings.name}-${index}`, plan.poisonAt.includes(index))
   await delay(plan.pauseMs * random.between(0.5, 1.5))
 }
-if (!stopping) {
-  history.say({ kind: 'finished' })
-  process.stdout.write('finished\n')
-}
+if (!stopping) writeFileSync(plan.finishedFile, '')
 while (plan.delivers && !stopping) await delay(20)
 await outbox.close()
 
-async function writeTransaction(tx: string): Promise<void> {
-  const rollsBack = random.chance(0.05)
+async function writeTransaction(tx: string, isPoisoned: boolean): Promise<void> {
+  const rollsBack = !isPoisoned && random.chance(0.05)
   let key: { readonly key: string; readonly id: string } | undefined
   try {
     await outbox.transaction(async (handle) => {
       await store.addBusinessRow(handle, tx)
       const events = await writeEvents(random.integer(1, 10))
+      if (isPoisoned) events.push(await writeEvent(undefined, 'poison'))
       const undone = random.chance(0.02) ? await writeUndone() : []
       const repeated = random.chance(0.05) ? await writeRepeated(tx, events) : []
       key = repeated[0] && { key: tx, id: repeated[0].expected }
       history.say({ kind: 'intent', tx, events, undone, repeated })
+      // Long enough for a fault to find a transaction between its last statement and its commit.
+      if (random.chance(0.1)) await delay(15)
       if (rollsBack) throw plannedRollback
     })
     history.say({ kind: 'commit', tx })
@@ -64,8 +71,10 @@ async function writeEvents(count: number): Promise<WrittenEvent[]> {
   return events
 }
 
-async function writeEvent(idempotencyKey?: string): Promise<WrittenEvent> {
-  const behaviour = random.weighted(plan.behaviours as Record<Behaviour, number>)
+async function writeEvent(
+  idempotencyKey?: string,
+  behaviour: Behaviour = random.weighted(plan.behaviours as Record<Behaviour, number>),
+): Promise<WrittenEvent> {
   const deliverAfterMs = random.chance(0.02) ? random.integer(100, 1_500) : undefined
   const now = monotonicMs()
   const id = await outbox.write(

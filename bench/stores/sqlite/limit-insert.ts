@@ -1,4 +1,4 @@
-import { aggregateType, eventType, orderIdOf, payloadOf } from '../../bench-event.ts'
+import { OrderPlaced, orderIdOf, payloadOf } from '../../bench-event.ts'
 import type { Subject } from '../../store-bench.ts'
 import { eventsPerBulkWrite, measureWrites } from '../../suites/write.ts'
 import { insertOrderSql, openSqlite } from './sqlite-database.ts'
@@ -27,10 +27,10 @@ export const limitInsert: Subject = {
       const orderId = orderIdOf(number)
       insertEvent.run(
         `01JBENCH${String(number).padStart(18, '0')}`,
-        eventType,
-        aggregateType,
+        OrderPlaced.name,
+        OrderPlaced.aggregateType,
         orderId,
-        `${aggregateType}:${orderId}`,
+        `${OrderPlaced.aggregateType}:${orderId}`,
         number & 255,
         JSON.stringify(payloadOf(number)),
         now,

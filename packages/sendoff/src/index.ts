@@ -1,4 +1,4 @@
-export type { Clock } from './clock.ts'
+export { type Clock, systemClock } from './clock.ts'
 export {
   type DeadEventFilter,
   DeadEventManager,
@@ -6,9 +6,11 @@ export {
   type ReplayOptions,
 } from './dead/dead-event-manager.ts'
 export { Delivery, type DeliverySource, type Holding } from './dispatch/delivery.ts'
+export { DispatcherHotPath, type DispatcherHotPathOptions } from './dispatch/dispatcher-hot-path.ts'
 export type { DispatchSettings, OutboxDispatcherOptions } from './dispatch/dispatcher-options.ts'
 export { InFlightTracker } from './dispatch/in-flight-tracker.ts'
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
+export { Pauses } from './dispatch/pauses.ts'
 export {
   OutboxError,
   type OutboxErrorCode,
@@ -67,10 +69,11 @@ export {
   type ListenerFunction,
 } from './route/event-listener.ts'
 export type { Fallback, FinalFailure } from './route/fallback.ts'
-export { type ListenerOptions, ListenerRegistry } from './route/listener-registry.ts'
+export { type ListenerOptions, ListenerRegistry, type Route } from './route/listener-registry.ts'
 export type * from './store.ts'
 export type { Transactions } from './transactions.ts'
-export { AmbientTransactions } from './write/ambient-transactions.ts'
+export { AmbientTransactions, type AmbientTransactionsOptions } from './write/ambient-transactions.ts'
+export type { ColdReason, HotPath, HotSlot } from './write/hot-path.ts'
 export { OutboxWriter, type OutboxWriterOptions, type WriteOptions } from './write/outbox-writer.ts'
 export type { TxContext } from './write/tx-context.ts'
 export type { WriterHook } from './write/writer-hook.ts'

@@ -90,7 +90,11 @@ const orderedChecks: Record<string, OptionCheck> = {
   coldQueueCapacity: count,
   maxAttempts: count,
   retryPolicy: having('computeDelayMs'),
-  retryPolicyByType: having(),
+  retryPolicyByType: (value) =>
+    having()(value) ??
+    (Object.values(value as object).every((policy) => having('computeDelayMs')(policy) === undefined)
+      ? undefined
+      : 'an object of retry policies by event type'),
   maxDeliveries: count,
   leaseMs: duration,
   listenerTimeoutMs: duration,

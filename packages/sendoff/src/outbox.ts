@@ -22,7 +22,6 @@ import {
 import { NodeKeeper } from './poll/node-keeper.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
-import type { Transactions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
@@ -78,11 +77,11 @@ export class Outbox<Tx, StoreTx = Tx> {
             metrics: metricsFrom(options.metrics, logger),
             pauses: this.#pauses,
           })
-    this.#transactions = new AmbientTransactions(
-      options.transactions ?? storeTransactions(store),
+    this.#transactions = new AmbientTransactions({
       store,
       logger,
-    )
+      ...(options.transactions === undefined ? {} : { transactions: options.transactions }),
+    })
     this.writer = new OutboxWriter({
       store,
       txContext: this.#transactions,
@@ -292,15 +291,6 @@ export class Outbox<Tx, StoreTx = Tx> {
           `The outbox is closed, so ${what}() is not possible. Make a new one.`,
         )
   }
-}
-
-function storeTransactions<StoreTx, Tx>(store: OutboxStore<StoreTx>): Transactions<Tx, StoreTx> {
-  // Without transactions of another kind, the user's are the store's own.
-  const own: Transactions<StoreTx, StoreTx> = {
-    transaction: (work, within) => store.transaction(work, within),
-    storeTx: (tx) => tx,
-  }
-  return own as unknown as Transactions<Tx, StoreTx>
 }
 
 function uniqueOwner(name: string = `${hostname().slice(0, 80)}-${process.pid}`): string {

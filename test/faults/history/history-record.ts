@@ -1,17 +1,6 @@
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &
-  (
-    | Intent
-    | TransactionEnd
-    | DeliveryStart
-    | DeliveryEnd
-    | SettlementsSeen
-    | LockTaken
-    | CutOff
-    | WriterFinished
-    | FaultDone
-    | ProcessExit
-  )
+  (Intent | TransactionEnd | DeliveryStart | DeliveryEnd | SettlementsSeen | CutOff | FaultDone | ProcessExit)
 
 interface Stamp {
   readonly at: number
@@ -82,19 +71,11 @@ export interface SeenSettlement {
   readonly refused: boolean
 }
 
-export interface LockTaken {
-  readonly kind: 'lock'
-}
-
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */
 export interface CutOff {
   readonly kind: 'cutOff'
   readonly since: number
   readonly what: string
-}
-
-export interface WriterFinished {
-  readonly kind: 'finished'
 }
 
 export interface FaultDone {

@@ -48,11 +48,7 @@ function laterHolder(history: JudgedHistory, { event, process, token, since }: J
     (other) =>
       other.process !== process &&
       other.at < since &&
-      // Rows read under the lock have no token of their own: whoever has taken the lock again holds them again.
-      (other.token > token ||
-        (other.token === token &&
-          other.at > (own?.at ?? since) &&
-          !history.tookLockBetween(process, other.at, since))),
+      (other.token > token || (other.token === token && other.at > (own?.at ?? since))),
   )
 }
 

@@ -1,3 +1,5 @@
+import { OutboxError } from '../errors.ts'
+import { anything, checkOptions } from '../options.ts'
 import type { OutboxStore, PauseTarget, Row } from '../store.ts'
 
 /**
@@ -14,11 +16,13 @@ export class Pauses {
   }
 
   async pause(target: PauseTarget): Promise<void> {
+    checkTarget(target)
     await this.#controls.pause(target)
     await this.refresh()
   }
 
   async resume(target: PauseTarget): Promise<void> {
+    checkTarget(target)
     await this.#controls.resume(target)
     await this.refresh()
   }
@@ -34,4 +38,11 @@ export class Pauses {
   isPaused({ eventType, destination }: Pick<Row, 'eventType' | 'destination'>): boolean {
     return this.#eventTypes.has(eventType) || this.#destinations.has(destination)
   }
+}
+
+function checkTarget(target: PauseTarget): void {
+  checkOptions('a pause', target, { eventType: anything, destination: anything })
+  const [value, ...more] = Object.values(target) as unknown[]
+  if (typeof value === 'string' && more.length === 0) return
+  throw new OutboxError('OUTBOX_INVALID_OPTION', 'Name what to pause: { eventType } or { destination }.')
 }

@@ -8,6 +8,7 @@ import { partitionOf } from './partition.ts'
 import { monotonicUlids } from './ulid.ts'
 
 export const maxPayloadBytes = 1_048_576
+const maxHeaderBytes = 65_536
 
 /** An event and its payload: JSON text, or bytes. */
 export interface EnvelopeOptions extends EventFields {
@@ -47,7 +48,7 @@ export class EventEnvelope<Payload = unknown> {
     if (payloadJson !== undefined) checkJson(payloadJson)
     else if (!(payloadBytes instanceof Uint8Array)) throw invalid('needs a Uint8Array as payloadBytes.')
 
-    return EventEnvelope.encoded(options, payloadJson ?? payloadBytes!.slice(), codec)
+    return EventEnvelope.encoded(options, payloadJson ?? new Uint8Array(payloadBytes!), codec)
   }
 
   /** A new event from its type and its payload as JSON text. */
@@ -151,7 +152,7 @@ export class EventEnvelope<Payload = unknown> {
   /** The payload as bytes: a copy of what is stored, or the JSON text in UTF-8. */
   get payloadBytes(): Uint8Array {
     const { payload } = this.#data
-    return typeof payload === 'string' ? new TextEncoder().encode(payload) : payload.slice()
+    return typeof payload === 'string' ? new TextEncoder().encode(payload) : new Uint8Array(payload)
   }
 
   /** The payload, parsed on first use. Bytes are handed over as they are. */
@@ -195,7 +196,7 @@ export class EventEnvelope<Payload = unknown> {
 
   #decode(): unknown {
     const { payload, eventId, eventType } = this.#data
-    if (typeof payload !== 'string') return payload.slice()
+    if (typeof payload !== 'string') return new Uint8Array(payload)
     try {
       return this.#codec.fromJson(payload)
     } catch {
@@ -248,6 +249,8 @@ function checkSize(eventType: string, payload: string | Uint8Array): void {
 
 function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {
   const json = JSON.stringify(headers)
+  if (Buffer.byteLength(json) > maxHeaderBytes)
+    throw invalid(`has more than ${maxHeaderBytes} bytes of headers.`)
   return json === '{}' ? null : json
 }
 

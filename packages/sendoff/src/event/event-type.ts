@@ -1,4 +1,5 @@
 import { OutboxError } from '../errors.ts'
+import { anything, callable, checkOptions, invalidOption, text } from '../options.ts'
 import type { EventFields } from './event-fields.ts'
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts'
 
@@ -38,7 +39,7 @@ export interface DefinedEvent<Input, Output = Input> extends EventType {
 export interface EventToWrite {
   readonly type: EventType
   readonly payload: unknown
-  readonly fields: EventFields | undefined
+  readonly fields?: EventFields | undefined
 }
 
 export interface EventDefinition<Input> {
@@ -66,6 +67,13 @@ export function defineEvent(
   name: string,
   definition: EventDefinition<unknown> & { readonly schema?: StandardSchema } = {},
 ): DefinedEvent<unknown> {
+  if (text(name) !== undefined) throw invalidOption('defineEvent', 'name', name, text)
+  checkOptions(`event "${name}"`, definition, {
+    aggregateType: anything,
+    aggregateId: callable,
+    orderingKey: callable,
+    schema: anything,
+  })
   const { aggregateType = AggregateType.GLOBAL, aggregateId, orderingKey, schema } = definition
   if (schema !== undefined && typeof schema['~standard']?.validate !== 'function') {
     throw new OutboxError(
@@ -94,5 +102,6 @@ export function isDefinedEvent(type: unknown): type is DefinedEvent<unknown> {
 }
 
 export function isEventToWrite(value: unknown): value is EventToWrite {
-  return typeof value === 'object' && value !== null && isDefinedEvent((value as { type?: unknown }).type)
+  if (typeof value !== 'object' || value === null || !('type' in value) || !('payload' in value)) return false
+  return typeof (value.type as EventType | null)?.name === 'string'
 }

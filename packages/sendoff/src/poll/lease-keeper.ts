@@ -1,15 +1,15 @@
-import type { Cancel, Clock } from '../clock.ts'
+import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
 import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import type { Logger } from '../observe/logger.ts'
+import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { Lease, OutboxStore } from '../store.ts'
 
 export interface LeaseKeeperOptions {
   readonly store: Pick<OutboxStore<never>, 'renew'>
   readonly lease: Lease
-  readonly clock: Clock
-  readonly logger: Logger
+  readonly clock?: Clock
+  readonly logger?: Logger
   readonly inFlight: InFlightTracker
 }
 
@@ -19,12 +19,12 @@ export interface LeaseKeeperOptions {
  * times per term lets one renewal fail without losing anything.
  */
 export class LeaseKeeper {
-  readonly #options: LeaseKeeperOptions
+  readonly #options: Required<LeaseKeeperOptions>
   #cancel: Cancel | undefined
   #stopped = false
 
   constructor(options: LeaseKeeperOptions) {
-    this.#options = options
+    this.#options = { clock: systemClock, logger: standardLogger, ...options }
   }
 
   start(): void {

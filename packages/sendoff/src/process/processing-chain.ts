@@ -144,11 +144,11 @@ export class ProcessingChain {
     route: Route | undefined,
     thrown: unknown,
   ): Promise<Outcome> {
-    if (delivery.abortReason?.code === 'OUTBOX_SHUTDOWN') return handedBack
     const error = delivery.abortReason ?? thrown
     if (!this.#interceptors.none) await this.#interceptors.after(event, error)
+    if (isInterrupted(delivery)) return handedBack
     try {
-      if (route === undefined || error instanceof UnroutableEventError) return this.#unroutableOutcome(error)
+      if (route === undefined) return this.#unroutableOutcome(error)
 
       const retried = await this.#stages.retry.process(failedDelivery(delivery, event, route, error))
       if (!isFailed(retried)) return retried
@@ -162,7 +162,9 @@ export class ProcessingChain {
 
   async #last(failed: FailedDelivery): Promise<Outcome> {
     const last = await this.#stages.permanentFailure.process(failed)
-    return isFailed(last) ? dead(failed.error) : last
+    return isFailed(last)
+      ? { kind: 'dead', failure: { error: describeError(last.error), counted: last.counted } }
+      : last
   }
 
   #outcomeOf(answer: ListenerAnswer): Outcome {
@@ -188,14 +190,23 @@ export class ProcessingChain {
 
   #unroutableOutcome(error: unknown): Outcome {
     const { onUnroutable, unroutableDelayMs } = this.#options
-    return onUnroutable === 'dead' || !(error instanceof UnroutableEventError)
+    return onUnroutable === 'dead'
       ? dead(error)
       : { kind: 'defer', delayMs: unroutableDelayMs, reason: describeError(error) }
   }
 }
 
-// A listener that stopped because of a shutdown has not failed: the next process begins anew.
-const handedBack: Outcome = { kind: 'defer', delayMs: 0, reason: 'Interrupted by a shutdown.' }
+// A listener that stopped because of a shutdown, or because somebody else has its event by now, has
+// not failed: whoever comes next begins anew. In the second case this is refused anyway.
+const handedBack: Outcome = {
+  kind: 'defer',
+  delayMs: 0,
+  reason: 'Interrupted by a shutdown or a lost lease.',
+}
+
+function isInterrupted({ abortReason }: Delivery): boolean {
+  return abortReason?.code === 'OUTBOX_SHUTDOWN' || abortReason?.code === 'OUTBOX_LEASE_LOST'
+}
 
 function dead(error: unknown): Outcome {
   return { kind: 'dead', failure: { error: describeError(error), counted: false } }

@@ -1,5 +1,8 @@
 import { describeError } from '../describe-error.ts'
 import { RetryAfterError, UnrecoverableError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import { durationOrZero } from '../options.ts'
+import { exponentialBackoff } from './exponential-backoff.ts'
 import type { Processor } from './processor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
@@ -8,25 +11,41 @@ export interface RetryProcessorOptions {
   /** Policies by event type; a listener's own comes before them. */
   readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
   readonly maxAttempts: number
+  readonly logger: Logger
 }
 
 /** Schedules another attempt while the error is worth one and there are attempts left. */
-export function retryProcessor({
-  retryPolicy,
-  retryPolicyByType,
-  maxAttempts,
-}: RetryProcessorOptions): Processor {
+export function retryProcessor(options: RetryProcessorOptions): Processor {
+  const { retryPolicy, maxAttempts, logger } = options
+  const byType = new Map(Object.entries(options.retryPolicyByType))
+
   return {
     process(failed) {
       const { route, error, attempts, event } = failed
-      const policy = route.options.retry ?? retryPolicyByType[event.eventType] ?? retryPolicy
+      const policy = route.options.retry ?? byType.get(event.eventType) ?? retryPolicy
       if (error instanceof UnrecoverableError || policy.shouldRetry?.(error) === false) {
         return { ...failed, reason: 'notRetryable' }
       }
       if (attempts >= (policy.maxAttempts ?? maxAttempts)) return { ...failed, reason: 'exhausted' }
 
-      const delayMs = error instanceof RetryAfterError ? error.retryAfterMs : policy.computeDelayMs(attempts)
+      const wanted =
+        error instanceof RetryAfterError ? () => error.retryAfterMs : () => policy.computeDelayMs(attempts)
+      const delayMs = soundDelay(wanted, attempts, logger)
       return { kind: 'retry', delayMs, failure: { error: describeError(error), counted: true } }
     },
   }
+}
+
+const instead = exponentialBackoff()
+
+// A broken policy is no reason to give an event up, and a delay that is no number would jam the store.
+function soundDelay(compute: () => number, attempts: number, logger: Logger): number {
+  try {
+    const delayMs = compute()
+    if (durationOrZero(delayMs) === undefined) return delayMs
+    logger.error(`A retry policy answered ${delayMs} instead of a delay; the default backoff is used.`)
+  } catch (error) {
+    logger.error(`A retry policy failed; the default backoff is used. ${describeError(error)}`)
+  }
+  return instead.computeDelayMs(attempts)
 }

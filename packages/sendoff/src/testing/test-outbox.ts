@@ -73,7 +73,7 @@ const settleWaitMs = 5
 /** How often the outbox is looked at, in real time, while something is waited for. */
 const lookMs = 10
 
-/** How long `close()` waits for listeners, in real time, before the clock is moved to end their time. */
+/** How long `close()` waits for listeners at the most, in real time, before the clock is moved to end their time. */
 const patienceMs = 1_000
 
 const everyRow = 1_000_000
@@ -192,7 +192,9 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
   async function close(): Promise<void> {
     const closing = closeOutbox()
     const patience = new AbortController()
-    const isOver = delay(patienceMs, true, { signal: patience.signal }).catch(() => false)
+    const isOver = delay(Math.min(patienceMs, timeLimitMs), true, { signal: patience.signal }).catch(
+      () => false,
+    )
     const isLate = await Promise.race([closing.then(() => false), isOver])
     patience.abort()
     if (isLate) await clock.advance(dayMs)

@@ -6,25 +6,28 @@ import { TransactionScope } from './transaction-scope.ts'
 import type { Transactions } from '../transactions.ts'
 import type { TxContext } from './tx-context.ts'
 
+export interface AmbientTransactionsOptions<UserTx, StoreTx> {
+  readonly store: OutboxStore<StoreTx>
+  /** Transactions of an ORM or a driver; the store's own where left out. */
+  readonly transactions?: Transactions<UserTx, StoreTx>
+  readonly logger?: Logger
+}
+
 /**
  * Runs transactions and finds the one that the running code is part of, across awaits.
  *
  * A transaction within a transaction is a part of it. Each instance has an ambient transaction
  * of its own, so that two outboxes on two databases do not mix.
  */
-export class AmbientTransactions<UserTx, StoreTx> implements TxContext<StoreTx> {
+export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<StoreTx> {
   readonly #transactions: Transactions<UserTx, StoreTx>
   readonly #store: OutboxStore<StoreTx>
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
   readonly #scopes = new WeakMap<object, TransactionScope<UserTx, StoreTx>>()
 
-  constructor(
-    transactions: Transactions<UserTx, StoreTx>,
-    store: OutboxStore<StoreTx>,
-    logger: Logger = standardLogger,
-  ) {
-    this.#transactions = transactions
+  constructor({ store, transactions, logger = standardLogger }: AmbientTransactionsOptions<UserTx, StoreTx>) {
+    this.#transactions = transactions ?? ownTransactions(store)
     this.#store = store
     this.#logger = logger
   }
@@ -105,6 +108,15 @@ export function noTransaction(): OutboxError {
     'An event is written together with the data it is about, in one transaction, and none is open here. ' +
       'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one: write(event, payload, { tx }).',
   )
+}
+
+// Without transactions of another kind, the user's are the store's own.
+function ownTransactions<UserTx, StoreTx>(store: OutboxStore<StoreTx>): Transactions<UserTx, StoreTx> {
+  const own: Transactions<StoreTx, StoreTx> = {
+    transaction: (work, within) => store.transaction(work, within),
+    storeTx: (tx) => tx,
+  }
+  return own as unknown as Transactions<UserTx, StoreTx>
 }
 
 function foreignTransaction<StoreTx>(store: OutboxStore<StoreTx>, tx: StoreTx): TxContext<StoreTx> {

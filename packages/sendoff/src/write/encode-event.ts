@@ -45,7 +45,8 @@ async function validate(type: DefinedEvent<unknown>, payload: unknown): Promise<
 }
 
 function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint8Array {
-  if (payload instanceof Uint8Array) return payload.slice()
+  // A copy: a Buffer's own slice would share its memory.
+  if (payload instanceof Uint8Array) return new Uint8Array(payload)
 
   let json: unknown
   try {

@@ -5,6 +5,7 @@ import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { AggregateType } from '../../src/event/event-type.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
 import { partitionOf } from '../../src/event/partition.ts'
+import { encodeEvent } from '../../src/write/encode-event.ts'
 
 const minimal = { eventType: 'OrderPlaced', payloadJson: '{}' }
 
@@ -52,6 +53,16 @@ describe('an envelope', () => {
     throws(() => ((event as { eventType: string }).eventType = 'B'), TypeError)
     event.occurredAt.setTime(0)
     notEqual(event.occurredAt.getTime(), 0)
+  })
+
+  it('copies a Buffer as well', async () => {
+    const buffer = Buffer.from([1, 2, 3])
+    const events = [
+      EventEnvelope.of({ eventType: 'A', payloadBytes: buffer }),
+      await encodeEvent('A', buffer, {}, JsonCodec.getDefault()),
+    ]
+    buffer[0] = 9
+    for (const event of events) deepEqual([...event.payloadBytes], [1, 2, 3])
   })
 
   it('keeps JSON byte for byte and parses it on demand', () => {
@@ -122,6 +133,7 @@ describe('an envelope', () => {
     'due in the past': [{ availableAt: new Date(Date.now() - 60_000) }, /availableAt before its occurredAt/],
     'headers that are no object': [{ headers: ['a'] }, /object of strings as headers, not an array/],
     'a header that is no string': [{ headers: { retries: 3 } }, /string as header "retries", not 3/],
+    'headers without end': [{ headers: { a: 'x'.repeat(65_536) } }, /more than 65536 bytes of headers/],
     'a misspelt field': [{ agregateId: '7' }, /no option "agregateId"/, 'OUTBOX_UNKNOWN_OPTION'],
     'a payload over 1 MiB': [
       { payloadJson: JSON.stringify('ü'.repeat(524_288)) },

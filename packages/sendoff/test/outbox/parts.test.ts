@@ -10,7 +10,6 @@ import {
   OutboxDispatcher,
   OutboxPoller,
   OutboxWriter,
-  silentLogger,
 } from '../../src/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
@@ -18,10 +17,7 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 describe('the parts, wired by hand', () => {
   it('write, poll and dispatch', async () => {
     const store = memoryStore()
-    const transactions = new AmbientTransactions(
-      { transaction: store.transaction, storeTx: (tx) => tx },
-      store,
-    )
+    const transactions = new AmbientTransactions({ store })
     const writer = new OutboxWriter({ store, txContext: transactions })
     const id = await transactions.transaction(() => writer.write('Tested', { n: 1 }))
 
@@ -31,13 +27,7 @@ describe('the parts, wired by hand', () => {
       store,
       listeners: new ListenerRegistry().register('Tested', listener),
     })
-    const keeper = new LeaseKeeper({
-      store,
-      lease,
-      inFlight: dispatcher.inFlight,
-      clock,
-      logger: silentLogger,
-    })
+    const keeper = new LeaseKeeper({ store, lease, inFlight: dispatcher.inFlight })
     const poller = new OutboxPoller({
       source: claimSource({ store, lease }),
       inFlight: dispatcher.inFlight,
@@ -73,8 +63,6 @@ describe('the parts, wired by hand', () => {
     await poller.close()
   })
 })
-
-const clock = { monotonic: () => performance.now(), schedule: () => () => {} }
 
 describe('the backend', () => {
   it('has the names of other outbox systems for the same steps, fenced', async () => {

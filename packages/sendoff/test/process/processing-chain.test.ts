@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Delivery } from '../../src/dispatch/delivery.ts'
@@ -7,6 +7,7 @@ import { JsonCodec } from '../../src/event/json-codec.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import { fixedDelay } from '../../src/process/fixed-delay.ts'
 import { ProcessingChain, type ProcessingChainOptions } from '../../src/process/processing-chain.ts'
+import type { FailedDelivery } from '../../src/process/processor.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { ListenerFunction } from '../../src/route/event-listener.ts'
 import type { FinalFailure } from '../../src/route/fallback.ts'
@@ -216,14 +217,50 @@ describe('the chain', () => {
     )
   })
 
-  it('survives broken policies and stages', async () => {
-    const broken = {
-      computeDelayMs: () => {
-        throw new Error('broken policy')
-      },
+  it('falls back on the default backoff where a policy throws, or answers what is no delay', async () => {
+    const answers: (() => number)[] = [fail, () => Number.NaN, () => -1, () => Infinity, () => '5' as never]
+    for (const computeDelayMs of answers) {
+      const outcome = await chainOf(() => fail(), { retryPolicy: { computeDelayMs } }).process(deliveryOf({}))
+      equal(outcome.kind, 'retry')
+      ok((outcome as { delayMs: number }).delayMs >= 100 && (outcome as { delayMs: number }).delayMs <= 300)
     }
-    const outcome = await chainOf(fail, { retryPolicy: broken }).process(deliveryOf({}))
-    deepEqual(summaryOf(outcome), ['dead', 'Error: broken policy', false])
+    const after = () => {
+      throw new RetryAfterError(Number.NaN)
+    }
+    equal((await chainOf(after, {}).process(deliveryOf({}))).kind, 'retry')
+  })
+
+  it('keeps the count where a last stage of one’s own has no answer, and survives one that throws', async () => {
+    const passing = { permanentFailure: { process: (failed: FailedDelivery) => failed } }
+    const outcome = await chainOf(() => fail(), { processors: passing, maxAttempts: 1 }).process(
+      deliveryOf({}),
+    )
+    deepEqual(summaryOf(outcome), ['dead', 'TypeError: no', true])
+
+    const throwing = { retry: { process: () => fail() } }
+    deepEqual(summaryOf(await chainOf(() => fail(), { processors: throwing }).process(deliveryOf({}))), [
+      'dead',
+      'TypeError: no',
+      false,
+    ])
+  })
+
+  it('calls no fallback for a listener that stopped because its lease was lost', async () => {
+    let called = false
+    const delivery = deliveryOf({ attempts: 5 })
+    const stop = () => {
+      delivery.lose()
+      return fail()
+    }
+    const outcome = await chainOf(stop, {}, { fallback: () => void (called = true) }).process(delivery)
+    equal(outcome.kind, 'defer')
+    equal(called, false)
+  })
+
+  it('finds a policy for an event type of any name', async () => {
+    const listeners = new ListenerRegistry().register('constructor', () => fail())
+    const outcome = await chainOf(() => {}, { listeners }).process(deliveryOf({ eventType: 'constructor' }))
+    equal(outcome.kind, 'retry')
   })
 
   function act(behaviour: string): any {

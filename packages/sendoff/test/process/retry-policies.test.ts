@@ -39,6 +39,10 @@ describe('a fixed delay', () => {
       [70, 70, 70],
     )
     equal(fixedDelay(70, { maxAttempts: 3 }).maxAttempts, 3)
+    throws(() => fixedDelay(5, { stepMs: 5 } as object), {
+      code: 'OUTBOX_UNKNOWN_OPTION',
+      message: /fixedDelay/,
+    })
     throws(() => fixedDelay(0), { code: 'OUTBOX_INVALID_OPTION', message: /delayMs.*fixedDelay/ })
   })
 })

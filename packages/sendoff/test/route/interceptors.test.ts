@@ -76,3 +76,39 @@ onEveryStore('interceptors see events that nobody listens for', async (test, ope
   await metrics.until((seen) => seen.dispatchDead === 1)
   deepEqual(errors, ['OUTBOX_NO_ROUTE'])
 })
+
+onEveryStore(
+  'an interceptor that throws lets an event without a listener wait all the same',
+  async (test, open, mode) => {
+    const { outbox, metrics } = await startOutbox(test, open(), {
+      mode,
+      listeners: new ListenerRegistry(),
+      onUnroutable: 'defer',
+      interceptors: [
+        EventInterceptor.before(() => {
+          throw new Error('not now')
+        }),
+      ],
+    })
+    await writeTested(outbox, 1)
+    await metrics.until((seen) => seen.dispatchDeferred === 1)
+  },
+)
+
+onEveryStore('an interceptor hears of a listener that a shutdown interrupted', async (test, open, mode) => {
+  const heard: unknown[] = []
+  const listener = new RecordingListener((_, { signal }) => {
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+  })
+  const { outbox } = await startOutbox(test, open(), {
+    mode,
+    listener,
+    drainTimeoutMs: 5,
+    shutdownTimeoutMs: 5,
+    interceptors: [EventInterceptor.after((_, error) => void heard.push((error as { code: string }).code))],
+  })
+  await writeTested(outbox, 1)
+  await listener.called(1)
+  await outbox.close()
+  deepEqual(heard, ['OUTBOX_SHUTDOWN'])
+})

@@ -107,6 +107,7 @@ describe('an outbox', () => {
       store: [{}, null],
       logger: [true, {}],
       retryPolicy: [() => 5],
+      retryPolicyByType: [5, { A: 5 }],
     }
     for (const [name, values] of Object.entries(unfit)) {
       for (const value of values) {
@@ -118,6 +119,34 @@ describe('an outbox', () => {
     }
     throws(make({ listeners }), { code: 'OUTBOX_INVALID_OPTION', message: /needs the option "store"/ })
     throws(make(undefined as never), { code: 'OUTBOX_INVALID_OPTION' })
+  })
+
+  it('refuses to pause what it does not know', async (test) => {
+    const outbox = await Outbox.singleNode({ store: memoryStore(), listeners, logger: false }).start()
+    test.after(() => outbox.close())
+    for (const target of [
+      {},
+      { type: 'A' },
+      { eventType: 5 },
+      { eventType: 'A', destination: 'b' },
+      'A',
+      undefined,
+    ]) {
+      await rejects(outbox.pause(target as never), { name: 'OutboxError' })
+      await rejects(outbox.resume(target as never), { name: 'OutboxError' })
+    }
+    deepEqual(await outbox.paused(), [])
+  })
+
+  it('refuses events that are defined badly', () => {
+    const define = defineEvent as (name: unknown, definition?: unknown) => unknown
+    throws(() => define(''), { code: 'OUTBOX_INVALID_OPTION' })
+    throws(() => define('A', { aggregate: 'Order' }), {
+      code: 'OUTBOX_UNKNOWN_OPTION',
+      message: /aggregateType/,
+    })
+    throws(() => define('A', { aggregateId: 'id' }), { code: 'OUTBOX_INVALID_OPTION', message: /a function/ })
+    throws(() => define('A', { schema: {} }), { code: 'OUTBOX_INVALID_OPTION', message: /Standard Schema/ })
   })
 
   it('refuses to work before it is started', async () => {

@@ -26,8 +26,8 @@ export function statementsFor(table: string) {
   const events = `"${table}"`
 
   // No parameters. The control table is read once for each run of a statement, by its primary key.
-  // Asking first whether anything is paused at all keeps the usual case cheap: a claim of 500 then
-  // takes 1 to 2 % longer than without the condition, against 4 to 6 % without that question.
+  // Asking first whether anything is paused at all keeps the usual case cheap: it adds 2 to 5 % to
+  // the statements of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
   const unpaused = `
          (not exists (select 1 from "${table}_control" where kind in ('pauseType', 'pauseDestination'))
           or event_type not in (select name from "${table}_control" where kind = 'pauseType')

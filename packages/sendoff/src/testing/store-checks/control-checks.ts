@@ -61,13 +61,14 @@ export const controlChecks: readonly StoreCheck[] = [
     name: 'controls: paused rows are not read without a claim, in due or in write order',
     async run({ store }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
-      await insertOne(store, { eventType: 'Paid' })
+      const from = await insertOne(store, { eventType: 'Paid' })
       await insertOne(store, { destination: 'billing' })
       const other = await insertOne(store)
       await pauseAll(store, [{ eventType: 'Paid' }, { destination: 'billing' }])
 
       for (const order of ['due', 'written'] as const) {
         deepEqual(eventIds(await poll(store, { order })), [other.eventId])
+        deepEqual(eventIds(await poll(store, { order, from, limit: 1 })), [other.eventId])
       }
       await store.controls.resume({ eventType: 'Paid' })
       for (const order of ['due', 'written'] as const) equal((await poll(store, { order })).length, 2)

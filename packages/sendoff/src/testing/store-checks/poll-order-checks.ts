@@ -60,8 +60,11 @@ export const pollOrderChecks: readonly StoreCheck[] = [
       await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure })
       await insertAndClaim(store, 'b')
       const free = await insertOne(store)
+      const [from] = await store.query({ limit: 1 })
 
       equal(only(await poll(store, { order })).eventId, free.eventId)
+      equal(only(await poll(store, { order, from: from!, limit: 1 })).eventId, free.eventId)
+      equal(only(await poll(store, { order, from: from!, limit: 2 })).eventId, free.eventId)
     },
   },
   {
@@ -116,11 +119,13 @@ export const pollOrderChecks: readonly StoreCheck[] = [
     name: 'pollPending: in write order, too, skipRecentMs leaves recent rows alone',
     async run({ store, wait }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
-      const row = await insertOne(store)
-      await wait(60)
+      const old = await insertOne(store)
+      await wait(420)
+      const recent = await insertOne(store)
 
-      deepEqual(await poll(store, { order, skipRecentMs: 60_000 }), [])
-      deepEqual(eventIds(await poll(store, { order, skipRecentMs: 50 })), [row.eventId])
+      deepEqual(eventIds(await poll(store, { order, skipRecentMs: 400 })), [old.eventId])
+      deepEqual(eventIds(await poll(store, { order, skipRecentMs: 400, from: old, limit: 2 })), [old.eventId])
+      deepEqual(eventIds(await poll(store, { order })), eventIds([old, recent]))
     },
   },
   {

@@ -1,0 +1,392 @@
+import { deepEqual } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
+import { rules } from './checker.ts'
+import { ForgedRun } from './forged-run.ts'
+import { plannedError, plannedReason } from './planned-listeners.ts'
+
+interface Case {
+  readonly what: string
+  readonly run: ForgedRun
+}
+
+/** For each rule what breaks it, and what looks alike and does not. */
+const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonly kept: readonly Case[] }>> =
+  {
+    'an event exists if and only if its transaction committed': {
+      broken: [
+        {
+          what: 'a committed event is missing',
+          run: sound().writes('b', { end: 'nobody' }).hasBusinessRow('b'),
+        },
+        { what: 'a rolled-back event exists', run: sound().writes('b', { end: 'rollback' }).hasRow('b') },
+        {
+          what: 'an undone part exists',
+          run: sound()
+            .writes('b', { undone: ['c'] })
+            .hasRow('c'),
+        },
+        {
+          what: 'committed business data is missing',
+          run: sound().writes('b', { end: 'rollback' }).hasBusinessRow('b'),
+        },
+        {
+          what: 'an event exists without its business data',
+          run: sound().writes('b', { end: 'nobody' }).hasRow('b'),
+        },
+      ],
+      kept: [
+        { what: 'a rolled-back event does not exist', run: sound().writes('b', { end: 'rollback' }) },
+        {
+          what: 'an undone part does not exist',
+          run: delivered(sound().writes('b', { undone: ['c'] }), 'b'),
+        },
+        { what: 'nobody lived to say it, and nothing exists', run: sound().writes('b', { end: 'nobody' }) },
+        {
+          what: 'nobody lived to say it, and everything exists',
+          run: delivered(sound().writes('b', { end: 'nobody' }).hasRow('b').hasBusinessRow('b'), 'b'),
+        },
+      ],
+    },
+
+    'what is in the table was written': {
+      broken: [
+        { what: 'a row that nobody wrote', run: sound().hasRow('b') },
+        { what: 'business data of a transaction without intent', run: sound().hasBusinessRow('b') },
+      ],
+      kept: [{ what: 'a written row', run: sound() }],
+    },
+
+    'a write with a used idempotency key answers with the first event': {
+      broken: [
+        {
+          what: 'a new id',
+          run: delivered(sound().writes('b', { repeated: [{ expected: 'a', answered: 'c' }] }), 'b'),
+        },
+      ],
+      kept: [
+        {
+          what: 'the first id',
+          run: delivered(sound().writes('b', { repeated: [{ expected: 'a', answered: 'a' }] }), 'b'),
+        },
+      ],
+    },
+
+    'nothing is delivered that was not committed': {
+      broken: [
+        { what: 'a rolled-back event', run: delivered(sound().writes('b', { end: 'rollback' }), 'b') },
+        { what: 'an event that nobody wrote', run: delivered(sound(), 'b') },
+      ],
+      kept: [{ what: 'a committed event', run: sound() }],
+    },
+
+    'every committed event ends DONE, or DEAD for a stated reason': {
+      broken: [
+        { what: 'a pending event', run: written({}, { status: EventStatus.RETRY }) },
+        { what: 'a DONE event that was never delivered', run: written({}) },
+        {
+          what: 'a DONE event whose delivery never ended',
+          run: written({}).delivers('b', { at: 10, until: null }),
+        },
+        { what: 'a DEAD event that should be DONE', run: written({}, dead(plannedError)) },
+        { what: 'a DONE event that should be DEAD', run: delivered(written({ behaviour: 'giveUp' }), 'b') },
+        {
+          what: 'a poison event DEAD for another reason',
+          run: written({ behaviour: 'poison' }, dead('Error: else')),
+        },
+        {
+          what: 'a neighbour DEAD because of a poison event',
+          run: written(
+            {},
+            dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
+          ),
+        },
+      ],
+      kept: [
+        { what: 'an event given up as planned', run: written({ behaviour: 'giveUp' }, dead(plannedReason)) },
+        {
+          what: 'an event that always fails',
+          run: written({ behaviour: 'alwaysFail' }, dead(`Error: ${plannedError}`)),
+        },
+        {
+          what: 'an event nobody listens for',
+          run: written({ behaviour: 'unheard' }, dead('UnroutableEventError: no')),
+        },
+        {
+          what: 'a poison event DEAD for killing',
+          run: written(
+            { behaviour: 'poison' },
+            dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
+          ),
+        },
+      ],
+    },
+
+    'a delayed event does not start early': {
+      broken: [{ what: 'early', run: written({ notBefore: 500 }).delivers('b', { at: 300 }) }],
+      kept: [{ what: 'in time', run: written({ notBefore: 500 }).delivers('b', { at: 501 }) }],
+    },
+
+    'attempts are bounded': {
+      broken: [
+        { what: 'more attempts than allowed in the row', run: delivered(written({}, { attempts: 5 }), 'b') },
+        {
+          what: 'more attempts than allowed in a delivery',
+          run: written({}).delivers('b', { at: 10, attempt: 5 }),
+        },
+        { what: 'more killed processes than allowed', run: poisoned(6) },
+      ],
+      kept: [
+        { what: 'the last attempt', run: written({}, { attempts: 4 }).delivers('b', { at: 10, attempt: 4 }) },
+        { what: 'as many killed processes as allowed', run: poisoned(5) },
+      ],
+    },
+
+    'no duplicate without a fault': {
+      broken: [
+        { what: 'twice by two processes', run: twice() },
+        { what: 'twice by the same process', run: twice({ second: 'p' }) },
+        { what: 'somebody else was killed', run: twice().kills('r', 150) },
+        { what: 'its first process was killed afterwards', run: twice().kills('p', 300) },
+        { what: 'its first process was stopped before', run: twice().stops('p', 10, 90) },
+        {
+          what: 'its first process was restarted',
+          run: twice().says('driver', 150, { kind: 'fault', fault: 'restart', target: 'p' }),
+        },
+      ],
+      kept: [
+        { what: 'its first process was killed', run: twice().kills('p', 150) },
+        { what: 'its first process was stopped', run: twice().stops('p', 105, 150) },
+        {
+          what: 'its first process was without its database',
+          run: twice().says('p', 150, { kind: 'cutOff', since: 105, what: 'renew' }),
+        },
+        {
+          what: 'it failed as planned',
+          run: written({ behaviour: 'failOnce' })
+            .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
+            .delivers('b', { at: 200, by: 'q', token: 3, attempt: 2 }),
+        },
+        {
+          what: 'it was deferred as planned',
+          run: written({ behaviour: 'deferAtFirst' })
+            .delivers('b', { at: 100, act: 'defer', settled: 'defer' })
+            .delivers('b', { at: 200, token: 3 }),
+        },
+      ],
+    },
+
+    'one holder at a time': {
+      broken: [
+        { what: 'both run at once', run: overlapping() },
+        { what: 'both run at once, although the first fails in the end', run: overlapping('fail') },
+        { what: 'a hanging listener is not waited for', run: overlapping('hang', 500) },
+      ],
+      kept: [
+        { what: 'the first was stopped', run: overlapping().stops('p', 110, 300) },
+        { what: 'the first was killed', run: overlapping().kills('p', 110) },
+        { what: 'the first was given up', run: overlapping('hang', 800) },
+        {
+          what: 'the second was stopped between its claim and its start',
+          run: written({})
+            .stops('q', 50, 195)
+            .delivers('b', { at: 100, until: 400, token: 3 })
+            .delivers('b', { at: 200, by: 'q', token: 1, settled: 'refused' }),
+        },
+      ],
+    },
+
+    'what is settled for good is not delivered again': {
+      broken: [
+        {
+          what: 'its process was killed, but had settled it',
+          run: twice({ settled: 'done' }).kills('p', 150),
+        },
+      ],
+      kept: [
+        { what: 'its process was killed before it could settle', run: twice().kills('p', 150) },
+        { what: 'its settlement was refused', run: twice({ settled: 'refused' }).stops('p', 105, 150) },
+      ],
+    },
+
+    'an event is settled for good once': {
+      broken: [
+        {
+          what: 'two settlements are accepted',
+          run: twice({ settled: 'done' }).stops('p', 105, 150),
+        },
+      ],
+      kept: [
+        {
+          what: 'a failure and then a success are accepted',
+          run: written({ behaviour: 'failOnce' })
+            .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
+            .delivers('b', { at: 200, token: 3, attempt: 2 }),
+        },
+        { what: 'the second one is refused', run: twice({ settled: 'refused' }).stops('p', 105, 150) },
+      ],
+    },
+
+    'the settlement of a stale holder is refused': {
+      broken: [
+        { what: 'a lower token is accepted', run: stale({ outcome: 'done', secondToken: 3 }) },
+        {
+          what: 'the same token is accepted from both',
+          run: stale({ outcome: 'done', secondToken: 1 }),
+        },
+      ],
+      kept: [
+        { what: 'it is refused', run: stale({ outcome: 'refused', secondToken: 3 }) },
+        {
+          what: 'it had claimed the event again',
+          run: stale({ outcome: 'done', secondToken: 3, settledToken: 4 }),
+        },
+      ],
+    },
+
+    'a later delivery has a higher fencing token': {
+      broken: [
+        { what: 'the same token', run: twice({ secondToken: 1 }).kills('p', 150) },
+        { what: 'a lower token', run: twice({ secondToken: 0 }).kills('p', 150) },
+      ],
+      kept: [
+        { what: 'a higher token', run: twice().kills('p', 150) },
+        {
+          what: 'a lower token of one that was stopped before it began',
+          run: twice({ secondToken: 0, settled: 'done', secondSettled: 'refused' }).stops('q', 50, 195),
+        },
+      ],
+    },
+
+    'what a killed process held is delivered again within the lease': {
+      broken: [
+        { what: 'too late', run: takenOver(2_000) },
+        {
+          what: 'too late even with the fault that came in between',
+          run: takenOver(4_000).stops('r', 1_000, 1_900),
+        },
+      ],
+      kept: [
+        { what: 'in time', run: takenOver(1_600) },
+        { what: 'later, because the next one was stopped', run: takenOver(2_500).stops('r', 1_000, 1_900) },
+        {
+          what: 'later, because it had failed and was not held',
+          run: written({ behaviour: 'failOnce' })
+            .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
+            .kills('p', 150)
+            .delivers('b', { at: 5_000, by: 'q', token: 3, attempt: 2 }),
+        },
+      ],
+    },
+
+    'no process ends by itself': {
+      broken: [{ what: 'it crashed', run: sound().says('driver', 50, exit(1, false)) }],
+      kept: [{ what: 'it was asked to', run: sound().says('driver', 50, exit(0, true)) }],
+    },
+  }
+
+describe('the checker of fault runs', () => {
+  it('has cases for each of its rules', () => {
+    deepEqual(Object.keys(cases).sort(), rules.map(({ name }) => name).sort())
+  })
+
+  it('finds nothing in a sound run', () => {
+    deepEqual(sound().brokenRules(), [])
+  })
+
+  for (const [rule, { broken, kept }] of Object.entries(cases)) {
+    for (const { what, run } of broken) {
+      it(`reports against "${rule}": ${what}`, () => {
+        deepEqual(
+          run.brokenRules().filter((name) => name === rule),
+          [rule],
+        )
+      })
+    }
+    for (const { what, run } of kept) {
+      it(`finds nothing against "${rule}": ${what}`, () => {
+        deepEqual(run.brokenRules(), [])
+      })
+    }
+  }
+})
+
+function sound(): ForgedRun {
+  return new ForgedRun().writes('a').delivers('a', { at: 10 })
+}
+
+/** A sound run with one more event `b`, not delivered yet. */
+function written(
+  ...[write, row]: [Parameters<ForgedRun['writes']>[1], Parameters<ForgedRun['writes']>[2]?]
+): ForgedRun {
+  return sound().writes('b', write, row)
+}
+
+function delivered(run: ForgedRun, id: string): ForgedRun {
+  return run.delivers(id, { at: 20 })
+}
+
+function dead(lastError: string) {
+  return { status: EventStatus.DEAD, lastError }
+}
+
+function exit(code: number, expected: boolean) {
+  return { kind: 'exit', target: 'p', code, signal: null, expected } as const
+}
+
+/** Delivered at 100 by `p` and at 200 by another, without a settlement in between unless told otherwise. */
+function twice({
+  second = 'q',
+  secondToken = 2,
+  settled = null as string | null,
+  secondSettled = 'done',
+} = {}): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, settled })
+    .delivers('b', { at: 200, by: second, token: secondToken, settled: secondSettled })
+}
+
+/** Begun at 100 by `p` and at `again` by `q`, while `p` is still at it. */
+function overlapping(act: 'succeed' | 'fail' | 'hang' = 'succeed', again = 200): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, until: 2_000, act, settled: 'refused' })
+    .delivers('b', { at: again, by: 'q', token: 2 })
+}
+
+/** Held by `p`, which was stopped; taken by `q`, which was killed; then settled by `p`. */
+function stale({
+  outcome,
+  secondToken,
+  settledToken = 1,
+}: {
+  readonly outcome: string
+  readonly secondToken: number
+  readonly settledToken?: number
+}): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, until: 1_500, settled: null })
+    .stops('p', 110, 1_350)
+    .delivers('b', { at: 1_200, by: 'q', token: secondToken, until: null })
+    .kills('q', 1_300)
+    .settles('b', { by: 'p', at: 1_501, token: settledToken, outcome })
+}
+
+function takenOver(afterMs: number): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, until: null })
+    .kills('p', 150)
+    .delivers('b', { at: 150 + afterMs, by: 'q', token: 2 })
+}
+
+function poisoned(times: number): ForgedRun {
+  const run = written(
+    { behaviour: 'poison' },
+    dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
+  )
+  for (let n = 0; n < times; n++) {
+    run
+      .delivers('b', { at: 100 + n * 1_000, by: `p${n}`, until: null, act: 'killProcess', token: n })
+      .kills(`p${n}`, 101 + n * 1_000)
+  }
+  return run
+}

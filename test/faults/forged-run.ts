@@ -1,0 +1,150 @@
+import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
+import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import { checkHistory } from './checker.ts'
+import type { Act, Behaviour, HistoryRecord, TransactionEnd } from './history/history-record.ts'
+import type { Evidence, JudgedSettings } from './judged-history.ts'
+
+export const forgedSettings: JudgedSettings = {
+  leaseMs: 1_000,
+  intervalMs: 200,
+  maxAttempts: 4,
+  maxDeliveries: 5,
+  hangTimeoutMs: 300,
+  hangGraceMs: 300,
+  marginMs: 500,
+}
+
+interface ForgedDelivery {
+  readonly by?: string
+  readonly at: number
+  /** Null for one that never ends. */
+  readonly until?: number | null
+  readonly token?: number
+  readonly attempt?: number
+  readonly act?: Act
+  /** The outcome that the store accepts; null for none, `refused` for a refused one. */
+  readonly settled?: string | null
+}
+
+/** A run that never was, for the checker to judge. It is sound until a test says otherwise. */
+export class ForgedRun {
+  readonly #history: HistoryRecord[] = []
+  readonly #rows = new Map<string, StoredRow>()
+  readonly #businessRows = new Set<string>()
+  #deliveries = 0
+
+  /** An event in a transaction of its own, DONE unless its row says otherwise. */
+  writes(
+    id: string,
+    { end = 'commit', behaviour = 'succeed', ...more }: ForgedWrite = {},
+    row: Partial<StoredRow> = {},
+  ): this {
+    const tx = `tx of ${id}`
+    const { notBefore, ...intent } = more
+    const event = { id, behaviour, ...(notBefore === undefined ? {} : { notBefore }) }
+    this.says('writer', 0, { kind: 'intent', tx, events: [event], undone: [], repeated: [], ...intent })
+    if (end !== 'nobody') this.says('writer', 1, { kind: end, tx })
+    if (end !== 'commit') return this
+    this.#businessRows.add(tx)
+    return this.hasRow(id, row)
+  }
+
+  hasRow(id: string, row: Partial<StoredRow> = {}): this {
+    this.#rows.set(id, { ...doneRow, eventId: id, ...row })
+    return this
+  }
+
+  hasBusinessRow(id: string): this {
+    this.#businessRows.add(`tx of ${id}`)
+    return this
+  }
+
+  delivers(event: string, forged: ForgedDelivery): this {
+    const {
+      by = 'p',
+      at,
+      until = at + 10,
+      token = 1,
+      attempt = 1,
+      act = 'succeed',
+      settled = 'done',
+    } = forged
+    const delivery = ++this.#deliveries
+    this.says(by, at, { kind: 'start', delivery, event, token, attempt, act })
+    if (until === null) return this
+    this.says(by, until, { kind: 'end', delivery, event, act })
+    return settled === null ? this : this.settles(event, { by, at: until + 2, token, outcome: settled })
+  }
+
+  settles(
+    event: string,
+    { by, at, token, outcome }: { by: string; at: number; token: number; outcome: string },
+  ): this {
+    const refused = outcome === 'refused'
+    const settlements = [{ event, token, outcome: refused ? 'done' : outcome, refused }]
+    return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
+  }
+
+  kills(target: string, at: number): this {
+    return this.says('driver', at, { kind: 'fault', fault: 'kill', target })
+  }
+
+  stops(target: string, from: number, to: number): this {
+    this.says('driver', from, { kind: 'fault', fault: 'stop', target })
+    return this.says('driver', to, { kind: 'fault', fault: 'cont', target })
+  }
+
+  says(process: string, at: number, record: Unstamped<HistoryRecord>): this {
+    this.#history.push({ ...record, process, at } as HistoryRecord)
+    return this
+  }
+
+  /** The names of the rules that the checker finds broken, each once. */
+  brokenRules(): string[] {
+    const evidence: Evidence = {
+      history: this.#history.toSorted((a, b) => a.at - b.at),
+      rows: [...this.#rows.values()],
+      businessRows: [...this.#businessRows],
+      settings: forgedSettings,
+    }
+    return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]
+  }
+}
+
+type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : never
+
+interface ForgedWrite {
+  /** How the transaction ended; `nobody` lived to say it. */
+  readonly end?: TransactionEnd['kind'] | 'nobody'
+  readonly behaviour?: Behaviour
+  readonly notBefore?: number
+  readonly undone?: readonly string[]
+  readonly repeated?: readonly { readonly expected: string; readonly answered: string }[]
+}
+
+const doneRow: StoredRow = {
+  seq: 1,
+  eventId: '',
+  destination: '',
+  eventType: 'Planned',
+  aggregateType: 'GLOBAL',
+  aggregateId: null,
+  tenantId: null,
+  orderingKey: null,
+  partitionNo: null,
+  payload: '{}',
+  contentType: null,
+  headers: null,
+  attempts: 0,
+  deliveries: 2,
+  losses: 0,
+  availableAt: 0,
+  occurredAt: 0,
+  createdAt: 0,
+  lockedBy: null,
+  status: EventStatus.DONE,
+  doneAt: 0,
+  lastError: null,
+  lockedUntil: null,
+  blockedAt: null,
+}

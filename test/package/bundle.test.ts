@@ -1,0 +1,115 @@
+import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import ts from 'typescript'
+import { temporaryFolder } from '../services/temporary-folder.ts'
+import { bundle } from './bundle.ts'
+import { InstalledPackage } from './installed-package.ts'
+import { changesByLoading } from './loaded-alone.ts'
+
+const coreLimit = 60_000
+const engine =
+  /\b(OutboxDispatcher|OutboxPoller|OutboxWriter|LeaseKeeper|OutboxPurgeScheduler|OutboxEngine)\b/
+
+describe('the package in a bundle', () => {
+  let installed: InstalledPackage
+  let modules: readonly string[]
+  before(async () => {
+    installed = await InstalledPackage.create()
+    modules = installed.files().filter((file) => /^dist\/.*\.js$/.test(file))
+  })
+  after(() => installed.remove())
+
+  it('is small: its core, not minified, is under 60 kB compressed', async (test) => {
+    const core = await bundle(installed, `export * from 'sendoff'`)
+    match(core, engine)
+
+    const size = gzipSync(core).length
+    test.diagnostic(`the core has ${core.length} bytes, ${size} compressed`)
+    ok(size < coreLimit, `the core has ${size} bytes compressed; the limit is ${coreLimit}`)
+  })
+
+  it('leaves the engine out where only an event is defined', async (test) => {
+    const part = await bundle(installed, `export { defineEvent } from 'sendoff'`)
+    match(part, /\bfunction defineEvent\b/)
+    doesNotMatch(part, engine)
+
+    const size = gzipSync(part).length
+    test.diagnostic(`defineEvent alone has ${part.length} bytes, ${size} compressed`)
+    ok(size < coreLimit / 10, `defineEvent alone has ${size} bytes compressed`)
+  })
+
+  it('is gone where nothing of it is used', async () => {
+    for (const specifier of installed.specifiers) {
+      equal((await bundle(installed, `import '${specifier}'`)).trim(), '', specifier)
+    }
+  })
+
+  it('says by sideEffects what is true: its modules declare, and do nothing else', () => {
+    equal(installed.manifest.sideEffects, false)
+    deepEqual(
+      modules.flatMap((file) => doings(file, installed.read(file))),
+      [],
+    )
+  })
+
+  it('says by sideEffects what is true: each module loads alone, at once, and changes nothing else', async () => {
+    ok(modules.length > 0)
+    const changed: string[] = []
+    const waiting = [...modules]
+    const loadNext = async (): Promise<void> => {
+      for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+        const changes = await changesByLoading(join(installed.folder, file))
+        changed.push(...changes.map((change) => `${file}: ${change}`))
+      }
+    }
+    await Promise.all([loadNext(), loadNext()])
+    deepEqual(changed, [])
+  })
+})
+
+describe('a module that does more than declare', () => {
+  const forged: readonly [code: string, change: RegExp][] = [
+    ['globalThis.sendoff = 1', /global names/],
+    ['Array.prototype.last = function () {}', /built-in prototypes/],
+    [`process.on('exit', () => {})`, /listeners of the process/],
+    [`process.env.SENDOFF = 'here'`, /environment variables/],
+    [`console.log('hello')`, /prints hello/],
+    ['await null', /ERR_REQUIRE_ASYNC_MODULE|top-level await/],
+    [`throw new Error('no')`, /throws .*no/],
+    ['setInterval(() => {}, 1_000)', /keeps its process running/],
+  ]
+  for (const [code, change] of forged) {
+    it(`is found out: ${code}`, async () => {
+      const { path, remove } = temporaryFolder('forged')
+      const file = join(path, 'forged.mjs')
+      writeFileSync(file, `${code}\nexport {}\n`)
+
+      match((await changesByLoading(file, 1_000)).join('\n'), change)
+      equal(doings(file, code).length, 1)
+      remove()
+    })
+  }
+})
+
+/** The statements at a module's top level that are no declarations, as `file:line`. */
+function doings(file: string, code: string): readonly string[] {
+  const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true)
+  return source.statements
+    .filter((statement) => !declares(statement))
+    .map((node) => `${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}`)
+}
+
+function declares(statement: ts.Statement): boolean {
+  return (
+    ts.isImportDeclaration(statement) ||
+    ts.isExportDeclaration(statement) ||
+    ts.isFunctionDeclaration(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isVariableStatement(statement) ||
+    // The name that the compiler gives to a class for use within itself.
+    /^_[a-z] = [A-Z]\w+;?$/.test(statement.getText())
+  )
+}

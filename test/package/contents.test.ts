@@ -1,0 +1,131 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join, posix, sep } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { readImports } from '../read-imports.ts'
+import { InstalledPackage } from './installed-package.ts'
+import { typeErrors, typeResolutions } from './type-resolution.ts'
+
+const library = join(import.meta.dirname, '../../packages/sendoff')
+const sources = globSync('src/**/*.ts', { cwd: library })
+  .map((file) => file.replaceAll(sep, '/'))
+  .sort()
+
+describe('the package', () => {
+  let installed: InstalledPackage
+  let files: readonly string[]
+  before(async () => {
+    installed = await InstalledPackage.create()
+    files = installed.files()
+  })
+  after(() => installed.remove())
+
+  it('holds its modules with their types, maps and sources, a licence, a readme, and nothing else', () => {
+    const modules = sources.map((file) => file.replace(/^src(.*)\.ts$/, 'dist$1'))
+    const built = modules.flatMap((name) => ['.d.ts', '.d.ts.map', '.js', '.js.map'].map((end) => name + end))
+    deepEqual(files, ['LICENSE', 'README.md', 'package.json', ...sources, ...built].sort())
+  })
+
+  it('shows the readme and the licence of the project', () => {
+    for (const file of ['README.md', 'LICENSE']) {
+      equal(installed.read(file), readFileSync(join(library, '../..', file), 'utf8'))
+    }
+  })
+
+  it('has maps that lead from every built file to sources in the package', () => {
+    const lost = files.filter(isCode).filter((file) => {
+      const map = /^\/\/# sourceMappingURL=(.+)$/m.exec(installed.read(file))?.[1] ?? 'no map'
+      const mapFile = besides(file, map)
+      if (!files.includes(mapFile)) return true
+
+      const { sources: origins } = JSON.parse(installed.read(mapFile)) as { sources: readonly string[] }
+      return origins.length === 0 || !origins.every((origin) => files.includes(besides(mapFile, origin)))
+    })
+    deepEqual(lost, [])
+  })
+
+  it('depends on no package, and imports its own files and node: modules only', () => {
+    const dependent = Object.keys(installed.manifest).filter((field) => /dependencies$/i.test(field))
+    deepEqual(dependent, [])
+
+    const foreign = files.filter(isCode).flatMap((file) =>
+      readImports(file, installed.read(file))
+        .filter(({ specifier }) => !isOwnOrBuiltIn(file, specifier))
+        .map(({ specifier, line }) => `${file}:${line} imports ${specifier ?? 'a computed name'}`),
+    )
+    deepEqual(foreign, [])
+  })
+
+  it('exports only what is there', () => {
+    const targets = Object.values(installed.manifest.exports).flatMap((target) =>
+      typeof target === 'string' ? [target] : Object.values(target),
+    )
+    deepEqual(
+      targets.filter((target) => !target.startsWith('./') || !files.includes(target.slice(2))),
+      [],
+    )
+  })
+
+  it('exports every front door of the source, under the name of its folder', () => {
+    const doors = sources.flatMap(frontDoor)
+    const { './package.json': own, ...subpaths } = installed.manifest.exports
+    equal(own, './package.json')
+    deepEqual(sortedByKey(subpaths), sortedByKey(Object.fromEntries(doors)))
+  })
+
+  it('has no fault that publint knows of', async () => {
+    const { messages, pkg } = await publint({ pkgDir: installed.folder, pack: false, strict: true })
+    deepEqual(
+      messages.map((message) => formatMessage(message, pkg, { color: false })),
+      [],
+    )
+  })
+
+  it('names the oldest Node it runs on', () => {
+    match(installed.manifest.engines.node, /^>=\d+\.\d+$/)
+  })
+
+  for (const resolution of typeResolutions) {
+    it(`has types for all that it exports: ${resolution.name}`, () => {
+      const { projects, specifiers } = installed
+      deepEqual(typeErrors(projects.commonjs, specifiers, resolution), [])
+    })
+  }
+
+  function isOwnOrBuiltIn(file: string, specifier: string | undefined): boolean {
+    if (specifier === undefined) return false
+    if (specifier.startsWith('node:')) return isBuiltin(specifier)
+    // Declarations name the source they were made from where the emitted file is meant.
+    return specifier.startsWith('.') && files.includes(besides(file, specifier).replace(/\.ts$/, '.js'))
+  }
+})
+
+function isCode(file: string): boolean {
+  return file.startsWith('dist/') && /\.(js|d\.ts)$/.test(file)
+}
+
+function besides(file: string, path: string): string {
+  return posix.join(posix.dirname(file), path)
+}
+
+/**
+ * The entry of `exports` that a source file asks for: an `index.ts` is the front door of its folder, and
+ * a publisher, or a way into an ORM's transactions, may be one file. Empty for every other file.
+ */
+function frontDoor(file: string): readonly [subpath: string, entry: object][] {
+  const [, name] =
+    /^src\/(?:(?:stores|publishers|transactions|observe)\/)?([^/]+)\/index\.ts$/.exec(file) ??
+    /^src\/(?:publishers|transactions)\/([^/]+)\.ts$/.exec(file) ??
+    (file === 'src/index.ts' ? ['', ''] : [])
+  if (name === undefined) return []
+
+  const target = `./dist${file.slice('src'.length, -'.ts'.length)}`
+  return [[name === '' ? '.' : `./${name}`, { types: `${target}.d.ts`, default: `${target}.js` }]]
+}
+
+function sortedByKey<Value>(record: Readonly<Record<string, Value>>): readonly [string, Value][] {
+  return Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1))
+}

