@@ -83,13 +83,13 @@ describe('a module that does more than declare', () => {
   ]
   for (const [code, change] of forged) {
     it(`is found out: ${code}`, async () => {
-      const { path, remove } = temporaryFolder('forged')
-      const file = join(path, 'forged.mjs')
+      const folder = temporaryFolder('forged')
+      const file = join(folder.path, 'forged.mjs')
       writeFileSync(file, `${code}\nexport {}\n`)
 
       match((await changesByLoading(file, 1_000)).join('\n'), change)
       equal(doings(file, code).length, 1)
-      remove()
+      folder.remove()
     })
   }
 })

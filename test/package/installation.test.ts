@@ -9,6 +9,7 @@ import { InstalledPackage } from './installed-package.ts'
 import { nodeRelease } from './node-release.ts'
 import { compileReadme } from './readme-example.ts'
 
+const timeLimitMs = 30_000
 const oldest = '22.13.0'
 const releases = [oldest, '22.23.3', process.versions.node, '26.10.0']
 
@@ -77,9 +78,9 @@ describe('the installed package', () => {
       cwd: folder,
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
     })
-    const end = await within(20_000, run.ended)
+    const end = await within(timeLimitMs, run.ended)
     await run.stop()
-    const what = end === undefined ? 'did not end within 20 s' : describeEnd(end)
+    const what = end === undefined ? `did not end within ${timeLimitMs} ms` : describeEnd(end)
     equal(what, 'ended with exit code 0', `${file} ${what}. Its output:\n${run.output}`)
     return folder
   }

@@ -28,7 +28,7 @@ export class InstalledPackage {
     const [module, commonjs] = await Promise.all(
       ['module', 'commonjs'].map((type) => newProject(join(folder.path, 'projects', type), type, tarball)),
     )
-    return new InstalledPackage({ module: module!, commonjs: commonjs! }, folder.remove)
+    return new InstalledPackage({ module: module!, commonjs: commonjs! }, () => folder.remove())
   }
 
   /** Where the package is installed. */

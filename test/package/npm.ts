@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 /** Runs npm in a folder. Rejects with what npm wrote when it fails or takes too long. */
-export async function npm(folder: string, args: readonly string[], timeoutMs = 60_000): Promise<void> {
+export async function npm(folder: string, args: readonly string[], timeoutMs = 180_000): Promise<void> {
   await promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], {
     cwd: folder,
     env: environment(),
