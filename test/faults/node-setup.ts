@@ -1,8 +1,11 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
 import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
 import { Outbox } from '../../packages/sendoff/src/outbox.ts'
 import { type FaultStore, faultStore } from './fault-stores.ts'
-import { HistoryFile } from './history/history-file.ts'
+import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { plannedListeners } from './planned-listeners.ts'
 
@@ -40,11 +43,12 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
   const kind = faultStore(settings.store)
   const store = observedStore(kind.open(settings.location), history, cutOffMs)
   observeStalls(history, cutOffMs)
+  const logger = logTo(join(settings.folder, `${settings.name}.log`))
   endWithParent()
 
   const outbox =
     role === 'writesOnly'
-      ? Outbox.writerOnly<any>({ store, ownerId: settings.name })
+      ? Outbox.writerOnly<any>({ store, logger, ownerId: settings.name })
       : Outbox[settings.mode]<any>({
           store,
           listeners: plannedListeners(history, {
@@ -52,6 +56,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             hangTimeoutMs,
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
           }),
+          logger,
           ownerId: settings.name,
           workerCount: 8,
           // Small, so that part of what a node writes is left to the poller.
@@ -68,6 +73,12 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
         })
   await outbox.start()
   return { outbox, store: kind, settings, history }
+}
+
+/** Warnings and errors with the time, as the history has it. */
+function logTo(file: string): Logger {
+  const write = (message: string) => appendFileSync(file, `${monotonicMs()} ${message}\n`)
+  return { debug() {}, info() {}, warn: write, error: write }
 }
 
 // The driver leads no group that its processes belong to: they have to notice its end themselves.

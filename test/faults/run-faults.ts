@@ -53,7 +53,7 @@ export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
 export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   events: 2_000,
   faults: 12,
-  durationMs: 7_000,
+  durationMs: 6_000,
   workers: 4,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,

@@ -71,6 +71,12 @@ export interface SeenSettlement {
   readonly refused: boolean
 }
 
+/** Events that were handed back with their crash counters at 0, before they ran or because they did. */
+export interface Released {
+  readonly kind: 'released'
+  readonly events: readonly string[]
+}
+
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */
 export interface CutOff {
   readonly kind: 'cutOff'

@@ -70,7 +70,7 @@ describe('sqlite store: upkeep', () => {
     ])
     deepEqual(searchesOf(purgeIdempotencyKeys), [
       'SEARCH outbox_event_idempotency USING PRIMARY KEY (key=?)',
-      'SEARCH outbox_event_idempotency USING COVERING INDEX outbox_event_idempotency_age (created_at<?)',
+      'SEARCH outbox_event_idempotency USING COVERING INDEX outbox_event_idempotency_at (created_at<?)',
     ])
   })
 

@@ -143,7 +143,7 @@ create table "${table}_idempotency" (
   event_id   text    not null,
   created_at integer not null
 ) strict, without rowid;
-create index "${table}_idempotency_age" on "${table}_idempotency" (created_at);
+create index "${table}_idempotency_at" on "${table}_idempotency" (created_at);
 
 create table "${table}_attempt" (
   id          integer primary key,

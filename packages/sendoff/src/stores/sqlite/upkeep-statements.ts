@@ -97,7 +97,7 @@ export function upkeepStatementsFor(table: string) {
     // ? seq to start behind, ? last seq, outlived. By primary key.
     purge: `delete from ${events} where seq > ? and seq <= ? and ${outlived}`,
 
-    // ? used before, ? limit. The oldest by <table>_idempotency_age alone, then by primary key.
+    // ? used before, ? limit. The oldest by <table>_idempotency_at alone, then by primary key.
     purgeIdempotencyKeys: `
   delete from "${table}_idempotency"
    where key in (
