@@ -1,5 +1,7 @@
 /** Time as the engine sees it; tests hand in one that they move themselves. */
 export interface Clock {
+  /** Epoch milliseconds of this process, for stamping and for showing; never for judging leases. */
+  now(): number
   /** Milliseconds that only ever rise, for judging leases and measuring. */
   monotonic(): number
   /** Calls back once, after `ms`. `keepAlive` lets the process live until then. */
@@ -12,6 +14,7 @@ export type Cancel = () => void
 const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
+  now: () => Date.now(),
   monotonic: () => performance.now(),
 
   schedule(ms, callback, keepAlive) {

@@ -79,7 +79,7 @@ const writerChecks: Record<string, OptionCheck> = {
   logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
   ownerId: text,
   purge: (value) => (value === true ? undefined : having()(value)),
-  clock: having('monotonic', 'schedule'),
+  clock: having('now', 'monotonic', 'schedule'),
 }
 
 const orderedChecks: Record<string, OptionCheck> = {

@@ -86,6 +86,7 @@ export class Outbox<Tx, StoreTx = Tx> {
       store,
       txContext: this.#transactions,
       codec,
+      clock,
       logger,
       ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
       ...(this.#engine?.hotPath === undefined ? {} : { hotPath: this.#engine.hotPath }),

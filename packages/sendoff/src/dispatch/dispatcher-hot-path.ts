@@ -54,7 +54,7 @@ export class DispatcherHotPath implements HotPath {
   }
 
   leftToPoller(left: readonly LeftToPoller[]): void {
-    const { logger, metrics, wakePoller } = this.#options
+    const { clock, logger, metrics, wakePoller } = this.#options
     const dropped = left.filter(({ reason }) => reason === 'full')
     if (dropped.length > 0) {
       logger.warn(`The hot queue is full: ${dropped.length} events were left to the poller.`)
@@ -65,7 +65,7 @@ export class DispatcherHotPath implements HotPath {
     for (const { event, reason } of left) {
       if (reason !== 'delayed') continue
       metrics.incrementHotSkippedDelayed()
-      wakePoller(event.availableAt!.getTime() - Date.now())
+      wakePoller(event.dueInMs(clock.now()))
     }
   }
 

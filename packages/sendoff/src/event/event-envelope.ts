@@ -57,14 +57,19 @@ export class EventEnvelope<Payload = unknown> {
   }
 
   /** A new event whose payload is known to be sound. */
-  static encoded(options: EnvelopeOptions, payload: string | Uint8Array, codec: JsonCodec): EventEnvelope {
+  static encoded(
+    options: EnvelopeOptions,
+    payload: string | Uint8Array,
+    codec: JsonCodec,
+    now: number = Date.now(),
+  ): EventEnvelope {
     const eventType = nameOf(options.eventType)
     const aggregateType = nameOf(options.aggregateType ?? AggregateType.GLOBAL)
     checkFields({ ...options, eventType, aggregateType })
     checkSize(eventType, payload)
 
     const { aggregateId = null, headers, availableAt, deliverAfterMs } = options
-    const occurredAt = options.occurredAt?.getTime() ?? Date.now()
+    const occurredAt = options.occurredAt?.getTime() ?? now
     if (availableAt !== undefined && availableAt.getTime() < occurredAt - clockReadingMs) {
       throw invalid('has an availableAt before its occurredAt.')
     }
@@ -159,6 +164,12 @@ export class EventEnvelope<Payload = unknown> {
   get payload(): Payload {
     this.#payload ??= { value: this.#decode() }
     return this.#payload.value as Payload
+  }
+
+  /** How long a delayed event that is written now has to wait. */
+  dueInMs(now: number): number {
+    const { due } = this.#data
+    return due === undefined ? 0 : Math.max(0, due.inMs ?? due.at - now)
   }
 
   isDelayed(): boolean {

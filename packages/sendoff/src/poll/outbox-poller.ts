@@ -155,7 +155,7 @@ export class OutboxPoller {
 
   #recordLag(oldest: Delivery | undefined): void {
     this.#options.metrics.recordOldestLagMs(
-      oldest === undefined ? 0 : Math.max(0, Date.now() - oldest.row.availableAt),
+      oldest === undefined ? 0 : Math.max(0, this.#options.clock.now() - oldest.row.availableAt),
     )
   }
 

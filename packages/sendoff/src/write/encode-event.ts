@@ -11,10 +11,11 @@ export async function encodeEvent(
   payload: unknown,
   fields: EventFields,
   codec: JsonCodec,
+  now?: number,
 ): Promise<EventEnvelope> {
   const name = typeof type === 'string' ? type : type.name
   if (!isDefinedEvent(type))
-    return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec)
+    return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec, now)
 
   await validate(type, payload)
   const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
@@ -29,6 +30,7 @@ export async function encodeEvent(
     },
     encode(name, payload, codec),
     codec,
+    now,
   )
 }
 

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
@@ -26,6 +27,7 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly writerHook?: WriterHook
   readonly hotPath?: HotPath
   readonly codec?: JsonCodec
+  readonly clock?: Clock
   readonly logger?: Logger
 }
 
@@ -47,6 +49,7 @@ export class OutboxWriter<UserTx, StoreTx> {
   readonly #hook: WriterHook | undefined
   readonly #hotPath: HotPath | undefined
   readonly #codec: JsonCodec
+  readonly #clock: Clock
   readonly #logger: Logger
 
   constructor(options: OutboxWriterOptions<UserTx, StoreTx>) {
@@ -55,6 +58,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     this.#hook = options.writerHook
     this.#hotPath = options.hotPath
     this.#codec = options.codec ?? JsonCodec.getDefault()
+    this.#clock = options.clock ?? systemClock
     this.#logger = options.logger ?? standardLogger
   }
 
@@ -84,7 +88,7 @@ export class OutboxWriter<UserTx, StoreTx> {
 
     const { tx, ...fields } = third ?? {}
     const [id = null] = await this.#writeIn(tx, async () => [
-      await encodeEvent(typeOf(first), second, fields, this.#codec),
+      await encodeEvent(typeOf(first), second, fields, this.#codec, this.#clock.now()),
     ])
     return id
   }
@@ -99,7 +103,7 @@ export class OutboxWriter<UserTx, StoreTx> {
         events.map(async (event) =>
           event instanceof EventEnvelope
             ? event
-            : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec),
+            : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, this.#clock.now()),
         ),
       ),
     )
@@ -157,7 +161,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
-      batch.committed((row) => context.survived?.(row) ?? true)
+      batch.committed((row) => context.survived?.(row) ?? true, this.#clock.now())
       this.#call('afterCommit', inserted)
     })
     context.afterRollback(() => {
@@ -204,7 +208,7 @@ class WrittenBatch {
     return this.#events.filter((_, index) => results[index]?.kind === 'inserted')
   }
 
-  committed(survived: (row: NewRow) => boolean): void {
+  committed(survived: (row: NewRow) => boolean, now: number): void {
     const left: LeftToPoller[] = []
     this.rows.forEach((row, index) => {
       const result = this.#results[index]
@@ -213,7 +217,7 @@ class WrittenBatch {
       const place = this.#places[index]!
       if (!survived(row)) this.#giveBack(index)
       else if (typeof place === 'string') left.push({ event: this.#events[index]!, reason: place })
-      else place.fill(bornRow(row, result, this.#hotPath!.lease.owner))
+      else place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left)
   }
@@ -229,8 +233,12 @@ class WrittenBatch {
 }
 
 /** The row as the database has it, known without reading it back. */
-function bornRow(row: NewRow, { seq, deliveries }: { seq: number; deliveries: number }, owner: string): Row {
-  const now = Date.now()
+function bornRow(
+  row: NewRow,
+  { seq, deliveries }: { seq: number; deliveries: number },
+  owner: string,
+  now: number,
+): Row {
   const { eventId, destination, eventType, aggregateType, aggregateId, tenantId, orderingKey, partitionNo } =
     row
   const { payload, contentType, headers, occurredAt } = row
