@@ -4,7 +4,7 @@ import { type Elapsed, startWatch } from '../statistics.ts'
 import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
 import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
 
-const warmUpEvents = 5_000
+const warmUpEvents = 20_000
 const eventsPerWrite = 1_000
 
 /** How fast Sendoff delivers a backlog, by mode. */

@@ -13,28 +13,29 @@ export function writeSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
     makeOutbox: (database: BenchDatabase<Tx>, conditions: Conditions) => Outbox<Tx>,
   ): Subject => ({
     name,
-    async measure(conditions) {
-      const database = await openDatabase('write', conditions)
-      await using outbox = await makeOutbox(database, conditions).start()
+    measure: (conditions) =>
+      measureWrites(conditions, async (name, within) => {
+        const database = await openDatabase(name, within)
+        const outbox = await makeOutbox(database, within).start()
 
-      // Awaited here: the outbox closes when this returns.
-      return await measureWrites(conditions, {
-        single: (number) =>
-          outbox.transaction(async (tx) => {
-            await database.insertOrder(tx, number)
-            await outbox.write(OrderPlaced, payloadOf(number))
-          }),
-        bulk: (first) =>
-          outbox.transaction(async (tx) => {
-            await database.insertOrder(tx, first)
-            await outbox.writeAll(
-              Array.from({ length: eventsPerBulkWrite }, (_, index) =>
-                OrderPlaced.of(payloadOf(first + index)),
-              ),
-            )
-          }),
-      })
-    },
+        return {
+          single: (number) =>
+            outbox.transaction(async (tx) => {
+              await database.insertOrder(tx, number)
+              await outbox.write(OrderPlaced, payloadOf(number))
+            }),
+          bulk: (first) =>
+            outbox.transaction(async (tx) => {
+              await database.insertOrder(tx, first)
+              await outbox.writeAll(
+                Array.from({ length: eventsPerBulkWrite }, (_, index) =>
+                  OrderPlaced.of(payloadOf(first + index)),
+                ),
+              )
+            }),
+          close: () => outbox.close(),
+        }
+      }),
   })
 
   return [
@@ -53,22 +54,27 @@ export interface Writes {
   single(number: number): unknown
   /** Commits one order with `eventsPerBulkWrite` events, numbered from `first` on. */
   bulk(first: number): unknown
+  close(): unknown
 }
 
 /** Runs both kinds of writes one after the other, as often as the time allows. */
-export async function measureWrites({ seconds }: Conditions, writes: Writes): Promise<Measurement> {
-  let number = 0
-  const single = () => writes.single(number++)
-  const bulk = () => {
-    const first = number
-    number += eventsPerBulkWrite
-    return writes.bulk(first)
-  }
+export async function measureWrites(
+  conditions: Conditions,
+  openWrites: (name: string, conditions: Conditions) => Promise<Writes>,
+): Promise<Measurement> {
+  const { seconds } = conditions
 
-  await repeated(single, seconds / 4)
-  const one = await repeated(single, seconds)
-  await repeated(bulk, seconds / 4)
-  const many = await repeated(bulk, seconds)
+  // By number and not by time: with a slow disk, code that has run too rarely to be compiled would
+  // be measured. For the same reason without waiting for the disk.
+  const warmUp = counted(await openWrites('warm-up', { ...conditions, synchronous: 'NORMAL' }))
+  await repeated(warmUp.single, (calls) => calls < 1_500 * seconds)
+  await repeated(warmUp.bulk, (calls) => calls < 5 * seconds)
+  await warmUp.close()
+
+  const writes = counted(await openWrites('write', conditions))
+  const one = await repeated(writes.single, (_, ms) => ms < seconds * 1_000)
+  const many = await repeated(writes.bulk, (_, ms) => ms < seconds * 1_000)
+  await writes.close()
   return {
     transactionsPerSecond: one.calls / (one.ms / 1_000),
     cpuUsPerTransaction: one.cpuUs / one.calls,
@@ -76,14 +82,27 @@ export async function measureWrites({ seconds }: Conditions, writes: Writes): Pr
   }
 }
 
-async function repeated(call: () => unknown, seconds: number): Promise<Elapsed & { readonly calls: number }> {
-  const endAt = performance.now() + seconds * 1_000
+/** Numbers orders and events as they come. */
+function counted(writes: Writes) {
+  let next = 0
+  return {
+    single: () => writes.single(next++),
+    bulk: () => writes.bulk((next += eventsPerBulkWrite) - eventsPerBulkWrite),
+    close: () => writes.close(),
+  }
+}
+
+async function repeated(
+  call: () => unknown,
+  goOn: (calls: number, ms: number) => boolean,
+): Promise<Elapsed & { readonly calls: number }> {
   const stop = startWatch()
+  const startedAt = performance.now()
   let calls = 0
 
   do {
     await call()
     calls++
-  } while (performance.now() < endAt)
+  } while (goOn(calls, performance.now() - startedAt))
   return { ...stop(), calls }
 }

@@ -49,6 +49,7 @@ export class FaultedProcess {
 
   async kill(awayMs: number): Promise<void> {
     await this.#harm(async (group) => {
+      this.#doomed = true
       group.signal('SIGKILL')
       this.#say('kill')
       await group.ended
@@ -59,11 +60,12 @@ export class FaultedProcess {
 
   async stopFor(ms: number): Promise<void> {
     await this.#harm(async (group) => {
-      this.#say('stop')
+      const name = this.#name
+      this.#say('stop', name)
       group.signal('SIGSTOP')
       await delay(ms)
       group.signal('SIGCONT')
-      this.#say('cont')
+      this.#say('cont', name)
     })
   }
 
@@ -94,7 +96,6 @@ export class FaultedProcess {
     const group = this.#group
     if (group === undefined || this.#busy) return
     this.#busy = true
-    this.#doomed = true
     try {
       await work(group)
     } finally {
@@ -103,15 +104,16 @@ export class FaultedProcess {
   }
 
   async #end(group: ProcessGroup): Promise<void> {
+    const name = this.#name
     // Before that it does not know what to do when asked to end.
     await this.#ready
     this.#doomed = true
     group.signal('SIGTERM')
     const end = await within(60_000, group.ended)
-    if (end?.code === 0) return
+    if (end?.code === 0 || this.#options.mayDie(name)) return
     const what = end === undefined ? 'did not end within a minute' : describeEnd(end)
     await group.stop('SIGKILL')
-    throw new Error(`${this.#name} was asked to end and ${what}. Its output:\n${group.output}`)
+    throw new Error(`${name} was asked to end and ${what}. Its output:\n${group.output}`)
   }
 
   #ended(name: string, group: ProcessGroup, { code, signal }: ProcessEnd): void {
@@ -123,7 +125,7 @@ export class FaultedProcess {
     if (suicide && !this.#over) void this.start()
   }
 
-  #say(fault: 'kill' | 'stop' | 'cont' | 'restart'): void {
-    this.#options.history.say({ kind: 'fault', fault, target: this.#name })
+  #say(fault: 'kill' | 'stop' | 'cont' | 'restart', target: string = this.#name): void {
+    this.#options.history.say({ kind: 'fault', fault, target })
   }
 }

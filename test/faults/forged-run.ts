@@ -95,7 +95,7 @@ export class ForgedRun {
   }
 
   says(process: string, at: number, record: Unstamped<HistoryRecord>): this {
-    this.#history.push({ ...record, process, at } as HistoryRecord)
+    this.#history.push({ ...record, process, at })
     return this
   }
 

@@ -95,19 +95,15 @@ export class JudgedHistory {
     )
   }
 
-  /** How much of what happened to others between the two moments can delay a takeover. */
+  /** For how long between the two moments others were harmed, or may not have been replaced yet. */
   otherFaultsMs(process: string, from: number, to: number): number {
-    let sum = 0
+    const periods: Period[] = []
     for (const [other, { killedAt, stops, cutOffs }] of this.#troubles) {
       if (other === process) continue
-      if (killedAt !== undefined && killedAt > from - this.settings.leaseMs && killedAt < to) {
-        sum += this.settings.leaseMs
-      }
-      for (const period of [...stops, ...cutOffs]) {
-        if (period.from < to && period.to > from) sum += Math.min(to, period.to) - period.from
-      }
+      if (killedAt !== undefined) periods.push({ from: killedAt, to: killedAt + this.settings.leaseMs })
+      periods.push(...stops, ...cutOffs)
     }
-    return sum
+    return coveredMs(periods, from, to)
   }
 
   #readTransactions(): void {
@@ -171,6 +167,20 @@ export class JudgedHistory {
     }
     return troubles
   }
+}
+
+/** How much of the time between two moments is in at least one of the periods. */
+function coveredMs(periods: readonly Period[], from: number, to: number): number {
+  let covered = 0
+  let reached = from
+  for (const period of periods.toSorted((a, b) => a.from - b.from)) {
+    const start = Math.max(reached, period.from)
+    const end = Math.min(to, period.to)
+    if (end <= start) continue
+    covered += end - start
+    reached = end
+  }
+  return covered
 }
 
 function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {

@@ -1,6 +1,5 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
 import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
 import { Outbox } from '../../packages/sendoff/src/outbox.ts'
@@ -36,7 +35,7 @@ export interface Node {
 
 /** Starts the outbox of a process as its first argument says, with listeners unless it only writes. */
 export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> {
-  const settings = JSON.parse(parseArgs({ allowPositionals: true }).positionals[0]!) as NodeSettings
+  const settings = JSON.parse(process.argv[2]!) as NodeSettings
   const { leaseMs, intervalMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries } = settings
   const history = new HistoryFile(settings.folder, settings.name)
   const cutOffMs = leaseMs / 2

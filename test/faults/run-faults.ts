@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -52,8 +52,8 @@ export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
 
 export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   events: 2_000,
-  faults: 12,
-  durationMs: 6_000,
+  faults: 10,
+  durationMs: 5_000,
   workers: 4,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,
@@ -189,13 +189,16 @@ class RunningFaults {
         slot,
         history: this.#history,
         command,
-        mayDie: (name) => readHistoryFile(join(this.#folder, `${name}.jsonl`)).at(-1)?.kind === 'fault',
+        mayDie: (name) => {
+          const file = join(this.#folder, `${name}.jsonl`)
+          return existsSync(file) && readHistoryFile(file).at(-1)?.kind === 'fault'
+        },
       }),
     )
   }
 
   #addWriter(slot: string, delivers: boolean): void {
-    const { events, durationMs, writers, behaviours, poisonPerWriter } = this.#options
+    const { events, faults, durationMs, writers, behaviours, poisonPerWriter } = this.#options
     // A transaction has five or six events.
     const transactions = Math.ceil(events / 5.3 / (writers.only + writers.delivering))
     const seed = this.#random.integer(0, 2 ** 31)
@@ -208,6 +211,7 @@ class RunningFaults {
         pauseMs: durationMs / transactions,
         behaviours,
         delivers,
+        deathAtCommit: faults === 0 ? 0 : 0.004,
         finishedFile: join(this.#folder, `${slot}.finished`),
       }
       return [script('writer-process.ts'), JSON.stringify(this.#settings(name)), JSON.stringify(writing)]

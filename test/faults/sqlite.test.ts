@@ -24,11 +24,11 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
       await soundRun(test, {
         ...usualRun,
         mode,
-        events: scale({ small: 150, full: 1_000 }),
+        events: scale({ small: 120, full: 1_000 }),
         faults: 0,
-        durationMs: scale({ small: 1_500, full: 10_000 }),
+        durationMs: scale({ small: 1_000, full: 10_000 }),
         writers: { only: 1, delivering: 0 },
-        poisonPerWriter: 2,
+        poisonPerWriter: 3,
         leaseMs: 500,
         maxDeliveries: 5,
       })
@@ -42,7 +42,7 @@ describe('soak', () => {
     test.after(() => folder.remove())
     const seed = testSeed()
     test.diagnostic(`seed ${seed}`)
-    const durationMs = scale({ small: 7_000, full: 600_000 })
+    const durationMs = scale({ small: 6_500, full: 600_000 })
     const { before, after, troubles, metrics, written } = await runSoak({
       location: faultStores['sqlite']!.location(folder.path),
       durationMs,

@@ -19,6 +19,8 @@ export interface WritingPlan {
   /** How often each behaviour is asked for. */
   readonly behaviours: Readonly<Partial<Record<Behaviour, number>>>
   readonly delivers: boolean
+  /** How probable it is that the process ends itself right before a commit, and right after it. */
+  readonly deathAtCommit: number
   /** Is there as soon as everything is written. */
   readonly finishedFile: string
 }
@@ -53,16 +55,24 @@ async function writeTransaction(tx: string, isPoisoned: boolean): Promise<void> 
       const repeated = random.chance(0.05) ? await writeRepeated(tx, events) : []
       key = repeated[0] && { key: tx, id: repeated[0].expected }
       history.say({ kind: 'intent', tx, events, undone, repeated })
-      // Long enough for a fault to find a transaction between its last statement and its commit.
-      if (random.chance(0.1)) await delay(15)
+      if (random.chance(0.05)) await delay(15)
       if (rollsBack) throw plannedRollback
+      dieSometimes()
     })
+    dieSometimes()
     history.say({ kind: 'commit', tx })
     if (key !== undefined) usedKeys.push(key)
   } catch (error) {
     if (error === plannedRollback) history.say({ kind: 'rollback', tx })
     else history.say({ kind: 'unknown', tx, error: String(error) })
   }
+}
+
+/** Right before or right after a commit: faults from outside hardly ever find these moments. */
+function dieSometimes(): void {
+  if (!random.chance(plan.deathAtCommit)) return
+  history.say({ kind: 'fault', fault: 'kill', target: history.process })
+  process.kill(process.pid, 'SIGKILL')
 }
 
 async function writeEvents(count: number): Promise<WrittenEvent[]> {

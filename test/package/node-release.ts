@@ -11,7 +11,16 @@ export type NodeRelease = { readonly executable: string } | { readonly missing: 
  * Gets a Node from the package registry, once: it is kept in the system's folder for temporary files,
  * about 120 MB for each version.
  */
-export async function nodeRelease(version: string): Promise<NodeRelease> {
+export function nodeRelease(version: string): Promise<NodeRelease> {
+  const release = releases.get(version) ?? findOrFetch(version)
+  releases.set(version, release)
+  return release
+}
+
+/** By version, so that a registry that does not answer is waited for once. */
+const releases = new Map<string, Promise<NodeRelease>>()
+
+async function findOrFetch(version: string): Promise<NodeRelease> {
   if (version === process.versions.node) return { executable: process.execPath }
 
   try {

@@ -14,46 +14,46 @@ const insertEventSql = `
 export const limitInsert: Subject = {
   name: 'limit-insert',
 
-  async measure(conditions) {
-    const handle = (await openSqlite('write', conditions)).openHandle()
-    const begin = handle.prepare('begin immediate')
-    const commit = handle.prepare('commit')
-    const insertOrder = handle.prepare(insertOrderSql)
-    const insertEvent = handle.prepare(insertEventSql)
+  measure: (conditions) =>
+    measureWrites(conditions, async (name, within) => {
+      const handle = (await openSqlite(name, within)).openHandle()
+      const begin = handle.prepare('begin immediate')
+      const commit = handle.prepare('commit')
+      const insertOrder = handle.prepare(insertOrderSql)
+      const insertEvent = handle.prepare(insertEventSql)
 
-    const addOrder = (number: number) => insertOrder.run(orderIdOf(number), 'cus_8f2b1c9e7d', 129.95)
-    const addEvent = (number: number) => {
-      const now = Date.now()
-      const orderId = orderIdOf(number)
-      insertEvent.run(
-        `01JBENCH${String(number).padStart(18, '0')}`,
-        OrderPlaced.name,
-        OrderPlaced.aggregateType,
-        orderId,
-        `${OrderPlaced.aggregateType}:${orderId}`,
-        number & 255,
-        JSON.stringify(payloadOf(number)),
-        now,
-        now,
-        now,
-      )
-    }
+      const addOrder = (number: number) => insertOrder.run(orderIdOf(number), 'cus_8f2b1c9e7d', 129.95)
+      const addEvent = (number: number) => {
+        const now = Date.now()
+        const orderId = orderIdOf(number)
+        insertEvent.run(
+          `01JBENCH${String(number).padStart(18, '0')}`,
+          OrderPlaced.name,
+          OrderPlaced.aggregateType,
+          orderId,
+          `${OrderPlaced.aggregateType}:${orderId}`,
+          number & 255,
+          JSON.stringify(payloadOf(number)),
+          now,
+          now,
+          now,
+        )
+      }
 
-    const measurement = await measureWrites(conditions, {
-      single(number) {
-        begin.run()
-        addOrder(number)
-        addEvent(number)
-        commit.run()
-      },
-      bulk(first) {
-        begin.run()
-        addOrder(first)
-        for (let index = 0; index < eventsPerBulkWrite; index++) addEvent(first + index)
-        commit.run()
-      },
-    })
-    handle.close()
-    return measurement
-  },
+      return {
+        single(number) {
+          begin.run()
+          addOrder(number)
+          addEvent(number)
+          commit.run()
+        },
+        bulk(first) {
+          begin.run()
+          addOrder(first)
+          for (let index = 0; index < eventsPerBulkWrite; index++) addEvent(first + index)
+          commit.run()
+        },
+        close: () => handle.close(),
+      }
+    }),
 }

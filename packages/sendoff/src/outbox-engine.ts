@@ -128,5 +128,6 @@ export class OutboxEngine {
   #lockLost(holding: Holding): void {
     this.#logger.warn(`The lock "${lockName}" was lost: what was read under it is left to its next owner.`)
     for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock === holding) delivery.lose()
+    this.poller.wake()
   }
 }

@@ -213,6 +213,7 @@ export interface Bounds {
 
 /** A row in somebody's hands. `lockedBy` is null where a lock owner read it without a claim. */
 export interface HeldRow extends RowKey {
+  readonly seq: number
   readonly deliveries: number
   readonly lockedBy: string | null
 }

@@ -1,6 +1,16 @@
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &
-  (Intent | TransactionEnd | DeliveryStart | DeliveryEnd | SettlementsSeen | CutOff | FaultDone | ProcessExit)
+  (
+    | Intent
+    | TransactionEnd
+    | DeliveryStart
+    | DeliveryEnd
+    | SettlementsSeen
+    | Released
+    | CutOff
+    | FaultDone
+    | ProcessExit
+  )
 
 interface Stamp {
   readonly at: number

@@ -39,8 +39,8 @@ export class Delivery {
 
   /** As the store needs it for settling, renewing and releasing. */
   get held(): HeldRow {
-    const { eventId, destination, lockedBy } = this.row
-    return { eventId, destination, lockedBy, deliveries: this.#deliveries }
+    const { eventId, destination, seq, lockedBy } = this.row
+    return { eventId, destination, seq, lockedBy, deliveries: this.#deliveries }
   }
 
   get leaseUntil(): number {

@@ -277,6 +277,7 @@ export class OutboxDispatcher {
 
     if (refused) {
       this.#metrics.incrementSettlementRefused()
+      this.#wakePoller()
       this.#logger.warn(
         `The settlement of event ${delivery.row.eventId} came too late and was refused: somebody else holds it and delivers it again.`,
       )

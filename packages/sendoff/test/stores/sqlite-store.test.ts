@@ -540,7 +540,7 @@ describe('sqlite store: schema and options', () => {
         'SEARCH outbox_event USING INDEX outbox_event_due (available_at>? AND available_at<?)',
         'SEARCH outbox_event USING INDEX outbox_event_due (available_at>? AND available_at<?)',
         'SEARCH outbox_event USING INDEX sqlite_autoindex_outbox_event_1 (event_id=? AND destination=?)',
-        'SEARCH outbox_event USING INDEX sqlite_autoindex_outbox_event_1 (event_id=? AND destination=?)',
+        'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid=?)',
         'SEARCH outbox_event_lock USING PRIMARY KEY (name=?)',
       ],
     )

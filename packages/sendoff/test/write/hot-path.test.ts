@@ -94,7 +94,6 @@ onEveryStore(
       mode,
       onUnroutable: 'defer',
       unroutableDelayMs: 20,
-      leaseMs: 50,
     })
     const id = await old.outbox.transaction(() => old.outbox.write('Added', 1))
     await old.metrics.until((seen) => seen.dispatchDeferred >= 1)

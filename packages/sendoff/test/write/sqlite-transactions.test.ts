@@ -76,6 +76,17 @@ describe('on SQLite', () => {
     deepEqual(listener.payloads, ['theirs', 'again'])
   })
 
+  it('refuses calls that would wait for the transaction they are made in', async (test) => {
+    const { outbox, metrics } = await startOnFile(test)
+    await outbox.transaction(async () => {
+      await outbox.write('Tested', 1)
+      for (const call of [() => outbox.deadEvents.count(), () => outbox.poll(), () => outbox.paused()]) {
+        await rejects(call, { code: 'OUTBOX_INSIDE_TRANSACTION', message: /before or after the transaction/ })
+      }
+    })
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+  })
+
   it('refuses a handle that is not in a transaction', async (test) => {
     const { outbox, mine } = await startOnFile(test)
     await rejects(outbox.write('Tested', 1, { tx: mine }), { code: 'OUTBOX_NO_TRANSACTION' })

@@ -201,6 +201,26 @@ onEveryStore('two outboxes in one process do not mix their transactions', async 
   })
 })
 
+onEveryStore(
+  'a transaction inside one of another outbox on the same data is refused instead of waited for',
+  async (test, open, mode) => {
+    const first = await startOutbox(test, open(), { mode })
+    const second = await startOutbox(test, open(), { mode })
+    let later: (() => Promise<unknown>) | undefined
+    await first.outbox.transaction(async () => {
+      await first.outbox.write('Tested', 1)
+      await rejects(
+        second.outbox.transaction(async () => {}),
+        { code: 'OUTBOX_INSIDE_TRANSACTION' },
+      )
+      later = bindHere(() => second.outbox.transaction(() => second.outbox.write('Tested', 2)))
+    })
+    await later!()
+    await first.metrics.until((seen) => seen.dispatchSuccess === 1)
+    await second.metrics.until((seen) => seen.dispatchSuccess === 1)
+  },
+)
+
 function bindHere<Result>(work: () => Result): () => Result {
   const run = AsyncLocalStorage.snapshot()
   return () => run(work)

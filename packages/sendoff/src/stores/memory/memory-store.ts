@@ -3,6 +3,7 @@ import { EventStatus } from '../../event/status.ts'
 import { callable, checkOptions } from '../../options.ts'
 import type { FailedAttempt, OutboxStore } from '../../store.ts'
 import { boundsAround } from '../due-order.ts'
+import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
@@ -43,7 +44,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     async transaction(work, within) {
       if (within !== undefined) return within.nested(work)
-      return transactions.run(() => new MemoryTx(events).run(work))
+      refuseInsideTransaction(transactions)
+      return transactions.run(() => insideTransaction(transactions, () => new MemoryTx(events).run(work)))
     },
 
     inTransaction: (tx) => tx instanceof MemoryTx && tx.isOpen,

@@ -52,7 +52,7 @@ function settleRow(statements: PreparedStatements, { row, outcome }: Settlement,
 
 /** Runs a statement that ends with the parameters called `held`. */
 export function changesHeld(statement: SqliteStatement, row: HeldRow, ...set: SqliteValue[]): boolean {
-  return Number(statement.run(...set, row.eventId, row.destination, row.deliveries, row.lockedBy).changes) > 0
+  return Number(statement.run(...set, row.seq, row.deliveries, row.lockedBy).changes) > 0
 }
 
 function recordsFailure(
@@ -63,9 +63,9 @@ function recordsFailure(
   now: number,
   set: readonly SqliteValue[],
 ): boolean {
-  const { eventId, destination, deliveries, lockedBy } = row
+  const { eventId, destination, seq, deliveries, lockedBy } = row
   const counted = failure.counted ? 1 : 0
-  const settled = statement.get(...set, counted, eventId, destination, deliveries, lockedBy)
+  const settled = statement.get(...set, counted, seq, deliveries, lockedBy)
   if (settled === undefined) return false
 
   const { attempts } = settled as { attempts: number }

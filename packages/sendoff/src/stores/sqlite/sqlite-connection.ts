@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { OutboxError } from '../../errors.ts'
+import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import type { Mutex } from '../mutex.ts'
 import { databaseMutex } from './database-mutex.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
@@ -33,8 +34,14 @@ export class SqliteConnection<Handle extends SqliteHandle> {
   async alone<Result>(work: (handle: Handle) => Promise<Result>): Promise<Result> {
     if (this.#closing !== undefined) throw closed()
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
+    refuseInsideTransaction(this.#mutex)
 
     return this.#mutex.run(async () => work(await this.#readyHandle()))
+  }
+
+  /** Runs the code of a transaction, under `alone`. */
+  asTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+    return insideTransaction(this.#mutex!, work)
   }
 
   /** Runs `work`, and again from its start while another process is in the way. */

@@ -178,7 +178,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       await connection.retrying(() => begin.run())
 
       try {
-        const result = await new SqliteTransaction(handle).run(work)
+        const result = await connection.asTransaction(() => new SqliteTransaction(handle).run(work))
         if (!hasOpenTransaction(handle)) throw endedByHand()
         await connection.retrying(() => commit.run())
         return result

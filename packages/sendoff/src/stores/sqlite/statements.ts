@@ -13,10 +13,10 @@ const dueWithin = `${unblocked}
      and available_at <= ?
      and created_at <= ?`
 
-// ? event id, ? destination, ? deliveries, ? locked by (null for a row read without a claim).
+// ? seq, ? deliveries, ? locked by (null for a row read without a claim). By primary key: a seq is
+// never given twice.
 const held = `
-   where event_id = ?
-     and destination = ?
+   where seq = ?
      and deliveries = ?
      and locked_by is ?
      and ${pending}`
@@ -144,13 +144,13 @@ export function statementsFor(table: string) {
          deliveries   = deliveries + 1
    where seq in (select value from json_each(?))`,
 
-    // ? lease end, held. By the unique index.
+    // ? lease end, held.
     renew: `update ${events} set locked_until = ? ${held}`,
 
-    // ? losses, held. By the unique index.
+    // ? losses, held.
     release: `update ${events} set losses = ?, locked_by = null, locked_until = null ${held}`,
 
-    // The outcomes, each for one row found by the unique index. One prepared UPDATE for each row of
+    // The outcomes, each for one row. One prepared UPDATE for each row of
     // a batch, in one transaction, is the fastest form measured, and says which rows it refused
     // (medians for batches of 500, node:sqlite / better-sqlite3, in µs per row): 5.4 / 5.2, against
     // 6.4 / 5.7 for one UPDATE … FROM json_each(?) and 6.9 / 6.2 for the same with RETURNING.

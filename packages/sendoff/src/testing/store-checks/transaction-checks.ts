@@ -1,4 +1,5 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventStatus } from '../../event/status.ts'
 import type { Row, Settlement } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
@@ -53,11 +54,12 @@ export const transactionChecks: readonly StoreCheck[] = [
   {
     name: 'transaction: nobody sees a row before its commit',
     async run({ store, wait }) {
+      const elsewhere = AsyncLocalStorage.snapshot()
       let seen: Promise<readonly Row[]> | undefined
       const undone = store.transaction(async (tx) => {
         await store.insert(tx, [sampleRow()], lease)
         // Not awaited: a store may let the claim wait for the transaction's end.
-        seen = claimAll(store, 'other')
+        seen = elsewhere(() => claimAll(store, 'other'))
         await wait(20)
         throw new Undo()
       })
@@ -85,10 +87,11 @@ export const transactionChecks: readonly StoreCheck[] = [
     name: 'transaction: a rollback undoes no settlement made meanwhile',
     async run({ store, wait }) {
       const row = await insertAndClaim(store, 'a')
+      const elsewhere = AsyncLocalStorage.snapshot()
       let refused: Promise<readonly Settlement[]> | undefined
       const undone = store.transaction(async (tx) => {
         await store.insert(tx, [sampleRow()], lease)
-        refused = store.settle([doneOf(row)])
+        refused = elsewhere(() => store.settle([doneOf(row)]))
         await wait(20)
         throw new Undo()
       })
