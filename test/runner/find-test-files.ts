@@ -10,6 +10,8 @@ export interface TestSelection {
 }
 
 const patterns = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
+// These start many processes, move much data or fetch other versions of Node.
+const longFolders = ['test/faults/', 'test/package/', 'test/scale/']
 const skippedFolders = new Set(['node_modules', 'dist'])
 
 /** The test files of the project in `root`, as sorted paths relative to it, with forward slashes. */
@@ -25,5 +27,5 @@ export function findTestFiles(root: string, { words, unitOnly }: TestSelection):
 }
 
 function isUnitTest(file: string): boolean {
-  return !file.includes('test/faults/') && !needsServices(file)
+  return !longFolders.some((folder) => file.startsWith(folder)) && !needsServices(file)
 }
