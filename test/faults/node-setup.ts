@@ -57,7 +57,9 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           }),
           logger,
           ownerId: settings.name,
-          workerCount: 8,
+          workerCount: 16,
+          // What is taken over must not have to wait behind a long queue: it is judged by its start.
+          coldQueueCapacity: 60,
           // Small, so that part of what a node writes is left to the poller.
           hotQueueCapacity: 15,
           leaseMs,

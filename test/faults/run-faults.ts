@@ -32,6 +32,8 @@ export interface FaultRunOptions {
   readonly poisonPerWriter: number
   readonly leaseMs: number
   readonly maxDeliveries: number
+  /** How much later than within the lease a takeover may be. */
+  readonly marginMs: number
   /** How long everything may take after the last fault. */
   readonly settleLimitMs: number
   /** Keeps the data and the history there; a temporary folder that is removed where left out. */
@@ -41,7 +43,7 @@ export interface FaultRunOptions {
 export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
   succeed: 880,
   slow: 40,
-  outlastLease: 4,
+  outlastLease: 15,
   failOnce: 30,
   deferAtFirst: 20,
   hangOnce: 3,
@@ -52,14 +54,15 @@ export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
 
 export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   events: 2_000,
-  faults: 10,
-  durationMs: 5_000,
+  faults: 12,
+  durationMs: 4_500,
   workers: 4,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,
   poisonPerWriter: 0,
   leaseMs: 1_000,
   maxDeliveries: 20,
+  marginMs: 3_000,
   settleLimitMs: 60_000,
 }
 
@@ -139,7 +142,7 @@ class RunningFaults {
       history,
       rows: await this.#allRows(),
       businessRows,
-      settings: { ...this.#settings(''), marginMs: 3_000 },
+      settings: { ...this.#settings(''), marginMs: this.#options.marginMs },
     }
   }
 

@@ -6,6 +6,7 @@ import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { Lease, Row } from '../store.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from '../write/hot-path.ts'
 import { Delivery } from './delivery.ts'
+import { validUntil } from './local-validity.ts'
 import type { OutboxDispatcher } from './outbox-dispatcher.ts'
 import type { Pauses } from './pauses.ts'
 import { TimeLimits } from './time-limits.ts'
@@ -83,7 +84,7 @@ class QueueSlot implements HotSlot {
   constructor(options: DispatcherHotPathOptions, onEnd: () => void) {
     this.#options = options
     this.#onEnd = onEnd
-    this.#validUntil = options.clock.monotonic() + options.lease.ms
+    this.#validUntil = validUntil(options.clock.monotonic(), options.lease.ms)
   }
 
   fill(row: Row): void {

@@ -16,7 +16,7 @@ export interface ListenerCallsOptions {
   readonly timeoutMs: number
   /** How long a listener that was told to stop may go on before it is given up. */
   readonly graceMs: number
-  readonly onEnded: (deliveries: readonly Delivery[], outcomes: readonly Outcome[]) => void
+  readonly onEnded: (deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]) => void
 }
 
 /**
@@ -42,7 +42,11 @@ export class ListenerCalls {
     return this.#calls.size
   }
 
-  start(deliveries: readonly Delivery[], processing: Promise<readonly Outcome[]>, timeoutMs?: number): void {
+  start(
+    deliveries: readonly Delivery[],
+    processing: Promise<Outcome | readonly Outcome[]>,
+    timeoutMs?: number,
+  ): void {
     const { clock, metrics } = this.#options
     const call = { deliveries, timeoutMs: timeoutMs ?? this.#options.timeoutMs }
     this.#calls.add(call)
@@ -59,7 +63,7 @@ export class ListenerCalls {
     for (const { deliveries } of this.#calls) deliveries.forEach((delivery) => delivery.abort(reason))
   }
 
-  #end(call: Call, outcomes: readonly Outcome[]): void {
+  #end(call: Call, outcomes: Outcome | readonly Outcome[]): void {
     if (!this.#calls.delete(call)) return // given up before
     this.#timeLimits.stop(call, call.timeoutMs)
     this.#graceLimits.stop(call, this.#options.graceMs)

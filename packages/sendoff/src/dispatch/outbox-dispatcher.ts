@@ -219,8 +219,7 @@ export class OutboxDispatcher {
     const route = this.#chain.routeOf(delivery)
     if (route !== undefined && isBatchListener(route.listener)) return this.#startBatch(delivery, route)
 
-    const processing = this.#chain.process(delivery).then((outcome) => [outcome])
-    this.#calls.start([delivery], processing, route?.options.timeoutMs)
+    this.#calls.start([delivery], this.#chain.process(delivery, route), route?.options.timeoutMs)
   }
 
   // A batch is what stands at the front of the queue for the same listener: nothing is waited for.
@@ -237,8 +236,9 @@ export class OutboxDispatcher {
     this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs)
   }
 
-  #ended(deliveries: readonly Delivery[], outcomes: readonly Outcome[]): void {
-    deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
+  #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {
+    if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
+    else deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
     this.#pump()
   }
 

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { Delivery } from '../dispatch/delivery.ts'
+import { validUntil } from '../dispatch/local-validity.ts'
 import type { DuePlace, Lease, OutboxStore } from '../store.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
@@ -19,7 +20,7 @@ export function claimSource({
 }: ClaimSourceOptions): PendingSource {
   return {
     async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
-      const holding = { validUntil: clock.monotonic() + lease.ms }
+      const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
       const rows = await store.claim({
         lease,
         limit,

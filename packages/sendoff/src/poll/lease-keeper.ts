@@ -2,6 +2,7 @@ import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
 import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import { validUntil } from '../dispatch/local-validity.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { Lease, OutboxStore } from '../store.ts'
 
@@ -45,12 +46,12 @@ export class LeaseKeeper {
     }
     if (leased.length === 0) return
 
-    const validUntil = clock.monotonic() + lease.ms
+    const until = validUntil(clock.monotonic(), lease.ms)
     const rows = leased.map((delivery) => delivery.held)
     try {
       const lost = new Set(await store.renew(rows, lease))
       leased.forEach((delivery, index) => {
-        if (!lost.has(rows[index]!)) delivery.leaseRenewed(validUntil)
+        if (!lost.has(rows[index]!)) delivery.leaseRenewed(until)
         else if (!delivery.settled) delivery.lose()
       })
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Holding } from '../dispatch/delivery.ts'
+import { validUntil } from '../dispatch/local-validity.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxLocks, OwnerFence } from '../store.ts'
 
@@ -47,10 +48,10 @@ export class NamedLock {
     if (this.holding !== undefined) return this.holding
 
     const { locks, clock, ttlMs } = this.#options
-    const validUntil = clock.monotonic() + ttlMs
+    const until = validUntil(clock.monotonic(), ttlMs)
     if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
 
-    this.#holding = { validUntil }
+    this.#holding = { validUntil: until }
     this.#scheduleRenewal()
     return this.#holding
   }
@@ -88,12 +89,12 @@ export class NamedLock {
     const holding = this.#holding
     if (holding === undefined) return
 
-    const validUntil = clock.monotonic() + ttlMs
+    const until = validUntil(clock.monotonic(), ttlMs)
     try {
       const renewed = await locks.renew({ ...this.fence, ttlMs })
       if (this.#holding !== holding) return
       if (!renewed) return this.lost()
-      holding.validUntil = validUntil
+      holding.validUntil = until
     } catch (error) {
       logger.error(
         `Renewing the lock "${this.#options.name}" failed and will be tried again. ${describeError(error)}`,

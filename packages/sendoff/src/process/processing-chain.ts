@@ -64,9 +64,9 @@ export class ProcessingChain {
     return row.losses >= this.#options.maxDeliveries
   }
 
-  async process(delivery: Delivery): Promise<Outcome> {
-    const route = this.routeOf(delivery)
-    const prepared = await this.#prepare(delivery, route)
+  async process(delivery: Delivery, route = this.routeOf(delivery)): Promise<Outcome> {
+    const preparing = this.#prepare(delivery, route)
+    const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!(prepared instanceof EventEnvelope)) return prepared
 
     let event = prepared
@@ -77,7 +77,8 @@ export class ProcessingChain {
     } catch (error) {
       return this.#failed(delivery, event, route, error)
     }
-    return this.#succeeded(event, answer)
+    if (!this.#interceptors.none) await this.#interceptors.after(event, null)
+    return this.#outcomeOf(answer)
   }
 
   /** The outcomes of a batch for one batch listener, in order. */
@@ -114,8 +115,11 @@ export class ProcessingChain {
     }
   }
 
-  /** The event, ready for its listener; or what becomes of it without one. */
-  async #prepare(delivery: Delivery, route: Route | undefined): Promise<EventEnvelope | Outcome> {
+  /** The event, ready for its listener; or what becomes of it without one. At once, where nothing has to be waited for. */
+  #prepare(
+    delivery: Delivery,
+    route: Route | undefined,
+  ): EventEnvelope | Outcome | Promise<EventEnvelope | Outcome> {
     if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
 
     let event: EventEnvelope
@@ -124,8 +128,17 @@ export class ProcessingChain {
     } catch (error) {
       return dead(error)
     }
+    if (this.#interceptors.none && route !== undefined) return event
+    return this.#intercept(delivery, event, route)
+  }
+
+  async #intercept(
+    delivery: Delivery,
+    event: EventEnvelope,
+    route: Route | undefined,
+  ): Promise<EventEnvelope | Outcome> {
     try {
-      if (!this.#interceptors.none) await this.#interceptors.before(event)
+      await this.#interceptors.before(event)
       if (route === undefined) throw this.#unroutable(delivery)
       return event
     } catch (error) {

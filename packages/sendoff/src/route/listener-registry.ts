@@ -42,7 +42,8 @@ type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Payload> |
 
 /** Maps each pair of aggregate type and event type to exactly one listener. */
 export class ListenerRegistry {
-  readonly #routes = new Map<string, Route>()
+  // By aggregate type, then by event type: looked up for every event, without making a string for it.
+  readonly #routes = new Map<string, Map<string, Route>>()
   #defaultRoute: Route | undefined
 
   /** Registers a listener that is bound to its event. */
@@ -73,7 +74,7 @@ export class ListenerRegistry {
     const route = routeOf(events.map(({ eventType }) => eventType).join(', '), listener, options)
     for (const { aggregateType, eventType } of events) this.#requireFree(aggregateType, eventType)
     for (const { aggregateType, eventType, schema } of events) {
-      this.#routes.set(keyOf(aggregateType, eventType), { ...route, schema })
+      this.#routesOf(aggregateType).set(eventType, { ...route, schema })
     }
     return this
   }
@@ -92,20 +93,30 @@ export class ListenerRegistry {
   }
 
   routeFor(aggregateType: string, eventType: string): Route | undefined {
-    return this.#routes.get(keyOf(aggregateType, eventType)) ?? this.#defaultRoute
+    return this.#routes.get(aggregateType)?.get(eventType) ?? this.#defaultRoute
   }
 
   /** The error for an event that nobody listens for. */
   unroutable(eventId: string, aggregateType: string, eventType: string): UnroutableEventError {
-    const known = [...this.#routes.keys()].join(', ') || 'none'
+    const known = [...this.#routes].flatMap(([aggregate, routes]) =>
+      [...routes.keys()].map((type) => `${aggregate}:${type}`),
+    )
     return new UnroutableEventError(
       `No listener is registered for event type "${eventType}" of aggregate type "${aggregateType}" (event ${eventId}). ` +
-        `Registered: ${known}. Register one, or deploy the version that does before writing such events, and replay.`,
+        `Registered: ${known.join(', ') || 'none'}. Register one, or deploy the version that does before writing such events, and replay.`,
     )
   }
 
+  #routesOf(aggregateType: string): Map<string, Route> {
+    const known = this.#routes.get(aggregateType)
+    if (known !== undefined) return known
+    const routes = new Map<string, Route>()
+    this.#routes.set(aggregateType, routes)
+    return routes
+  }
+
   #requireFree(aggregateType: string, eventType: string): void {
-    if (!this.#routes.has(keyOf(aggregateType, eventType))) return
+    if (this.#routes.get(aggregateType)?.has(eventType) !== true) return
     throw new OutboxError(
       'OUTBOX_DUPLICATE_LISTENER',
       `A listener for event type "${eventType}" of aggregate type "${aggregateType}" is registered already. ` +
@@ -179,8 +190,4 @@ function isListener(value: unknown): boolean {
     having('onEvent')(value) === undefined ||
     having('onEvents')(value) === undefined
   )
-}
-
-function keyOf(aggregateType: string, eventType: string): string {
-  return `${aggregateType}:${eventType}`
 }

@@ -9,25 +9,27 @@ onEveryStore(
   async (test, open, mode) => {
     const gate = new Gate()
     const listener = new RecordingListener(() => gate.passed)
-    const renewed = Promise.withResolvers<number>()
+    const renewals: number[] = []
+    const fourth = new Gate()
     const store = faultyStore(open(), {
-      renew(real, rows, lease) {
-        renewed.resolve(rows.length)
-        return real(rows, lease)
+      async renew(real, rows, lease) {
+        const lost = await real(rows, lease)
+        if (renewals.push(rows.length) === 4) fourth.open()
+        return lost
       },
     })
     const { outbox, metrics } = await startOutbox(test, store, {
       mode,
       listener,
       workerCount: 1,
-      leaseMs: 90,
+      leaseMs: 300,
     })
     await writeTested(outbox, 1, 2, 3)
     await listener.called(1)
 
-    equal(await renewed.promise, 3)
-    // Long past the first lease nobody else gets any of them.
-    await new Promise((resolve) => setTimeout(resolve, 150))
+    // Four renewals take longer than the first lease, and still nobody else gets any of them.
+    await fourth.passed
+    deepEqual(renewals, [3, 3, 3, 3])
     deepEqual(await store.claim({ lease: { owner: 'thief', ms: 1 }, limit: 10 }), [])
     gate.open()
     await metrics.until((seen) => seen.dispatchSuccess === 3)
@@ -40,7 +42,7 @@ onEveryStore(
   async (test, open) => {
     const gate = new Gate()
     const listener = new RecordingListener(() => gate.passed)
-    const store = faultyStore(open(), { renew: async () => [] })
+    const store = faultyStore(open(), { renew: () => Promise.reject(new Error('as good as stopped')) })
     const { outbox, metrics } = await startOutbox(test, store, {
       listener,
       workerCount: 1,

@@ -76,6 +76,15 @@ describe('on SQLite', () => {
     deepEqual(listener.payloads, ['theirs', 'again'])
   })
 
+  it('a loop of transactions without a pause does not starve delivery', async (test) => {
+    const { outbox, metrics } = await startOnFile(test)
+    const startedAt = performance.now()
+    while (metrics.dispatchSuccess === 0) {
+      await outbox.transaction(() => outbox.write('Tested', 1))
+      equal(performance.now() - startedAt < 5_000, true, 'nothing was delivered while transactions went on')
+    }
+  })
+
   it('refuses calls that would wait for the transaction they are made in', async (test) => {
     const { outbox, metrics } = await startOnFile(test)
     await outbox.transaction(async () => {

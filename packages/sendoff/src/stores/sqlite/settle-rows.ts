@@ -14,10 +14,55 @@ export function settleRows(
   // Read in the transaction of the settlements: nobody can take the lock over in between.
   const ownerHolds = owner !== undefined && ownedLock(statements, owner, now) !== undefined
 
-  return batch.filter((settlement) => {
-    if (settlement.row.lockedBy === null && !ownerHolds) return true
-    return !settleRow(statements, settlement, now)
-  })
+  const refused = new Set<Settlement>()
+  for (const group of groupsOf(batch)) {
+    if (group[0]!.row.lockedBy === null && !ownerHolds) group.forEach((settlement) => refused.add(settlement))
+    else settleGroup(statements, group, now, refused)
+  }
+  return [...refused]
+}
+
+/** Settlements of one kind for rows of one claim, together; all others alone. */
+function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]> {
+  const groups = new Map<unknown, Settlement[]>()
+  for (const settlement of batch) {
+    const { row, outcome } = settlement
+    const simple = outcome.kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
+    const key = simple ? `${outcome.kind} ${row.deliveries} ${row.lockedBy}` : settlement
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [settlement])
+    else group.push(settlement)
+  }
+  return groups.values()
+}
+
+function settleGroup(
+  statements: PreparedStatements,
+  group: readonly Settlement[],
+  now: number,
+  refused: Set<Settlement>,
+): void {
+  if (group.length > 1 && settlesAtOnce(statements, group, now)) return
+  for (const settlement of group) if (!settleRow(statements, settlement, now)) refused.add(settlement)
+}
+
+/** Whether one statement settled them all; if not, nothing has changed. */
+function settlesAtOnce(statements: PreparedStatements, group: readonly Settlement[], now: number): boolean {
+  const { row, outcome } = group[0]!
+  const held = [JSON.stringify(group.map((settlement) => settlement.row.seq)), row.deliveries, row.lockedBy]
+  statements.beginGroup.run()
+  const { changes } =
+    outcome.kind === 'delete'
+      ? statements.settleDeleteGroup.run(...held)
+      : statements.settleDoneGroup.run(now, ...held)
+
+  const complete = Number(changes) === group.length
+  if (!complete) statements.undoGroup.run()
+  statements.keepGroup.run()
+  if (complete && outcome.kind === 'delete') {
+    for (const { row: deleted } of group) statements.deleteAttempts.run(deleted.eventId, deleted.destination)
+  }
+  return complete
 }
 
 /** Whether the row was still held. */

@@ -3,6 +3,7 @@ import { OutboxError } from '../../errors.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import type { Mutex } from '../mutex.ts'
 import { databaseMutex } from './database-mutex.ts'
+import { LoopTurns } from './loop-turns.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { hasOpenTransaction, isBusy, isClosed } from './sqlite-client.ts'
 
@@ -21,6 +22,7 @@ export interface SqliteConnectionOptions<Handle> {
  */
 export class SqliteConnection<Handle extends SqliteHandle> {
   readonly #options: SqliteConnectionOptions<Handle>
+  readonly #turns = new LoopTurns()
   #handle: Handle | undefined
   #mutex: Mutex | undefined
   #isSetUp = false
@@ -36,6 +38,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
     refuseInsideTransaction(this.#mutex)
 
+    if (this.#turns.isOverdue) await this.#turns.next()
     return this.#mutex.run(async () => work(await this.#readyHandle()))
   }
 
