@@ -139,10 +139,6 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
       kept: [
         { what: 'the last attempt', run: written({}, { attempts: 4 }).delivers('b', { at: 10, attempt: 4 }) },
         { what: 'as many killed processes as allowed', run: poisoned(5) },
-        {
-          what: 'more killed processes, but it was handed back in between',
-          run: poisoned(6).says('r', 3_500, { kind: 'released', events: ['b'] }),
-        },
       ],
     },
 

@@ -69,8 +69,6 @@ export class JudgedHistory {
   /** The deliveries of each event in the order of their starts. */
   readonly deliveries = new Map<string, JudgedDelivery[]>()
   readonly settlements = new Map<string, JudgedSettlement[]>()
-  /** When events were handed back with their crash counters at 0. */
-  readonly releases = new Map<string, number[]>()
   readonly kills: { readonly target: string; readonly at: number }[] = []
   readonly #troubles = new Map<string, ProcessTroubles>()
 
@@ -129,8 +127,6 @@ export class JudgedHistory {
       if (record.kind === 'start') {
         const endedAt = ends.get(`${record.process}/${record.delivery}`)
         listOf(this.deliveries, record.event).push({ ...record, endedAt })
-      } else if (record.kind === 'released') {
-        for (const event of record.events) listOf(this.releases, event).push(record.at)
       } else if (record.kind === 'settled') {
         const { at, since, process } = record
         for (const settlement of record.settlements) {

@@ -2,8 +2,8 @@ import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store.t
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 
 /**
- * A store whose answers become part of the history: what was settled, refused and handed
- * back, and when an answer took so long that a lease may have run out meanwhile.
+ * A store whose answers become part of the history: what was settled and refused,
+ * and when an answer took so long that a lease may have run out meanwhile.
  */
 export function observedStore<Tx>(
   store: OutboxStore<Tx>,
@@ -16,7 +16,6 @@ export function observedStore<Tx>(
   return new Proxy(observed, {
     get(target, name) {
       if (name === 'settle') return settle
-      if (name === 'release') return release
       if (name === 'locks') return locks
       return Reflect.get(target, name) as unknown
     },
@@ -33,13 +32,6 @@ export function observedStore<Tx>(
     }))
     history.say({ kind: 'settled', since, settlements })
     return refused
-  }
-
-  async function release(...[rows]: Parameters<OutboxStore<Tx>['release']>): Promise<void> {
-    // Said before: whoever is killed in between has at worst handed back less than it said.
-    const events = rows.filter(({ losses }) => losses === 0).map(({ eventId }) => eventId)
-    if (events.length > 0) history.say({ kind: 'released', events })
-    await observed.release(rows)
   }
 }
 

@@ -8,7 +8,8 @@ import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
 import type { OutboxMode, OutboxOptions } from './outbox-options.ts'
-import { claimSource } from './poll/claim-source.ts'
+import { answeringInTime } from './poll/answering-in-time.ts'
+import { claimAgain, claimSource } from './poll/claim-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { NamedLock } from './poll/named-lock.ts'
 import { OutboxPoller } from './poll/outbox-poller.ts'
@@ -45,7 +46,7 @@ export class OutboxEngine {
   ) {
     const { store, listeners } = options
     const { lease, pauses } = parts
-    const shared = { store: store as OutboxStore<never>, ...parts }
+    const shared = { ...parts, store: answeringInTime(store as OutboxStore<never>, parts.clock, lease.ms) }
     this.#options = options
     this.#logger = parts.logger
     this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(shared)
@@ -57,7 +58,8 @@ export class OutboxEngine {
       ...(mode === 'ordered' ? { workerCount: 1, maxAttempts: options.maxAttempts ?? 1 } : {}),
       ...shared,
       ...(lock === undefined ? {} : { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
-      beforeSuspect: async () => ownerSource?.recordHeld(),
+      recordHeld: async () => ownerSource?.recordHeld(),
+      claimAgain: (delivery) => claimAgain(polling, delivery),
       wakePoller: (inMs) => this.poller.wake(inMs),
     })
     const { inFlight } = this.dispatcher
@@ -94,6 +96,8 @@ export class OutboxEngine {
   async close(): Promise<void> {
     await this.poller.close()
     await this.dispatcher.close(this.#options)
+    // A listener that is still at work does so under the lock: it then runs out by itself.
+    if (this.dispatcher.isRunning) return this.abandon()
     try {
       await this.#lock?.release()
     } catch (error) {

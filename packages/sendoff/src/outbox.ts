@@ -144,9 +144,11 @@ export class Outbox<Tx, StoreTx = Tx> {
       await this.#nodeKeeper.join()
       await this.#pauses.refresh()
     } catch (error) {
-      this.#state = 'new'
+      if (this.#state === 'started') this.#state = 'new'
       throw error
     }
+    // Closed in the meantime.
+    this.#requireStarted('start')
     this.#engine?.start()
     this.#purge?.start()
     return this
@@ -180,7 +182,7 @@ export class Outbox<Tx, StoreTx = Tx> {
     second?: unknown,
     third?: EventFields & WriteOptions<Tx>,
   ): Promise<string | null> {
-    this.#requireStarted('write')
+    this.#requireWritable('write')
     return this.writer.write(first, second, third)
   }
 
@@ -189,7 +191,7 @@ export class Outbox<Tx, StoreTx = Tx> {
     events: readonly (EventEnvelope | EventToWrite)[],
     options?: WriteOptions<Tx>,
   ): Promise<string[]> {
-    this.#requireStarted('writeAll')
+    this.#requireWritable('writeAll')
     return this.writer.writeAll(events, options)
   }
 
@@ -246,6 +248,7 @@ export class Outbox<Tx, StoreTx = Tx> {
     const { drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = this.#options
     const engineMs = 2 * drainTimeoutMs + shutdownTimeoutMs + closingMarginMs
     if (started) {
+      await this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.#transactions.ended())
       await this.#attempt('Stopping the purge', drainTimeoutMs, () => this.#purge?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.#engine?.close())
       this.#engine?.abandon()
@@ -275,6 +278,12 @@ export class Outbox<Tx, StoreTx = Tx> {
   #requireEngine(what: string): OutboxEngine {
     if (this.#engine !== undefined) return this.#engine
     throw new OutboxError('OUTBOX_INVALID_OPTION', `An outbox that only writes has no ${what}().`)
+  }
+
+  // What was open when closing began may still be completed.
+  #requireWritable(what: string): void {
+    if (this.#state === 'closing' && this.#transactions.openCount > 0) return
+    this.#requireStarted(what)
   }
 
   #requireStarted(what: string): void {

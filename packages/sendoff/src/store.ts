@@ -55,8 +55,11 @@ export interface OutboxStore<Tx> {
   /** Leases held rows anew. Returns, as the very objects handed in, those that were lost meanwhile. */
   renew(rows: readonly HeldRow[], lease: Lease): Promise<readonly HeldRow[]>
 
-  /** Hands leased rows back: they are free at once. Rows lost meanwhile are left alone. */
-  release(rows: readonly ReleasedRow[]): Promise<void>
+  /**
+   * Hands leased rows back: they are free at once, with their crash counter as it was, since a row
+   * that was let go of unrun has proved nothing. Rows lost meanwhile are left alone.
+   */
+  release(rows: readonly HeldRow[]): Promise<void>
 
   /**
    * Records outcomes and returns, as the very objects handed in, the settlements that were refused
@@ -218,11 +221,6 @@ export interface HeldRow extends RowKey {
   readonly lockedBy: string | null
 }
 
-export interface ReleasedRow extends HeldRow {
-  /** The crash counter to leave behind. */
-  readonly losses: number
-}
-
 export interface Settlement {
   readonly row: HeldRow
   readonly outcome: Outcome
@@ -268,7 +266,7 @@ export interface OutboxLocks {
   /**
    * Takes the lock if it is free, has run out or is `token`'s already; false otherwise. Where the
    * last owner vanished, the same step counts a loss for every pending row within the bounds it left
-   * behind that nobody has leased since, and forgets the bounds.
+   * behind that nobody has leased since, raises its `deliveries`, and forgets the bounds.
    */
   acquire(request: LockRequest): Promise<boolean>
   /** Extends the lock while it is `token`'s and has not run out; false when it was lost. */

@@ -1,16 +1,6 @@
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &
-  (
-    | Intent
-    | TransactionEnd
-    | DeliveryStart
-    | DeliveryEnd
-    | SettlementsSeen
-    | Released
-    | CutOff
-    | FaultDone
-    | ProcessExit
-  )
+  (Intent | TransactionEnd | DeliveryStart | DeliveryEnd | SettlementsSeen | CutOff | FaultDone | ProcessExit)
 
 interface Stamp {
   readonly at: number
@@ -79,12 +69,6 @@ export interface SeenSettlement {
   readonly token: number
   readonly outcome: string
   readonly refused: boolean
-}
-
-/** Events that were handed back with their crash counters at 0, before they ran or because they did. */
-export interface Released {
-  readonly kind: 'released'
-  readonly events: readonly string[]
 }
 
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */

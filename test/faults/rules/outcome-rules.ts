@@ -1,7 +1,7 @@
 import { EventStatus, isPending } from '../../../packages/sendoff/src/event/status.ts'
 import type { StoredRow } from '../../../packages/sendoff/src/store.ts'
 import type { Behaviour } from '../history/history-record.ts'
-import type { JudgedDelivery, JudgedHistory } from '../judged-history.ts'
+import type { JudgedHistory } from '../judged-history.ts'
 import { plannedError, plannedReason } from '../planned-listeners.ts'
 import type { Rule } from './rule.ts'
 
@@ -51,21 +51,13 @@ export const outcomeRules: readonly Rule[] = [
       for (const [id, deliveries] of history.deliveries) {
         const tooLate = deliveries.find(({ attempt }) => attempt > maxAttempts)
         if (tooLate !== undefined) yield `${id} got attempt ${tooLate.attempt} of ${maxAttempts}`
-        const killed = killedInARow(deliveries, history.releases.get(id) ?? [])
+        const killed = deliveries.filter(({ act }) => act === 'killProcess').length
         if (killed > maxDeliveries)
           yield `${id} ended ${killed} processes in a row instead of ${maxDeliveries}`
       }
     },
   },
 ]
-
-/** How many processes an event ended without having been handed back in between. */
-function killedInARow(deliveries: readonly JudgedDelivery[], releases: readonly number[]): number {
-  const killed = deliveries.filter(({ act }) => act === 'killProcess')
-  const rows = [-Infinity, ...releases, Infinity]
-  const inRow = (from: number, to: number) => killed.filter(({ at }) => at > from && at <= to).length
-  return Math.max(...rows.slice(1).map((to, index) => inRow(rows[index]!, to)))
-}
 
 /** Whether an event of such behaviour is DEAD for the right reason; others have to be DONE. */
 const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean>>> = {

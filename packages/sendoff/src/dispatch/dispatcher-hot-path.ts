@@ -42,8 +42,8 @@ export class DispatcherHotPath implements HotPath {
   }
 
   reserve(event: EventEnvelope): HotSlot | ColdReason {
-    const { dispatcher, listeners, lease, pauses } = this.#options
-    if (event.isDelayed()) return 'delayed'
+    const { dispatcher, listeners, lease, pauses, clock } = this.#options
+    if (event.dueInMs(clock.now()) > 0) return 'delayed'
     if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
     if (!dispatcher.accepts || pauses.isPaused({ eventType: event.eventType, destination: '' }))
       return 'stopped'
@@ -88,11 +88,12 @@ class QueueSlot implements HotSlot {
   }
 
   fill(row: Row): void {
-    const { dispatcher, clock, wakePoller } = this.#options
+    const { dispatcher, clock } = this.#options
+    const delivery = new Delivery(row, 'hot', { validUntil: this.#validUntil })
     const inTime = this.#end() && clock.monotonic() < this.#validUntil
-    // Somebody else may have the row by now. If not, the poller will find it.
-    if (inTime) dispatcher.enqueueHot(new Delivery(row, 'hot', { validUntil: this.#validUntil }))
-    else wakePoller()
+    // Somebody else may have the row by now. If not, the poller shall find it at once.
+    if (inTime) dispatcher.enqueueHot(delivery)
+    else dispatcher.handBack(delivery)
   }
 
   giveBack(): void {

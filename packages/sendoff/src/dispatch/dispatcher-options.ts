@@ -7,6 +7,7 @@ import type { RetryPolicy } from '../process/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore, OwnerFence } from '../store.ts'
+import type { Delivery } from './delivery.ts'
 import type { Pauses } from './pauses.ts'
 
 /** What can be tuned about dispatching, with defaults that suit most. */
@@ -53,8 +54,10 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly pauses?: Pauses
   /** Proof of the lock under which rows were read without a claim. */
   readonly owner?: () => OwnerFence | undefined
-  /** Runs before a suspect: the database must know that this process holds nothing else. */
-  readonly beforeSuspect?: () => Promise<void>
+  /** Tells the database what this process holds without a lease, after much of it was let go of. */
+  readonly recordHeld?: () => Promise<void>
+  /** Leases one row that was handed back; undefined if somebody else has it. */
+  readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /** Asks the poller to look: there is room again, rows were let go of, or something falls due. */
   readonly wakePoller?: (inMs?: number) => void
 }

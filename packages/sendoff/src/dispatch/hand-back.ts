@@ -3,7 +3,6 @@ import type { Logger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { InFlightTracker } from './in-flight-tracker.ts'
-import { isSuspect } from './suspect.ts'
 
 export interface HandBackOptions {
   readonly store: Pick<OutboxStore<never>, 'release'>
@@ -25,20 +24,12 @@ export class HandBack {
     await this.release(deliveries.filter((delivery) => delivery.lock === undefined))
   }
 
-  /**
-   * Frees leased rows. A suspect keeps its count, since being let go of unrun proves nothing about
-   * it. Never rejects: what cannot be freed is free when its lease has run out.
-   */
+  /** Frees leased rows. Never rejects: what cannot be freed is free when its lease has run out. */
   async release(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
     const { store, logger } = this.#options
     try {
-      await store.release(
-        deliveries.map((delivery) => ({
-          ...delivery.held,
-          losses: isSuspect(delivery) ? delivery.row.losses : 0,
-        })),
-      )
+      await store.release(deliveries.map((delivery) => delivery.held))
     } catch (error) {
       logger.warn(
         `Handing back ${deliveries.length} events failed; they are free when their leases have run out. ${describeError(error)}`,

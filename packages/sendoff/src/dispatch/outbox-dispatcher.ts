@@ -8,7 +8,7 @@ import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import { exponentialBackoff } from '../process/exponential-backoff.ts'
 import { ProcessingChain } from '../process/processing-chain.ts'
 import { isBatchListener, type Route } from '../route/listener-registry.ts'
-import type { Outcome } from '../store.ts'
+import type { Outcome, Settlement } from '../store.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import { Conditions } from './conditions.ts'
 import type { Delivery } from './delivery.ts'
@@ -18,7 +18,9 @@ import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
-import { isSuspect } from './suspect.ts'
+
+/** So many vanished holders make an event a suspect: it may be what ended them. */
+const suspectLosses = 3
 
 /** Unacknowledged outcomes beyond this stop new work until the store answers. */
 const maxUnsettled = 2_000
@@ -95,7 +97,7 @@ export class OutboxDispatcher {
       clock,
       logger,
       ...(options.owner === undefined ? {} : { owner: options.owner }),
-      onSettled: (delivery, outcome, refused) => this.#settled(delivery, outcome, refused),
+      onSettled: (delivery, settlement, refused) => this.#settled(delivery, settlement, refused),
     })
   }
 
@@ -120,6 +122,16 @@ export class OutboxDispatcher {
     const answer = this.#accept(delivery, this.#coldQueue)
     if (answer === 'queued') this.#metrics.incrementColdEnqueued()
     return answer !== 'refused'
+  }
+
+  /** Gives back a row that will not be run here after all, for the poller to find. */
+  handBack(delivery: Delivery): void {
+    void this.#handBack.letGo([delivery]).then(() => this.#wakePoller())
+  }
+
+  /** Whether a listener is still at work. */
+  get isRunning(): boolean {
+    return this.#calls.size > 0
   }
 
   /** Resolves when nothing is queued, running or waiting for its settlement. */
@@ -152,6 +164,8 @@ export class OutboxDispatcher {
       void this.#handBack.letGo([delivery])
       return 'refused'
     }
+    // Before anything else that is queued: it must not be in hand when that ends the process.
+    if (this.#mustRunAlone(delivery)) void this.#runAlone(delivery)
     this.#schedulePump()
     return 'queued'
   }
@@ -179,11 +193,14 @@ export class OutboxDispatcher {
     while (this.#hasFreeSlot) {
       const delivery = this.#next()
       if (delivery === undefined) break
-      if (isSuspect(delivery) && !this.#chain.givesUp(delivery)) void this.#runAlone(delivery)
-      else this.#start(delivery)
+      this.#start(delivery)
     }
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#conditions.changed()
+  }
+
+  #mustRunAlone(delivery: Delivery): boolean {
+    return delivery.row.losses >= suspectLosses && !this.#chain.givesUp(delivery)
   }
 
   get #hasFreeSlot(): boolean {
@@ -205,10 +222,9 @@ export class OutboxDispatcher {
 
       if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#wakePoller()
       if (!delivery.isHeld(this.#clock.monotonic())) {
-        this.inFlight.release(delivery)
-        this.#wakePoller()
+        this.handBack(delivery)
       } else if (this.#options.pauses?.isPaused(delivery.row)) {
-        void this.#handBack.letGo([delivery])
+        this.handBack(delivery)
       } else {
         return delivery
       }
@@ -228,7 +244,7 @@ export class OutboxDispatcher {
     const queue = first.source === 'hot' ? this.hotQueue : this.#coldQueue
     const batch = [first]
     for (let next = queue.peek(); batch.length < maxBatchSize && next !== undefined; next = queue.peek()) {
-      if (isSuspect(next) || this.#chain.routeOf(next)?.listener !== route.listener) break
+      if (this.#chain.routeOf(next)?.listener !== route.listener) break
       const taken = this.#takeFrom(queue)
       if (taken === undefined) break
       batch.push(taken)
@@ -242,24 +258,32 @@ export class OutboxDispatcher {
     this.#pump()
   }
 
+  /**
+   * The suspect itself is handed back, too, and claimed again when nothing runs any more: if
+   * something else ends the process meanwhile, that is not held against it.
+   */
   async #runAlone(suspect: Delivery): Promise<void> {
     const { eventId, eventType, losses } = suspect.row
     this.#suspect = suspect
     this.#logger.warn(
       `Event ${eventId} (${eventType}) was in hand when its process ended ${losses} times in a row: it runs alone now.`,
     )
+    let claimed: Delivery | undefined
     try {
-      await this.#handBackQueued()
+      await this.#handBack.letGo([
+        ...new Set([suspect, ...this.hotQueue.takeAll(), ...this.#coldQueue.takeAll()]),
+      ])
+      await this.#options.recordHeld?.()
       await this.#conditions.until(() => this.#calls.size === 0)
       await this.#settler.drained()
-      await this.#options.beforeSuspect?.()
+      if (this.#intakeOpen) claimed = await this.#options.claimAgain?.(suspect)
     } catch (error) {
       this.#logger.error(`Clearing the way for event ${eventId} failed. ${describeError(error)}`)
     }
-    if (this.#intakeOpen && suspect.isHeld(this.#clock.monotonic())) {
-      this.#start(suspect)
+    if (claimed !== undefined && this.inFlight.tryAcquire(claimed)) {
+      this.#suspect = claimed
+      this.#start(claimed)
     } else {
-      await this.#handBack.letGo([suspect])
       this.#suspectDone()
     }
   }
@@ -270,8 +294,10 @@ export class OutboxDispatcher {
     this.#conditions.changed()
   }
 
-  #settled(delivery: Delivery, outcome: Outcome, refused: boolean): void {
+  #settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean): void {
     this.inFlight.release(delivery)
+    // Claimed again by this process before the settlement was acknowledged: that claim has no delivery.
+    if (delivery.held.deliveries !== row.deliveries) this.handBack(delivery)
     if (delivery === this.#suspect) this.#suspectDone()
     this.#schedulePump()
 

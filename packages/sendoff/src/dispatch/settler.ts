@@ -10,25 +10,36 @@ export interface SettlerOptions {
   readonly logger: Logger
   /** Proof of the lock under which rows were read without a claim. */
   readonly owner?: () => OwnerFence | undefined
-  readonly onSettled: (delivery: Delivery, outcome: Outcome, refused: boolean) => void
+  /** Must not throw. */
+  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
 }
 
 const maxBatch = 500
 const longestWaitMs = 5
 const firstRetryMs = 50
 const longestRetryMs = 5_000
+const failuresBeforeOneByOne = 3
+
+interface Waiting {
+  readonly delivery: Delivery
+  readonly outcome: Outcome
+  /** An earlier attempt at writing it failed, and may have been written all the same. */
+  uncertain: boolean
+}
 
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the
  * first. One batch is on its way at a time, so that under load the next one fills meanwhile.
  *
  * A write that fails is repeated until it succeeds: the listener has done its work, and an event
- * whose settlement got lost would be delivered again. The leases are renewed meanwhile.
+ * whose settlement got lost would be delivered again. The leases are renewed meanwhile. After some
+ * failures outcomes are written one by one, so that one that cannot be written holds up no other.
  */
 export class Settler {
   readonly #options: SettlerOptions
-  #waiting: { readonly delivery: Delivery; readonly outcome: Outcome }[] = []
+  #waiting: Waiting[] = []
   #writing = 0
+  #failures = 0
   #flushing = false
   #stopped = false
   #cancelTimer: Cancel | undefined
@@ -45,10 +56,11 @@ export class Settler {
   }
 
   add(delivery: Delivery, outcome: Outcome): void {
-    this.#waiting.push({ delivery, outcome })
+    this.#waiting.push({ delivery, outcome, uncertain: false })
     if (this.#waiting.length >= maxBatch) this.flush()
-    else if (!this.#flushing)
-      this.#cancelTimer ??= this.#options.clock.schedule(longestWaitMs, () => this.flush())
+    else if (!this.#flushing) {
+      this.#cancelTimer ??= this.#options.clock.schedule(longestWaitMs, () => this.flush(), 'keepAlive')
+    }
   }
 
   /** Writes what is there without waiting for more. */
@@ -76,45 +88,46 @@ export class Settler {
   async #writeAll(): Promise<void> {
     this.#flushing = true
     while (this.#waiting.length > 0 && !this.#stopped) {
-      const batch = this.#waiting.splice(0, maxBatch)
+      const batch = this.#waiting.splice(0, this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch)
       this.#writing = batch.length
-      const settlements = batch.map(({ delivery, outcome }) => ({ row: delivery.held, outcome }))
-      const refused = await this.#write(settlements)
-      this.#writing = 0
-      if (refused === undefined) break
-      for (const [index, { delivery, outcome }] of batch.entries()) {
-        this.#options.onSettled(delivery, outcome, refused.has(settlements[index]!))
+      try {
+        await this.#write(batch)
+        this.#failures = 0
+      } catch (error) {
+        await this.#failed(batch, error)
       }
+      this.#writing = 0
     }
     this.#flushing = false
     if (this.backlog === 0) this.#becomeIdle()
   }
 
-  /** The refused ones; undefined after giving up. */
-  async #write(settlements: readonly Settlement[]): Promise<ReadonlySet<Settlement> | undefined> {
-    const { store, logger, owner } = this.#options
-    for (let failures = 0; !this.#stopped;) {
-      try {
-        const refused = await store.settle(settlements, owner?.())
-        // After an error the batch may have been written already. What is refused now was then
-        // settled the first time, and no lease was lost.
-        return new Set(failures === 0 ? refused : [])
-      } catch (error) {
-        failures++
-        const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (failures - 1))
-        logger.error(
-          `Settling ${settlements.length} events failed; they were delivered and are kept. ` +
-            `Trying again in ${delayMs} ms. ${describeError(error)}`,
-        )
-        await this.#pause(delayMs)
-      }
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const { store, owner, onSettled } = this.#options
+    const settlements = batch.map(({ delivery, outcome }) => ({ row: delivery.held, outcome }))
+    const refused = new Set<Settlement>(await store.settle(settlements, owner?.()))
+    for (const [index, { delivery, uncertain }] of batch.entries()) {
+      const settlement = settlements[index]!
+      // What is refused after an error was settled the first time, and no lease was lost.
+      onSettled(delivery, settlement, refused.has(settlement) && !uncertain)
     }
-    return undefined
   }
 
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.schedule(ms, resolve)
+  /** Puts the batch behind everything else that waits, and lets some time pass. */
+  async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
+    for (const waiting of batch) waiting.uncertain = true
+    this.#waiting.push(...batch)
+    this.#writing = 0
+    this.#failures++
+    if (this.#stopped) return
+
+    const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (this.#failures - 1))
+    this.#options.logger.error(
+      `Settling ${batch.length} events failed; they were delivered and are kept. ` +
+        `Trying again in ${delayMs} ms. ${describeError(error)}`,
+    )
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.schedule(delayMs, resolve, 'keepAlive')
       this.#cancelRetry = () => {
         cancel()
         resolve()

@@ -34,3 +34,13 @@ export function claimSource({
     },
   }
 }
+
+/** Leases one row that was handed back before; undefined if somebody else has it by now. */
+export async function claimAgain(
+  { store, clock = systemClock, lease }: ClaimSourceOptions,
+  { row, source }: Delivery,
+): Promise<Delivery | undefined> {
+  const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
+  const [claimed] = await store.claim({ lease, limit: 1, keys: [row] })
+  return claimed && new Delivery(claimed, source, holding)
+}

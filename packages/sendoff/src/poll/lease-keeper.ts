@@ -51,11 +51,15 @@ export class LeaseKeeper {
     try {
       const lost = new Set(await store.renew(rows, lease))
       leased.forEach((delivery, index) => {
-        if (!lost.has(rows[index]!)) delivery.leaseRenewed(until)
-        else if (!delivery.settled) delivery.lose()
+        const row = rows[index]!
+        if (!lost.has(row)) delivery.leaseRenewed(until)
+        // Unless this process has claimed it again in the meantime.
+        else if (!delivery.settled && delivery.held.deliveries === row.deliveries) delivery.lose()
       })
     } catch (error) {
       logger.error(`Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`)
+      const now = clock.monotonic()
+      leased.filter((delivery) => !delivery.isHeld(now)).forEach((delivery) => delivery.lose())
     }
   }
 

@@ -38,7 +38,7 @@ export class OwnerSource implements PendingSource {
     if (holding === undefined) return nothing
 
     // From a place on, only the row at that place can be in hand.
-    const wanted = limit + (place === undefined ? inFlight.size : 1)
+    const wanted = limit + (place === undefined ? this.#readUnderLock().length : 1)
     const rows = await store.pollPending({
       owner: lock.fence,
       limit: wanted,
@@ -76,11 +76,14 @@ export class OwnerSource implements PendingSource {
     return new Map(claimed.map((row) => [keyOf(row), new Delivery(row, 'cold', holding)]))
   }
 
+  #readUnderLock(): readonly Delivery[] {
+    return [...this.#options.inFlight.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
+  }
+
   #heldBounds(): Bounds | null {
     let low: Row | undefined
     let high: Row | undefined
-    for (const { lock, settled, row } of this.#options.inFlight.values()) {
-      if (lock === undefined || settled) continue
+    for (const { row } of this.#readUnderLock()) {
       if (low === undefined || isBefore(row, low)) low = row
       if (high === undefined || isBefore(high, row)) high = row
     }

@@ -5,6 +5,7 @@ import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'
 import type { Logger } from '../observe/logger.ts'
+import { durationOrZero } from '../options.ts'
 import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { BatchAnswer, BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
@@ -184,9 +185,13 @@ export class ProcessingChain {
     const result = answer as DispatchResult | undefined
     switch (result?.kind) {
       case 'retryAfter':
-        return { kind: 'defer', delayMs: result.delayMs }
+        // Made by hand, it may be anything; the store has to be able to write it.
+        return { kind: 'defer', delayMs: durationOrZero(result.delayMs) === undefined ? result.delayMs : 0 }
       case 'dead':
-        return { kind: 'dead', failure: { error: result.reason, counted: false } }
+        return {
+          kind: 'dead',
+          failure: { error: String(result.reason ?? 'The listener gave the event up.'), counted: false },
+        }
       default:
         return this.#done
     }

@@ -25,6 +25,8 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
   readonly #scopes = new WeakMap<object, TransactionScope<UserTx, StoreTx>>()
+  readonly #onEnded: (() => void)[] = []
+  #open = 0
 
   constructor({ store, transactions, logger = standardLogger }: AmbientTransactionsOptions<UserTx, StoreTx>) {
     this.#transactions = transactions ?? ownTransactions(store)
@@ -32,10 +34,20 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
     this.#logger = logger
   }
 
+  /** Outermost transactions that are open. */
+  get openCount(): number {
+    return this.#open
+  }
+
+  /** Resolves when no transaction is open any more. */
+  async ended(): Promise<void> {
+    if (this.#open > 0) await new Promise<void>((resolve) => this.#onEnded.push(resolve))
+  }
+
   transaction<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     const outer = this.#ambient.getStore()
     // What outlives its transaction may well begin a new one.
-    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#run(work)
+    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#runOutermost(work)
   }
 
   /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
@@ -67,6 +79,16 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
 
   afterRollback(callback: () => void): void {
     this.#require().afterRollback(callback)
+  }
+
+  async #runOutermost<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
+    this.#open++
+    try {
+      return await this.#run(work)
+    } finally {
+      this.#open--
+      if (this.#open === 0) this.#onEnded.splice(0).forEach((resolve) => resolve())
+    }
   }
 
   async #run<Result>(

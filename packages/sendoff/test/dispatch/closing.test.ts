@@ -17,6 +17,19 @@ onEveryStore('closing finishes what is queued', async (test, open, mode) => {
   await store.close()
 })
 
+onEveryStore('closing finishes what is queued behind slow listeners', async (test, open, mode) => {
+  const listener = new RecordingListener(() => new Promise((resolve) => setTimeout(resolve, 10)))
+  const { outbox } = await startOutbox(test, open(), {
+    mode,
+    listener,
+    workerCount: 1,
+    drainTimeoutMs: 60_000,
+  })
+  const ids = await writeTested(outbox, 1, 2, 3, 4, 5)
+  await outbox.close()
+  deepEqual(listener.ids, ids)
+})
+
 onEveryStore(
   'closing hands back at once what is not running, and keeps what is',
   async (test, open, mode) => {

@@ -127,3 +127,66 @@ onEveryStore(
   },
   ['multiNode'],
 )
+
+onEveryStore(
+  'an event that was lost while queued does not start, whatever time its lease had left',
+  async (test, open) => {
+    const listener = new RecordingListener((_, { signal }) => {
+      return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+    })
+    const store = faultyStore(open(), { renew: async (_, rows) => rows })
+    const { outbox, metrics } = await startOutbox(test, store, {
+      listener,
+      workerCount: 1,
+      leaseMs: 600,
+      poller: { enabled: false },
+    })
+    const [running] = await writeTested(outbox, 'running', 'queued')
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(listener.ids, [running])
+  },
+  ['multiNode'],
+)
+
+onEveryStore(
+  'a queued row that this process claims again starts under its new lease',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const store = faultyStore(open(), { renew: () => Promise.reject(new Error('the database is away')) })
+    const { outbox, metrics } = await startOutbox(test, store, {
+      listener,
+      workerCount: 1,
+      leaseMs: 500,
+      poller: { intervalMs: 5 },
+    })
+    const [, queued] = await writeTested(outbox, 'running', 'queued')
+    while ((await rowOf(store, queued!))!.deliveries < 2)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    gate.open()
+
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    // Born claimed, claimed again, settled: it was not dropped and claimed a third time.
+    equal((await rowOf(store, queued!))!.deliveries, 3)
+  },
+  ['multiNode'],
+)
+
+onEveryStore(
+  'a queued row whose lease ran out unnoticed is claimed again and delivered',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener((event) => (event.payload === 'running' ? gate.passed : undefined))
+    const store = faultyStore(open(), { renew: () => Promise.reject(new Error('the database is away')) })
+    const { outbox, metrics } = await startOutbox(test, store, { listener, workerCount: 1, leaseMs: 400 })
+    const [running, queued] = await writeTested(outbox, 'running', 'queued')
+    await listener.called(1)
+    const { lockedUntil } = (await rowOf(store, queued!))!
+    while (Date.now() < lockedUntil! + 5) await new Promise((resolve) => setTimeout(resolve, 5))
+    gate.open()
+
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    deepEqual(listener.ids, [running, queued])
+  },
+  ['multiNode'],
+)

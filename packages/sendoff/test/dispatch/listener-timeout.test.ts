@@ -1,5 +1,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { exponentialBackoff } from '../../src/process/exponential-backoff.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -61,5 +63,87 @@ onEveryStore(
     deepEqual(listener.payloads, ['hang', 'next'])
     match((await rowOf(store, hanging!))!.lastError!, /took too long/)
     match(log.join('\n'), /ignored its abort signal and was given up/)
+  },
+)
+
+onEveryStore(
+  'the slot of a listener that ignores its signal stays occupied for the time of a lease',
+  async (test, open, mode) => {
+    const abortedAt = Promise.withResolvers<number>()
+    const nextAt = Promise.withResolvers<number>()
+    const listener = new RecordingListener((event, { signal }) => {
+      if (event.payload === 'next') return nextAt.resolve(performance.now())
+      signal.addEventListener('abort', () => abortedAt.resolve(performance.now()))
+      return new Promise(() => {})
+    })
+    const { outbox } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      workerCount: 1,
+      leaseMs: 300,
+      listenerTimeoutMs: 20,
+      shutdownTimeoutMs: 1,
+      poller: { intervalMs: 50 },
+    })
+    await writeTested(outbox, 'hang', 'next')
+    const occupiedMs = (await nextAt.promise) - (await abortedAt.promise)
+    equal(occupiedMs > 295, true, `${occupiedMs} ms`)
+  },
+)
+
+onEveryStore(
+  'a listener that returns after it was given up changes nothing any more',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener((event) => (event.payload === 'late' ? gate.passed : undefined))
+    const { outbox, store, metrics } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      leaseMs: 200,
+      listenerTimeoutMs: 20,
+      maxAttempts: 1,
+      poller: { intervalMs: 50 },
+    })
+    const [late] = await writeTested(outbox, 'late')
+    await metrics.until((seen) => seen.dispatchDead === 1)
+    gate.open()
+    await writeTested(outbox, 'other')
+
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    equal(metrics.settlementRefused, 0)
+    equal((await rowOf(store, late!))!.status, 3)
+  },
+)
+
+onEveryStore("a listener's own time limit goes before the outbox's", async (test, open, mode) => {
+  const listener = new RecordingListener((_, { signal }) => {
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+  })
+  const { outbox, metrics } = await startOutbox(test, open(), {
+    mode,
+    listeners: new ListenerRegistry().register('Tested', listener, { timeoutMs: 20 }),
+    listenerTimeoutMs: 600_000,
+  })
+  await writeTested(outbox, 1)
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+})
+
+onEveryStore(
+  'a listener that fails because its time was up is recorded as timed out, whatever it throws',
+  async (test, open, mode) => {
+    const listener = new RecordingListener(async (_, { signal }) => {
+      await new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(new Error('socket hang up'))),
+      )
+    })
+    const { outbox, store, metrics } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      listenerTimeoutMs: 20,
+      maxAttempts: 1,
+    })
+    const [id] = await writeTested(outbox, 1)
+    await metrics.until((seen) => seen.dispatchDead === 1)
+    match((await rowOf(store, id!))!.lastError!, /^OutboxError: The listener took too long/)
   },
 )

@@ -3,12 +3,21 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { EventStatus } from '../../src/event/status.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import type { OutboxStore } from '../../src/store.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { modes, onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import {
+  type Mode,
+  modes,
+  onEveryStore,
+  rowOf,
+  startOutbox,
+  writeTested,
+} from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 import { temporaryFolder } from '../fixtures/stores.ts'
 
@@ -111,6 +120,112 @@ onEveryStore('a suspect runs alone, with everything else handed back', async (te
   // An owner that reads without claims holds what is claimed and what its lock row says.
   for (const held of heldByUs) match(held, /^("(other )?suspect")?$/)
 })
+
+onEveryStore('nothing comes near a suspect while it runs', async (test, open, mode) => {
+  const store = open()
+  const id = await writeLost(test, store, mode, 3)
+
+  const gate = new Gate()
+  const listener = new RecordingListener((event) => (event.payload === 'lost' ? gate.passed : undefined))
+  const node = await startOutbox(test, open(), { mode, listener })
+  await listener.called(1)
+  const [beside] = await writeTested(node.outbox, 'beside')
+  await node.outbox.poll()
+  equal((await rowOf(node.store, beside!))!.lockedBy, null)
+  deepEqual(listener.ids, [id])
+
+  gate.open()
+  await node.metrics.until((seen) => seen.dispatchSuccess === 2)
+  deepEqual(listener.ids, [id, beside])
+})
+
+onEveryStore(
+  'an event handed back unrun keeps its count: it has proved nothing',
+  async (test, open, mode) => {
+    const few = await writeLost(test, open(), mode, 2)
+    const many = await writeLost(test, open(), mode, 4)
+
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const node = await startOutbox(test, open(), {
+      mode,
+      listener,
+      workerCount: 1,
+      drainTimeoutMs: 1,
+      shutdownTimeoutMs: 60_000,
+      poller: { enabled: false },
+    })
+    await writeTested(node.outbox, 'running')
+    await listener.called(1)
+    await node.outbox.poll()
+    const closing = node.outbox.close()
+
+    const store = open()
+    await store.migrate()
+    while ((await rowOf(store, few))!.lockedBy !== null)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    gate.open()
+    await closing
+    equal(listener.events.length, 1)
+    deepEqual(await Promise.all([few, many].map(async (id) => (await rowOf(store, id))!.losses)), [2, 4])
+    await store.close()
+  },
+)
+
+onEveryStore(
+  'a suspect is not in hand while something else runs that may end the process',
+  async (test, open, mode) => {
+    const store = open()
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const node = await startOutbox(test, open(), {
+      mode,
+      listener,
+      ownerId: 'node',
+      poller: { enabled: false },
+    })
+    await writeTested(node.outbox, 'running')
+    await listener.called(1)
+
+    const suspect = await writeLost(test, store, mode, 3)
+    await node.outbox.poll()
+    while (!node.log.some((line) => line.includes('runs alone now')))
+      await new Promise((resolve) => setImmediate(resolve))
+    while ((await rowOf(node.store, suspect))!.lockedBy !== null)
+      await new Promise((resolve) => setImmediate(resolve))
+    equal(listener.events.length, 1)
+
+    gate.open()
+    await node.metrics.until((seen) => seen.dispatchSuccess === 2)
+    deepEqual(listener.ids.at(-1), suspect)
+  },
+)
+
+/** Writes an event that so many holders have vanished with; the next one to claim it counts the last of them. */
+async function writeLost(
+  test: TestContext,
+  store: OutboxStore<any>,
+  mode: Mode,
+  holders: number,
+): Promise<string> {
+  const writer = await startOutbox(test, store, {
+    mode,
+    listeners: new ListenerRegistry(),
+    poller: { enabled: false },
+  })
+  const [eventId] = await writeTested(writer.outbox, 'lost')
+  for (let holder = 0; holder < holders; holder++) {
+    const claim = {
+      lease: { owner: `vanished ${holder}`, ms: 1 },
+      limit: 1,
+      keys: [{ eventId: eventId!, destination: '' }],
+    }
+    while ((await store.claim(claim)).length < 1) await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  await writer.outbox.close()
+  return eventId!
+}
 
 const workerScript = path.join(import.meta.dirname, '../fixtures/poison-worker.ts')
 

@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
+import { describeError } from '../../src/describe-error.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { AggregateType } from '../../src/event/event-type.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
@@ -96,6 +97,34 @@ describe('an envelope', () => {
     const shown = inspect(EventEnvelope.ofJson('A', '{"iban":"secret"}'))
     match(shown, /eventType: 'A'/)
     equal(shown.includes('secret'), false)
+  })
+
+  it('does not repeat a payload or header that cannot be read, nor does the cause of the error', () => {
+    const stored = (text: { payload?: string; headers?: string }) =>
+      EventEnvelope.stored(
+        {
+          ...EventEnvelope.of(minimal).toRow(false),
+          seq: 1,
+          attempts: 0,
+          deliveries: 1,
+          losses: 0,
+          availableAt: 0,
+          createdAt: 0,
+          lockedBy: null,
+          ...text,
+        },
+        JsonCodec.getDefault(),
+      )
+    // The parser itself quotes this text.
+    const secret = '{"iban": secret}'
+    throws(() => JSON.parse(secret), /secret/)
+    for (const read of [() => stored({ payload: secret }).payload, () => stored({ headers: secret })]) {
+      throws(read, (error: Error) => {
+        equal(error.name, 'PayloadParseError')
+        equal(describeError(error).includes('secret'), false)
+        return true
+      })
+    }
   })
 
   it('uses the codec it was made with', () => {

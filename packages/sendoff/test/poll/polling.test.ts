@@ -115,6 +115,8 @@ onEveryStore(
     await listener.called(1)
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
     equal(metrics.coldEnqueued <= 5, true, `${metrics.coldEnqueued} taken`)
+    // An owner asks for what it holds on top: four queued, one running and one from the hot queue.
+    equal(Math.max(...limits) <= 4 + 6, true, `asked for ${limits.join()}`)
 
     gate.open()
     await metrics.until((seen) => seen.dispatchSuccess === 30)
@@ -168,4 +170,23 @@ onEveryStore('a row that cannot be read becomes DEAD and harms nothing else', as
   deepEqual(listener.payloads.sort(), ['fine', 'hot'])
   const [row] = await store.query({ status: [3], limit: 5 })
   match(row!.lastError!, /^PayloadParseError: The headers of event \w+ \(Tested\) cannot be read/)
+})
+
+onEveryStore('being woken does not hurry a poller whose database is away', async (test, open, mode) => {
+  let polls = 0
+  const away = () => {
+    polls++
+    return Promise.reject(new Error('the database is away'))
+  }
+  const store = faultyStore(open(), { claim: away, pollPending: away })
+  const { outbox, log } = await startOutbox(test, store, { mode, hotQueueCapacity: 1 })
+  while (log.length === 0) await new Promise((resolve) => setImmediate(resolve))
+
+  // Every second event finds the hot queue full and wakes the poller; so do delayed ones.
+  for (let round = 0; round < 30; round++) {
+    await writeTested(outbox, 'hot', 'left to the poller')
+    await outbox.transaction(() => outbox.write('Tested', 'later', { deliverAfterMs: 1 }))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  equal(polls < 10, true, `${polls} polls`)
 })

@@ -1,4 +1,5 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
+import type { PollRequest } from '../../src/store.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -126,6 +127,98 @@ onEveryStore(
     deepEqual(reasons, ['OUTBOX_LEASE_LOST'])
     equal((await rowOf(store, cold!))!.status, 0)
     match(log.join('\n'), /The lock "outbox-poller" was lost/)
+  },
+  [mode],
+)
+
+onEveryStore(
+  'an owner that is told at a poll that its lock is gone stops at once',
+  async (test, open) => {
+    const reason = Promise.withResolvers<string>()
+    const listener = new RecordingListener((event, { signal }) => {
+      if (event.payload === 'hot') return
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          reason.resolve((signal.reason as { code: string }).code)
+          reject(signal.reason as Error)
+        }),
+      )
+    })
+    let token = ''
+    const real = open()
+    const store = faultyStore(real, {
+      locks: {
+        acquire(request) {
+          token = request.token
+          return real.locks.acquire(request)
+        },
+      },
+    })
+    const { outbox } = await startOutbox(test, store, { mode, listener, hotQueueCapacity: 1 })
+    await writeTested(outbox, 'hot', 'cold')
+    await listener.called(2)
+
+    await real.locks.release({ lock: 'outbox-poller', token })
+    await real.locks.acquire({ lock: 'outbox-poller', token: 'thief', ttlMs: 60_000 })
+    await outbox.poll()
+    equal(await reason.promise, 'OUTBOX_LEASE_LOST')
+  },
+  [mode],
+)
+
+onEveryStore(
+  'an owner records what it holds with every look, until it is settled',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const held: PollRequest['held'][] = []
+    const store = faultyStore(open(), {
+      pollPending(real, request) {
+        held.push(request.held)
+        return real(request)
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, { mode, listener, hotQueueCapacity: 1 })
+    const [, first, , last] = await writeTested(outbox, 'hot', 1, 2, 3)
+    await metrics.until((seen) => seen.coldEnqueued === 3)
+    const [low, high] = await Promise.all(
+      [first, last].map(async (id) => {
+        const { availableAt, seq } = (await rowOf(store, id!))!
+        return { availableAt, seq }
+      }),
+    )
+    await outbox.poll()
+    deepEqual(held.at(-1), { low, high })
+
+    gate.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 4)
+    await outbox.poll()
+    equal(held.at(-1), null)
+  },
+  [mode],
+)
+
+onEveryStore(
+  'what an owner holds does not hide what comes behind it',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const { outbox, metrics } = await startOutbox(test, open(), {
+      mode,
+      listener,
+      workerCount: 1,
+      hotQueueCapacity: 1,
+      poller: { intervalMs: 600_000, batchSize: 2, maxBatchSize: 2 },
+    })
+    await writeTested(outbox, 'hot', 1, 2, 3, 4)
+    await metrics.until((seen) => seen.coldEnqueued === 4)
+    // A look from the start again, which meets what is held first.
+    await outbox.poll()
+    await writeTested(outbox, 'hot', 5, 6)
+    await metrics.until((seen) => seen.coldEnqueued === 6)
+    gate.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 8)
+    equal(new Set(listener.ids).size, 8)
   },
   [mode],
 )

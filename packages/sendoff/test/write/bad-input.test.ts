@@ -178,4 +178,19 @@ describe('idempotency', () => {
       equal(metrics.hotEnqueued, 2)
     },
   )
+
+  onEveryStore('a duplicate gives its place in the hot queue back at once', async (test, open, mode) => {
+    const { outbox, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
+    const write = () =>
+      outbox.transaction(() => outbox.write('Tested', 'once', { idempotencyKey: 'order-7' }))
+    const first = await write()
+    // Only now is there a place for the duplicate to take.
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    equal(await write(), first)
+
+    await writeTested(outbox, 'other')
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    equal(metrics.hotEnqueued, 2)
+    equal(metrics.hotDropped, 0)
+  })
 })

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
@@ -67,6 +68,42 @@ onEveryStore('the place of a transaction that outlives its lease comes back', as
   await metrics.until((seen) => seen.dispatchSuccess === 2)
   equal(metrics.hotEnqueued, 1)
   deepEqual(listener.payloads, ['slow', 'next'])
+})
+
+onEveryStore(
+  'the place of a write whose lease ran out serves the next write of the same transaction',
+  async (test, open, mode) => {
+    const leaseMs = 300
+    const { outbox, metrics } = await startOutbox(test, open(), {
+      mode,
+      hotQueueCapacity: 1,
+      leaseMs,
+      poller: { intervalMs: 50 },
+    })
+    await outbox.transaction(async () => {
+      await outbox.write('Tested', 'early')
+      await new Promise((resolve) => setTimeout(resolve, leaseMs + 20))
+      await outbox.write('Tested', 'late')
+    })
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    equal(metrics.hotDropped, 0)
+    equal(metrics.hotEnqueued, 1)
+  },
+)
+
+onEveryStore('places of the hot queue come back after a failed write', async (test, open, mode) => {
+  let failures = 3
+  const store = faultyStore(open(), {
+    insert: (real, ...args) =>
+      failures-- > 0 ? Promise.reject(new Error('the disk is full')) : real(...args),
+  })
+  const { outbox, metrics } = await startOutbox(test, store, { mode, hotQueueCapacity: 1 })
+  await outbox.transaction(async () => {
+    for (let round = 0; round < 3; round++) await rejects(outbox.write('Tested', round), /the disk is full/)
+    await outbox.write('Tested', 'kept')
+  })
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(metrics.hotEnqueued, 1)
 })
 
 onEveryStore('a row that nobody here listens for is left free', async (test, open, mode) => {

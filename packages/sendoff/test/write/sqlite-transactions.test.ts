@@ -41,6 +41,19 @@ describe('on SQLite', () => {
     equal(await store.count({}), 2)
   })
 
+  it('an event of an inner transaction under a savepoint that was rolled back by hand is never delivered', async (test) => {
+    const { outbox, store, metrics, listener } = await startOnFile(test)
+    await outbox.transaction(async (tx: DatabaseSync) => {
+      tx.exec('savepoint mine')
+      await outbox.transaction(() => outbox.write('Tested', 'rolled back'))
+      tx.exec('rollback to mine')
+      await outbox.write('Tested', 'after')
+    })
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(listener.payloads, ['after'])
+    equal(await store.count({}), 1)
+  })
+
   it('an event in a transaction that was rolled back by hand is never delivered', async (test) => {
     const { outbox, store, listener } = await startOnFile(test)
     await rejects(

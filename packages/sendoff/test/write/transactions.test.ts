@@ -1,6 +1,8 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OutboxError } from '../../src/errors.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -137,6 +139,66 @@ onEveryStore('a write that nobody awaited is still part of its transaction', asy
   deepEqual(listener.payloads, ['not awaited'])
 })
 
+onEveryStore(
+  'a transaction waits for a write that nobody awaited, however long it takes',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const { outbox, store } = await startOutbox(test, open(), {
+      mode,
+      writerHook: {
+        async beforeWrite(events) {
+          await gate.passed
+          return events
+        },
+      },
+    })
+    let write: Promise<unknown> | undefined
+    await outbox.transaction(async () => {
+      write = outbox.write('Tested', 'slow')
+      setImmediate(() => gate.open())
+    })
+    await write
+    equal(await store.count({}), 1)
+  },
+)
+
+onEveryStore('a write that nobody awaited undoes its transaction when it fails', async (test, open, mode) => {
+  const gate = new Gate()
+  const { outbox, store } = await startOutbox(test, open(), {
+    mode,
+    writerHook: {
+      async beforeWrite(events) {
+        if (events[0]!.payload === 'good') return events
+        await gate.passed
+        throw new Error('hook says no')
+      },
+    },
+  })
+  await rejects(
+    outbox.transaction(async () => {
+      await outbox.write('Tested', 'good')
+      outbox.write('Tested', 'bad').catch(() => {})
+      setImmediate(() => gate.open())
+    }),
+    /hook says no/,
+  )
+  equal(await store.count({}), 0)
+})
+
+onEveryStore('a late write is refused before it reaches the store', async (test, open, mode) => {
+  let inserts = 0
+  const store = faultyStore(open(), {
+    insert(real, ...args) {
+      inserts++
+      return real(...args)
+    },
+  })
+  const { outbox } = await startOutbox(test, store, { mode })
+  const late = await outbox.transaction(async (tx: unknown) => () => outbox.write('Tested', 'late', { tx }))
+  await rejects(late(), { code: 'OUTBOX_TRANSACTION_ENDED' })
+  equal(inserts, 0)
+})
+
 onEveryStore('a listener does not run inside the transaction that woke it', async (test, open, mode) => {
   const listener = new RecordingListener(async () => {
     await rejects(outbox.write('Tested', 'from the listener'), { code: 'OUTBOX_NO_TRANSACTION' })
@@ -145,6 +207,22 @@ onEveryStore('a listener does not run inside the transaction that woke it', asyn
   await writeTested(outbox, 1)
   await metrics.until((seen) => seen.dispatchSuccess === 1)
 })
+
+onEveryStore(
+  'a listener does not run in the asynchronous context of whoever wrote its event or polled for it',
+  async (test, open, mode) => {
+    const request = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const listener = new RecordingListener(() => void seen.push(request.getStore()))
+    const { outbox, metrics } = await startOutbox(test, open(), { mode, listener, hotQueueCapacity: 1 })
+    await request.run('a request', async () => {
+      await writeTested(outbox, 'hot', 'cold')
+      await outbox.poll()
+    })
+    await metrics.until((now) => now.dispatchSuccess === 2)
+    deepEqual(seen, [undefined, undefined])
+  },
+)
 
 onEveryStore('code that outlives its transaction can begin a new one', async (test, open, mode) => {
   const { outbox, metrics } = await startOutbox(test, open(), { mode })
@@ -190,6 +268,25 @@ onEveryStore(
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(calls, [])
     match(log.join('\n'), /A callback after the end of a transaction failed\. Error: callback says no/)
+  },
+)
+
+onEveryStore(
+  'callbacks of a committed inner transaction are told of the outer rollback',
+  async (test, open, mode) => {
+    const { outbox } = await startOutbox(test, open(), { mode })
+    const calls: string[] = []
+    await rejects(
+      outbox.transaction(async () => {
+        await outbox.transaction(async () => {
+          outbox.txContext.afterCommit(() => calls.push('never'))
+          outbox.txContext.afterRollback(() => calls.push('inner rolled back'))
+        })
+        deepEqual(calls, [])
+        throw new Error('outer says no')
+      }),
+    )
+    deepEqual(calls, ['inner rolled back'])
   },
 )
 

@@ -85,7 +85,9 @@ export class MemoryEvents implements MemoryTables {
   countLosses({ low, high }: Bounds): void {
     for (const row of this.#free.from(low.availableAt, low.seq)) {
       if (inDueOrder(row, high) > 0) break
-      if (row.lockedBy === null) row.losses += 1
+      if (row.lockedBy !== null) continue
+      row.losses += 1
+      row.deliveries += 1
     }
   }
 

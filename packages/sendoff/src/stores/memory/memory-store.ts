@@ -100,7 +100,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     async release(rows) {
       for (const held of rows) {
         const row = held.lockedBy === null ? undefined : events.held(held)
-        if (row !== undefined) events.change(row, { lockedBy: null, lockedUntil: null, losses: held.losses })
+        if (row !== undefined) events.change(row, { lockedBy: null, lockedUntil: null })
       }
     },
 

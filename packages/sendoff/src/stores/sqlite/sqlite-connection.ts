@@ -38,8 +38,10 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
     refuseInsideTransaction(this.#mutex)
 
-    if (this.#turns.isOverdue) await this.#turns.next()
-    return this.#mutex.run(async () => work(await this.#readyHandle()))
+    return this.#mutex.run(async () => {
+      if (this.#turns.isOverdue) await this.#turns.next()
+      return work(await this.#readyHandle())
+    })
   }
 
   /** Runs the code of a transaction, under `alone`. */

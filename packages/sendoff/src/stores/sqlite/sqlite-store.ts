@@ -127,7 +127,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       const leased = rows.filter((row) => row.lockedBy !== null)
       if (leased.length === 0) return
 
-      await write(({ release }) => leased.forEach((row) => changesHeld(release, row, row.losses)))
+      await write(({ release }) => leased.forEach((row) => changesHeld(release, row)))
     },
 
     async settle(batch, owner) {

@@ -154,8 +154,8 @@ export function statementsFor(table: string) {
     // ? lease end, held.
     renew: `update ${events} set locked_until = ? ${held}`,
 
-    // ? losses, held.
-    release: `update ${events} set losses = ?, locked_by = null, locked_until = null ${held}`,
+    // held.
+    release: `update ${events} set locked_by = null, locked_until = null ${held}`,
 
     // The outcomes, each for one row. One prepared UPDATE for each row of
     // a batch, in one transaction, is the fastest form measured, and says which rows it refused
@@ -224,7 +224,7 @@ export function statementsFor(table: string) {
     // the vanished owner held.
     countLosses: `
   update ${events}
-     set losses = losses + 1
+     set losses = losses + 1, deliveries = deliveries + 1
    where ${unblocked}
      and (available_at, seq) >= (?, ?)
      and (available_at, seq) <= (?, ?)

@@ -205,7 +205,9 @@ export const fenceChecks: readonly StoreCheck[] = [
       await store.locks.acquire({ ...successor, ttlMs: 30_000 })
 
       deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
-      await settleOne(store, row, { kind: 'defer', delayMs: 0 }, successor)
+      const [again] = (await store.pollPending({ owner: successor, limit: 1, held: null }))!
+      equal(again!.deliveries > row.deliveries, true)
+      await settleOne(store, again!, { kind: 'defer', delayMs: 0 }, successor)
       equal((await readRow(store, row)).status, EventStatus.NEW)
     },
   },
