@@ -62,7 +62,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   poisonPerWriter: 0,
   leaseMs: 1_000,
   maxDeliveries: 20,
-  marginMs: 3_000,
+  marginMs: 15_000,
   settleLimitMs: 60_000,
 }
 

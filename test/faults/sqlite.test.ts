@@ -31,7 +31,7 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
         behaviours: { succeed: 9, slow: 1 },
         poisonPerWriter: 3,
         // What is under suspicion runs one by one, and everything else waits for it.
-        marginMs: 10_000,
+        marginMs: 30_000,
         leaseMs: 500,
         maxDeliveries: 5,
       })

@@ -46,7 +46,7 @@ export class OutboxEngine {
   ) {
     const { store, listeners } = options
     const { lease, pauses } = parts
-    const shared = { ...parts, store: answeringInTime(store as OutboxStore<never>, parts.clock, lease.ms) }
+    const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms) }
     this.#options = options
     this.#logger = parts.logger
     this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(shared)

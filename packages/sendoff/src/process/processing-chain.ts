@@ -1,6 +1,7 @@
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
-import { OutboxError, PayloadParseError, UnrecoverableError, UnroutableEventError } from '../errors.ts'
+import type { UnroutableEventError } from '../errors.ts';
+import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'

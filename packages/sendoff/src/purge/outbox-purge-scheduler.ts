@@ -2,7 +2,7 @@ import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import { callable, checkOptions, count, duration } from '../options.ts'
+import { anything, callable, checkOptions, count, duration } from '../options.ts'
 import type { OutboxStore, PurgeCursor } from '../store.ts'
 
 export interface PurgeOptions {
@@ -54,8 +54,13 @@ export class OutboxPurgeScheduler {
   #state: 'new' | 'started' | 'closed' = 'new'
 
   constructor(options: OutboxPurgeSchedulerOptions) {
-    const { store: _store, clock = systemClock, logger = standardLogger, ...rest } = options
-    checkOptions('the purge', rest, purgeOptionChecks)
+    const { clock = systemClock, logger = standardLogger } = options
+    checkOptions('the purge', options, {
+      ...purgeOptionChecks,
+      store: anything,
+      clock: anything,
+      logger: anything,
+    })
     this.#options = options
     this.#clock = clock
     this.#logger = logger
