@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ListenerRegistry, Outbox } from 'sendoff'
+import { Outbox } from 'sendoff'
 import { sqliteStore } from 'sendoff/sqlite'
 import { askedToStop } from './asked-to-stop.ts'
 import { openShop } from './databases.ts'
@@ -10,11 +10,9 @@ import { PaymentDeclined, placeOrder } from './place-order.ts'
 const folder = process.argv[2]!
 const stop = askedToStop()
 
-const outbox = await Outbox.multiNode({
+// This process only writes: finding and delivering the events is left to the worker.
+const outbox = await Outbox.writerOnly({
   store: sqliteStore({ open: () => openShop(folder) }),
-  // This process only writes: finding and delivering the events is left to the worker.
-  listeners: new ListenerRegistry(),
-  poller: { enabled: false },
 }).start()
 process.send?.('ready')
 

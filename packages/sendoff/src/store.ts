@@ -113,7 +113,8 @@ export interface RowKey {
   readonly destination: string
 }
 
-export interface NewRow extends RowKey {
+/** What an event says of itself, as it is stored and handed back. */
+export interface EventRow extends RowKey {
   readonly eventType: string
   readonly aggregateType: string
   readonly aggregateId: string | null
@@ -129,6 +130,9 @@ export interface NewRow extends RowKey {
   readonly headers: string | null
   /** Epoch milliseconds, like every time in this contract. */
   readonly occurredAt: number
+}
+
+export interface NewRow extends EventRow {
   /** Due at a given time, or so many milliseconds from now by the database's clock. */
   readonly due: { readonly at: number } | { readonly inMs: number }
   readonly idempotencyKey: string | null
@@ -136,18 +140,9 @@ export interface NewRow extends RowKey {
 }
 
 /** A row as read for delivery. */
-export interface Row extends RowKey {
+export interface Row extends EventRow {
   /** Rises in write order. */
   readonly seq: number
-  readonly eventType: string
-  readonly aggregateType: string
-  readonly aggregateId: string | null
-  readonly tenantId: string | null
-  readonly orderingKey: string | null
-  readonly partitionNo: number | null
-  readonly payload: string | Uint8Array
-  readonly contentType: string | null
-  readonly headers: string | null
   /** Failures that count. */
   readonly attempts: number
   /** The fence: rises with every claim, born-claimed insert and settlement, and never falls. */
@@ -155,7 +150,6 @@ export interface Row extends RowKey {
   /** How many holders in a row vanished with this row in hand. */
   readonly losses: number
   readonly availableAt: number
-  readonly occurredAt: number
   readonly createdAt: number
   readonly lockedBy: string | null
 }

@@ -1,6 +1,6 @@
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
-import type { UnroutableEventError } from '../errors.ts';
+import type { UnroutableEventError } from '../errors.ts'
 import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'

@@ -1,29 +1,28 @@
 import { equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Delivery } from '../../src/dispatch/delivery.ts'
 import { InFlightTracker } from '../../src/dispatch/in-flight-tracker.ts'
-import type { Row } from '../../src/store.ts'
+import { deliveryOf } from '../fixtures/delivery-of.ts'
 
 describe('the set of what is in hand', () => {
   it('takes a row once, until it is let go of', () => {
     const inFlight = new InFlightTracker()
-    const first = deliveryOf('a')
+    const first = deliveryOf({ eventId: 'a' })
     equal(inFlight.tryAcquire(first), true)
-    equal(inFlight.tryAcquire(deliveryOf('a')), false)
+    equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a' })), false)
     equal(inFlight.get('a'), first)
     inFlight.release(first)
-    equal(inFlight.tryAcquire(deliveryOf('a')), true)
+    equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a' })), true)
   })
 
   it('tells the destinations of one event apart', () => {
     const inFlight = new InFlightTracker()
-    equal(inFlight.tryAcquire(deliveryOf('a', 'mail')), true)
-    equal(inFlight.tryAcquire(deliveryOf('a', 'broker')), true)
+    equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a', destination: 'mail' })), true)
+    equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a', destination: 'broker' })), true)
   })
 
   it('keeps a row until every poll that began before its settlement has returned', () => {
     const inFlight = new InFlightTracker()
-    const [early, late] = [deliveryOf('early'), deliveryOf('late')]
+    const [early, late] = [deliveryOf({ eventId: 'early' }), deliveryOf({ eventId: 'late' })]
     for (const delivery of [early, late]) inFlight.tryAcquire(delivery)
 
     const firstEnds = inFlight.pollBegins()
@@ -41,35 +40,10 @@ describe('the set of what is in hand', () => {
 
   it('does not keep what was settled before a poll began', () => {
     const inFlight = new InFlightTracker()
-    const delivery = deliveryOf('a')
+    const delivery = deliveryOf({ eventId: 'a' })
     inFlight.tryAcquire(delivery)
     inFlight.release(delivery)
     inFlight.pollBegins()
     equal(inFlight.size, 0)
   })
 })
-
-function deliveryOf(eventId: string, destination = ''): Delivery {
-  const row: Row = {
-    seq: 1,
-    eventId,
-    destination,
-    eventType: 'Tested',
-    aggregateType: '__GLOBAL__',
-    aggregateId: null,
-    tenantId: null,
-    orderingKey: null,
-    partitionNo: null,
-    payload: '1',
-    contentType: null,
-    headers: null,
-    attempts: 0,
-    deliveries: 1,
-    losses: 0,
-    availableAt: 0,
-    occurredAt: 0,
-    createdAt: 0,
-    lockedBy: 'node',
-  }
-  return new Delivery(row, 'cold', { validUntil: Infinity })
-}

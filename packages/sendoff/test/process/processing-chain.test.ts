@@ -1,7 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Delivery } from '../../src/dispatch/delivery.ts'
 import { RetryAfterError, UnrecoverableError } from '../../src/errors.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
@@ -12,7 +11,8 @@ import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { ListenerFunction } from '../../src/route/event-listener.ts'
 import type { FinalFailure } from '../../src/route/fallback.ts'
 import { type ListenerOptions, ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { Outcome, Row } from '../../src/store.ts'
+import type { Outcome } from '../../src/store.ts'
+import { deliveryOf } from '../fixtures/delivery-of.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -307,31 +307,5 @@ describe('the chain', () => {
     if (outcome.kind === 'retry') return ['retry', outcome.delayMs, error]
     if (outcome.kind === 'defer') return ['defer', outcome.delayMs]
     return failure === undefined ? [outcome.kind] : [outcome.kind, error, failure.counted]
-  }
-
-  function deliveryOf(fields: Partial<Row>): Delivery {
-    const row: Row = {
-      eventId: 'e',
-      destination: '',
-      seq: 1,
-      eventType: 'Tested',
-      aggregateType: '__GLOBAL__',
-      aggregateId: null,
-      tenantId: null,
-      orderingKey: null,
-      partitionNo: null,
-      payload: '1',
-      contentType: null,
-      headers: null,
-      attempts: 0,
-      deliveries: 1,
-      losses: 0,
-      availableAt: 0,
-      occurredAt: 0,
-      createdAt: 0,
-      lockedBy: 'me',
-      ...fields,
-    }
-    return new Delivery(row, 'cold', { validUntil: Infinity })
   }
 })
