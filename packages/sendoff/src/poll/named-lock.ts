@@ -20,12 +20,13 @@ export interface NamedLockOptions {
 /**
  * A named lock in the database, renewed while it is held.
  *
- * Each time it is acquired there is a new holding, so that what was read under a lock that was
- * lost in between is not taken for held.
+ * Each time it is acquired there is a new holding and a new token, so that what was read under a
+ * lock that was lost in between is not taken for held, here or in the database.
  */
 export class NamedLock {
   readonly #options: NamedLockOptions
   #holding: { validUntil: number } | undefined
+  #acquisitions = 0
   #cancelRenewal: Cancel | undefined
 
   constructor(options: NamedLockOptions) {
@@ -40,7 +41,7 @@ export class NamedLock {
   }
 
   get fence(): OwnerFence {
-    return { lock: this.#options.name, token: this.#options.token }
+    return { lock: this.#options.name, token: `${this.#options.token}/${this.#acquisitions}` }
   }
 
   /** The holding, acquired now if need be; undefined while somebody else has the lock. */
@@ -49,6 +50,7 @@ export class NamedLock {
 
     const { locks, clock, ttlMs } = this.#options
     const until = validUntil(clock.monotonic(), ttlMs)
+    this.#acquisitions++
     if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
 
     this.#holding = { validUntil: until }
