@@ -1,17 +1,14 @@
-import { callable, checkOptions, count, duration, durationOrZero, invalidOption } from '../options.ts'
+import { checkOptions, count, duration, invalidOption } from '../options.ts'
 import {
-  type ErrorFilter,
-  errorFilterChecks,
+  jitterChecks,
+  type JitterOptions,
   retryFilter,
   type RetryPolicy,
   withJitter,
 } from './retry-policy.ts'
 
-export interface FixedDelayOptions extends ErrorFilter {
+export interface FixedDelayOptions extends JitterOptions {
   readonly maxAttempts?: number
-  /** Each wait is up to so much shorter or longer. */
-  readonly jitterMs?: number
-  readonly random?: () => number
 }
 
 /** Waits the same time after every failure. */
@@ -19,9 +16,7 @@ export function fixedDelay(delayMs: number, options: FixedDelayOptions = {}): Re
   if (duration(delayMs) !== undefined) throw invalidOption('fixedDelay', 'delayMs', delayMs, duration)
   checkOptions('fixedDelay', options, {
     maxAttempts: count,
-    jitterMs: durationOrZero,
-    random: callable,
-    ...errorFilterChecks,
+    ...jitterChecks,
   })
   const { maxAttempts, jitterMs = 0, random = Math.random } = options
 

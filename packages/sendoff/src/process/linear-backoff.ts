@@ -1,21 +1,18 @@
-import { callable, checkOptions, count, duration, durationOrZero } from '../options.ts'
+import { checkOptions, count, duration, durationOrZero } from '../options.ts'
 import {
-  type ErrorFilter,
-  errorFilterChecks,
+  jitterChecks,
+  type JitterOptions,
   retryFilter,
   type RetryPolicy,
   withJitter,
 } from './retry-policy.ts'
 
-export interface LinearBackoffOptions extends ErrorFilter {
+export interface LinearBackoffOptions extends JitterOptions {
   readonly baseDelayMs?: number
   /** Added after each further failure. */
   readonly stepMs?: number
   readonly maxDelayMs?: number
   readonly maxAttempts?: number
-  /** Each wait is up to so much shorter or longer. */
-  readonly jitterMs?: number
-  readonly random?: () => number
 }
 
 /** Waits a little longer after every failure, up to `maxDelayMs`. */
@@ -25,9 +22,7 @@ export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
     stepMs: durationOrZero,
     maxDelayMs: duration,
     maxAttempts: count,
-    jitterMs: durationOrZero,
-    random: callable,
-    ...errorFilterChecks,
+    ...jitterChecks,
   })
   const {
     baseDelayMs = 2_000,

@@ -1,4 +1,4 @@
-import { having } from '../options.ts'
+import { callable, durationOrZero, having } from '../options.ts'
 
 /** Decides whether and when a failed event is tried again. */
 export interface RetryPolicy {
@@ -20,6 +20,14 @@ export interface ErrorFilter {
 }
 
 export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('some') }
+
+export interface JitterOptions extends ErrorFilter {
+  /** Each wait is up to so much shorter or longer. */
+  readonly jitterMs?: number
+  readonly random?: () => number
+}
+
+export const jitterChecks = { jitterMs: durationOrZero, random: callable, ...errorFilterChecks }
 
 /** Whether an error is worth a retry, judged by its class and those of all its causes. */
 export function retryFilter({ retryOn, noRetryOn = [] }: ErrorFilter): (error: unknown) => boolean {

@@ -1,17 +1,13 @@
-import { callable, checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
+import { checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 import {
-  type ErrorFilter,
-  errorFilterChecks,
+  jitterChecks,
+  type JitterOptions,
   retryFilter,
   type RetryPolicy,
   withJitter,
 } from './retry-policy.ts'
 
-export interface RetryScheduleOptions extends ErrorFilter {
-  /** Each wait is up to so much shorter or longer. */
-  readonly jitterMs?: number
-  readonly random?: () => number
-}
+export type RetryScheduleOptions = JitterOptions
 
 const waits: OptionCheck = (value) =>
   Array.isArray(value) && value.length > 0 && value.every((wait) => durationOrZero(wait) === undefined)
@@ -24,11 +20,7 @@ const waits: OptionCheck = (value) =>
  */
 export function retrySchedule(delaysMs: readonly number[], options: RetryScheduleOptions = {}): RetryPolicy {
   if (waits(delaysMs) !== undefined) throw invalidOption('retrySchedule', 'delaysMs', delaysMs, waits)
-  checkOptions('retrySchedule', options, {
-    jitterMs: durationOrZero,
-    random: callable,
-    ...errorFilterChecks,
-  })
+  checkOptions('retrySchedule', options, jitterChecks)
   const { jitterMs = 0, random = Math.random } = options
 
   return {
