@@ -222,3 +222,45 @@ onEveryStore(
   },
   [mode],
 )
+
+onEveryStore(
+  'an owner that loses its lock and gets it back is its own successor, with a higher fencing token',
+  async (test, open) => {
+    const tokens: number[] = []
+    const listener = new RecordingListener((event, { signal, fencingToken }) => {
+      if (event.payload === 'hot') return
+      if (tokens.push(fencingToken) > 1) return
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason as Error)),
+      )
+    })
+    const real = open()
+    let renewals = 0
+    const store = faultyStore(real, {
+      locks: { renew: async (request) => renewals++ > 0 && real.locks.renew(request) },
+      // What was read under the lock that was lost can no longer be settled.
+      async settle(settle, batch, owner) {
+        const late = batch.filter(({ row }) => row.lockedBy === null && tokens.length === 1)
+        return [
+          ...late,
+          ...(await settle(
+            batch.filter((settlement) => !late.includes(settlement)),
+            owner,
+          )),
+        ]
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, {
+      mode,
+      listener,
+      hotQueueCapacity: 1,
+      leaseMs: 300,
+      poller: { intervalMs: 20 },
+    })
+    await writeTested(outbox, 'hot', 'cold')
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    equal(tokens.length, 2)
+    equal(tokens[1]! > tokens[0]!, true, `${tokens.join(' then ')}`)
+  },
+  [mode],
+)
