@@ -1,4 +1,7 @@
+import { pgbouncer } from './pgbouncer.ts'
+import { postgres } from './postgres.ts'
+import { postgres18 } from './postgres18.ts'
 import type { Service } from './service.ts'
 
 /** Every service that a test file can ask for by name. */
-export const services: readonly Service[] = []
+export const services: readonly Service[] = [postgres, postgres18, pgbouncer]

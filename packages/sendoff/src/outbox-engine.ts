@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import { describeError } from './describe-error.ts'
+import { coldOnly } from './dispatch/cold-signals.ts'
 import { DispatcherHotPath } from './dispatch/dispatcher-hot-path.ts'
 import type { Holding } from './dispatch/delivery.ts'
 import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
@@ -8,8 +9,9 @@ import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
 import type { OutboxMode, OutboxOptions } from './outbox-options.ts'
+import type { Announcer } from './poll/announcer.ts'
 import { answeringInTime } from './poll/answering-in-time.ts'
-import { claimAgain, claimSource } from './poll/claim-source.ts'
+import { claimKeys, claimSource } from './poll/claim-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { NamedLock } from './poll/named-lock.ts'
 import { OutboxPoller } from './poll/outbox-poller.ts'
@@ -18,6 +20,7 @@ import type { Lease, OutboxStore } from './store.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
+  readonly announcer: Announcer
   readonly clock: Clock
   readonly codec: JsonCodec
   readonly lease: Lease
@@ -30,14 +33,14 @@ const lockName = 'outbox-poller'
 
 /** What every mode but the writers' has: the parts that deliver, put together for the mode. */
 export class OutboxEngine {
-  /** Undefined where order forbids a way past the poller. */
-  readonly hotPath: HotPath | undefined
+  readonly hotPath: HotPath
   readonly poller: OutboxPoller
   readonly dispatcher: OutboxDispatcher
   readonly #lock: NamedLock | undefined
   readonly #leaseKeeper: LeaseKeeper
   readonly #logger: Logger
   readonly #options: OutboxOptions<never, never>
+  #stopListening: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(
     mode: Exclude<OutboxMode, 'writerOnly'>,
@@ -59,7 +62,7 @@ export class OutboxEngine {
       ...shared,
       ...(lock === undefined ? {} : { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
       recordHeld: async () => ownerSource?.recordHeld(),
-      claimAgain: (delivery) => claimAgain(polling, delivery),
+      claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller: (inMs) => this.poller.wake(inMs),
     })
     const { inFlight } = this.dispatcher
@@ -76,24 +79,41 @@ export class OutboxEngine {
       },
     })
     this.#leaseKeeper = new LeaseKeeper({ ...shared, inFlight })
+    const signals = {
+      ...shared,
+      wakePoller: (inMs?: number) => this.poller.wake(inMs),
+      announce: () => parts.announcer.announce(),
+    }
+    // Order forbids a way past the poller.
     this.hotPath =
       mode === 'ordered'
-        ? undefined
+        ? coldOnly(signals)
         : new DispatcherHotPath({
-            ...shared,
+            ...signals,
             dispatcher: this.dispatcher,
             listeners,
             pauses,
-            wakePoller: (inMs) => this.poller.wake(inMs),
+            claimKeys: (keys) => claimKeys(polling, keys, 'hot'),
           })
   }
 
   start(): void {
     this.#leaseKeeper.start()
-    if (this.#options.poller?.enabled ?? true) this.poller.start()
+    if (!(this.#options.poller?.enabled ?? true)) return
+    this.poller.start()
+    this.#stopListening = this.#listen()
+  }
+
+  /** Resolves when nothing is on its way to a listener, with one, or waiting for its settlement. */
+  async idle(): Promise<void> {
+    if (this.hotPath instanceof DispatcherHotPath) await this.hotPath.idle()
+    await this.dispatcher.idle()
   }
 
   async close(): Promise<void> {
+    await (
+      await this.#stopListening
+    )?.()
     await this.poller.close()
     await this.dispatcher.close(this.#options)
     // A listener that is still at work does so under the lock: it then runs out by itself.
@@ -110,6 +130,16 @@ export class OutboxEngine {
   abandon(): void {
     this.#leaseKeeper.stop()
     this.#lock?.abandon()
+  }
+
+  // Without wake-ups the poller still looks at its own intervals.
+  async #listen(): Promise<(() => Promise<void>) | undefined> {
+    try {
+      return await this.#options.store.wakeUps?.listen(() => this.poller.wake())
+    } catch (error) {
+      this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
+      return undefined
+    }
   }
 
   #namedLock({

@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
 import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
+import { coldOnly } from './dispatch/cold-signals.ts'
 import { Pauses } from './dispatch/pauses.ts'
 import { OutboxError } from './errors.ts'
 import type { EventEnvelope } from './event/event-envelope.ts'
@@ -19,6 +20,7 @@ import {
   type OutboxOptions,
   type WriterOnlyOptions,
 } from './outbox-options.ts'
+import { Announcer } from './poll/announcer.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
@@ -66,15 +68,19 @@ export class Outbox<Tx, StoreTx = Tx> {
     this.#clock = clock
     this.#logger = logger
     this.#pauses = new Pauses(store.controls)
+    const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
+    const metrics = metricsFrom(options.metrics, logger)
+    const announce = () => announcer.announce()
     this.#engine =
       mode === 'writerOnly'
         ? undefined
         : new OutboxEngine(mode, options as OutboxOptions<never, never>, {
+            announcer,
             clock,
             codec,
             lease,
             logger,
-            metrics: metricsFrom(options.metrics, logger),
+            metrics,
             pauses: this.#pauses,
           })
     this.#transactions = new AmbientTransactions({
@@ -89,7 +95,7 @@ export class Outbox<Tx, StoreTx = Tx> {
       clock,
       logger,
       ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
-      ...(this.#engine?.hotPath === undefined ? {} : { hotPath: this.#engine.hotPath }),
+      hotPath: this.#engine?.hotPath ?? coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} }),
     })
     this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.poller.wake() })
 
@@ -204,11 +210,11 @@ export class Outbox<Tx, StoreTx = Tx> {
   /** Resolves when nothing that is due is left here: not in the table, in a queue, or in a listener's hands. */
   async drain(): Promise<void> {
     this.#requireStarted('drain')
-    const { poller, dispatcher } = this.#requireEngine('drain')
+    const engine = this.#requireEngine('drain')
     do {
-      await poller.poll()
-      const found = dispatcher.inFlight.size > 0
-      await dispatcher.idle()
+      await engine.poller.poll()
+      const found = engine.dispatcher.inFlight.size > 0
+      await engine.idle()
       if (!found) return
     } while (this.#state === 'started')
   }

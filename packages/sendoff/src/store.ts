@@ -26,16 +26,10 @@ export interface OutboxStore<Tx> {
   /**
    * Adds rows within the caller's transaction, in the given order. Nobody sees them before it
    * commits. Rows with `claimed` are born with `lease`. A row whose idempotency key was used
-   * before is not added, and the answer names the event that used it.
+   * before is not added, and the answer names the event that used it. With `announce`, a store
+   * that can signals to other processes when the transaction commits.
    */
-  insert(tx: Tx, rows: readonly NewRow[], lease: Lease): Promise<readonly InsertResult[]>
-
-  /**
-   * Of rows inserted in `tx`, those that are still there. Asked last before the commit: a
-   * savepoint rolled back by hand takes its rows along unseen. A store whose transactions
-   * cannot be undone in part leaves this out.
-   */
-  surviving?(tx: Tx, rows: readonly RowKey[]): Promise<readonly RowKey[]>
+  insert(tx: Tx, rows: readonly NewRow[], lease: Lease, announce?: boolean): Promise<readonly InsertResult[]>
 
   /**
    * Takes up to `limit` due rows that nobody holds and no control pauses, oldest due time first,
@@ -94,6 +88,9 @@ export interface OutboxStore<Tx> {
   readonly controls: OutboxControls
 
   readonly nodes: OutboxNodes
+
+  /** Left out where one process cannot wake another: pollers then find rows by looking. */
+  readonly wakeUps?: OutboxWakeUps
 
   /** Lets go of what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
@@ -163,9 +160,18 @@ export interface StoredRow extends Row {
   readonly blockedAt: number | null
 }
 
-export type InsertResult =
-  | { readonly kind: 'inserted'; readonly seq: number; readonly deliveries: number }
-  | { readonly kind: 'duplicate'; readonly eventId: string }
+export type InsertResult = InsertedRow | { readonly kind: 'duplicate'; readonly eventId: string }
+
+export interface InsertedRow {
+  readonly kind: 'inserted'
+  readonly seq: number
+  readonly deliveries: number
+  /**
+   * Whether the row is kept whenever its transaction is. False within a savepoint, which may be
+   * undone alone and unseen.
+   */
+  readonly certain: boolean
+}
 
 export interface Lease {
   /** Unique per process start. */
@@ -327,6 +333,14 @@ export interface NodeRequest {
 export type NodeAnswer =
   | { readonly kind: 'joined' }
   | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
+
+/** Signals between processes that rows were written. They may get lost, and may come without need. */
+export interface OutboxWakeUps {
+  /** Calls back at each signal, and whenever signals may have been missed, until it is told to stop. */
+  listen(callback: () => void): Promise<() => Promise<void>>
+  /** Signals at once, outside any transaction. */
+  announce(): Promise<void>
+}
 
 export interface RowFilter {
   readonly status?: readonly EventStatus[]

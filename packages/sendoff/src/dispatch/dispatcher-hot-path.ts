@@ -1,39 +1,34 @@
-import type { Clock } from '../clock.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
-import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { Lease, Row } from '../store.ts'
+import type { Lease, Row, RowKey } from '../store.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from '../write/hot-path.ts'
+import { ColdSignals, type ColdSignalsOptions } from './cold-signals.ts'
 import { Delivery } from './delivery.ts'
 import { validUntil } from './local-validity.ts'
+import { type LookUp, LookUps, type LookUpsOptions } from './look-ups.ts'
 import type { OutboxDispatcher } from './outbox-dispatcher.ts'
 import type { Pauses } from './pauses.ts'
 import { TimeLimits } from './time-limits.ts'
 
-export interface DispatcherHotPathOptions {
+export interface DispatcherHotPathOptions extends ColdSignalsOptions, LookUpsOptions {
   readonly dispatcher: OutboxDispatcher
   readonly listeners: ListenerRegistry
   readonly lease: Lease
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly metrics: MetricsExporter
   readonly pauses: Pauses
-  /** Asks the poller to look, now or after some milliseconds. */
-  readonly wakePoller: (inMs?: number) => void
 }
-
-// A transaction that somebody else opened ends at some moment soon: these looks find its rows.
-const looksForForeignRowsMs = [10, 50, 250, 1_000]
 
 /** Leads events from their commit into the dispatcher's hot queue. */
 export class DispatcherHotPath implements HotPath {
   readonly #options: DispatcherHotPathOptions
+  readonly #signals: ColdSignals
+  readonly #lookUps: LookUps
   // The place of a transaction that never ends must not be lost for ever.
-  readonly #expiries: TimeLimits<HotSlot>
+  readonly #expiries: TimeLimits<QueueSlot>
 
   constructor(options: DispatcherHotPathOptions) {
     this.#options = options
+    this.#signals = new ColdSignals(options)
+    this.#lookUps = new LookUps(options)
     this.#expiries = new TimeLimits(options.clock, (slot) => slot.giveBack())
   }
 
@@ -42,68 +37,79 @@ export class DispatcherHotPath implements HotPath {
   }
 
   reserve(event: EventEnvelope): HotSlot | ColdReason {
-    const { dispatcher, listeners, lease, pauses, clock } = this.#options
+    const { dispatcher, listeners, pauses, clock } = this.#options
     if (event.dueInMs(clock.now()) > 0) return 'delayed'
     if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
     if (!dispatcher.accepts || pauses.isPaused({ eventType: event.eventType, destination: '' }))
       return 'stopped'
     if (!dispatcher.hotQueue.reserve()) return 'full'
 
-    const slot = new QueueSlot(this.#options, () => this.#expiries.stop(slot, lease.ms))
-    this.#expiries.start(slot, lease.ms)
-    return slot
+    return new QueueSlot(this.#options, this.#lookUps, this.#expiries)
   }
 
   leftToPoller(left: readonly LeftToPoller[]): void {
-    const { clock, logger, metrics, wakePoller } = this.#options
-    const dropped = left.filter(({ reason }) => reason === 'full')
-    if (dropped.length > 0) {
-      logger.warn(`The hot queue is full: ${dropped.length} events were left to the poller.`)
-      dropped.forEach(() => metrics.incrementHotDropped())
-    }
-    if (left.some(({ reason }) => reason !== 'delayed')) wakePoller()
-
-    for (const { event, reason } of left) {
-      if (reason !== 'delayed') continue
-      metrics.incrementHotSkippedDelayed()
-      wakePoller(event.dueInMs(clock.now()))
-    }
+    this.#signals.leftToPoller(left)
   }
 
   perhapsLater(): void {
-    looksForForeignRowsMs.forEach((ms) => this.#options.wakePoller(ms))
+    this.#signals.perhapsLater()
+  }
+
+  /** Resolves when no committed row is on its way into the queue. */
+  idle(): Promise<void> {
+    return this.#lookUps.idle()
   }
 }
 
 class QueueSlot implements HotSlot {
   readonly #options: DispatcherHotPathOptions
-  readonly #onEnd: () => void
+  readonly #lookUps: LookUps
+  readonly #expiries: TimeLimits<QueueSlot>
   readonly #validUntil: number
-  #open = true
+  #isOpen = true
 
-  constructor(options: DispatcherHotPathOptions, onEnd: () => void) {
+  constructor(options: DispatcherHotPathOptions, lookUps: LookUps, expiries: TimeLimits<QueueSlot>) {
     this.#options = options
-    this.#onEnd = onEnd
+    this.#lookUps = lookUps
+    this.#expiries = expiries
     this.#validUntil = validUntil(options.clock.monotonic(), options.lease.ms)
+    expiries.start(this, options.lease.ms)
   }
 
   fill(row: Row): void {
-    const { dispatcher, clock } = this.#options
-    const delivery = new Delivery(row, 'hot', { validUntil: this.#validUntil })
-    const inTime = this.#end() && clock.monotonic() < this.#validUntil
-    // Somebody else may have the row by now. If not, the poller shall find it at once.
-    if (inTime) dispatcher.enqueueHot(delivery)
-    else dispatcher.handBack(delivery)
+    this.#enqueue(new Delivery(row, 'hot', { validUntil: this.#validUntil }))
+  }
+
+  lookUp(key: RowKey, inDoubt: boolean): void {
+    const isOver = () => !this.#isOpen
+    const lookUp: LookUp = {
+      key,
+      inDoubt,
+      get isOver() {
+        return isOver()
+      },
+      found: (delivery) => this.#enqueue(delivery),
+      notFound: () => this.giveBack(),
+    }
+    if (this.#isOpen) this.#lookUps.add(lookUp)
   }
 
   giveBack(): void {
     this.#end()
   }
 
+  #enqueue(delivery: Delivery): void {
+    const { dispatcher, clock } = this.#options
+    const isInTime = this.#end() && delivery.isHeld(clock.monotonic())
+    // Somebody else may have the row by now. If not, the poller shall find it at once.
+    if (isInTime) dispatcher.enqueueHot(delivery)
+    else dispatcher.handBack(delivery)
+  }
+
   #end(): boolean {
-    if (!this.#open) return false
-    this.#open = false
-    this.#onEnd()
+    if (!this.#isOpen) return false
+    this.#isOpen = false
+    this.#expiries.stop(this, this.#options.lease.ms)
     this.#options.dispatcher.hotQueue.giveBackReserved()
     return true
   }

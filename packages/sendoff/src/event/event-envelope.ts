@@ -21,6 +21,7 @@ export interface EnvelopeOptions extends EventFields {
 const clockReadingMs = 1000
 
 const nextId = monotonicUlids()
+const dueAtOnce = { inMs: 0 }
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
@@ -187,14 +188,23 @@ export class EventEnvelope<Payload = unknown> {
 
   /** The row to be inserted. */
   toRow(claimed: boolean): NewRow {
-    const { due, orderingKey, idempotencyKey = null, ...rest } = this.#data
+    const data = this.#data
+    const { due, orderingKey } = data
     return {
-      ...rest,
-      orderingKey,
-      idempotencyKey,
+      eventId: data.eventId,
       destination: '',
+      eventType: data.eventType,
+      aggregateType: data.aggregateType,
+      aggregateId: data.aggregateId,
+      tenantId: data.tenantId,
+      orderingKey,
       partitionNo: orderingKey === null ? null : partitionOf(orderingKey),
-      due: due === undefined ? { inMs: 0 } : due.inMs === undefined ? { at: due.at } : { inMs: due.inMs },
+      payload: data.payload,
+      contentType: data.contentType,
+      headers: data.headers,
+      occurredAt: data.occurredAt,
+      due: due === undefined ? dueAtOnce : due.inMs === undefined ? { at: due.at } : { inMs: due.inMs },
+      idempotencyKey: data.idempotencyKey ?? null,
       claimed,
     }
   }

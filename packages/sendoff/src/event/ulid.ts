@@ -27,7 +27,7 @@ export function monotonicUlids(now: () => number = Date.now): () => string {
     }
 
     let id = timePart
-    for (const digit of random) id += alphabet[digit]
+    for (let place = 0; place < randomLength; place++) id += alphabet[random[place]!]
     return id
   }
 }
@@ -42,9 +42,16 @@ function encodeTime(time: number): string {
   return text
 }
 
+// Asking for random bytes takes the same time for many as for a few.
+const pool = new Uint8Array(256 * randomLength)
+let used = pool.length
+
 function refill(digits: Uint8Array): void {
-  randomFillSync(digits)
-  for (let place = 0; place < digits.length; place++) digits[place]! &= 31
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  for (let place = 0; place < randomLength; place++) digits[place] = pool[used++]! & 31
 }
 
 /** Adds one. Returns false when all digits were at their highest, which leaves no later value. */

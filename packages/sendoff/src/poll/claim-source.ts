@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { Delivery } from '../dispatch/delivery.ts'
+import { Delivery, type DeliverySource } from '../dispatch/delivery.ts'
 import { validUntil } from '../dispatch/local-validity.ts'
-import type { DuePlace, Lease, OutboxStore } from '../store.ts'
+import type { DuePlace, Lease, OutboxStore, RowKey } from '../store.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
 export interface ClaimSourceOptions {
@@ -35,12 +35,13 @@ export function claimSource({
   }
 }
 
-/** Leases one row that was handed back before; undefined if somebody else has it by now. */
-export async function claimAgain(
+/** Leases the rows that are named, as far as nobody else has them. */
+export async function claimKeys(
   { store, clock = systemClock, lease }: ClaimSourceOptions,
-  { row, source }: Delivery,
-): Promise<Delivery | undefined> {
+  keys: readonly RowKey[],
+  source: DeliverySource,
+): Promise<readonly Delivery[]> {
   const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
-  const [claimed] = await store.claim({ lease, limit: 1, keys: [row] })
-  return claimed && new Delivery(claimed, source, holding)
+  const rows = await store.claim({ lease, limit: keys.length, keys })
+  return rows.map((row) => new Delivery(row, source, holding))
 }

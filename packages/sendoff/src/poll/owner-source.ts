@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { Delivery, keyOf } from '../dispatch/delivery.ts'
 import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import { validUntil } from '../dispatch/local-validity.ts'
 import type { Bounds, DuePlace, Lease, OutboxStore, Row } from '../store.ts'
+import { claimKeys } from './claim-source.ts'
 import type { NamedLock } from './named-lock.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
@@ -70,10 +70,8 @@ export class OwnerSource implements PendingSource {
 
   async #claim(rows: readonly Row[]): Promise<ReadonlyMap<string, Delivery>> {
     if (rows.length === 0) return new Map()
-    const { store, clock, lease } = this.#options
-    const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
-    const claimed = await store.claim({ lease, limit: rows.length, keys: rows })
-    return new Map(claimed.map((row) => [keyOf(row), new Delivery(row, 'cold', holding)]))
+    const claimed = await claimKeys(this.#options, rows, 'cold')
+    return new Map(claimed.map((delivery) => [delivery.key, delivery]))
   }
 
   #readUnderLock(): readonly Delivery[] {

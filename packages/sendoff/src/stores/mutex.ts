@@ -5,18 +5,23 @@ export class Mutex {
   #served = 0
 
   async run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
-    if (this.#locked) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    this.#locked = true
-
+    await this.lock()
     try {
       return await work()
     } finally {
-      this.#passOn()
+      this.unlock()
     }
   }
 
+  /** Undefined when the lock was free. Whoever has it must give it up with `unlock`. */
+  lock(): Promise<void> | undefined {
+    if (this.#locked) return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#locked = true
+    return undefined
+  }
+
   // The lock goes from hand to hand: freeing it in between would let a newcomer in ahead of the queue.
-  #passOn(): void {
+  unlock(): void {
     const next = this.#waiting[this.#served]
     this.#served += 1
 

@@ -24,7 +24,8 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
   readonly #store: OutboxStore<StoreTx>
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
-  readonly #scopes = new WeakMap<object, TransactionScope<UserTx, StoreTx>>()
+  // By handle, while it is open: drivers hand out the same handle for one transaction after another.
+  readonly #scopes = new Map<UserTx, TransactionScope<UserTx, StoreTx>>()
   readonly #onEnded: (() => void)[] = []
   #open = 0
 
@@ -47,12 +48,12 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
   transaction<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     const outer = this.#ambient.getStore()
     // What outlives its transaction may well begin a new one.
-    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#runOutermost(work)
+    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#run(work)
   }
 
   /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
   contextOf(tx: UserTx): TxContext<StoreTx> {
-    const scope = this.#scopes.get(tx as object)
+    const scope = this.#scopes.get(tx)
     if (scope === undefined) return foreignTransaction(this.#store, this.#transactions.storeTx(tx))
 
     // Naming the outer transaction inside an open part means the part: the connection is the same.
@@ -81,40 +82,58 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
     this.#require().afterRollback(callback)
   }
 
-  async #runOutermost<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
-    this.#open++
-    try {
-      return await this.#run(work)
-    } finally {
-      this.#open--
-      if (this.#open === 0) this.#onEnded.splice(0).forEach((resolve) => resolve())
-    }
-  }
-
   async #run<Result>(
     work: (tx: UserTx) => Promise<Result>,
     outer?: TransactionScope<UserTx, StoreTx>,
   ): Promise<Result> {
     let scope: TransactionScope<UserTx, StoreTx> | undefined
+    let isWorkDone = false
+    if (outer === undefined) this.#open++
     try {
       const result = await this.#transactions.transaction(async (tx) => {
-        scope = new TransactionScope(tx, this.#transactions.storeTx(tx), this.#logger, outer)
-        this.#scopes.set(tx as object, scope)
-        const answer = await this.#ambient.run(scope, () => scope!.run(async () => work(tx)))
-        if (outer === undefined) await this.#confirm(scope)
+        scope = this.#begin(tx, outer)
+        const answer = await this.#ambient.run(scope, runIn, scope, work)
+        isWorkDone = true
         return answer
       }, outer?.userTx)
       scope!.succeed()
       return result
     } catch (error) {
-      scope?.fail()
+      // With the connection lost on the commit, nobody knows what the database did.
+      if (isWorkDone && outer === undefined) scope!.doubt()
+      else scope?.fail()
       throw error
+    } finally {
+      this.#end(scope, outer)
     }
   }
 
-  async #confirm(scope: TransactionScope<UserTx, StoreTx>): Promise<void> {
-    if (this.#store.surviving === undefined || scope.watched.length === 0) return
-    scope.confirm(await this.#store.surviving(scope.currentTransaction(), scope.watched))
+  #begin(
+    tx: UserTx,
+    outer: TransactionScope<UserTx, StoreTx> | undefined,
+  ): TransactionScope<UserTx, StoreTx> {
+    const scope = new TransactionScope({
+      userTx: tx,
+      storeTx: this.#transactions.storeTx(tx),
+      confirmsCommit: this.#transactions.confirmsCommit ?? false,
+      logger: this.#logger,
+      parent: outer,
+    })
+    this.#scopes.set(tx, scope)
+    return scope
+  }
+
+  #end(
+    scope: TransactionScope<UserTx, StoreTx> | undefined,
+    outer: TransactionScope<UserTx, StoreTx> | undefined,
+  ): void {
+    // A part may have the handle of the transaction around it.
+    if (scope !== undefined && outer?.userTx !== scope.userTx) this.#scopes.delete(scope.userTx)
+    else if (outer !== undefined) this.#scopes.set(outer.userTx, outer)
+    if (outer !== undefined) return
+
+    this.#open--
+    if (this.#open === 0) this.#onEnded.splice(0).forEach((resolve) => resolve())
   }
 
   #require(): TransactionScope<UserTx, StoreTx> {
@@ -127,14 +146,22 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
 export function noTransaction(): OutboxError {
   return new OutboxError(
     'OUTBOX_NO_TRANSACTION',
-    'An event is written together with the data it is about, in one transaction, and none is open here. ' +
+    'An event is written together with the data it is about, in one transaction, and none is open here, or it has ended. ' +
       'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one: write(event, payload, { tx }).',
   )
+}
+
+function runIn<UserTx, StoreTx, Result>(
+  scope: TransactionScope<UserTx, StoreTx>,
+  work: (tx: UserTx) => Promise<Result>,
+): Promise<Result> {
+  return scope.run(work)
 }
 
 // Without transactions of another kind, the user's are the store's own.
 function ownTransactions<UserTx, StoreTx>(store: OutboxStore<StoreTx>): Transactions<UserTx, StoreTx> {
   const own: Transactions<StoreTx, StoreTx> = {
+    confirmsCommit: true,
     transaction: (work, within) => store.transaction(work, within),
     storeTx: (tx) => tx,
   }

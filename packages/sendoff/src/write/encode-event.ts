@@ -1,49 +1,55 @@
 import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
-import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
+import { type EventType, isDefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
-import { describeIssues } from '../event/standard-schema.ts'
+import { describeIssues, type SchemaResult } from '../event/standard-schema.ts'
 
-/** Checks a payload against its type's schema and puts it into an envelope. */
-export async function encodeEvent(
+/** Checks a payload against its type's schema and puts it into an envelope: at once, unless the schema takes its time. */
+export function encodeEvent(
   type: string | EventType,
   payload: unknown,
   fields: EventFields,
   codec: JsonCodec,
   now?: number,
-): Promise<EventEnvelope> {
+): EventEnvelope | Promise<EventEnvelope> {
   const name = typeof type === 'string' ? type : type.name
   if (!isDefinedEvent(type))
     return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec, now)
 
-  await validate(type, payload)
-  const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
-  const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
-  return EventEnvelope.encoded(
-    {
-      aggregateType: type.aggregateType,
-      ...fields,
-      eventType: name,
-      ...(aggregateId === undefined ? {} : { aggregateId }),
-      ...(orderingKey === undefined ? {} : { orderingKey }),
-    },
-    encode(name, payload, codec),
-    codec,
-    now,
-  )
-}
-
-async function validate(type: DefinedEvent<unknown>, payload: unknown): Promise<void> {
-  if (type.schema === undefined) return
-
-  const result = await type.schema['~standard'].validate(payload)
-  if (result.issues !== undefined) {
-    throw new OutboxError(
-      'OUTBOX_INVALID_PAYLOAD',
-      `The payload of a "${type.name}" event does not fit its schema: ${describeIssues(result.issues)}.`,
+  const envelope = (): EventEnvelope => {
+    const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
+    const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
+    return EventEnvelope.encoded(
+      {
+        aggregateType: type.aggregateType,
+        ...fields,
+        eventType: name,
+        ...(aggregateId === undefined ? {} : { aggregateId }),
+        ...(orderingKey === undefined ? {} : { orderingKey }),
+      },
+      encode(name, payload, codec),
+      codec,
+      now,
     )
   }
+  const validated = type.schema?.['~standard'].validate(payload)
+  if (validated instanceof Promise) {
+    return validated.then((result) => {
+      refuseIssues(name, result)
+      return envelope()
+    })
+  }
+  if (validated !== undefined) refuseIssues(name, validated)
+  return envelope()
+}
+
+function refuseIssues(name: string, { issues }: SchemaResult<unknown>): void {
+  if (issues === undefined) return
+  throw new OutboxError(
+    'OUTBOX_INVALID_PAYLOAD',
+    `The payload of a "${name}" event does not fit its schema: ${describeIssues(issues)}.`,
+  )
 }
 
 function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint8Array {

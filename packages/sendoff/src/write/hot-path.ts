@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
-import type { Lease, Row } from '../store.ts'
+import type { Lease, Row, RowKey } from '../store.ts'
 
 /** The way from a commit straight to the dispatcher, as the writer sees it. */
 export interface HotPath {
@@ -20,6 +20,11 @@ export interface HotPath {
 export interface HotSlot {
   /** The row is committed: dispatch it, unless its lease has run out while the transaction was open. */
   fill(row: Row): void
+  /**
+   * The row may be committed: dispatch it if the database has it. In doubt, where the commit may
+   * still be under way, the database is asked for some time.
+   */
+  lookUp(key: RowKey, inDoubt: boolean): void
   giveBack(): void
 }
 

@@ -87,8 +87,8 @@ export class OutboxWriter<UserTx, StoreTx> {
     }
 
     const { tx, ...fields } = third ?? {}
-    const [id = null] = await this.#writeIn(tx, async () => [
-      await encodeEvent(typeOf(first), second, fields, this.#codec, this.#clock.now()),
+    const [id = null] = await this.#writeIn(tx, () => [
+      encodeEvent(typeOf(first), second, fields, this.#codec, this.#clock.now()),
     ])
     return id
   }
@@ -98,24 +98,23 @@ export class OutboxWriter<UserTx, StoreTx> {
     events: readonly (EventEnvelope | EventToWrite)[],
     options: WriteOptions<UserTx> = {},
   ): Promise<string[]> {
-    return this.#writeIn(options.tx, () =>
-      Promise.all(
-        events.map(async (event) =>
-          event instanceof EventEnvelope
-            ? event
-            : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, this.#clock.now()),
-        ),
-      ),
-    )
+    return this.#writeIn(options.tx, () => {
+      const now = this.#clock.now()
+      return events.map((event) =>
+        event instanceof EventEnvelope
+          ? event
+          : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, now),
+      )
+    })
   }
 
-  async #writeIn(tx: UserTx | undefined, encode: () => Promise<readonly EventEnvelope[]>): Promise<string[]> {
+  async #writeIn(tx: UserTx | undefined, encode: () => readonly Encoded[]): Promise<string[]> {
     const context = this.#contextOf(tx)
     const write = async () => {
       if (!(await context.isTransactionActive())) {
         throw context instanceof TransactionScope ? transactionEnded() : noTransaction()
       }
-      const written = await encode()
+      const written = await allEncoded(encode())
       const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
       if (events === null || events === undefined || events.length === 0) return []
       return context.perform === undefined
@@ -142,7 +141,9 @@ export class OutboxWriter<UserTx, StoreTx> {
     const batch = new WrittenBatch(events, context.observable === false ? undefined : this.#hotPath)
     let results: readonly InsertResult[]
     try {
-      results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease)
+      // Whoever sees the commit announces it afterwards, once for many transactions.
+      const announce = context.observable === false
+      results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease, announce)
     } catch (error) {
       batch.giveBack()
       throw error
@@ -157,15 +158,18 @@ export class OutboxWriter<UserTx, StoreTx> {
 
   // One registration per batch, however many events it has.
   #follow(context: TxContext<StoreTx>, batch: WrittenBatch, inserted: readonly EventEnvelope[]): void {
-    if (context instanceof TransactionScope) context.watch(batch.rows)
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
-      batch.committed((row) => context.survived?.(row) ?? true, this.#clock.now())
+      batch.committed(context.confirmsCommit ?? true, this.#clock.now())
       this.#call('afterCommit', inserted)
     })
     context.afterRollback(() => {
       batch.giveBack()
+      this.#call('afterRollback', inserted)
+    })
+    context.afterDoubt?.(() => {
+      batch.inDoubt()
       this.#call('afterRollback', inserted)
     })
     this.#call('afterWrite', inserted)
@@ -181,6 +185,14 @@ export class OutboxWriter<UserTx, StoreTx> {
       report(error)
     }
   }
+}
+
+type Encoded = EventEnvelope | Promise<EventEnvelope>
+
+// Waiting for each of many that are there already would take longer than encoding them.
+function allEncoded(events: readonly Encoded[]): readonly EventEnvelope[] | Promise<EventEnvelope[]> {
+  const isReady = (event: Encoded): event is EventEnvelope => event instanceof EventEnvelope
+  return events.every(isReady) ? events : Promise.all(events)
 }
 
 const noLease = { owner: '', ms: 0 }
@@ -208,16 +220,29 @@ class WrittenBatch {
     return this.#events.filter((_, index) => results[index]?.kind === 'inserted')
   }
 
-  committed(survived: (row: NewRow) => boolean, now: number): void {
-    const left: LeftToPoller[] = []
-    this.rows.forEach((row, index) => {
+  committed(isConfirmed: boolean, now: number): void {
+    this.#places.forEach((place, index) => {
       const result = this.#results[index]
-      if (result?.kind !== 'inserted') return
+      if (typeof place === 'string' || result?.kind !== 'inserted') return
 
-      const place = this.#places[index]!
-      if (!survived(row)) this.#giveBack(index)
-      else if (typeof place === 'string') left.push({ event: this.#events[index]!, reason: place })
-      else place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
+      const row = this.rows[index]!
+      if (isConfirmed && result.certain) place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
+      else place.lookUp(row, false)
+    })
+    this.#leaveToPoller()
+  }
+
+  inDoubt(): void {
+    this.#places.forEach((place, index) => {
+      if (typeof place === 'object') place.lookUp(this.rows[index]!, true)
+    })
+    this.#leaveToPoller()
+  }
+
+  #leaveToPoller(): void {
+    const left = this.#places.flatMap((place, index): LeftToPoller[] => {
+      const isLeft = typeof place === 'string' && this.#results[index]?.kind === 'inserted'
+      return isLeft ? [{ event: this.#events[index]!, reason: place }] : []
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left)
   }

@@ -1,31 +1,39 @@
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { RowKey } from '../store.ts'
 import type { TxContext } from './tx-context.ts'
+
+export interface TransactionScopeOptions<UserTx, StoreTx> {
+  readonly userTx: UserTx
+  readonly storeTx: StoreTx
+  readonly confirmsCommit: boolean
+  readonly logger: Logger
+  readonly parent: TransactionScope<UserTx, StoreTx> | undefined
+}
 
 /**
  * One open transaction, or one part of it that can be undone alone.
  *
- * A part's callbacks and rows pass to the transaction around it when the part succeeds, and are
- * told of the rollback at once when it fails. While a part is open, inserts meant for the
+ * A part's callbacks pass to the transaction around it when the part succeeds, and are told of the
+ * rollback at once when it fails. While a part is open, inserts meant for the
  * transaction around it wait: the database would undo them together with the part.
  */
 export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly userTx: UserTx
+  readonly confirmsCommit: boolean
   readonly #storeTx: StoreTx
   readonly #logger: Logger
   readonly #parent: TransactionScope<UserTx, StoreTx> | undefined
   readonly #pending = new Set<Promise<unknown>>()
   #openPart: Promise<unknown> | undefined
   #active = true
-  #rows: RowKey[] = []
-  #vanished: ReadonlySet<string> = new Set()
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
+  #afterDoubt: (() => void)[] = []
 
-  constructor(userTx: UserTx, storeTx: StoreTx, logger: Logger, parent?: TransactionScope<UserTx, StoreTx>) {
+  constructor({ userTx, storeTx, confirmsCommit, logger, parent }: TransactionScopeOptions<UserTx, StoreTx>) {
     this.userTx = userTx
+    this.confirmsCommit = confirmsCommit
     this.#storeTx = storeTx
     this.#logger = logger
     this.#parent = parent
@@ -47,6 +55,11 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   afterRollback(callback: () => void): void {
     this.#requireActive()
     this.#afterRollback.push(callback)
+  }
+
+  afterDoubt(callback: () => void): void {
+    this.#requireActive()
+    this.#afterDoubt.push(callback)
   }
 
   isWithin(other: TransactionScope<UserTx, StoreTx>): boolean {
@@ -74,39 +87,20 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     return this.track(() => this.#partAlone(work))
   }
 
-  /** Remembers inserted rows, whose survival is asked for before the commit. */
-  watch(rows: readonly RowKey[]): void {
-    this.#rows.push(...rows)
-  }
-
-  get watched(): readonly RowKey[] {
-    return this.#rows
-  }
-
-  survived(row: RowKey): boolean {
-    return this.#parent?.survived(row) ?? !this.#vanished.has(rowName(row))
-  }
-
   /**
    * Awaits `work` and every write begun by it, awaited or not, and then refuses further ones.
    * A write that is still under way when `work` returns and then fails undoes the transaction:
    * nobody awaited it, and its event would be missing without anyone knowing.
    */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+  async run<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     try {
-      const result = await work()
+      const result = await work(this.userTx)
       while (this.#pending.size > 0) await Promise.all(this.#pending)
       return result
     } finally {
-      await Promise.allSettled(this.#pending)
+      if (this.#pending.size > 0) await Promise.allSettled(this.#pending)
       this.#active = false
     }
-  }
-
-  /** Notes which watched rows are still there, right before the commit. */
-  confirm(surviving: readonly RowKey[]): void {
-    const names = new Set(surviving.map(rowName))
-    this.#vanished = new Set(this.#rows.map(rowName).filter((name) => !names.has(name)))
   }
 
   /** The transaction committed; a part hands everything on to the transaction around it. */
@@ -115,14 +109,19 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
       this.#callAll(this.#afterCommit)
       return
     }
-    this.#parent.#rows.push(...this.#rows)
     this.#parent.#afterCommit.push(...this.#afterCommit)
     this.#parent.#afterRollback.push(...this.#afterRollback)
+    this.#parent.#afterDoubt.push(...this.#afterDoubt)
   }
 
   fail(): void {
     this.#active = false
     this.#callAll(this.#afterRollback)
+  }
+
+  /** Its commit failed. Whether the database has done it all the same is not known. */
+  doubt(): void {
+    this.#callAll(this.#afterDoubt)
   }
 
   // The transaction is over: what a callback throws cannot change that any more.
@@ -162,8 +161,4 @@ export function transactionEnded(): OutboxError {
     'OUTBOX_TRANSACTION_ENDED',
     'The transaction of this write has ended. Await every write before the callback of the transaction returns.',
   )
-}
-
-function rowName({ eventId, destination }: RowKey): string {
-  return `${eventId}/${destination}`
 }

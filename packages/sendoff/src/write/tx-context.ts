@@ -1,5 +1,3 @@
-import type { RowKey } from '../store.ts'
-
 /** The transaction that a write belongs to, as far as the writer needs to know it. */
 export interface TxContext<StoreTx> {
   isTransactionActive(): boolean | Promise<boolean>
@@ -13,17 +11,17 @@ export interface TxContext<StoreTx> {
   /** Calls back once the transaction has been rolled back. */
   afterRollback(callback: () => void): void
 
+  /** Calls back instead of both where the commit failed in a way that leaves its outcome open. */
+  afterDoubt?(callback: () => void): void
+
   /** Keeps the transaction from ending before a write that began in it. */
   track?<Result>(write: () => Promise<Result>): Promise<Result>
 
   /** Runs an insert when nothing else is under way that could undo it alone. */
   perform?<Result>(insert: (tx: StoreTx) => Promise<Result>): Promise<Result>
 
-  /**
-   * Whether a row inserted in the transaction was committed with it, as seen right before the
-   * commit. Left out where a committed transaction keeps all of its rows.
-   */
-  survived?(row: RowKey): boolean
+  /** False where `afterCommit` is called although the database may have rolled back unnoticed. */
+  readonly confirmsCommit?: boolean
 
   /** False for a transaction that somebody else opened and whose end cannot be seen. */
   readonly observable?: boolean

@@ -208,17 +208,52 @@ for (const [driver, open] of Object.entries(drivers)) {
       equal(await store.count({}), 0)
     })
 
-    it('a savepoint rolled back by hand takes its rows along, and surviving knows', async (t) => {
+    it('a row is certain until a savepoint is set by hand', async (t) => {
       const store = await openStore(t)
-      const [kept, undone] = sampleRows(2)
-      await store.transaction(async (tx) => {
-        await store.insert(tx, [kept!], lease)
-        tx.exec('savepoint mine')
-        await store.insert(tx, [undone!], lease)
-        tx.exec('rollback to mine')
+      const isCertain = async (tx: SqliteHandle) => {
+        const [result] = await store.insert(tx, sampleRows(1), lease)
+        return result?.kind === 'inserted' && result.certain
+      }
+      const setSavepoint: Record<string, (tx: SqliteHandle) => unknown> = {
+        exec: (tx) => tx.exec('SAVEPOINT mine'),
+        prepare: (tx) => tx.prepare('savepoint mine').run(),
+        'something else': (tx) => (tx as unknown as Database.Database).transaction?.(() => {})() ?? tx.close,
+      }
+      for (const [way, set] of Object.entries(setSavepoint)) {
+        await store.transaction(async (tx) => {
+          tx.prepare('select 1').get()
+          equal(await isCertain(tx), true, way)
+          set(tx)
+          equal(await isCertain(tx), false, way)
+        })
+        await store.transaction(async (tx) => equal(await isCertain(tx), true, way))
+      }
+    })
 
-        deepEqual(await store.surviving!(tx, [kept!, undone!]), [kept])
-      })
+    it('a statement is prepared once for many transactions, unless it was in use or left changed', async (t) => {
+      const prepared: string[] = []
+      const handle = open(await newFile(t))
+      const prepare = handle.prepare.bind(handle)
+      handle.prepare = (sql: string) => {
+        prepared.push(sql)
+        return prepare(sql) as never
+      }
+      const store = sqliteStore({ open: () => handle })
+      t.after(() => store.close())
+      await store.migrate()
+
+      for (let n = 0; n < 3; n++) {
+        await store.transaction(async (tx) => {
+          const [first, second] = [tx.prepare('select 7 as it'), tx.prepare('select 7 as it')]
+          deepEqual({ ...(first.get() as object) }, { it: 7 })
+          deepEqual({ ...(second.get() as object) }, { it: 7 })
+          const changed = tx.prepare('select 8 as it') as unknown as Record<string, (on: boolean) => void>
+          const bigIntegers = driver === 'node:sqlite' ? 'setReadBigInts' : 'safeIntegers'
+          changed[bigIntegers]!(true)
+        })
+      }
+      equal(prepared.filter((sql) => sql === 'select 7 as it').length, 4)
+      equal(prepared.filter((sql) => sql === 'select 8 as it').length, 3)
     })
 
     it('a commit that fails is rolled back', async (t) => {
@@ -522,7 +557,7 @@ describe('sqlite store: schema and options', () => {
     await arrays.migrate()
     const [row] = await arrays.claim({ lease, limit: 1 })
 
-    deepEqual(result, { kind: 'inserted', seq: 1, deliveries: 0 })
+    deepEqual(result, { kind: 'inserted', seq: 1, deliveries: 0, certain: true })
     equal(row!.seq, 1)
     equal(await store.count({}), 1)
   })

@@ -63,10 +63,14 @@ describe('on SQLite', () => {
       }),
       { code: 'OUTBOX_TRANSACTION_ENDED' },
     )
-    await outbox.transaction(async (tx: DatabaseSync) => {
-      await outbox.write('Tested', 'gone as well')
-      tx.exec('rollback; begin')
-    })
+    await rejects(
+      outbox.transaction(async (tx: DatabaseSync) => {
+        await outbox.write('Tested', 'gone as well')
+        tx.exec('rollback; begin')
+        await outbox.write('Tested', 'part of something else')
+      }),
+      { code: 'OUTBOX_TRANSACTION_ENDED' },
+    )
     equal(await store.count({}), 0)
     equal(listener.events.length, 0)
   })

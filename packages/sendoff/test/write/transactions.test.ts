@@ -126,7 +126,7 @@ onEveryStore('a write after the end of its transaction is refused', async (test,
   })
 
   await rejects(ambient!(), { code: 'OUTBOX_TRANSACTION_ENDED' })
-  await rejects(outbox.write('Tested', 'late', { tx: named }), { code: 'OUTBOX_TRANSACTION_ENDED' })
+  await rejects(outbox.write('Tested', 'late', { tx: named }), { code: 'OUTBOX_NO_TRANSACTION' })
   equal(await store.count({}), 0)
 })
 
@@ -195,7 +195,7 @@ onEveryStore('a late write is refused before it reaches the store', async (test,
   })
   const { outbox } = await startOutbox(test, store, { mode })
   const late = await outbox.transaction(async (tx: unknown) => () => outbox.write('Tested', 'late', { tx }))
-  await rejects(late(), { code: 'OUTBOX_TRANSACTION_ENDED' })
+  await rejects(late(), { code: 'OUTBOX_NO_TRANSACTION' })
   equal(inserts, 0)
 })
 

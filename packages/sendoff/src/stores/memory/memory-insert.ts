@@ -30,7 +30,7 @@ export function insertRows(
     if (added.has(key) || tx.findRow(key) !== undefined) throw duplicateEventId(row)
     const inserted = newMemoryRow(row, nextSeq(), lease, now)
     added.set(key, inserted)
-    return { kind: 'inserted', seq: inserted.seq, deliveries: inserted.deliveries }
+    return { kind: 'inserted', seq: inserted.seq, deliveries: inserted.deliveries, certain: true }
   })
 
   tx.keep(added, usedKeys)

@@ -56,11 +56,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
       return insertRows(tx, rows, lease, now(), () => ++lastSeq)
     },
 
-    async surviving(tx, rows) {
-      tx.assertOpen()
-      return rows.filter((row) => tx.findRow(keyOf(row)) !== undefined)
-    },
-
     async claim(request) {
       const { lease, keys } = request
       const time = now()

@@ -9,14 +9,16 @@ export function insertRows(
   rows: readonly NewRow[],
   lease: Lease,
   now: number,
+  certain: boolean,
 ): readonly InsertResult[] {
   const [first] = rows
   if (first === undefined) return []
-  if (rows.length === 1 && first.idempotencyKey === null) return [insertRow(statements, first, lease, now)]
+  if (rows.length === 1 && first.idempotencyKey === null)
+    return [insertRow(statements, first, lease, now, certain)]
 
   statements.beginInsert.run()
   try {
-    const results = insertEach(statements, rows, lease, now)
+    const results = insertEach(statements, rows, lease, now, certain)
     statements.keepInsert.run()
     return results
   } catch (error) {
@@ -31,6 +33,7 @@ function insertEach(
   rows: readonly NewRow[],
   lease: Lease,
   now: number,
+  certain: boolean,
 ): readonly InsertResult[] {
   // An event that fans out is several rows of one key, written together: no duplicates of each other.
   const usedHere = new Map<string, string>()
@@ -42,7 +45,7 @@ function insertEach(
       if (usedBy !== undefined) return { kind: 'duplicate', eventId: usedBy }
       usedHere.set(key, eventId)
     }
-    return insertRow(statements, row, lease, now)
+    return insertRow(statements, row, lease, now, certain)
   })
 }
 
@@ -57,7 +60,13 @@ function useIdempotencyKey(
   return (statements.idempotencyKey.get(key) as { eventId: string }).eventId
 }
 
-function insertRow(statements: PreparedStatements, row: NewRow, lease: Lease, now: number): InsertResult {
+function insertRow(
+  statements: PreparedStatements,
+  row: NewRow,
+  lease: Lease,
+  now: number,
+  certain: boolean,
+): InsertResult {
   const deliveries = row.claimed ? 1 : 0
 
   try {
@@ -80,7 +89,7 @@ function insertRow(statements: PreparedStatements, row: NewRow, lease: Lease, no
       row.claimed ? lease.owner : null,
       row.claimed ? Math.ceil(now + lease.ms) : null,
     )
-    return { kind: 'inserted', seq: Number(lastInsertRowid), deliveries }
+    return { kind: 'inserted', seq: Number(lastInsertRowid), deliveries, certain }
   } catch (error) {
     throw isUniqueViolation(error) ? duplicateEventId(row, { cause: error }) : error
   }

@@ -1,61 +1,65 @@
-/** Throws once a view must no longer be used. */
-export type AssertUsable = () => void
+/** What a view asks its owner. */
+export interface ViewOwner {
+  /** Throws once views must no longer be used. */
+  assertOpen(): void
+}
 
 /**
- * An object that behaves as `target` until `assertUsable` throws, and from then on throws the same.
+ * An object that behaves as its target until the owner says otherwise, and from then on throws.
  *
  * Methods run on the target itself, since drivers keep their state where a proxy cannot reach.
  * What they return is a view as well if statements can be run through it.
  */
-export function revocableView<Target extends object>(target: Target, assertUsable: AssertUsable): Target {
-  const methods = new Map<PropertyKey, unknown>()
+export class RevocableView<Target extends object> implements ProxyHandler<Target> {
+  readonly view: Target
+  protected readonly owner: ViewOwner
 
-  const view: Target = new Proxy(target, {
-    get(_, property) {
-      // Promises ask any value they resolve with for `then`: returning a view must not fail.
-      if (property === 'then') return undefined
-      assertUsable()
-
-      const value: unknown = Reflect.get(target, property, target)
-      if (typeof value !== 'function' || property === 'constructor' || isFixed(property)) return value
-      if (!methods.has(property)) methods.set(property, methodView(value as Method))
-      return methods.get(property)
-    },
-
-    set(_, property, value) {
-      assertUsable()
-      return Reflect.set(target, property, value, target)
-    },
-
-    apply(_, self, parameters) {
-      assertUsable()
-      return viewOfResult(Reflect.apply(target as Method, self, parameters))
-    },
-  })
-
-  // A proxy must answer such a property as it is.
-  function isFixed(property: PropertyKey): boolean {
-    const own = Reflect.getOwnPropertyDescriptor(target, property)
-    return own !== undefined && !own.configurable && own.writable === false
+  constructor(target: Target, owner: ViewOwner) {
+    this.owner = owner
+    this.view = new Proxy(target, this)
   }
 
-  function methodView(method: Method): Method {
+  get(target: Target, property: PropertyKey): unknown {
+    // Promises ask any value they resolve with for `then`: returning a view must not fail.
+    if (property === 'then') return undefined
+    this.owner.assertOpen()
+
+    const value: unknown = Reflect.get(target, property, target)
+    if (typeof value !== 'function' || property === 'constructor' || isFixed(target, property)) return value
+    return this.methodView(target, property, value as Method)
+  }
+
+  set(target: Target, property: PropertyKey, value: unknown): boolean {
+    this.owner.assertOpen()
+    return Reflect.set(target, property, value, target)
+  }
+
+  apply(target: Target, self: unknown, parameters: unknown[]): unknown {
+    this.owner.assertOpen()
+    return this.#viewOfResult(target, Reflect.apply(target as unknown as Method, self, parameters))
+  }
+
+  protected methodView(target: Target, _property: PropertyKey, method: Method): Method {
     return (...parameters) => {
-      assertUsable()
-      return viewOfResult(method.apply(target, parameters))
+      this.owner.assertOpen()
+      return this.#viewOfResult(target, method.apply(target, parameters))
     }
   }
 
-  function viewOfResult(result: unknown): unknown {
+  #viewOfResult(target: Target, result: unknown): unknown {
     // `statement.pluck()` and the like answer the statement itself.
-    if (result === target) return view
-    return runsStatements(result) ? revocableView(result, assertUsable) : result
+    if (result === target) return this.view
+    return runsStatements(result) ? new RevocableView(result, this.owner).view : result
   }
-
-  return view
 }
 
-type Method = (...parameters: unknown[]) => unknown
+export type Method = (...parameters: unknown[]) => unknown
+
+// A proxy must answer such a property as it is.
+function isFixed(target: object, property: PropertyKey): boolean {
+  const own = Reflect.getOwnPropertyDescriptor(target, property)
+  return own !== undefined && !own.configurable && own.writable === false
+}
 
 // Statements and tag stores have `run`, iterators over rows `next`; better-sqlite3's
 // `transaction(…)` answers a function.

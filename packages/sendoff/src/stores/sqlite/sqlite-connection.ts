@@ -33,15 +33,20 @@ export class SqliteConnection<Handle extends SqliteHandle> {
   }
 
   /** Runs `work` while nothing else in this process uses the database through a store. */
-  async alone<Result>(work: (handle: Handle) => Promise<Result>): Promise<Result> {
+  async alone<Result>(work: (handle: Handle) => Result | Promise<Result>): Promise<Result> {
     if (this.#closing !== undefined) throw closed()
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
     refuseInsideTransaction(this.#mutex)
 
-    return this.#mutex.run(async () => {
+    const turn = this.#mutex.lock()
+    if (turn !== undefined) await turn
+    try {
       if (this.#turns.isOverdue) await this.#turns.next()
-      return work(await this.#readyHandle())
-    })
+      if (!this.#isSetUp) await this.#setUp()
+      return await work(this.#handle!)
+    } finally {
+      this.#mutex.unlock()
+    }
   }
 
   /** Runs the code of a transaction, under `alone`. */
@@ -50,21 +55,12 @@ export class SqliteConnection<Handle extends SqliteHandle> {
   }
 
   /** Runs `work`, and again from its start while another process is in the way. */
-  async retrying<Result>(work: () => Result): Promise<Result> {
-    const { busyTimeoutMs } = this.#options
-    let giveUpAt: number | undefined
-
-    for (let longestMs = 2; ; longestMs = Math.min(20, longestMs * 2)) {
-      try {
-        return work()
-      } catch (error) {
-        if (!isBusy(error)) throw error
-
-        giveUpAt ??= performance.now() + busyTimeoutMs
-        if (performance.now() >= giveUpAt) throw storeBusy(busyTimeoutMs, error)
-      }
-      // Different waits for everyone, so that those who collided do not collide again.
-      await delay(1 + Math.random() * (longestMs - 1))
+  retrying<Result>(work: () => Result): Result | Promise<Result> {
+    try {
+      return work()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return this.#retry(work, error)
     }
   }
 
@@ -89,17 +85,31 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     return this.#closing
   }
 
-  async #readyHandle(): Promise<Handle> {
-    const handle = (this.#handle ??= this.#options.open())
-    if (this.#isSetUp) return handle
+  async #retry<Result>(work: () => Result, failure: unknown): Promise<Result> {
+    const { busyTimeoutMs } = this.#options
+    const giveUpAt = performance.now() + busyTimeoutMs
 
+    for (let longestMs = 2; ; longestMs = Math.min(20, longestMs * 2)) {
+      if (performance.now() >= giveUpAt) throw storeBusy(busyTimeoutMs, failure)
+      // Different waits for everyone, so that those who collided do not collide again.
+      await delay(1 + Math.random() * (longestMs - 1))
+      try {
+        return work()
+      } catch (error) {
+        if (!isBusy(error)) throw error
+        failure = error
+      }
+    }
+  }
+
+  async #setUp(): Promise<void> {
+    const handle = (this.#handle ??= this.#options.open())
     await this.retrying(() => {
       handle.exec('pragma busy_timeout = 0')
       handle.exec('pragma journal_mode = wal')
       handle.exec(`pragma synchronous = ${this.#options.synchronous}`)
     })
     this.#isSetUp = true
-    return handle
   }
 
   #replaceHandle(handle: Handle): void {

@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store.ts'
+import type { OutboxStore, RowKey } from '../../store.ts'
 import { checkedTableName } from '../sql/table-name.ts'
 import { claimRows, isAnyDue } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
@@ -15,9 +15,11 @@ import { SqliteConnection } from './sqlite-connection.ts'
 import { pause, paused, resume } from './sqlite-controls.ts'
 import { acquireLock, pollPending, previewPoll } from './sqlite-locks.ts'
 import { joinNode } from './sqlite-nodes.ts'
-import { endedByHand, SqliteTransaction, transactionOf } from './sqlite-transaction.ts'
+import { endedByHand, SqliteTransaction } from './sqlite-transaction.ts'
+import { StatementPool } from './statement-pool.ts'
 import type { PreparedStatements } from './statements.ts'
 import { prepareStatements } from './statements.ts'
+import { transactionOf } from './transaction-view.ts'
 
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
@@ -63,6 +65,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
   const connection = new SqliteConnection({ open, synchronous, busyTimeoutMs })
   const preparedOn = new WeakMap<SqliteHandle, PreparedStatements>()
+  const poolsOf = new WeakMap<SqliteHandle, StatementPool>()
   const foreignTransactions = new WeakMap<SqliteHandle, SqliteTransaction<Handle>>()
 
   return {
@@ -76,9 +79,8 @@ export function sqliteStore<Handle extends SqliteHandle>(
         await writeOn(handle, () => migrate(handle, table))
       }),
 
-    async transaction(work, within) {
-      return within === undefined ? transaction(work) : transactionAround(within).nested(work)
-    },
+    transaction: (work, within) =>
+      within === undefined ? transaction(work) : transactionAround(within).nested(work),
 
     inTransaction(tx) {
       const known = transactionOf(tx)
@@ -86,12 +88,11 @@ export function sqliteStore<Handle extends SqliteHandle>(
     },
 
     async insert(tx, rows, lease) {
-      return insertRows(statementsOf(tx), rows, lease, now())
-    },
-
-    async surviving(tx, rows) {
-      const { exists } = statementsOf(tx)
-      return rows.filter((row) => exists.get(row.eventId, row.destination) !== undefined)
+      const transaction = transactionOf(tx)
+      const results = insertRows(statementsOf(tx), rows, lease, now(), transaction?.keepsRows ?? false)
+      const first = results.findIndex(({ kind }) => kind === 'inserted')
+      if (first >= 0) transaction?.wrote(rows[first]!)
+      return results
     },
 
     async claim(request) {
@@ -172,14 +173,16 @@ export function sqliteStore<Handle extends SqliteHandle>(
     close: () => connection.close(),
   }
 
-  async function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+  function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     return connection.alone(async (handle) => {
-      const { begin, commit } = statementsOn(handle)
+      const { begin, commit, exists } = statementsOn(handle)
       await connection.retrying(() => begin.run())
 
+      const transaction = new SqliteTransaction(handle, poolOf(handle))
+      const isThere = (row: RowKey) => exists.get(row.eventId, row.destination) !== undefined
       try {
-        const result = await connection.asTransaction(() => new SqliteTransaction(handle).run(work))
-        if (!hasOpenTransaction(handle)) throw endedByHand()
+        const result = await connection.asTransaction(() => transaction.run(work))
+        if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
         await connection.retrying(() => commit.run())
         return result
       } catch (error) {
@@ -206,14 +209,17 @@ export function sqliteStore<Handle extends SqliteHandle>(
     return connection.alone((handle) => writeOn(handle, work))
   }
 
-  function readOn<Result>(handle: Handle, work: (statements: PreparedStatements) => Result): Promise<Result> {
+  function readOn<Result>(
+    handle: Handle,
+    work: (statements: PreparedStatements) => Result,
+  ): Result | Promise<Result> {
     return connection.retrying(() => work(statementsOn(handle)))
   }
 
   function writeOn<Result>(
     handle: Handle,
     work: (statements: PreparedStatements) => Result,
-  ): Promise<Result> {
+  ): Result | Promise<Result> {
     const statements = statementsOn(handle)
 
     return connection.retrying(() => {
@@ -234,6 +240,15 @@ export function sqliteStore<Handle extends SqliteHandle>(
     const known = transactionOf(tx)
     known?.assertOpen()
     return statementsOn(known?.handle ?? tx)
+  }
+
+  function poolOf(handle: SqliteHandle): StatementPool {
+    const known = poolsOf.get(handle)
+    if (known !== undefined) return known
+
+    const pool = new StatementPool()
+    poolsOf.set(handle, pool)
+    return pool
   }
 
   function statementsOn(handle: SqliteHandle): PreparedStatements {

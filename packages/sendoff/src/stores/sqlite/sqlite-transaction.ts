@@ -1,41 +1,44 @@
 import { OutboxError } from '../../errors.ts'
+import type { RowKey } from '../../store.ts'
 import { Mutex } from '../mutex.ts'
-import { revocableView } from './revocable-view.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { hasOpenTransaction } from './sqlite-client.ts'
+import { StatementPool } from './statement-pool.ts'
+import { TransactionView } from './transaction-view.ts'
 
-const transactionsOfViews = new WeakMap<SqliteHandle, SqliteTransaction>()
-
-/** The transaction that handed out `tx`, if any did. */
-export function transactionOf(tx: SqliteHandle): SqliteTransaction | undefined {
-  return transactionsOfViews.get(tx)
-}
-
-/**
- * An open transaction, or a savepoint in one.
- *
- * Code gets a view of the handle that ends with the transaction: a statement that was not awaited
- * and comes late would otherwise run in whichever transaction is open on the handle by then.
- */
+/** An open transaction, or a savepoint in one. Its code gets a view of the handle that ends with it. */
 export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
   readonly handle: Handle
   readonly #around: SqliteTransaction<Handle> | undefined
+  readonly #pool: StatementPool
   readonly #depth: number
+  #view: TransactionView<Handle> | undefined
   #nestedMutex: Mutex | undefined
+  #firstRow: RowKey | undefined
   #nestedCount = 0
   #hasEnded = false
 
-  constructor(handle: Handle, around?: SqliteTransaction<Handle>) {
+  constructor(handle: Handle, pool = new StatementPool(), around?: SqliteTransaction<Handle>) {
     this.handle = handle
+    this.#pool = pool
     this.#around = around
     this.#depth = around === undefined ? 0 : around.#depth + 1
   }
 
-  /** The handle as this transaction's code may use it. */
-  view(): Handle {
-    const view = revocableView(this.handle, () => this.assertOpen())
-    transactionsOfViews.set(view, this)
-    return view
+  /** Whether rows written now are kept whenever the whole transaction is. */
+  get keepsRows(): boolean {
+    return this.#around === undefined && this.#view?.mayHaveSavepoints === false
+  }
+
+  /** Remembers a row that is there as long as this transaction is. */
+  wrote(row: RowKey): void {
+    if (this.keepsRows) this.#firstRow ??= row
+  }
+
+  /** Whether the transaction that is open now is another one than that which was begun. */
+  wasReplaced(exists: (row: RowKey) => boolean): boolean {
+    if (this.#firstRow === undefined || this.#view?.mayHaveRolledBack === false) return false
+    return !exists(this.#firstRow)
   }
 
   get isOpen(): boolean {
@@ -48,12 +51,14 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
 
   /** Runs `work` with a view and ends it, whatever becomes of the work. */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    this.#view = new TransactionView(this.handle, this, this.#pool)
     try {
-      const result = await work(this.view())
+      const result = await work(this.#view.view)
       if (this.#nestedCount > 0) throw nestedStillOpen()
       return result
     } finally {
       this.#hasEnded = true
+      this.#view.end()
     }
   }
 
@@ -76,7 +81,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
     this.handle.exec(`savepoint ${savepoint}`)
 
     try {
-      const result = await new SqliteTransaction(this.handle, this).run(work)
+      const result = await new SqliteTransaction(this.handle, this.#pool, this).run(work)
       this.assertOpen()
       this.#release(savepoint)
       return result

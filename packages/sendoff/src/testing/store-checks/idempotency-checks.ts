@@ -76,9 +76,9 @@ export const idempotencyChecks: readonly StoreCheck[] = [
       const [, storedBefore, storedAfter] = await store.query({ limit: 10 })
 
       deepEqual(results, [
-        { kind: 'inserted', seq: storedBefore!.seq, deliveries: 0 },
+        { kind: 'inserted', seq: storedBefore!.seq, deliveries: 0, certain: true },
         { kind: 'duplicate', eventId: first.eventId },
-        { kind: 'inserted', seq: storedAfter!.seq, deliveries: 0 },
+        { kind: 'inserted', seq: storedAfter!.seq, deliveries: 0, certain: true },
       ])
       deepEqual(eventIds([storedBefore!, storedAfter!]), eventIds([before, after]))
     },

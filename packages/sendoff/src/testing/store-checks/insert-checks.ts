@@ -15,7 +15,7 @@ export const insertChecks: readonly StoreCheck[] = [
       deepEqual(eventIds(stored), eventIds(rows))
       deepEqual(
         results,
-        stored.map((row) => ({ kind: 'inserted', seq: row.seq, deliveries: 0 })),
+        stored.map((row) => ({ kind: 'inserted', seq: row.seq, deliveries: 0, certain: true })),
       )
     },
   },
@@ -52,7 +52,7 @@ export const insertChecks: readonly StoreCheck[] = [
       const [result] = await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer'))
       const [row] = await store.query({ limit: 1 })
 
-      deepEqual(result, { kind: 'inserted', seq: row!.seq, deliveries: 1 })
+      deepEqual(result, { kind: 'inserted', seq: row!.seq, deliveries: 1, certain: true })
       equal(row!.deliveries, 1)
       equal(row!.losses, 0)
       equal(row!.lockedBy, 'writer')

@@ -1,0 +1,92 @@
+import type { Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { RowKey } from '../store.ts'
+import { type Delivery, keyOf } from './delivery.ts'
+
+export interface LookUpsOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Leases the rows that are named, as far as they exist and nobody else has them. */
+  readonly claimKeys: (keys: readonly RowKey[]) => Promise<readonly Delivery[]>
+}
+
+/** Who wants to know whether a row was committed. */
+export interface LookUp {
+  readonly key: RowKey
+  /** Whether the commit may still be under way. */
+  readonly inDoubt: boolean
+  /** No answer is wanted any more. */
+  readonly isOver: boolean
+  found(delivery: Delivery): void
+  notFound(): void
+}
+
+const maxBatch = 500
+
+/** In doubt, and while the database does not answer, the question is asked again after these times. */
+const nextLooksMs = [100, 500, 2_000, 5_000, 10_000]
+
+/**
+ * Finds out which rows were committed where their transaction did not tell for certain. What is
+ * asked while one question is under way goes together in the next.
+ */
+export class LookUps {
+  readonly #options: LookUpsOptions
+  readonly #waiting: { readonly lookUp: LookUp; readonly looks: number }[] = []
+  #running: Promise<void> | undefined
+
+  constructor(options: LookUpsOptions) {
+    this.#options = options
+  }
+
+  add(lookUp: LookUp): void {
+    this.#ask(lookUp, 0)
+  }
+
+  /** Resolves when every question so far has been asked. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
+  #ask(lookUp: LookUp, looks: number): void {
+    this.#waiting.push({ lookUp, looks })
+    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+  }
+
+  // Never rejects: a failing store is reported and asked again.
+  async #run(): Promise<void> {
+    // Not now: other transactions may end in the same turn.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, maxBatch)
+      const found = await this.#claim(batch.map(({ lookUp }) => lookUp.key))
+      for (const { lookUp, looks } of batch) {
+        const delivery = found?.get(keyOf(lookUp.key))
+        if (delivery !== undefined) lookUp.found(delivery)
+        else if (found !== undefined && !lookUp.inDoubt) lookUp.notFound()
+        else this.#askLater(lookUp, looks)
+      }
+    }
+  }
+
+  async #claim(keys: readonly RowKey[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
+    try {
+      return new Map((await this.#options.claimKeys(keys)).map((delivery) => [delivery.key, delivery]))
+    } catch (error) {
+      this.#options.logger.warn(
+        `Looking up ${keys.length} events after their commit failed and will be tried again. ${describeError(error)}`,
+      )
+      return undefined
+    }
+  }
+
+  #askLater(lookUp: LookUp, looks: number): void {
+    const delayMs = nextLooksMs[looks]
+    if (delayMs === undefined) return lookUp.notFound()
+
+    this.#options.clock.schedule(delayMs, () => {
+      if (!lookUp.isOver) this.#ask(lookUp, looks + 1)
+    })
+  }
+}

@@ -1,0 +1,53 @@
+import { describeError } from '../describe-error.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { OutboxWakeUps } from '../store.ts'
+
+export interface AnnouncerOptions {
+  /** Undefined where the store cannot wake other processes. */
+  readonly wakeUps: OutboxWakeUps | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A signal serves everything that was committed so shortly before it. */
+const pauseMs = 5
+
+/**
+ * Tells other processes that events were committed: at once when it was quiet, and with one signal
+ * for many when it is not, because signals of many transactions would hold each other up.
+ */
+export class Announcer {
+  readonly #options: AnnouncerOptions
+  #wanted = false
+  #isBusy = false
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options
+  }
+
+  announce(): void {
+    if (this.#options.wakeUps === undefined) return
+    this.#wanted = true
+    if (!this.#isBusy) void this.#run(this.#options.wakeUps)
+  }
+
+  async #run(wakeUps: OutboxWakeUps): Promise<void> {
+    this.#isBusy = true
+    while (this.#wanted) {
+      this.#wanted = false
+      await this.#signal(wakeUps)
+      await new Promise<void>((resolve) => this.#options.clock.schedule(pauseMs, resolve))
+    }
+    this.#isBusy = false
+  }
+
+  // A signal that gets lost costs time, but no event.
+  async #signal(wakeUps: OutboxWakeUps): Promise<void> {
+    try {
+      await wakeUps.announce()
+    } catch (error) {
+      this.#options.logger.debug(`Other processes could not be woken. ${describeError(error)}`)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { Outbox } from '../../src/outbox.ts'
+import type { OutboxStore, OutboxWakeUps } from '../../src/store.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+/** Signals between the stores of one process, as a database would pass them on between many. */
+class Signals implements OutboxWakeUps {
+  readonly #callbacks = new Set<() => void>()
+  announced = 0
+  isBroken = false
+
+  get listeners(): number {
+    return this.#callbacks.size
+  }
+
+  async listen(callback: () => void) {
+    if (this.isBroken) throw new Error('no signals today')
+    this.#callbacks.add(callback)
+    return async () => void this.#callbacks.delete(callback)
+  }
+
+  async announce() {
+    this.announced++
+    if (this.isBroken) throw new Error('no signals today')
+    for (const callback of this.#callbacks) setImmediate(callback)
+  }
+}
+
+function sharedStore(signals: OutboxWakeUps): OutboxStore<any> {
+  return { ...memoryStore(), wakeUps: signals, close: async () => {} }
+}
+
+async function startWriter(test: TestContext, store: OutboxStore<any>): Promise<Outbox<any>> {
+  const outbox = await Outbox.writerOnly<any>({ store, logger: false }).start()
+  test.after(() => outbox.close())
+  return outbox
+}
+
+it('a process that only writes wakes those that deliver', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const { metrics, listener } = await startOutbox(test, store)
+  const writer = await startWriter(test, store)
+  await writer.transaction(() => writer.write('Tested', 'woken'))
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, ['woken'])
+})
+
+it('many transactions at once need few signals', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const { metrics } = await startOutbox(test, store)
+  const writer = await startWriter(test, store)
+  await Promise.all(
+    Array.from({ length: 200 }, () => writer.transaction(() => writer.write('Tested', 'one of many'))),
+  )
+  await metrics.until((seen) => seen.dispatchSuccess === 200)
+  equal(signals.announced < 50, true, `${signals.announced} signals`)
+})
+
+it('events that their own process delivers signal nothing', async (test) => {
+  const signals = new Signals()
+  const { outbox, metrics } = await startOutbox(test, sharedStore(signals))
+  await writeTested(outbox, 1, 2, 3)
+  await metrics.until((seen) => seen.dispatchSuccess === 3)
+  equal(signals.announced, 0)
+})
+
+it('signals that fail cost no event', async (test) => {
+  const signals = new Signals()
+  signals.isBroken = true
+  const store = sharedStore(signals)
+  const { metrics, log } = await startOutbox(test, store, { poller: { intervalMs: 20 } })
+  const writer = await startWriter(test, store)
+  await writer.transaction(() => writer.write('Tested', 'found by polling'))
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(log.filter((line) => line.includes('no signals today')).length, 1)
+})
+
+it('an outbox that is closed listens no longer', async (test) => {
+  const signals = new Signals()
+  const { outbox } = await startOutbox(test, sharedStore(signals))
+  equal(signals.listeners, 1)
+  await outbox.close()
+  equal(signals.listeners, 0)
+})
+
+it('the ordered mode delivers right after the commit', async (test) => {
+  const listener = new RecordingListener()
+  const outbox = await Outbox.ordered<any>({
+    store: memoryStore(),
+    listeners: new ListenerRegistry().register('Tested', listener),
+    logger: false,
+    poller: { intervalMs: 600_000 },
+  }).start()
+  test.after(() => outbox.close())
+  await writeTested(outbox, 'first')
+  await listener.called(1)
+  await writeTested(outbox, 'second')
+  await listener.called(2)
+  deepEqual(listener.payloads, ['first', 'second'])
+})

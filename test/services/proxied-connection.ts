@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net'
+import { StreamSearch } from './stream-search.ts'
+
+/**
+ * The two halves of a connection that goes through a proxy: one to the client, one to the server.
+ * Without the latter it is one that never got through, and silent for good.
+ */
+export class ProxiedConnection {
+  /** Called with what the client has sent so far, before the server gets the last of it. */
+  onRequest: (sent: StreamSearch) => void = () => {}
+  /** Called when both halves are closed. */
+  onEnd: () => void = () => {}
+  readonly #client: Socket
+  readonly #server: Socket | undefined
+  readonly #sent = new StreamSearch()
+  #isSilent: boolean
+  #hasLoss: boolean
+  #awaited: AwaitedAnswer | undefined
+
+  constructor(client: Socket, server: Socket | undefined) {
+    this.#client = client
+    this.#server = server
+    this.#isSilent = this.#hasLoss = server === undefined
+
+    for (const socket of this.#halves()) {
+      socket.on('end', () => this.#pass(() => this.#otherThan(socket)?.end()))
+      socket.on('error', () => this.#pass(() => this.cut()))
+      socket.on('close', () => {
+        if (this.#halves().every((half) => half.closed)) this.onEnd()
+      })
+    }
+    client.on('data', (chunk: Buffer) => this.#pass(() => this.#passRequest(chunk)))
+    server?.on('data', (chunk: Buffer) => this.#pass(() => this.#passAnswer(chunk, server)))
+  }
+
+  /** Resets both halves. */
+  cut(): void {
+    for (const socket of this.#halves()) socket.resetAndDestroy()
+  }
+
+  /** Loses whatever comes, without a word to either side. */
+  silence(): void {
+    this.#isSilent = true
+  }
+
+  /** Ends the silence, unless something was lost in it. */
+  resume(): void {
+    this.#isSilent = this.#hasLoss
+  }
+
+  /** Keeps all answers from the client, and cuts the connection when one contains `answer`. */
+  loseAnswer(answer: string, onLost: () => void): void {
+    this.#awaited = { answer, received: new StreamSearch(), onLost }
+  }
+
+  #pass(effect: () => void): void {
+    if (this.#isSilent) this.#hasLoss = true
+    else effect()
+  }
+
+  #passRequest(chunk: Buffer): void {
+    this.#sent.add(chunk)
+    this.onRequest(this.#sent)
+    forward(chunk, this.#client, this.#server!)
+  }
+
+  #passAnswer(chunk: Buffer, server: Socket): void {
+    if (!this.#awaited) return forward(chunk, server, this.#client)
+
+    const { answer, received, onLost } = this.#awaited
+    received.add(chunk)
+    if (!received.hasNow(answer)) return
+    this.cut()
+    onLost()
+  }
+
+  #halves(): readonly Socket[] {
+    return this.#server ? [this.#client, this.#server] : [this.#client]
+  }
+
+  #otherThan(socket: Socket): Socket | undefined {
+    return this.#halves().find((half) => half !== socket)
+  }
+}
+
+interface AwaitedAnswer {
+  readonly answer: string
+  readonly received: StreamSearch
+  readonly onLost: () => void
+}
+
+// Whoever reads slowly slows the sender, as without a proxy.
+function forward(chunk: Buffer, from: Socket, to: Socket): void {
+  if (to.write(chunk)) return
+  from.pause()
+  to.once('drain', () => from.resume())
+}
