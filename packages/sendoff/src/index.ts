@@ -71,7 +71,7 @@ export {
 export type { Fallback, FinalFailure } from './route/fallback.ts'
 export { type ListenerOptions, ListenerRegistry, type Route } from './route/listener-registry.ts'
 export type * from './store.ts'
-export type { Transactions } from './transactions.ts'
+export type { SqlTx, TransactionOptions, Transactions } from './transactions.ts'
 export { AmbientTransactions, type AmbientTransactionsOptions } from './write/ambient-transactions.ts'
 export type { ColdReason, HotPath, HotSlot } from './write/hot-path.ts'
 export { OutboxWriter, type OutboxWriterOptions, type WriteOptions } from './write/outbox-writer.ts'

@@ -18,14 +18,14 @@ import {
 import { type PurgeOptions, purgeOptionChecks } from './purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from './route/listener-registry.ts'
 import type { OutboxStore } from './store.ts'
-import type { Transactions } from './transactions.ts'
+import type { TransactionOptions, Transactions } from './transactions.ts'
 import type { WriterHook } from './write/writer-hook.ts'
 
 /** What a process needs that only writes. */
-export interface WriterOnlyOptions<Tx, StoreTx> {
+export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
-  readonly transactions?: Transactions<Tx, StoreTx>
+  readonly transactions?: Transactions<Tx, StoreTx, TxOptions>
   readonly writerHook?: WriterHook
   readonly codec?: JsonCodec
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
@@ -38,8 +38,8 @@ export interface WriterOnlyOptions<Tx, StoreTx> {
 }
 
 /** What a process needs that delivers. */
-export interface OutboxOptions<Tx, StoreTx>
-  extends Omit<WriterOnlyOptions<Tx, StoreTx>, 'purge'>, Partial<DispatchSettings> {
+export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
+  extends Omit<WriterOnlyOptions<Tx, StoreTx, TxOptions>, 'purge'>, Partial<DispatchSettings> {
   readonly listeners: ListenerRegistry
   /** How long an event stays with a process that does not renew its lease: 30 s. */
   readonly leaseMs?: number
@@ -54,8 +54,8 @@ export interface OutboxOptions<Tx, StoreTx>
 }
 
 /** Order leaves no choice about these: one worker, and no way past the poller. */
-export type OrderedOptions<Tx, StoreTx> = Omit<
-  OutboxOptions<Tx, StoreTx>,
+export type OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> = Omit<
+  OutboxOptions<Tx, StoreTx, TxOptions>,
   'hotQueueCapacity' | 'hotShare' | 'workerCount'
 >
 

@@ -24,6 +24,7 @@ import { Announcer } from './poll/announcer.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
+import type { TransactionOptions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
@@ -39,14 +40,14 @@ type State = 'new' | 'started' | 'closing' | 'closed'
  *
  * This is where the parts are put together; what each of them does is told in its own file.
  */
-export class Outbox<Tx, StoreTx = Tx> {
+export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly writer: OutboxWriter<Tx, StoreTx>
   /** Finds events that were given up, and replays them. */
   readonly deadEvents: DeadEventManager
-  readonly #options: Partial<OutboxOptions<Tx, StoreTx>>
+  readonly #options: Partial<OutboxOptions<Tx, StoreTx, TxOptions>>
   readonly #store: OutboxStore<StoreTx>
   readonly #clock: Clock
-  readonly #transactions: AmbientTransactions<Tx, StoreTx>
+  readonly #transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
   readonly #logger: Logger
   readonly #pauses: Pauses
   readonly #engine: OutboxEngine | undefined
@@ -57,7 +58,7 @@ export class Outbox<Tx, StoreTx = Tx> {
 
   private constructor(
     mode: OutboxMode,
-    options: WriterOnlyOptions<Tx, StoreTx> & Partial<OutboxOptions<Tx, StoreTx>>,
+    options: WriterOnlyOptions<Tx, StoreTx, TxOptions> & Partial<OutboxOptions<Tx, StoreTx, TxOptions>>,
   ) {
     checkOutboxOptions(mode, options)
     const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = 30_000 } = options
@@ -114,12 +115,16 @@ export class Outbox<Tx, StoreTx = Tx> {
   }
 
   /** For one process at a time: the cold path reads without claims, under a lock. */
-  static singleNode<StoreTx, Tx = StoreTx>(options: OutboxOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+  static singleNode<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: OutboxOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('singleNode', options)
   }
 
   /** For many processes at once: each leases the events it delivers. */
-  static multiNode<StoreTx, Tx = StoreTx>(options: OutboxOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+  static multiNode<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: OutboxOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('multiNode', options)
   }
 
@@ -127,12 +132,16 @@ export class Outbox<Tx, StoreTx = Tx> {
    * For delivery in the order of writing: one worker under a lock, and no way past the poller. A
    * failed event is DEAD after one attempt unless told otherwise, because a retry would come late.
    */
-  static ordered<StoreTx, Tx = StoreTx>(options: OrderedOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+  static ordered<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: OrderedOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('ordered', options)
   }
 
   /** For processes that only write: other processes, or a change-data-capture reader, deliver. */
-  static writerOnly<StoreTx, Tx = StoreTx>(options: WriterOnlyOptions<Tx, StoreTx>): Outbox<Tx, StoreTx> {
+  static writerOnly<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: WriterOnlyOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('writerOnly', options)
   }
 
@@ -162,11 +171,12 @@ export class Outbox<Tx, StoreTx = Tx> {
 
   /**
    * Runs `work` in one transaction; what it writes to the outbox is part of it. Inside another
-   * transaction of this outbox it is a part of that one, which can fail alone.
+   * transaction of this outbox it is a part of that one, which can fail alone. `options` are those of
+   * the ORM or driver that runs it, such as an isolation level.
    */
-  async transaction<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  async transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
     this.#requireStarted('transaction')
-    return this.#transactions.transaction(work)
+    return this.#transactions.transaction(work, options)
   }
 
   /** Writes an event that is in its envelope already. Answers its id, or null if a hook suppressed it. */

@@ -1,4 +1,5 @@
 import type { EventStatus } from './event/status.ts'
+import type { TransactionOptions } from './transactions.ts'
 
 /**
  * Where events live between the write and the delivery.
@@ -18,7 +19,11 @@ export interface OutboxStore<Tx> {
    * the database has confirmed the commit. With `within`, the new transaction is part of that
    * one and can be undone alone, but is kept only if the outer one is.
    */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>, within?: Tx): Promise<Result>
+  transaction<Result>(
+    work: (tx: Tx) => Promise<Result>,
+    within?: Tx,
+    options?: TransactionOptions,
+  ): Promise<Result>
 
   /** Whether `tx` is a handle with an open transaction, so that an insert would be part of it. */
   inTransaction(tx: Tx): boolean | Promise<boolean>

@@ -3,13 +3,13 @@ import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store.ts'
 import { TransactionScope } from './transaction-scope.ts'
-import type { Transactions } from '../transactions.ts'
+import type { TransactionOptions, Transactions } from '../transactions.ts'
 import type { TxContext } from './tx-context.ts'
 
-export interface AmbientTransactionsOptions<UserTx, StoreTx> {
+export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
-  readonly transactions?: Transactions<UserTx, StoreTx>
+  readonly transactions?: Transactions<UserTx, StoreTx, TxOptions>
   readonly logger?: Logger
 }
 
@@ -19,8 +19,12 @@ export interface AmbientTransactionsOptions<UserTx, StoreTx> {
  * A transaction within a transaction is a part of it. Each instance has an ambient transaction
  * of its own, so that two outboxes on two databases do not mix.
  */
-export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<StoreTx> {
-  readonly #transactions: Transactions<UserTx, StoreTx>
+export class AmbientTransactions<
+  UserTx,
+  StoreTx = UserTx,
+  TxOptions = TransactionOptions,
+> implements TxContext<StoreTx> {
+  readonly #transactions: Transactions<UserTx, StoreTx, TxOptions>
   readonly #store: OutboxStore<StoreTx>
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
@@ -29,7 +33,11 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
   readonly #onEnded: (() => void)[] = []
   #open = 0
 
-  constructor({ store, transactions, logger = standardLogger }: AmbientTransactionsOptions<UserTx, StoreTx>) {
+  constructor({
+    store,
+    transactions,
+    logger = standardLogger,
+  }: AmbientTransactionsOptions<UserTx, StoreTx, TxOptions>) {
     this.#transactions = transactions ?? ownTransactions(store)
     this.#store = store
     this.#logger = logger
@@ -45,10 +53,12 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
     if (this.#open > 0) await new Promise<void>((resolve) => this.#onEnded.push(resolve))
   }
 
-  transaction<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
+  transaction<Result>(work: (tx: UserTx) => Promise<Result>, options?: TxOptions): Promise<Result> {
     const outer = this.#ambient.getStore()
     // What outlives its transaction may well begin a new one.
-    return outer?.isTransactionActive() ? outer.part(() => this.#run(work, outer)) : this.#run(work)
+    return outer?.isTransactionActive()
+      ? outer.part(() => this.#run(work, options, outer))
+      : this.#run(work, options)
   }
 
   /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
@@ -84,18 +94,20 @@ export class AmbientTransactions<UserTx, StoreTx = UserTx> implements TxContext<
 
   async #run<Result>(
     work: (tx: UserTx) => Promise<Result>,
+    options: TxOptions | undefined,
     outer?: TransactionScope<UserTx, StoreTx>,
   ): Promise<Result> {
     let scope: TransactionScope<UserTx, StoreTx> | undefined
     let isWorkDone = false
     if (outer === undefined) this.#open++
     try {
-      const result = await this.#transactions.transaction(async (tx) => {
+      const running = async (tx: UserTx) => {
         scope = this.#begin(tx, outer)
         const answer = await this.#ambient.run(scope, runIn, scope, work)
         isWorkDone = true
         return answer
-      }, outer?.userTx)
+      }
+      const result = await this.#transactions.transaction(running, outer?.userTx, options)
       scope!.succeed()
       return result
     } catch (error) {
@@ -159,13 +171,15 @@ function runIn<UserTx, StoreTx, Result>(
 }
 
 // Without transactions of another kind, the user's are the store's own.
-function ownTransactions<UserTx, StoreTx>(store: OutboxStore<StoreTx>): Transactions<UserTx, StoreTx> {
+function ownTransactions<UserTx, StoreTx, TxOptions>(
+  store: OutboxStore<StoreTx>,
+): Transactions<UserTx, StoreTx, TxOptions> {
   const own: Transactions<StoreTx, StoreTx> = {
     confirmsCommit: true,
-    transaction: (work, within) => store.transaction(work, within),
+    transaction: (work, within, options) => store.transaction(work, within, options),
     storeTx: (tx) => tx,
   }
-  return own as unknown as Transactions<UserTx, StoreTx>
+  return own as unknown as Transactions<UserTx, StoreTx, TxOptions>
 }
 
 function foreignTransaction<StoreTx>(store: OutboxStore<StoreTx>, tx: StoreTx): TxContext<StoreTx> {

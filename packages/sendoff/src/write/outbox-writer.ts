@@ -23,7 +23,7 @@ import type { WriterHook } from './writer-hook.ts'
 
 export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly store: OutboxStore<StoreTx>
-  readonly txContext: AmbientTransactions<UserTx, StoreTx> | TxContext<StoreTx>
+  readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly writerHook?: WriterHook
   readonly hotPath?: HotPath
   readonly codec?: JsonCodec
@@ -45,7 +45,7 @@ export interface WriteOptions<UserTx> {
  */
 export class OutboxWriter<UserTx, StoreTx> {
   readonly #store: OutboxStore<StoreTx>
-  readonly #txContext: AmbientTransactions<UserTx, StoreTx> | TxContext<StoreTx>
+  readonly #txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly #hook: WriterHook | undefined
   readonly #hotPath: HotPath | undefined
   readonly #codec: JsonCodec
