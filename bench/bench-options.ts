@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Conditions, type StoreBench, type Suite, type SuiteName, suiteNames } from './store-bench.ts'
 import { stores } from './stores/stores.ts'
@@ -8,11 +9,14 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --store STORE         ${stores.map(({ name }) => name).join(', ')}
   --driver DRIVER       ${stores.map(({ name, drivers }) => `${name}: ${drivers.join(' or ')}`).join('; ')}
   --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
-  --rounds N            how often each subject is measured: 5
+  --rounds N            how often each subject is measured: ${stores.map(({ name, rounds }) => `${name} ${rounds}`).join(', ')}
   --events N            how many events wait for a drain: 100000
-  --seconds N           how long a rate is measured: write 2, latency 5, idle 10
+  --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 20, sustained 60
   --workers N           listeners at once: Sendoff's own default
-  --only TEXT           subjects with this in their names, and the limit
+  --processes N         worker processes that share a drain: 1
+  --scale N             share of the rows that stand in the tables of growth: 1
+  --chart FILE          where sustained draws its chart: docs/sustained-STORE.svg
+  --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
 
 bench/README.md says what is measured, and how to read it.`
@@ -31,7 +35,14 @@ export interface BenchOptions {
   readonly json: boolean
 }
 
-const defaultSeconds: Readonly<Record<SuiteName, number>> = { drain: 0, write: 2, latency: 5, idle: 10 }
+const defaultSeconds: Readonly<Record<SuiteName, number>> = {
+  drain: 0,
+  write: 2,
+  latency: 5,
+  idle: 10,
+  growth: 0,
+  sustained: 60,
+}
 
 /** Reads the command line. Throws a `UsageError` that says what is wrong with it. */
 export function benchOptions(args: readonly string[]): BenchOptions {
@@ -50,12 +61,19 @@ export function benchOptions(args: readonly string[]): BenchOptions {
     suiteName,
     store,
     suite: { ...suite, subjects: chosenSubjects(suite, values.only) },
-    rounds: number('--rounds', values.rounds ?? '5'),
+    rounds: number('--rounds', values.rounds ?? String(suite.rounds ?? store.rounds)),
     conditions: {
+      run: String(process.pid),
       driver: oneOf('--driver', values.driver ?? store.drivers[0], store.drivers),
       synchronous: oneOf('--synchronous', values.synchronous ?? 'FULL', ['FULL', 'NORMAL'] as const),
       events: number('--events', values.events ?? '100000'),
-      seconds: values.seconds === undefined ? defaultSeconds[suiteName] : number('--seconds', values.seconds),
+      seconds:
+        values.seconds === undefined
+          ? (suite.seconds ?? defaultSeconds[suiteName])
+          : number('--seconds', values.seconds),
+      processes: number('--processes', values.processes ?? '1'),
+      scale: number('--scale', values.scale ?? '1'),
+      chart: resolve(values.chart ?? `docs/sustained-${storeName}.svg`),
       ...(values.workers === undefined ? {} : { workers: number('--workers', values.workers) }),
     },
     json: values.json ?? false,
@@ -76,6 +94,9 @@ function parse(args: readonly string[]) {
         events: text,
         seconds: text,
         workers: text,
+        processes: text,
+        scale: text,
+        chart: text,
         only: text,
         json: { type: 'boolean' },
       },
@@ -85,12 +106,12 @@ function parse(args: readonly string[]) {
   }
 }
 
-function chosenSubjects({ subjects, limit }: Suite, only: string | undefined): Suite['subjects'] {
+function chosenSubjects({ subjects, limit, peer }: Suite, only: string | undefined): Suite['subjects'] {
   if (only === undefined) return subjects
   const chosen = subjects.filter(({ name }) => name.includes(only))
   if (chosen.length === 0) throw new UsageError(`No subject of this suite has "${only}" in its name.`)
 
-  const limits = new Set([limit, ...chosen.map(({ ownLimit }) => ownLimit)])
+  const limits = new Set([limit, peer, ...chosen.map(({ ownLimit }) => ownLimit)])
   return subjects.filter((subject) => chosen.includes(subject) || limits.has(subject.name))
 }
 

@@ -1,27 +1,34 @@
+import type { LaunchedServices } from '../test/services/launcher.ts'
+import { withServices } from '../test/services/launcher.ts'
 import { type BenchOptions, benchOptions, usage, UsageError } from './bench-options.ts'
 import { measurementText, resultLines, resultTables } from './print-results.ts'
 import { runRounds } from './run-rounds.ts'
-
-// Folders are removed on exit, which a signal alone would not cause.
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => process.exit(130))
+import type { Subject } from './store-bench.ts'
 
 try {
-  await bench(benchOptions(process.argv.slice(2)))
+  const options = benchOptions(process.argv.slice(2))
+  await withServices(servicesOf(options), (launched) => bench(options, launched))
 } catch (error) {
   console.error(error instanceof UsageError ? `${error.message}\n\n${usage}` : error)
   process.exitCode = error instanceof UsageError ? 2 : 1
 }
 
-async function bench({ suiteName, suite, store, rounds, conditions, json }: BenchOptions): Promise<void> {
-  const { subjects, limit } = suite
-  const { driver } = conditions
+async function bench(options: BenchOptions, { environment, missing }: LaunchedServices): Promise<void> {
+  const { suiteName, suite, store, rounds, conditions, json } = options
   const startedAt = performance.now()
+  // Measuring processes find the services where tests do.
+  Object.assign(process.env, environment)
+  for (const { service, reason } of missing) {
+    if (store.services?.includes(service))
+      throw new Error(`${store.name} needs ${service.name}, but ${reason}.`)
+  }
+  const subjects = suite.subjects.filter((subject) => isMeasurable(subject, options, missing))
 
   // Progress goes to standard error, so that results can be sent elsewhere.
   const results = await runRounds({
-    store: store.name,
-    suite: suiteName,
-    subjects,
+    store,
+    suiteName,
+    suite: { ...suite, subjects },
     rounds,
     conditions,
     onMeasured: (round, subject, measurement) =>
@@ -30,19 +37,46 @@ async function bench({ suiteName, suite, store, rounds, conditions, json }: Benc
 
   if (json) {
     for (const line of resultLines(results)) {
+      const { driver } = conditions
       console.log(JSON.stringify({ suite: suiteName, store: store.name, driver, ...line }))
     }
     return
   }
-  const comparison = limit === undefined ? '' : ` Limit: ${limit}.`
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
-  console.log(`\n${suiteName} on ${store.name}, ${described(conditions)}.${comparison}`)
+  console.log(`\n${described(options)}`)
   console.log(`${rounds} rounds of ${subjects.length} subjects in ${seconds} s.\n`)
   console.log(resultTables(results, suite))
 }
 
-function described({ driver, synchronous, events, seconds, workers }: BenchOptions['conditions']): string {
-  const size = seconds === 0 ? `${events.toLocaleString('en')} events` : `${seconds} s each`
-  const workerText = workers === undefined ? '' : `, ${workers} workers`
-  return `driver ${driver}, synchronous=${synchronous}, ${size}${workerText}`
+function servicesOf({ store, suite }: BenchOptions) {
+  return [...(store.services ?? []), ...suite.subjects.flatMap(({ service }) => service ?? [])]
+}
+
+function isMeasurable(
+  { name, service, singleProcess }: Subject,
+  { conditions: { processes } }: BenchOptions,
+  missing: LaunchedServices['missing'],
+): boolean {
+  const lacking = missing.find((each) => each.service === service)
+  if (lacking !== undefined) {
+    console.error(
+      `SKIPPED ${name}: it needs ${lacking.service.name}, but ${lacking.reason}. ` +
+        `Set ${lacking.service.urlVariable} to use one that runs.`,
+    )
+  } else if (singleProcess && processes > 1) {
+    console.error(`SKIPPED ${name}: it delivers in one process at a time, not in ${processes}.`)
+  }
+  return lacking === undefined && !(singleProcess && processes > 1)
+}
+
+function described({ suiteName, suite: { limit }, store, conditions }: BenchOptions): string {
+  const { driver, synchronous, events, seconds, workers, processes } = conditions
+  const details = [
+    `driver ${driver}`,
+    ...(store.name === 'sqlite' ? [`synchronous=${synchronous}`] : []),
+    seconds === 0 ? `${events.toLocaleString('en')} events` : `${seconds} s each`,
+    ...(workers === undefined ? [] : [`${workers} workers`]),
+    ...(processes === 1 ? [] : [`${processes} processes`]),
+  ]
+  return `${suiteName} on ${store.name}, ${details.join(', ')}.${limit === undefined ? '' : ` Limit: ${limit}.`}`
 }

@@ -1,6 +1,7 @@
+import { type Measurement, type MetricName, metrics } from './metrics.ts'
 import type { Results } from './run-rounds.ts'
 import { median } from './statistics.ts'
-import { type Measurement, type MetricName, metrics, type Suite } from './store-bench.ts'
+import type { Subject, Suite } from './store-bench.ts'
 
 export interface ResultLine {
   readonly subject: string
@@ -11,11 +12,12 @@ export interface ResultLine {
   readonly n: number
 }
 
-/** What was measured of each subject, summed up for each metric. */
+/** What was measured of each subject, summed up for each metric that it has. */
 export function resultLines(results: Results): readonly ResultLine[] {
   return metricsOf(results).flatMap((metric) =>
-    [...results].map(([subject, measurements]) => {
+    [...results].flatMap(([subject, measurements]) => {
       const values = valuesOf(measurements, metric)
+      if (values.length === 0) return []
       return {
         subject,
         metric,
@@ -29,28 +31,24 @@ export function resultLines(results: Results): readonly ResultLine[] {
 }
 
 /** A table for each metric, for people. */
-export function resultTables(results: Results, { limit, subjects }: Suite): string {
-  const haveOwnLimits = subjects.some(({ ownLimit }) => ownLimit !== undefined)
-  const headers = [
-    ...(limit === undefined ? [] : [`of ${limit}`]),
-    ...(haveOwnLimits ? ['of its own limit'] : []),
-  ]
+export function resultTables(results: Results, suite: Suite): string {
+  const lines = resultLines(results)
+  const comparisons = comparisonsOf(suite).filter(({ others }) => others.some((other) => results.has(other)))
 
   const tables = metricsOf(results).map((metric) => {
-    const lines = resultLines(results).filter((line) => line.metric === metric)
-    const rows = lines.map((line) => {
-      const { ownLimit } = subjects.find(({ name }) => name === line.subject)!
-      const ratio = ratioOf(results, metric, line.subject, limit)
-      const ownRatio = ratioOf(results, metric, line.subject, ownLimit)
-      return [
-        line.subject,
-        ...[line.median, line.min, line.max].map((value) => formatted(value, metric)),
-        String(line.n),
-        ...(limit === undefined ? [] : [ratio?.toFixed(2) ?? '']),
-        ...(haveOwnLimits ? [ownRatio === undefined ? '' : `${ownRatio.toFixed(2)} of ${ownLimit}`] : []),
-      ]
-    })
-    return table([[metrics[metric].unit, 'median', 'min', 'max', 'n', ...headers], ...rows])
+    const rows = lines
+      .filter((line) => line.metric === metric)
+      .map((line) => {
+        const subject = suite.subjects.find(({ name }) => name === line.subject)!
+        return [
+          line.subject,
+          ...[line.median, line.min, line.max].map((value) => formatted(value, metric)),
+          String(line.n),
+          ...comparisons.map(({ text }) => text(results, metric, subject)),
+        ]
+      })
+    const headers = ['median', 'min', 'max', 'n', ...comparisons.map(({ header }) => header)]
+    return table([[metrics[metric].unit, ...headers], ...rows])
   })
   return tables.join('\n\n')
 }
@@ -62,31 +60,66 @@ export function measurementText(measurement: Measurement): string {
     .join(', ')
 }
 
+/** A column of ratios. */
+interface Comparison {
+  readonly header: string
+  readonly others: readonly string[]
+  readonly text: (results: Results, metric: MetricName, subject: Subject) => string
+}
+
+function comparisonsOf({ subjects, limit, peer }: Suite): readonly Comparison[] {
+  const withOne = (other: string): Comparison => ({
+    header: `of ${other}`,
+    others: [other],
+    text: (results, metric, { name }) => ratioText(ratioOf(results, metric, name, other)),
+  })
+  const ownLimits = subjects.flatMap(({ ownLimit }) => ownLimit ?? [])
+  const withOwnLimits: Comparison = {
+    header: 'of its own limit',
+    others: ownLimits,
+    text(results, metric, { name, ownLimit }) {
+      const ratio = ratioOf(results, metric, name, ownLimit)
+      return ratio === undefined ? '' : `${ratioText(ratio)} of ${ownLimit}`
+    },
+  }
+  return [
+    ...(limit === undefined ? [] : [withOne(limit)]),
+    ...(peer === undefined ? [] : [withOne(peer)]),
+    ...(ownLimits.length === 0 ? [] : [withOwnLimits]),
+  ]
+}
+
 /**
  * The median of the ratios within each round, whose measurements lie close together in time: what
- * slows a machine down for a while is in both. Above 1 is better than the limit, for costs as well.
+ * slows a machine down for a while is in both. Above 1 is better than the other, for costs as well.
  */
 function ratioOf(
   results: Results,
   metric: MetricName,
   subject: string,
-  limit: string | undefined,
+  other: string | undefined,
 ): number | undefined {
-  const limits = limit === undefined ? undefined : results.get(limit)
-  if (limits === undefined || subject === limit) return undefined
+  const otherValues = other === undefined ? [] : valuesOf(results.get(other) ?? [], metric)
+  if (otherValues.length === 0 || subject === other) return undefined
 
   const isCost = 'isCost' in metrics[metric]
-  const limitValues = valuesOf(limits, metric)
   return median(
     valuesOf(results.get(subject)!, metric).map((value, round) =>
-      isCost ? limitValues[round]! / value : value / limitValues[round]!,
+      isCost ? otherValues[round]! / value : value / otherValues[round]!,
     ),
   )
 }
 
+// A cost of nothing is better beyond comparison.
+function ratioText(ratio: number | undefined): string {
+  if (ratio === undefined || Number.isNaN(ratio)) return ''
+  return Number.isFinite(ratio) ? ratio.toFixed(2) : '∞'
+}
+
+// In the order in which they are described, whoever was measured first.
 function metricsOf(results: Results): readonly MetricName[] {
-  const [first] = results.values()
-  return Object.keys(first?.[0] ?? {}) as MetricName[]
+  const measured = new Set([...results.values()].flat().flatMap((measurement) => Object.keys(measurement)))
+  return (Object.keys(metrics) as MetricName[]).filter((metric) => measured.has(metric))
 }
 
 function valuesOf(measurements: readonly Measurement[], metric: MetricName): readonly number[] {
@@ -102,14 +135,15 @@ function formatted(value: number, metric: MetricName): string {
   return value.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
 }
 
-// The first column is names and the last ones are words: everything between is numbers.
+// Names and words stand left, numbers right.
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const isText = (column: number) => rows.slice(1).some((row) => /[a-z]/.test(row[column]!))
   return rows
     .map((row) =>
       row
         .map((cell, column) =>
-          column === 0 || column === 6 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+          isText(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
         )
         .join('  ')
         .trimEnd(),

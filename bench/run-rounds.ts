@@ -2,15 +2,16 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { temporaryFolder } from '../test/services/temporary-folder.ts'
-import type { MeasureRequest } from './measure-subject.ts'
-import type { Conditions, Measurement, Subject, SuiteName } from './store-bench.ts'
+import type { MeasureRequest } from './find-subject.ts'
+import type { Measurement } from './metrics.ts'
+import type { Conditions, StoreBench, Subject, Suite, SuiteName } from './store-bench.ts'
 
-const timeLimitMs = 120_000
+const timeLimitMs = 240_000
 
 export interface RoundsRequest {
-  readonly store: string
-  readonly suite: SuiteName
-  readonly subjects: readonly Subject[]
+  readonly store: StoreBench
+  readonly suiteName: SuiteName
+  readonly suite: Suite
   readonly rounds: number
   readonly conditions: Omit<Conditions, 'folder'>
   readonly onMeasured: (round: number, subject: string, measurement: Measurement) => void
@@ -24,23 +25,36 @@ export type Results = ReadonlyMap<string, readonly Measurement[]>
  * slower meanwhile then does so for all of them, and what they are to each other stays the same.
  */
 export async function runRounds(request: RoundsRequest): Promise<Results> {
-  const { store, suite, subjects, rounds, onMeasured } = request
-  const results = new Map<string, Measurement[]>(subjects.map(({ name }) => [name, []]))
+  const { store, suiteName, suite, rounds, onMeasured } = request
+  const results = new Map<string, Measurement[]>(suite.subjects.map(({ name }) => [name, []]))
 
-  for (let round = 1; round <= rounds; round++) {
-    for (const { name: subject } of inTurn(subjects, round)) {
-      const folder = temporaryFolder('bench')
-      try {
-        const conditions = { ...request.conditions, folder: folder.path }
-        const measurement = await measureInChild({ store, suite, subject, conditions })
+  await inFolder(request, async (conditions) => suite.prepare?.(conditions))
+  try {
+    for (let round = 1; round <= rounds; round++) {
+      for (const { name: subject } of inTurn(suite.subjects, round)) {
+        const measurement = await inFolder(request, (conditions) =>
+          measureInChild({ store: store.name, suite: suiteName, subject, conditions }),
+        )
         results.get(subject)!.push(measurement)
         onMeasured(round, subject, measurement)
-      } finally {
-        folder.remove()
       }
     }
+  } finally {
+    await inFolder(request, async (conditions) => store.cleanUp?.(conditions))
   }
   return results
+}
+
+async function inFolder<Result>(
+  { conditions }: RoundsRequest,
+  work: (conditions: Conditions) => Promise<Result>,
+): Promise<Result> {
+  const folder = temporaryFolder('bench')
+  try {
+    return await work({ ...conditions, folder: folder.path })
+  } finally {
+    folder.remove()
+  }
 }
 
 // Each round begins with another subject: none of them always follows the same one.

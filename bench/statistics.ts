@@ -28,3 +28,8 @@ export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }
+
+/** Milliseconds by a clock that all processes of this machine share. */
+export function sharedNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

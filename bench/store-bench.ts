@@ -1,6 +1,9 @@
 import type { OutboxStore } from 'sendoff'
+import type { Service } from '../test/services/service.ts'
+import type { OrderPayload } from './bench-event.ts'
+import type { Measurement } from './metrics.ts'
 
-export const suiteNames = ['drain', 'write', 'latency', 'idle'] as const
+export const suiteNames = ['drain', 'write', 'latency', 'idle', 'growth', 'sustained'] as const
 
 export type SuiteName = (typeof suiteNames)[number]
 
@@ -9,13 +12,27 @@ export interface StoreBench {
   readonly name: string
   /** The clients it can be measured with, the usual one first. */
   readonly drivers: readonly [string, ...string[]]
+  /** How often each subject is measured, unless told otherwise. */
+  readonly rounds: number
+  /** What has to run for it. */
+  readonly services?: readonly Service[]
   readonly suites: Partial<Record<SuiteName, Suite>>
+  /** Removes what a run may have left on a server that is not its own. */
+  cleanUp?(conditions: Conditions): Promise<void>
 }
 
 export interface Suite {
   readonly subjects: readonly Subject[]
   /** The subject to which all others are compared; left out where there is nothing to compare with. */
   readonly limit?: string
+  /** What users would pick instead, compared with as well. */
+  readonly peer?: string
+  /** Where once is enough, because one measurement is long. */
+  readonly rounds?: number
+  /** How long a rate is measured, where that is not what other stores need. */
+  readonly seconds?: number
+  /** Makes what all rounds share, before the first. */
+  prepare?(conditions: Conditions): Promise<void>
 }
 
 /** Something to be measured: Sendoff in one of its modes, code written by hand as a limit, or a peer. */
@@ -24,38 +41,41 @@ export interface Subject {
   readonly name: string
   /** The limit that does the same work, where that is not the one of the suite. */
   readonly ownLimit?: string
+  /** What has to run for it, beside what its store needs. Where that is missing, so is the subject. */
+  readonly service?: Service
+  /** Cannot share its work among processes. */
+  readonly singleProcess?: true
   /** Measures once. Runs in a process of its own, on a database that nobody has used before. */
   measure(conditions: Conditions): Promise<Measurement>
+  /** For measurements that need it in further processes. */
+  readonly worker?: StartWorker
 }
 
-/** Values by the name of their metric. */
-export type Measurement = Readonly<Partial<Record<MetricName, number>>>
+/** Begins to deliver what is in a database that was made before, by any process of the measurement. */
+export type StartWorker = (
+  database: string,
+  conditions: Conditions,
+  onEvent: OnEvent,
+) => Promise<RunningWorker>
 
-/** What each metric is called in a table, how many decimals it is worth, and whether less of it is better. */
-export const metrics = {
-  eventsPerSecond: { unit: 'events/s', decimals: 0 },
-  cpuUsPerEvent: { unit: 'µs of CPU per event', decimals: 2, isCost: true },
-  transactionsPerSecond: { unit: 'transactions/s', decimals: 0 },
-  cpuUsPerTransaction: { unit: 'µs of CPU per transaction', decimals: 1, isCost: true },
-  bulkEventsPerSecond: { unit: 'events/s, 1000 in a transaction', decimals: 0 },
-  latencyP50Ms: { unit: 'ms, p50', decimals: 3, isCost: true },
-  latencyP99Ms: { unit: 'ms, p99', decimals: 3, isCost: true },
-  cpuMsPerSecond: { unit: 'ms of CPU per second', decimals: 2, isCost: true },
-  statementsPerSecond: { unit: 'statements/s', decimals: 2, isCost: true },
-} as const satisfies Record<string, Metric>
+/** Called at the start of each delivery. The payload costs nothing unless it is looked at. */
+export type OnEvent = (event: { readonly payload: OrderPayload }) => void
 
-interface Metric {
-  readonly unit: string
-  readonly decimals: number
-  readonly isCost?: true
+export interface RunningWorker {
+  /**
+   * Resolves when what was delivered is settled. Left out for peers, whose time ends with the last
+   * delivery: to their favour.
+   */
+  settled?(): Promise<void>
+  stop(): Promise<void>
 }
-
-export type MetricName = keyof typeof metrics
 
 /** What a measurement is made under. The same for every subject of a run. */
 export interface Conditions {
   /** An empty folder, removed afterwards. */
   readonly folder: string
+  /** Tells runs apart that use the same server. */
+  readonly run: string
   readonly driver: string
   readonly synchronous: 'FULL' | 'NORMAL'
   /** How many events wait for a drain. */
@@ -64,20 +84,33 @@ export interface Conditions {
   readonly seconds: number
   /** Listeners at once; Sendoff's default where left out. */
   readonly workers?: number
+  /** How many processes share a drain. */
+  readonly processes: number
+  /** The share of the rows that a grown table has at full size. */
+  readonly scale: number
+  /** Where to draw what changes with time; nowhere where left out. */
+  readonly chart?: string
 }
 
-/** A database made for one measurement, as Sendoff's own subjects need it on every store. */
+/** Databases as Sendoff's own subjects need them on every store. */
+export interface BenchDatabases<Tx> {
+  /** A new one, with the outbox's tables and one for orders. */
+  create(name: string, conditions: Conditions): Promise<BenchDatabase<Tx>>
+  /** One that was made before, maybe by another process. */
+  open(name: string, conditions: Conditions): Promise<BenchDatabase<Tx>>
+  /** Microseconds of CPU that the server has used so far, if there is one and it is on this machine. */
+  readonly serverCpuUs?: () => Promise<number | undefined>
+}
+
 export interface BenchDatabase<Tx> {
   /** A store on it. Whoever asks for it closes it. */
   openStore(): OutboxStore<Tx>
   /** Adds a row of business data. */
   insertOrder(tx: Tx, number: number): void | Promise<void>
-  /** Statements that stores have sent so far, if the database was asked to count. */
-  statementCount(): number
+  /** Leaves no work of the past to be done in the background of a measurement. */
+  tidy?(): Promise<void>
+  /** What was asked of the database so far, under the metric that it is per second. */
+  counts(): Promise<Measurement>
+  /** Lets go of what it has opened for its stores. */
+  close(): Promise<void>
 }
-
-export type OpenDatabase<Tx> = (
-  name: string,
-  conditions: Conditions,
-  options?: { readonly countStatements?: boolean },
-) => Promise<BenchDatabase<Tx>>

@@ -1,5 +1,6 @@
 import type { StoreBench } from '../store-bench.ts'
+import { postgresBench } from './postgres/postgres-bench.ts'
 import { sqliteBench } from './sqlite/sqlite-bench.ts'
 
 /** Every store that can be measured. */
-export const stores: readonly StoreBench[] = [sqliteBench]
+export const stores: readonly StoreBench[] = [sqliteBench, postgresBench]

@@ -1,82 +1,165 @@
 import { Outbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
-import { type Elapsed, startWatch } from '../statistics.ts'
-import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
-import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
+import type { Measurement } from '../metrics.ts'
+import { type Elapsed, sharedNow, startWatch } from '../statistics.ts'
+import type { BenchDatabase, BenchDatabases, Conditions, StartWorker, Subject } from '../store-bench.ts'
+import { WorkerProcesses } from '../worker-processes.ts'
+import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 
 const warmUpEvents = 20_000
 const eventsPerWrite = 1_000
 
 /** How fast Sendoff delivers a backlog, by mode. */
-export function drainSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subject[] {
-  const subject = (name: string, ownLimit: string, mode: Mode, options = {}): Subject => ({
-    name,
-    ownLimit,
-    measure: (conditions) =>
-      measureDrain(openDatabase, conditions, async (database, count) => {
-        let delivered = 0
-        const all = Promise.withResolvers<void>()
-        const listener = async () => {
-          if (++delivered === count) all.resolve()
-        }
-        await using outbox = sendoffOutbox(mode, database.openStore(), listener, conditions, options)
-
-        const stop = startWatch()
-        await outbox.start()
-        await all.promise
-        // The last settlements count as well.
-        await outbox.drain()
-        const time = stop()
-
-        if (delivered !== count) throw new Error(`${delivered} deliveries of ${count} events.`)
-        return time
-      }),
-  })
+export function drainSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
+  const backlog = sendoffBacklog(databases)
+  const subject = (mode: Mode, rest: Omit<Drain, 'backlog' | 'worker'>, options = {}) =>
+    drainSubject({ ...rest, backlog, worker: sendoffWorker(databases, mode, options) })
 
   return [
-    subject('sendoff-single-node', 'limit-owner-update', 'singleNode'),
-    subject('sendoff-multi-node', 'limit-claim-update', 'multiNode'),
-    subject('sendoff-multi-node-delete', 'limit-claim-delete', 'multiNode', { deleteCompleted: true }),
+    subject('singleNode', {
+      name: 'sendoff-single-node',
+      ownLimit: 'limit-owner-update',
+      singleProcess: true,
+    }),
+    subject('multiNode', { name: 'sendoff-multi-node', ownLimit: 'limit-claim-update' }),
+    subject(
+      'multiNode',
+      { name: 'sendoff-multi-node-delete', ownLimit: 'limit-claim-delete' },
+      { deleteCompleted: true },
+    ),
   ]
 }
 
-/** Fills a database with waiting events and has `drain` empty it, which answers the time that it took. */
-export async function measureDrain<Database extends BenchDatabase<any>>(
-  openDatabase: (name: string, conditions: Conditions) => Promise<Database>,
-  conditions: Conditions,
-  drain: (database: Database, count: number) => Promise<Elapsed>,
-): Promise<Measurement> {
-  const run = async (name: string, count: number): Promise<Elapsed> => {
-    const database = await openDatabase(name, conditions)
-    await fill(database, count)
-    const time = await drain(database, count)
-    await assertEmpty(database)
-    return time
-  }
+export interface Drain extends Pick<Subject, 'name' | 'ownLimit' | 'service' | 'singleProcess'> {
+  readonly backlog: Backlog
+  readonly worker: StartWorker
+  /** For those that would take minutes. */
+  readonly maxEvents?: number
+}
 
-  await run('warm-up', Math.min(warmUpEvents, conditions.events))
-  const { ms, cpuUs } = await run('drain', conditions.events)
+/** Events that wait, wherever a subject keeps them. */
+export interface Backlog {
+  /** Makes a database with so many of them. */
+  fill(database: string, count: number, conditions: Conditions): Promise<void>
+  /** How many of them still wait, or were given up. */
+  left(database: string, conditions: Conditions): Promise<number>
+  /** Microseconds of CPU that the server has used so far, if there is one and it is on this machine. */
+  readonly serverCpuUs?: () => Promise<number | undefined>
+}
+
+/** Fills a database with waiting events and has workers empty it. */
+export function drainSubject({ backlog, worker, maxEvents = Infinity, ...subject }: Drain): Subject {
   return {
-    eventsPerSecond: conditions.events / (ms / 1_000),
-    cpuUsPerEvent: cpuUs / conditions.events,
+    ...subject,
+    worker,
+    async measure(conditions) {
+      const count = Math.min(conditions.events, maxEvents)
+      const drain = conditions.processes === 1 ? drainHere(worker) : await drainInProcesses(conditions)
+      const run = async (database: string, events: number) => {
+        await backlog.fill(database, events, conditions)
+        const before = await backlog.serverCpuUs?.()
+        const time = await drain.run(database, events, conditions)
+        const after = await backlog.serverCpuUs?.()
+        // A subject that leaves events behind would look fast.
+        const left = await backlog.left(database, conditions)
+        if (left > 0) throw new Error(`${left} events were left behind.`)
+        return { ...time, serverCpuUs: after! - before! }
+      }
+
+      await run('warm-up', Math.min(warmUpEvents, conditions.events, maxEvents / 5))
+      const { ms, cpuUs, serverCpuUs } = await run('drain', count)
+      await drain.end?.()
+      return {
+        eventsPerSecond: count / (ms / 1_000),
+        cpuUsPerEvent: cpuUs / count,
+        ...(Number.isFinite(serverCpuUs) && { serverCpuUsPerEvent: serverCpuUs / count }),
+      } satisfies Measurement
+    },
   }
 }
 
-async function fill(database: BenchDatabase<any>, count: number): Promise<void> {
-  await using outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
+/** Runs drains, and answers the time that each took. */
+interface Drainer {
+  run(database: string, count: number, conditions: Conditions): Promise<Elapsed>
+  end?(): Promise<void>
+}
 
+function drainHere(worker: StartWorker): Drainer {
+  return {
+    async run(database, count, conditions) {
+      let delivered = 0
+      const all = Promise.withResolvers<void>()
+      const stop = startWatch()
+      const running = await worker(database, conditions, () => {
+        if (++delivered === count) all.resolve()
+      })
+      await all.promise
+      // The last settlements count as well.
+      await running.settled?.()
+      const time = stop()
+
+      await running.stop()
+      assertOnce(delivered, count)
+      return time
+    },
+  }
+}
+
+async function drainInProcesses({ processes }: Conditions): Promise<Drainer> {
+  const workers = await WorkerProcesses.fork(processes)
+  return {
+    async run(database, count) {
+      let [delivered, lastAt] = [0, 0]
+      const all = Promise.withResolvers<void>()
+      const startedAt = sharedNow()
+      await workers.start(database, 'counts', (report) => {
+        delivered += report.count
+        lastAt = Math.max(lastAt, report.lastAt)
+        if (delivered >= count) all.resolve()
+      })
+      await all.promise
+      const ms = lastAt - startedAt
+      const cpuUs = await workers.stop()
+      assertOnce(delivered, count)
+      return { ms, cpuUs }
+    },
+    end: () => workers.end(),
+  }
+}
+
+function assertOnce(delivered: number, count: number): void {
+  if (delivered !== count) throw new Error(`${delivered} deliveries of ${count} events.`)
+}
+
+/** Events written by Sendoff, a thousand in each transaction. */
+export function sendoffBacklog<Tx>(databases: BenchDatabases<Tx>): Backlog {
+  const { serverCpuUs } = databases
+  return {
+    ...(serverCpuUs && { serverCpuUs }),
+    async fill(name, count, conditions) {
+      const database = await databases.create(name, conditions)
+      await writeEvents(database, count)
+      await database.tidy?.()
+      await database.close()
+    },
+    async left(name, conditions) {
+      const database = await databases.open(name, conditions)
+      const store = database.openStore()
+      const left = await store.count({ status: [0, 2, 3] })
+      await store.close()
+      await database.close()
+      return left
+    },
+  }
+}
+
+export async function writeEvents<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+  const outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
   for (let written = 0; written < count; written += eventsPerWrite) {
     const length = Math.min(eventsPerWrite, count - written)
     await outbox.transaction(() =>
       outbox.writeAll(Array.from({ length }, (_, index) => OrderPlaced.of(payloadOf(written + index)))),
     )
   }
-}
-
-// A subject that leaves events behind would look fast.
-async function assertEmpty(database: BenchDatabase<any>): Promise<void> {
-  const store = database.openStore()
-  const left = await store.count({ status: [0, 2, 3] })
-  await store.close()
-  if (left > 0) throw new Error(`${left} events were left behind.`)
+  await outbox.close()
 }

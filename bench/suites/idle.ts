@@ -1,33 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Measurement, MetricName } from '../metrics.ts'
 import { startWatch } from '../statistics.ts'
-import type { OpenDatabase, Subject } from '../store-bench.ts'
-import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
+import type { BenchDatabases, Conditions, RunningWorker, Subject } from '../store-bench.ts'
+import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 
 /** What a started outbox costs while there is nothing to do. */
-export function idleSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subject[] {
+export function idleSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const subject = (name: string, mode: Mode): Subject => ({
     name,
     async measure(conditions) {
-      const { seconds } = conditions
-      const database = await openDatabase('idle', conditions, { countStatements: true })
-      const outbox = sendoffOutbox(mode, database.openStore(), async () => {}, conditions)
-      await outbox.start()
-      // What the start has left to do is not idling.
-      await sleep(Math.min(1_000, seconds * 1_000))
-
-      const statements = database.statementCount()
-      const stop = startWatch()
-      await sleep(seconds * 1_000)
-      const { ms, cpuUs } = stop()
-      const ran = database.statementCount() - statements
-      await outbox.close()
-
-      return {
-        cpuMsPerSecond: cpuUs / ms,
-        statementsPerSecond: ran / (ms / 1_000),
-      }
+      const database = await databases.create('idle', conditions)
+      const start = () => sendoffWorker(databases, mode)('idle', conditions, () => {})
+      const measurement = await measureIdle(conditions, start, () => database.counts())
+      await database.close()
+      return measurement
     },
   })
 
   return [subject('sendoff-single-node', 'singleNode'), subject('sendoff-multi-node', 'multiNode')]
+}
+
+/** What a worker of any kind uses of the CPU, and of whatever `counts` counts, in a second without events. */
+export async function measureIdle(
+  { seconds }: Conditions,
+  start: () => Promise<RunningWorker>,
+  counts: () => Promise<Measurement>,
+): Promise<Measurement> {
+  const worker = await start()
+  // What the start has left to do is not idling.
+  await sleep(Math.min(2_000, seconds * 1_000))
+
+  const before = await counts()
+  const stop = startWatch()
+  await sleep(seconds * 1_000)
+  const { ms, cpuUs } = stop()
+  const after = await counts()
+  await worker.stop()
+
+  const perSecond = (Object.keys(after) as MetricName[]).map(
+    (metric) => [metric, (after[metric]! - before[metric]!) / (ms / 1_000)] as const,
+  )
+  return { cpuMsPerSecond: cpuUs / ms, ...Object.fromEntries(perSecond) }
 }

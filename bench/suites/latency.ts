@@ -1,47 +1,129 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EventEnvelope } from 'sendoff'
-import { type OrderPayload, OrderPlaced, payloadOf } from '../bench-event.ts'
-import { percentile } from '../statistics.ts'
-import type { OpenDatabase, Subject } from '../store-bench.ts'
-import { type Mode, sendoffOutbox } from './sendoff-outbox.ts'
+import { Outbox } from 'sendoff'
+import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import type { Measurement } from '../metrics.ts'
+import { percentile, sharedNow } from '../statistics.ts'
+import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../store-bench.ts'
+import { WorkerProcesses } from '../worker-processes.ts'
+import { type Mode, sendoffOutbox, sendoffWorker } from './sendoff-outbox.ts'
 
 const eventsPerSecond = 200
 const warmUpEvents = 100
 
-/** The time from an acknowledged commit to the first line of the listener, in one process. */
-export function latencySubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subject[] {
+/**
+ * The time from an acknowledged commit to the first line of the listener: in one process, and, where the
+ * store can wake other processes, from one that writes to one that delivers.
+ */
+export function latencySubjects<Tx>(
+  databases: BenchDatabases<Tx>,
+  { acrossProcesses = false } = {},
+): readonly Subject[] {
   const subject = (name: string, mode: Mode): Subject => ({
     name,
+    worker: sendoffWorker(databases, mode),
     async measure(conditions) {
-      const count = warmUpEvents + Math.ceil(eventsPerSecond * conditions.seconds)
-      const committedAt: number[] = []
-      const startedAt: number[] = []
-      let delivered = 0
-      const all = Promise.withResolvers<void>()
-      const listener = async (event: EventEnvelope<OrderPayload>) => {
-        const now = performance.now()
-        startedAt[event.payload.i] = now
-        if (++delivered === count) all.resolve()
-      }
-      const database = await openDatabase('latency', conditions)
-      await using outbox = await sendoffOutbox(mode, database.openStore(), listener, conditions).start()
+      const here = await latencyHere(databases, mode, conditions)
+      if (!acrossProcesses) return here
 
-      const beganAt = performance.now()
-      for (let number = 0; number < count; number++) {
-        await sleep(Math.max(0, beganAt + (number * 1_000) / eventsPerSecond - performance.now()))
-        await outbox.transaction(async (tx) => {
-          // Before the write, whose own callback hands the event over.
-          outbox.txContext.afterCommit(() => (committedAt[number] = performance.now()))
-          await database.insertOrder(tx, number)
-          await outbox.write(OrderPlaced, payloadOf(number))
-        })
-      }
-      await all.promise
-
-      const latencies = startedAt.map((time, number) => time - committedAt[number]!).slice(warmUpEvents)
-      return { latencyP50Ms: percentile(latencies, 0.5), latencyP99Ms: percentile(latencies, 0.99) }
+      const database = await databases.create('across', conditions)
+      const outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
+      const measurement = await latencyAcrossProcesses('across', conditions, (number) =>
+        writeOrder(outbox, database, number),
+      )
+      await outbox.close()
+      await database.close()
+      return { ...here, ...measurement }
     },
   })
 
   return [subject('sendoff-single-node', 'singleNode'), subject('sendoff-multi-node', 'multiNode')]
+}
+
+/** Commits an order with its event. Answers when the commit was acknowledged, by the shared clock. */
+export type TimedWrite = (number: number) => Promise<number>
+
+/** Events written by this process and delivered by another. */
+export async function latencyAcrossProcesses(
+  database: string,
+  conditions: Conditions,
+  write: TimedWrite,
+): Promise<Measurement> {
+  const workers = await WorkerProcesses.fork(1)
+  const run = new LatencyRun(conditions)
+  await workers.start(database, 'times', ({ times }) => {
+    for (let index = 0; index < times.length; index += 2) run.started(times[index]!, times[index + 1]!)
+  })
+  const latencies = await run.write(write)
+  await workers.stop()
+  await workers.end()
+  return {
+    acrossProcessesP50Ms: percentile(latencies, 0.5),
+    acrossProcessesP99Ms: percentile(latencies, 0.99),
+  }
+}
+
+async function latencyHere<Tx>(
+  databases: BenchDatabases<Tx>,
+  mode: Mode,
+  conditions: Conditions,
+): Promise<Measurement> {
+  const run = new LatencyRun(conditions)
+  const database = await databases.create('latency', conditions)
+  const outbox = sendoffOutbox(
+    mode,
+    database.openStore(),
+    async (event) => {
+      const now = sharedNow()
+      run.started(event.payload.i, now)
+    },
+    conditions,
+  )
+  await outbox.start()
+  const latencies = await run.write((number) => writeOrder(outbox, database, number))
+  await outbox.close()
+  await database.close()
+  return { latencyP50Ms: percentile(latencies, 0.5), latencyP99Ms: percentile(latencies, 0.99) }
+}
+
+async function writeOrder<Tx>(
+  outbox: Outbox<Tx>,
+  database: BenchDatabase<Tx>,
+  number: number,
+): Promise<number> {
+  let committedAt = 0
+  await outbox.transaction(async (tx) => {
+    // Before the write, whose own callback hands the event over.
+    outbox.txContext.afterCommit(() => (committedAt = sharedNow()))
+    await database.insertOrder(tx, number)
+    await outbox.write(OrderPlaced, payloadOf(number))
+  })
+  return committedAt
+}
+
+/** Writes at a steady pace and waits until everything was delivered. */
+class LatencyRun {
+  readonly #count: number
+  readonly #startedAt: number[] = []
+  readonly #all = Promise.withResolvers<void>()
+  #delivered = 0
+
+  constructor({ seconds }: Conditions) {
+    this.#count = warmUpEvents + Math.ceil(eventsPerSecond * seconds)
+  }
+
+  started(number: number, at: number): void {
+    this.#startedAt[number] = at
+    if (++this.#delivered === this.#count) this.#all.resolve()
+  }
+
+  async write(write: TimedWrite): Promise<readonly number[]> {
+    const committedAt: number[] = []
+    const beganAt = sharedNow()
+    for (let number = 0; number < this.#count; number++) {
+      await sleep(Math.max(0, beganAt + (number * 1_000) / eventsPerSecond - sharedNow()))
+      committedAt[number] = await write(number)
+    }
+    await this.#all.promise
+    return this.#startedAt.map((time, number) => time - committedAt[number]!).slice(warmUpEvents)
+  }
 }

@@ -1,8 +1,12 @@
 import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxStore } from 'sendoff'
 import { type OrderPayload, OrderPlaced } from '../bench-event.ts'
-import type { Conditions } from '../store-bench.ts'
+import type { BenchDatabases, Conditions, StartWorker } from '../store-bench.ts'
 
 export type Mode = 'singleNode' | 'multiNode'
+
+export interface OutboxChoices {
+  readonly deleteCompleted?: boolean
+}
 
 /** An outbox as users would set it up: with its defaults, and one listener. */
 export function sendoffOutbox<Tx>(
@@ -10,13 +14,33 @@ export function sendoffOutbox<Tx>(
   store: OutboxStore<Tx>,
   listener: ListenerFunction<OrderPayload>,
   { workers }: Conditions,
-  options: { readonly deleteCompleted?: boolean } = {},
+  choices: OutboxChoices = {},
 ): Outbox<Tx> {
   return Outbox[mode]({
     store,
     listeners: new ListenerRegistry().register(OrderPlaced, listener),
     logger: false,
     ...(workers === undefined ? {} : { workerCount: workers }),
-    ...options,
+    ...choices,
   })
+}
+
+/** Delivers with an outbox of its own. */
+export function sendoffWorker<Tx>(
+  databases: BenchDatabases<Tx>,
+  mode: Mode,
+  choices: OutboxChoices = {},
+): StartWorker {
+  return async (name, conditions, onEvent) => {
+    const database = await databases.open(name, conditions)
+    const listener: ListenerFunction<OrderPayload> = async (event) => onEvent(event)
+    const outbox = await sendoffOutbox(mode, database.openStore(), listener, conditions, choices).start()
+    return {
+      settled: () => outbox.drain(),
+      async stop() {
+        await outbox.close()
+        await database.close()
+      },
+    }
+  }
 }

@@ -1,21 +1,31 @@
 import { Outbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import type { Measurement } from '../metrics.ts'
 import { type Elapsed, startWatch } from '../statistics.ts'
-import type { BenchDatabase, Conditions, Measurement, OpenDatabase, Subject } from '../store-bench.ts'
+import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../store-bench.ts'
 import { sendoffOutbox } from './sendoff-outbox.ts'
 
 export const eventsPerBulkWrite = 1_000
+export const concurrentWriters = 16
+
+export interface WriteChoices {
+  /** Whether many connections are measured as well; without use where there is one writer at a time. */
+  readonly concurrent?: boolean
+}
 
 /** How fast business rows and their events are committed. */
-export function writeSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subject[] {
+export function writeSubjects<Tx>(
+  databases: BenchDatabases<Tx>,
+  choices: WriteChoices = {},
+): readonly Subject[] {
   const subject = (
     name: string,
     makeOutbox: (database: BenchDatabase<Tx>, conditions: Conditions) => Outbox<Tx>,
   ): Subject => ({
     name,
     measure: (conditions) =>
-      measureWrites(conditions, async (name, within) => {
-        const database = await openDatabase(name, within)
+      measureWrites(conditions, choices, async (name, within) => {
+        const database = await databases.create(name, within)
         const outbox = await makeOutbox(database, within).start()
 
         return {
@@ -33,7 +43,10 @@ export function writeSubjects<Tx>(openDatabase: OpenDatabase<Tx>): readonly Subj
                 ),
               )
             }),
-          close: () => outbox.close(),
+          async close() {
+            await outbox.close()
+            await database.close()
+          },
         }
       }),
   })
@@ -57,9 +70,10 @@ export interface Writes {
   close(): unknown
 }
 
-/** Runs both kinds of writes one after the other, as often as the time allows. */
+/** Runs each kind of writes for a while, one kind after the other. */
 export async function measureWrites(
   conditions: Conditions,
+  { concurrent = false }: WriteChoices,
   openWrites: (name: string, conditions: Conditions) => Promise<Writes>,
 ): Promise<Measurement> {
   const { seconds } = conditions
@@ -72,13 +86,16 @@ export async function measureWrites(
   await warmUp.close()
 
   const writes = counted(await openWrites('write', conditions))
-  const one = await repeated(writes.single, (_, ms) => ms < seconds * 1_000)
-  const many = await repeated(writes.bulk, (_, ms) => ms < seconds * 1_000)
+  const inTime = (_: number, ms: number) => ms < seconds * 1_000
+  const one = await repeated(writes.single, inTime)
+  const atOnce = concurrent && (await repeated(writes.single, inTime, concurrentWriters))
+  const many = await repeated(writes.bulk, inTime)
   await writes.close()
   return {
-    transactionsPerSecond: one.calls / (one.ms / 1_000),
+    transactionsPerSecond: perSecond(one),
     cpuUsPerTransaction: one.cpuUs / one.calls,
-    bulkEventsPerSecond: (many.calls * eventsPerBulkWrite) / (many.ms / 1_000),
+    ...(atOnce && { concurrentTransactionsPerSecond: perSecond(atOnce) }),
+    bulkEventsPerSecond: perSecond(many) * eventsPerBulkWrite,
   }
 }
 
@@ -92,17 +109,29 @@ function counted(writes: Writes) {
   }
 }
 
+interface Calls extends Elapsed {
+  readonly calls: number
+}
+
 async function repeated(
   call: () => unknown,
   goOn: (calls: number, ms: number) => boolean,
-): Promise<Elapsed & { readonly calls: number }> {
+  atOnce = 1,
+): Promise<Calls> {
   const stop = startWatch()
   const startedAt = performance.now()
   let calls = 0
 
-  do {
-    await call()
-    calls++
-  } while (goOn(calls, performance.now() - startedAt))
+  const repeat = async () => {
+    do {
+      await call()
+      calls++
+    } while (goOn(calls, performance.now() - startedAt))
+  }
+  await Promise.all(Array.from({ length: atOnce }, repeat))
   return { ...stop(), calls }
+}
+
+function perSecond({ calls, ms }: Calls): number {
+  return calls / (ms / 1_000)
 }

@@ -13,6 +13,7 @@ import {
   retrySchedule,
 } from 'sendoff'
 import { memoryStore } from 'sendoff/memory'
+import { postgresStore } from 'sendoff/postgres'
 import { sqliteStore } from 'sendoff/sqlite'
 import ts from 'typescript'
 import { sectionsOf } from './page-sections.ts'
@@ -60,6 +61,7 @@ describe('docs/options.md', () => {
     retrySchedule: [['Retry policies', '`retrySchedule`'], (options) => retrySchedule([1], options)],
     replayAll: [['`replayAll`'], (options) => anyOutbox().deadEvents.replayAll({}, options)],
     sqliteStore: [['`sqliteStore`'], sqliteStore as Make],
+    postgresStore: [['`postgresStore`'], postgresStore as Make],
     memoryStore: [['`memoryStore`'], memoryStore],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {

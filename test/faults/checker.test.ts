@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
 import { rules } from './checker.ts'
-import { ForgedRun } from './forged-run.ts'
+import { ForgedRun, forgedWallClock } from './forged-run.ts'
 import { plannedError, plannedReason } from './planned-listeners.ts'
 
 interface Case {
@@ -34,6 +34,21 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
           what: 'an event exists without its business data',
           run: sound().writes('b', { end: 'nobody' }).hasRow('b'),
         },
+        {
+          what: 'an event is missing after a commit whose answer was lost',
+          run: sound().writes('b', { end: 'unknown' }).hasBusinessRow('b'),
+        },
+        {
+          what: 'an event exists after a commit that was lost itself',
+          run: delivered(sound().writes('b', { end: 'unknown' }).hasRow('b'), 'b'),
+        },
+        {
+          what: 'everything exists although a rollback was planned and its answer was lost',
+          run: delivered(
+            sound().writes('b', { end: 'unknown', rollsBack: true }).hasRow('b').hasBusinessRow('b'),
+            'b',
+          ),
+        },
       ],
       kept: [
         { what: 'a rolled-back event does not exist', run: sound().writes('b', { end: 'rollback' }) },
@@ -42,6 +57,18 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
           run: delivered(sound().writes('b', { undone: ['c'] }), 'b'),
         },
         { what: 'nobody lived to say it, and nothing exists', run: sound().writes('b', { end: 'nobody' }) },
+        {
+          what: 'the answer to the commit was lost, and everything exists and is delivered',
+          run: delivered(sound().writes('b', { end: 'unknown' }).hasRow('b').hasBusinessRow('b'), 'b'),
+        },
+        {
+          what: 'the commit itself was lost, and nothing exists',
+          run: sound().writes('b', { end: 'unknown' }),
+        },
+        {
+          what: 'the answer to a rollback was lost, and nothing exists',
+          run: sound().writes('b', { end: 'unknown', rollsBack: true }),
+        },
         {
           what: 'nobody lived to say it, and everything exists',
           run: delivered(sound().writes('b', { end: 'nobody' }).hasRow('b').hasBusinessRow('b'), 'b'),
@@ -75,6 +102,10 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
     'nothing is delivered that was not committed': {
       broken: [
         { what: 'a rolled-back event', run: delivered(sound().writes('b', { end: 'rollback' }), 'b') },
+        {
+          what: 'an event whose commit was lost',
+          run: delivered(sound().writes('b', { end: 'unknown' }), 'b'),
+        },
         { what: 'an event that nobody wrote', run: delivered(sound(), 'b') },
       ],
       kept: [{ what: 'a committed event', run: sound() }],
@@ -83,6 +114,13 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
     'every committed event ends DONE, or DEAD for a stated reason': {
       broken: [
         { what: 'a pending event', run: written({}, { status: EventStatus.RETRY }) },
+        {
+          what: 'a pending event after a commit whose answer was lost',
+          run: sound()
+            .writes('b', { end: 'unknown' })
+            .hasBusinessRow('b')
+            .hasRow('b', { status: EventStatus.NEW }),
+        },
         { what: 'a DONE event that was never delivered', run: written({}) },
         {
           what: 'a DONE event whose delivery never ended',
@@ -150,6 +188,17 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
         { what: 'its first process was killed afterwards', run: twice().kills('p', 300) },
         { what: 'its first process was stopped before', run: twice().stops('p', 10, 90) },
         {
+          what: 'its first process was without its database more than a lease before',
+          run: written({})
+            .says('p', 90, { kind: 'cutOff', since: 80, what: 'renew failed' })
+            .delivers('b', { at: 1_200, settled: null })
+            .delivers('b', { at: 1_300, by: 'q', token: 2 }),
+        },
+        {
+          what: 'there was an outage, and its first process had an answer to everything it asked',
+          run: twice().hasOutage(90, 190),
+        },
+        {
           what: 'its first process was restarted',
           run: twice().says('driver', 150, { kind: 'fault', fault: 'restart', target: 'p' }),
         },
@@ -157,6 +206,10 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
       kept: [
         { what: 'its first process was killed', run: twice().kills('p', 150) },
         { what: 'its first process was stopped', run: twice().stops('p', 105, 150) },
+        {
+          what: 'its first process had not been able to renew its lease shortly before',
+          run: twice().says('p', 50, { kind: 'cutOff', since: 40, what: 'renew failed' }),
+        },
         {
           what: 'its first process was without its database',
           run: twice().says('p', 150, { kind: 'cutOff', since: 105, what: 'renew' }),
@@ -244,6 +297,40 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
       ],
     },
 
+    'a settlement that failed is repeated': {
+      broken: [
+        { what: 'it is forgotten', run: unsettled() },
+        {
+          what: 'it fails again, and is then forgotten',
+          run: unsettled()
+            .settles('b', { by: 'p', at: 115, token: 1, outcome: 'done' })
+            .says('p', 130, { kind: 'unsettled', since: 120, events: ['b'] }),
+        },
+        {
+          what: 'somebody else settles it',
+          run: unsettled().settles('b', { by: 'q', at: 120, token: 2, outcome: 'done' }),
+        },
+      ],
+      kept: [
+        {
+          what: 'it is settled',
+          run: unsettled().settles('b', { by: 'p', at: 120, token: 1, outcome: 'done' }),
+        },
+        {
+          what: 'it was settled the first time',
+          run: unsettled().settles('b', { by: 'p', at: 120, token: 1, outcome: 'refused' }),
+        },
+        { what: 'its process was killed', run: unsettled().kills('p', 130) },
+        {
+          what: 'the answer that it failed came after the repetition',
+          run: written({})
+            .delivers('b', { at: 100, settled: null })
+            .settles('b', { by: 'p', at: 120, token: 1, outcome: 'done' })
+            .says('p', 500, { kind: 'unsettled', since: 111, events: ['b'] }),
+        },
+      ],
+    },
+
     'a later delivery has a higher fencing token': {
       broken: [
         { what: 'the same token', run: twice({ secondToken: 1 }).kills('p', 150) },
@@ -268,13 +355,104 @@ const cases: Readonly<Record<string, { readonly broken: readonly Case[]; readonl
       ],
       kept: [
         { what: 'in time', run: takenOver(1_600) },
+        { what: 'later, because of an outage', run: takenOver(2_500).hasOutage(1_000, 1_900) },
         { what: 'later, because the next one was stopped', run: takenOver(2_500).stops('r', 1_000, 1_900) },
         {
           what: 'later, because it had failed and was not held',
           run: written({ behaviour: 'failOnce' })
             .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
             .kills('p', 150)
-            .delivers('b', { at: 5_000, by: 'q', token: 3, attempt: 2 }),
+            .delivers('b', { at: 2_600, by: 'q', token: 3, attempt: 2 }),
+        },
+      ],
+    },
+
+    'what was due in an outage starts within seconds of its end': {
+      broken: [
+        { what: 'too late', run: outlived(3_100) },
+        {
+          what: 'too late, though one process had another outage',
+          run: outlived(3_100).hasOutage(2_000, 3_000, 'p'),
+        },
+        {
+          what: 'too late, though another process was stopped',
+          run: outlived(3_100).stops('q', 2_000, 3_500),
+        },
+        { what: 'too late even with the next outage', run: outlived(3_600).hasOutage(2_000, 2_500) },
+        {
+          what: 'a delayed event that fell due meanwhile',
+          run: written({ notBefore: 900 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
+        },
+      ],
+      kept: [
+        { what: 'in time', run: outlived(2_900) },
+        { what: 'later, because the next outage came', run: outlived(3_400).hasOutage(2_000, 2_500) },
+        {
+          what: 'a delayed event that fell due later',
+          run: written({ notBefore: 2_000 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'an event that was written later',
+          run: written({ at: 2_000 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'an event that had started before',
+          run: written({ behaviour: 'failOnce' })
+            .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
+            .hasOutage(500, 1_000)
+            .delivers('b', { at: 3_900, token: 3, attempt: 2 }),
+        },
+      ],
+    },
+
+    'what was due at the last fault is delivered within seconds of it': {
+      broken: [
+        {
+          what: 'after an outage of one process',
+          run: written({}).hasOutage(500, 1_000, 'p').delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'after a process was stopped',
+          run: written({}).stops('p', 500, 1_000).delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'after a process was killed',
+          run: written({}).kills('q', 1_000).delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'the second of two deliveries',
+          run: written({ behaviour: 'failOnce' })
+            .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
+            .kills('q', 1_000)
+            .delivers('b', { at: 4_100, token: 3, attempt: 2 }),
+        },
+      ],
+      kept: [
+        { what: 'in time', run: written({}).hasOutage(500, 1_000, 'p').delivers('b', { at: 3_900 }) },
+        {
+          what: 'a later fault',
+          run: written({}).kills('q', 1_000).kills('r', 1_500).delivers('b', { at: 4_100 }),
+        },
+        {
+          what: 'written after it',
+          run: written({ at: 2_000 }).kills('q', 1_000).delivers('b', { at: 4_100 }),
+        },
+        { what: 'late without any fault', run: written({}).delivers('b', { at: 9_000 }) },
+      ],
+    },
+
+    "rows are stamped by the database's clock": {
+      broken: [
+        { what: 'written an hour late', run: delivered(written({}, { createdAt: hoursAfter(1) }), 'b') },
+        { what: 'written an hour early', run: delivered(written({}, { createdAt: hoursAfter(-1) }), 'b') },
+        { what: 'due an hour late', run: delivered(written({}, { availableAt: hoursAfter(1) }), 'b') },
+        { what: 'done an hour early', run: delivered(written({}, { doneAt: hoursAfter(-1) }), 'b') },
+        { what: 'leased for an hour more', run: delivered(written({}, { lockedUntil: hoursAfter(1) }), 'b') },
+      ],
+      kept: [
+        {
+          what: 'an event that occurred an hour ago',
+          run: delivered(written({}, { occurredAt: hoursAfter(-1) }), 'b'),
         },
       ],
     },
@@ -371,11 +549,29 @@ function stale({
     .settles('b', { by: 'p', at: 1_501, token: settledToken, outcome })
 }
 
+/** Delivered at 100 by `p`, whose settlement failed. */
+function unsettled(): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, settled: null })
+    .says('p', 114, { kind: 'unsettled', since: 111, events: ['b'] })
+}
+
 function takenOver(afterMs: number): ForgedRun {
   return written({})
     .delivers('b', { at: 100, until: null })
     .kills('p', 150)
     .delivers('b', { at: 150 + afterMs, by: 'q', token: 2 })
+}
+
+/** Due in an outage of everybody that ended at 1,000, and started so long after that. */
+function outlived(afterMs: number): ForgedRun {
+  return written({})
+    .hasOutage(500, 1_000)
+    .delivers('b', { at: 1_000 + afterMs })
+}
+
+function hoursAfter(hours: number): number {
+  return forgedWallClock.from + hours * 3_600_000
 }
 
 function poisoned(times: number): ForgedRun {

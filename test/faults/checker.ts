@@ -1,8 +1,10 @@
 import { type Explanation, explained } from './explained.ts'
 import { type Evidence, JudgedHistory } from './judged-history.ts'
+import { clockRules } from './rules/clock-rules.ts'
 import { duplicateRules, repeats } from './rules/duplicate-rules.ts'
 import { fenceRules } from './rules/fence-rules.ts'
 import { outcomeRules } from './rules/outcome-rules.ts'
+import { lastDeliveries, recoveries, recoveryRules, type Recovery } from './rules/recovery-rules.ts'
 import type { Rule } from './rules/rule.ts'
 import { takeoverRules, takeovers } from './rules/takeover-rules.ts'
 import { transactionRules } from './rules/transaction-rules.ts'
@@ -13,6 +15,8 @@ export const rules: readonly Rule[] = [
   ...duplicateRules,
   ...fenceRules,
   ...takeoverRules,
+  ...recoveryRules,
+  ...clockRules,
 ]
 
 export interface Violation {
@@ -33,10 +37,17 @@ export interface HistorySummary {
   readonly events: number
   readonly deliveries: number
   readonly rolledBack: number
-  readonly unknownEnds: number
+  /** Transactions of which nobody could say how they ended, by what their business data says. */
+  readonly unknownEnds: { readonly kept: number; readonly undone: number }
+  /** How often each harm was done to the database or on the way to it. */
+  readonly outages: Readonly<Record<string, number>>
   readonly refusedSettlements: number
   readonly duplicates: Readonly<Partial<Record<Explanation | 'nothing', number>>>
   readonly slowestTakeoverMs: number
+  /** The longest that anything had to wait that was due when everybody's outage ended. */
+  readonly slowestRecoveryMs: number
+  /** How long after the last fault the last of what was due then was delivered. */
+  readonly recoveredAfterMs: number
 }
 
 export function summarizeHistory(evidence: Evidence): HistorySummary {
@@ -47,16 +58,36 @@ export function summarizeHistory(evidence: Evidence): HistorySummary {
     duplicates[why] = (duplicates[why] ?? 0) + 1
   }
   const transactions = [...history.transactions.values()]
+  const unknown = transactions.filter(({ end }) => end === 'unknown')
+  const businessRows = new Set(evidence.businessRows)
+  const kept = unknown.filter(({ tx }) => businessRows.has(tx)).length
   const settlements = [...history.settlements.values()].flat()
   return {
     events: history.rows.size,
     deliveries: [...history.deliveries.values()].flat().length,
     rolledBack: transactions.filter(({ end }) => end === 'rollback').length,
-    unknownEnds: transactions.filter(({ end }) => end === 'unknown').length,
+    unknownEnds: { kept, undone: unknown.length - kept },
+    outages: countBy(history.outages, ({ what }) => what),
     refusedSettlements: settlements.filter(({ refused }) => refused).length,
     duplicates,
-    slowestTakeoverMs: Math.round(
-      Math.max(0, ...Array.from(takeovers(history), ({ next, killedAt }) => next.at - killedAt)),
-    ),
+    slowestTakeoverMs: longest(takeovers(history), ({ next, killedAt }) => next.at - killedAt),
+    slowestRecoveryMs: longest(recoveries(history), tookMs),
+    recoveredAfterMs: longest(lastDeliveries(history), tookMs),
   }
+}
+
+function tookMs({ since, until }: Recovery): number {
+  return until - since
+}
+
+function longest<Item>(items: Iterable<Item>, ms: (item: Item) => number): number {
+  let result = 0
+  for (const item of items) result = Math.max(result, ms(item))
+  return Math.round(result)
+}
+
+function countBy<Item>(items: readonly Item[], key: (item: Item) => string): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const item of items) counts[key(item)] = (counts[key(item)] ?? 0) + 1
+  return counts
 }

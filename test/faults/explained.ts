@@ -19,10 +19,12 @@ export function explainedWhileRunning(
   first: JudgedDelivery,
   second: JudgedDelivery,
 ): Explanation | undefined {
-  const { hangTimeoutMs, hangGraceMs } = history.settings
+  const { hangTimeoutMs, hangGraceMs, leaseMs } = history.settings
   if (first.act === 'hang' && second.at - first.at >= hangTimeoutMs + hangGraceMs) return 'timeout'
   if ((history.killedAt(first.process) ?? Infinity) < second.at) return 'kill'
   if (history.wasAway(first.process, first.at, second.at)) return 'away'
+  // A lease that could not be renewed shortly before may have run out in the middle of the delivery.
+  if (history.wasCutOff(first.process, first.at - leaseMs, second.at)) return 'away'
   return isLateStart(history, first, second) ? 'lateStart' : undefined
 }
 

@@ -1,13 +1,15 @@
+import type { SiteHarm } from './fault-store.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** Something that is done to one process of a run. */
+/** Something that is done to one process of a run, or on the way to its data. */
 export interface PlannedFault {
   /** After the fault before it. */
   readonly afterMs: number
-  readonly kind: 'kill' | 'stop' | 'restart'
+  /** `kill`, `stop` or `restart` a process, or one of the harms of the site. */
+  readonly kind: string
   /** Which of the processes, from 0. */
   readonly slot: number
-  /** How long a stopped process is stopped, or a killed one is away. */
+  /** How long a stopped process is stopped, a killed one is away, or a harm lasts. */
   readonly forMs: number
 }
 
@@ -16,18 +18,28 @@ export interface FaultPlanOptions {
   readonly slots: number
   readonly durationMs: number
   readonly leaseMs: number
+  readonly harms: Readonly<Record<string, Pick<SiteHarm, 'weight' | 'leases'>>>
 }
 
-/** Faults spread over the time of a run. Whoever is stopped is stopped for longer than its lease. */
+/** Whoever is stopped is stopped for longer than its lease. */
+const processFaults: FaultPlanOptions['harms'] = {
+  kill: { weight: 40, leases: [0, 0.5] },
+  stop: { weight: 35, leases: [1.2, 2.2] },
+  restart: { weight: 25, leases: [0, 0.5] },
+}
+
+/** Faults spread over the time of a run: one of each kind as far as there are enough, and others by their weights. */
 export function faultPlan(random: SeededRandom, options: FaultPlanOptions): readonly PlannedFault[] {
   const { faults, slots, durationMs, leaseMs } = options
-  return Array.from({ length: faults }, () => {
-    const kind = random.weighted({ kill: 40, stop: 35, restart: 25 })
-    return {
-      afterMs: (durationMs / faults) * random.between(0.5, 1.5),
-      kind,
-      slot: random.integer(0, slots - 1),
-      forMs: kind === 'stop' ? leaseMs * random.between(1.2, 2.2) : random.between(0, leaseMs / 2),
-    }
-  })
+  const kinds = { ...processFaults, ...options.harms }
+  const weights = Object.fromEntries(Object.entries(kinds).map(([kind, { weight }]) => [kind, weight]))
+  const chosen = random.shuffled(
+    Array.from({ length: faults }, (_, n) => Object.keys(kinds)[n] ?? random.weighted(weights)),
+  )
+  return chosen.map((kind) => ({
+    afterMs: (durationMs / faults) * random.between(0.5, 1.5),
+    kind,
+    slot: random.integer(0, slots - 1),
+    forMs: leaseMs * random.between(...kinds[kind]!.leases),
+  }))
 }

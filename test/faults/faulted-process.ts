@@ -7,6 +7,8 @@ export interface FaultedProcessOptions {
   readonly history: HistoryFile
   /** The command line of the process that takes this place next, given its name. */
   readonly command: (name: string) => readonly string[]
+  /** What its processes find in their environment on top of ours. */
+  readonly environment: NodeJS.ProcessEnv
   /** Whether a death that nobody has asked for is part of the plan. */
   readonly mayDie: (name: string) => boolean
 }
@@ -26,21 +28,23 @@ export class FaultedProcess {
     this.#options = options
   }
 
+  get slot(): string {
+    return this.#options.slot
+  }
+
   /** Whether nothing is being done to it at the moment. */
   get isWell(): boolean {
     return !this.#busy && this.#group !== undefined
   }
 
-  get output(): string {
-    return this.#group?.output ?? ''
-  }
-
   async start(): Promise<void> {
-    const { slot, command } = this.#options
+    const { slot, command, environment } = this.#options
     this.#name = `${slot}.${++this.#starts}`
     this.#doomed = false
     const name = this.#name
-    const group = new ProcessGroup(process.execPath, command(name))
+    const group = new ProcessGroup(process.execPath, command(name), {
+      env: { ...process.env, ...environment },
+    })
     this.#group = group
     void group.ended.then((end) => this.#ended(name, group, end))
     this.#ready = Promise.race([group.untilOutput(/^ready$/m, 30_000).catch(() => {}), group.ended])
@@ -119,7 +123,9 @@ export class FaultedProcess {
   #ended(name: string, group: ProcessGroup, { code, signal }: ProcessEnd): void {
     const { history, mayDie } = this.#options
     const suicide = !this.#doomed && mayDie(name)
-    history.say({ kind: 'exit', target: name, code, signal, expected: this.#doomed || code === 0 || suicide })
+    const expected = this.#doomed || code === 0 || suicide
+    const output = expected ? {} : { output: group.output }
+    history.say({ kind: 'exit', target: name, code, signal, expected, ...output })
     if (this.#group === group) this.#group = undefined
     void group.stop('SIGKILL', 0)
     if (suicide && !this.#over) void this.start()

@@ -12,7 +12,11 @@ export const forgedSettings: JudgedSettings = {
   hangTimeoutMs: 300,
   hangGraceMs: 300,
   marginMs: 500,
+  recoveryMs: 3_000,
 }
+
+/** By a right clock. */
+export const forgedWallClock = { from: Date.UTC(2026, 0, 1, 12), to: Date.UTC(2026, 0, 1, 12, 5) }
 
 interface ForgedDelivery {
   readonly by?: string
@@ -36,14 +40,22 @@ export class ForgedRun {
   /** An event in a transaction of its own, DONE unless its row says otherwise. */
   writes(
     id: string,
-    { end = 'commit', behaviour = 'succeed', ...more }: ForgedWrite = {},
+    { at = 0, end = 'commit', behaviour = 'succeed', ...more }: ForgedWrite = {},
     row: Partial<StoredRow> = {},
   ): this {
     const tx = `tx of ${id}`
     const { notBefore, ...intent } = more
     const event = { id, behaviour, ...(notBefore === undefined ? {} : { notBefore }) }
-    this.says('writer', 0, { kind: 'intent', tx, events: [event], undone: [], repeated: [], ...intent })
-    if (end !== 'nobody') this.says('writer', 1, { kind: end, tx })
+    this.says('writer', at, {
+      kind: 'intent',
+      tx,
+      rollsBack: false,
+      events: [event],
+      undone: [],
+      repeated: [],
+      ...intent,
+    })
+    if (end !== 'nobody') this.says('writer', at + 1, { kind: end, tx })
     if (end !== 'commit') return this
     this.#businessRows.add(tx)
     return this.hasRow(id, row)
@@ -94,6 +106,12 @@ export class ForgedRun {
     return this.says('driver', to, { kind: 'fault', fault: 'cont', target })
   }
 
+  /** An outage of everybody, or of the processes of a slot. */
+  hasOutage(from: number, to: number, slot?: string): this {
+    const whom = slot === undefined ? {} : { slot }
+    return this.says('driver', to, { kind: 'outage', what: 'a forged outage', since: from, ...whom })
+  }
+
   says(process: string, at: number, record: Unstamped<HistoryRecord>): this {
     this.#history.push({ ...record, process, at })
     return this
@@ -106,6 +124,7 @@ export class ForgedRun {
       rows: [...this.#rows.values()],
       businessRows: [...this.#businessRows],
       settings: forgedSettings,
+      wallClock: forgedWallClock,
     }
     return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]
   }
@@ -114,10 +133,12 @@ export class ForgedRun {
 type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : never
 
 interface ForgedWrite {
+  readonly at?: number
   /** How the transaction ended; `nobody` lived to say it. */
   readonly end?: TransactionEnd['kind'] | 'nobody'
   readonly behaviour?: Behaviour
   readonly notBefore?: number
+  readonly rollsBack?: boolean
   readonly undone?: readonly string[]
   readonly repeated?: readonly { readonly expected: string; readonly answered: string }[]
 }
@@ -138,12 +159,12 @@ const doneRow: StoredRow = {
   attempts: 0,
   deliveries: 2,
   losses: 0,
-  availableAt: 0,
-  occurredAt: 0,
-  createdAt: 0,
+  availableAt: forgedWallClock.from + 1_000,
+  occurredAt: forgedWallClock.from + 1_000,
+  createdAt: forgedWallClock.from + 1_000,
   lockedBy: null,
   status: EventStatus.DONE,
-  doneAt: 0,
+  doneAt: forgedWallClock.from + 1_000,
   lastError: null,
   lockedUntil: null,
   blockedAt: null,

@@ -17,6 +17,8 @@ export interface JudgedSettings {
   readonly hangGraceMs: number
   /** How much later than promised things may be: what the machine needs. */
   readonly marginMs: number
+  /** How long after an outage, or after the last fault, what was due then may have to wait. */
+  readonly recoveryMs: number
 }
 
 /** All that is known at the end of a run. */
@@ -26,6 +28,8 @@ export interface Evidence {
   /** Transactions whose business data is in the database. */
   readonly businessRows: readonly string[]
   readonly settings: JudgedSettings
+  /** The epoch milliseconds of a right clock when the run began and when it was over. */
+  readonly wallClock: Period
 }
 
 export interface JudgedDelivery extends DeliveryStart {
@@ -41,6 +45,12 @@ export interface JudgedSettlement extends SeenSettlement {
   readonly process: string
 }
 
+export interface FailedSettlement {
+  readonly event: string
+  readonly process: string
+  readonly since: number
+}
+
 export interface JudgedTransaction extends Intent {
   readonly process: string
   readonly end: 'commit' | 'rollback' | 'unknown'
@@ -50,6 +60,12 @@ export interface JudgedTransaction extends Intent {
 export interface Period {
   readonly from: number
   readonly to: number
+}
+
+export interface JudgedOutage extends Period {
+  readonly what: string
+  /** Whose processes it was meant for; everybody's where undefined. */
+  readonly slot: string | undefined
 }
 
 interface ProcessTroubles {
@@ -65,11 +81,16 @@ export class JudgedHistory {
   readonly rows: ReadonlyMap<string, StoredRow>
   readonly transactions = new Map<string, JudgedTransaction>()
   /** What may have been committed, by id. */
-  readonly written = new Map<string, WrittenEvent & { readonly tx: string }>()
+  readonly written = new Map<string, WrittenEvent & { readonly tx: string; readonly at: number }>()
   /** The deliveries of each event in the order of their starts. */
   readonly deliveries = new Map<string, JudgedDelivery[]>()
   readonly settlements = new Map<string, JudgedSettlement[]>()
+  /** Attempts at settling an event that failed. */
+  readonly failedSettlements: FailedSettlement[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
+  readonly outages: JudgedOutage[] = []
+  /** When the last harm was over; -Infinity where none was done. */
+  lastFaultAt = -Infinity
   readonly #troubles = new Map<string, ProcessTroubles>()
 
   constructor(evidence: Evidence) {
@@ -87,10 +108,14 @@ export class JudgedHistory {
 
   /** Whether the process did not run, or was without its database, at some moment between the two. */
   wasAway(process: string, from: number, to: number): boolean {
-    const troubles = this.#troubles.get(process)
-    return [...(troubles?.stops ?? []), ...(troubles?.cutOffs ?? [])].some(
-      (period) => period.from < to && period.to > from,
-    )
+    const stops = this.#troubles.get(process)?.stops ?? []
+    return this.wasCutOff(process, from, to) || stops.some((stop) => stop.from < to && stop.to > from)
+  }
+
+  /** Whether the process was without its database at some moment between the two. */
+  wasCutOff(process: string, from: number, to: number): boolean {
+    const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
+    return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
   }
 
   /** For how long between the two moments others were harmed, or may not have been replaced yet. */
@@ -101,7 +126,7 @@ export class JudgedHistory {
       if (killedAt !== undefined) periods.push({ from: killedAt, to: killedAt + this.settings.leaseMs })
       periods.push(...stops, ...cutOffs)
     }
-    return coveredMs(periods, from, to)
+    return coveredMs([...periods, ...this.outages], from, to)
   }
 
   #readTransactions(): void {
@@ -113,8 +138,12 @@ export class JudgedHistory {
     }
     for (const record of this.evidence.history) {
       if (record.kind !== 'intent') continue
-      this.transactions.set(record.tx, { ...record, end: ends.get(record.tx) ?? 'unknown' })
-      for (const event of record.events) this.written.set(event.id, { ...event, tx: record.tx })
+      const end = ends.get(record.tx) ?? 'unknown'
+      // Whatever became of it: it was never asked to commit.
+      this.transactions.set(record.tx, { ...record, end: record.rollsBack ? 'rollback' : end })
+      for (const event of record.events) {
+        this.written.set(event.id, { ...event, tx: record.tx, at: record.at })
+      }
     }
   }
 
@@ -132,6 +161,9 @@ export class JudgedHistory {
         for (const settlement of record.settlements) {
           listOf(this.settlements, settlement.event).push({ ...settlement, at, since, process })
         }
+      } else if (record.kind === 'unsettled') {
+        const { since, process } = record
+        for (const event of record.events) this.failedSettlements.push({ event, process, since })
       }
     }
   }
@@ -140,7 +172,12 @@ export class JudgedHistory {
     for (const record of this.evidence.history) {
       if (record.kind === 'cutOff') {
         this.#troublesOf(record.process).cutOffs.push({ from: record.since, to: record.at })
+      } else if (record.kind === 'outage') {
+        const { what, since, at, slot } = record
+        this.outages.push({ what, slot, from: since, to: at })
+        this.lastFaultAt = at
       } else if (record.kind === 'fault') {
+        this.lastFaultAt = record.at
         const troubles = this.#troublesOf(record.target)
         if (record.fault === 'kill') {
           troubles.killedAt ??= record.at
@@ -166,7 +203,7 @@ export class JudgedHistory {
 }
 
 /** How much of the time between two moments is in at least one of the periods. */
-function coveredMs(periods: readonly Period[], from: number, to: number): number {
+export function coveredMs(periods: readonly Period[], from: number, to: number): number {
   let covered = 0
   let reached = from
   for (const period of periods.toSorted((a, b) => a.from - b.from)) {

@@ -1,9 +1,11 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
 import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
 import { Outbox } from '../../packages/sendoff/src/outbox.ts'
-import { type FaultStore, faultStore } from './fault-stores.ts'
+import type { FaultStore } from './fault-store.ts'
+import { faultStore } from './fault-stores.ts'
 import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { plannedListeners } from './planned-listeners.ts'
@@ -31,6 +33,8 @@ export interface Node {
   readonly store: FaultStore
   readonly settings: NodeSettings
   readonly history: HistoryFile
+  /** Closes the outbox and ends what its store was handed. */
+  close(): Promise<void>
 }
 
 /** Starts the outbox of a process as its first argument says, with listeners unless it only writes. */
@@ -39,8 +43,9 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
   const { leaseMs, intervalMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries } = settings
   const history = new HistoryFile(settings.folder, settings.name)
   const cutOffMs = leaseMs / 2
-  const kind = faultStore(settings.store)
-  const store = observedStore(kind.open(settings.location), history, cutOffMs)
+  const kind = await faultStore(settings.store)
+  const opened = kind.open(settings.location)
+  const store = observedStore(opened.store, history, cutOffMs)
   observeStalls(history, cutOffMs)
   const logger = logTo(join(settings.folder, `${settings.name}.log`))
   endWithParent()
@@ -72,8 +77,30 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           drainTimeoutMs: 20_000,
           shutdownTimeoutMs: 20_000,
         })
-  await outbox.start()
-  return { outbox, store: kind, settings, history }
+  await startWhenPossible(outbox, logger)
+  return {
+    outbox,
+    store: kind,
+    settings,
+    history,
+    async close() {
+      await outbox.close()
+      await opened.end()
+    },
+  }
+}
+
+/** As a supervisor would: a process that is started while its database is down is started again. */
+async function startWhenPossible(outbox: Outbox<any>, logger: Logger): Promise<void> {
+  for (;;) {
+    try {
+      await outbox.start()
+      return
+    } catch (error) {
+      logger.warn(`Starting failed. ${String(error)}`)
+      await delay(100)
+    }
+  }
 }
 
 /** Warnings and errors with the time, as the history has it. */

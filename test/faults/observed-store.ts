@@ -10,8 +10,9 @@ export function observedStore<Tx>(
   history: HistoryFile,
   slowMs: number,
 ): OutboxStore<Tx> {
-  const observed = observeCalls(store, history, slowMs)
-  const locks = observeCalls(store.locks, history, slowMs)
+  const calls = new ObservedCalls(history, slowMs)
+  const observed = calls.of(store)
+  const locks = calls.of(store.locks)
 
   return new Proxy(observed, {
     get(target, name) {
@@ -23,45 +24,84 @@ export function observedStore<Tx>(
 
   async function settle(...request: Parameters<OutboxStore<Tx>['settle']>): Promise<readonly Settlement[]> {
     const since = monotonicMs()
-    const refused = await observed.settle(...request)
-    const settlements = request[0].map((settlement) => ({
-      event: settlement.row.eventId,
-      token: settlement.row.deliveries,
-      outcome: settlement.outcome.kind,
-      refused: refused.includes(settlement),
-    }))
-    history.say({ kind: 'settled', since, settlements })
-    return refused
-  }
-}
-
-function observeCalls<Target extends object>(target: Target, history: HistoryFile, slowMs: number): Target {
-  return new Proxy(target, {
-    get(_, name) {
-      const member = Reflect.get(target, name) as unknown
-      // A transaction takes as long as its work does, which says nothing about the database.
-      if (typeof member !== 'function' || name === 'transaction') return bound(member, target)
-      return (...args: unknown[]) => {
-        const since = monotonicMs()
-        const answer = (member as (...args: unknown[]) => unknown).apply(target, args)
-        if (answer instanceof Promise) void noteIfSlow(answer, since, String(name))
-        return answer
-      }
-    },
-  })
-
-  async function noteIfSlow(answer: Promise<unknown>, since: number, what: string): Promise<void> {
-    const failed = await answer.then(
-      () => false,
-      () => true,
-    )
-    if ((failed && keepsLeases.has(what)) || monotonicMs() - since >= slowMs) {
-      history.say({ kind: 'cutOff', since, what: failed ? `${what} failed` : what })
+    try {
+      const refused = await observed.settle(...request)
+      const settlements = request[0].map((settlement) => ({
+        event: settlement.row.eventId,
+        token: settlement.row.deliveries,
+        outcome: settlement.outcome.kind,
+        refused: refused.includes(settlement),
+      }))
+      history.say({ kind: 'settled', since, settlements })
+      return refused
+    } catch (error) {
+      history.say({ kind: 'unsettled', since, events: request[0].map(({ row }) => row.eventId) })
+      throw error
     }
   }
 }
 
 const keepsLeases = new Set(['settle', 'renew', 'acquire'])
+
+interface ObservedCall {
+  readonly what: string
+  readonly since: number
+}
+
+/** Says of calls that are slow or have failed that there was no relying on the database meanwhile. */
+class ObservedCalls {
+  readonly #history: HistoryFile
+  readonly #slowMs: number
+  readonly #open = new Set<ObservedCall>()
+
+  constructor(history: HistoryFile, slowMs: number) {
+    this.#history = history
+    this.#slowMs = slowMs
+    setInterval(() => this.#noteOpen(), slowMs / 4).unref()
+  }
+
+  of<Target extends object>(target: Target): Target {
+    return new Proxy(target, {
+      get: (_, name) => {
+        const member = Reflect.get(target, name) as unknown
+        // A transaction takes as long as its work does, which says nothing about the database.
+        if (typeof member !== 'function' || name === 'transaction') return bound(member, target)
+        return (...args: unknown[]) => {
+          const call = { what: String(name), since: monotonicMs() }
+          const answer = (member as (...args: unknown[]) => unknown).apply(target, args)
+          if (answer instanceof Promise) void this.#follow(call, answer)
+          return answer
+        }
+      },
+    })
+  }
+
+  async #follow(call: ObservedCall, answer: Promise<unknown>): Promise<void> {
+    this.#open.add(call)
+    const failed = await answer.then(
+      () => false,
+      () => true,
+    )
+    // One that was given up long ago says nothing about now.
+    if (!this.#open.delete(call)) return
+    if ((failed && keepsLeases.has(call.what)) || monotonicMs() - call.since >= this.#slowMs) {
+      this.#note(call, failed ? `${call.what} failed` : call.what)
+    }
+  }
+
+  // Over a connection that is half open an answer may never come. The engine asks again after a lease.
+  #noteOpen(): void {
+    const now = monotonicMs()
+    for (const call of this.#open) {
+      if (now - call.since >= this.#slowMs) this.#note(call, `${call.what} still open`)
+      if (now - call.since >= 3 * this.#slowMs) this.#open.delete(call)
+    }
+  }
+
+  #note({ since }: ObservedCall, what: string): void {
+    this.#history.say({ kind: 'cutOff', since, what })
+  }
+}
 
 function bound(member: unknown, target: object): unknown {
   return typeof member === 'function' ? (member.bind(target) as unknown) : member

@@ -3,11 +3,13 @@ import type { EventEnvelope } from '../../packages/sendoff/src/event/event-envel
 import { DispatchResult } from '../../packages/sendoff/src/route/dispatch-result.ts'
 import type { DispatchContext, ListenerAnswer } from '../../packages/sendoff/src/route/event-listener.ts'
 import { ListenerRegistry } from '../../packages/sendoff/src/route/listener-registry.ts'
-import type { HistoryFile } from './history/history-file.ts'
+import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 import type { Act, Behaviour } from './history/history-record.ts'
 
 export interface PlannedPayload {
   readonly behaviour: Behaviour
+  /** By the machine's monotonic clock: those that show the date may be wrong. */
+  readonly writtenAt: number
 }
 
 export interface ListenerTimes {
@@ -77,7 +79,7 @@ function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
     case 'alwaysFail':
       return 'fail'
     case 'deferAtFirst':
-      return Date.now() - event.occurredAt.getTime() < 500 ? 'defer' : 'succeed'
+      return monotonicMs() - event.payload.writtenAt < 500 ? 'defer' : 'succeed'
     case 'hangOnce':
       return attempt === 1 ? 'hang' : 'succeed'
     case 'giveUp':

@@ -32,6 +32,13 @@ export class SeededRandom {
     return items[this.integer(0, items.length - 1)]!
   }
 
+  shuffled<Item>(items: readonly Item[]): Item[] {
+    return items
+      .map((item) => ({ item, place: this.next() }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ item }) => item)
+  }
+
   /** A key of the table, as often as its weight says. */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][]

@@ -10,8 +10,8 @@ import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
 import { DispatchResult } from '../../packages/sendoff/src/route/dispatch-result.ts'
 import type { DispatchContext, ListenerAnswer } from '../../packages/sendoff/src/route/event-listener.ts'
 import { ListenerRegistry } from '../../packages/sendoff/src/route/listener-registry.ts'
-import { faultStore } from './fault-stores.ts'
 import { SeededRandom } from './seeded-random.ts'
+import { sqliteFaultStore } from './sqlite-fault-store.ts'
 
 export interface SoakReport {
   readonly before: Held
@@ -44,7 +44,7 @@ process.on('warning', (warning) => {
 
 const hangMs = 1_000
 const outbox = await Outbox.multiNode<any>({
-  store: faultStore('sqlite').open(location),
+  store: sqliteFaultStore.open(location).store,
   listeners: new ListenerRegistry()
     .register('Quick', () => delay(2))
     .register('Failing', fail)

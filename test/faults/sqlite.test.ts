@@ -1,13 +1,11 @@
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../services/temporary-folder.ts'
-import { faultStores } from './fault-stores.ts'
-import { type FaultRunOptions, runFaults, usualRun } from './run-faults.ts'
+import { poisonRun, usualRun } from './run-faults.ts'
 import { runSoak } from './run-soak.ts'
 import { scale, testSeed } from './scale.ts'
-
-// Ended from outside, this process takes its children along as it does at its own end.
-process.once('SIGTERM', () => process.exit(1))
+import { soundRun } from './sound-run.ts'
+import { sqliteFaultStore } from './sqlite-fault-store.ts'
 
 describe('on SQLite, with processes that are killed, stopped and restarted', () => {
   for (const mode of ['multiNode', 'singleNode'] as const) {
@@ -16,25 +14,12 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
         small: {},
         full: { events: 20_000, faults: 60, durationMs: 60_000, settleLimitMs: 180_000 },
       })
-      const { summary } = await soundRun(test, { ...usualRun, ...size, mode })
+      const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'sqlite', mode })
       ok(summary.events > (size.events ?? usualRun.events) * 0.8, 'the run was too small to say anything')
     })
 
     it(`a poison event is DEAD and its neighbours are delivered, with four workers, ${mode}`, async (test) => {
-      await soundRun(test, {
-        ...usualRun,
-        mode,
-        events: scale({ small: 120, full: 1_000 }),
-        faults: 0,
-        durationMs: scale({ small: 1_000, full: 10_000 }),
-        writers: { only: 1, delivering: 0 },
-        behaviours: { succeed: 9, slow: 1 },
-        poisonPerWriter: 3,
-        // What is under suspicion runs one by one, and everything else waits for it.
-        marginMs: 30_000,
-        leaseMs: 500,
-        maxDeliveries: 5,
-      })
+      await soundRun(test, { ...poisonRun, store: 'sqlite', mode })
     })
   }
 })
@@ -46,11 +31,8 @@ describe('soak', () => {
     const seed = testSeed()
     test.diagnostic(`seed ${seed}`)
     const durationMs = scale({ small: 6_500, full: 600_000 })
-    const { before, after, troubles, metrics, written } = await runSoak({
-      location: faultStores['sqlite']!.location(folder.path),
-      durationMs,
-      seed,
-    })
+    const { location } = await sqliteFaultStore.site(folder.path, { workers: [], writers: [] })
+    const { before, after, troubles, metrics, written } = await runSoak({ location, durationMs, seed })
     const numbers = `seed ${seed}, ${written} events: ${JSON.stringify({ before, after, metrics })}`
     test.diagnostic(numbers)
 
@@ -66,28 +48,3 @@ describe('soak', () => {
     ok(after.heapBytes < before.heapBytes + 4_000_000, `the heap has grown; ${numbers}`)
   })
 })
-
-async function soundRun(
-  test: { diagnostic(message: string): void },
-  options: Omit<FaultRunOptions, 'store' | 'seed'>,
-) {
-  const seed = testSeed()
-  test.diagnostic(`seed ${seed}`)
-  const run = await runFaults({ ...options, store: 'sqlite', seed }).catch((cause: unknown) => {
-    throw new Error(`The run with seed ${seed} could not be judged.`, { cause })
-  })
-  test.diagnostic(`seed ${seed}, ${Math.round(run.durationMs)} ms: ${JSON.stringify(run.summary)}`)
-  // A few of each rule: many of one must not hide one of another.
-  const told = Object.entries(Object.groupBy(run.violations, ({ rule }) => rule)).flatMap(
-    ([rule, violations = []]) => [
-      `${rule}: ${violations.length} times`,
-      ...violations.slice(0, 4).map(({ message }) => `  ${message}`),
-    ],
-  )
-  equal(
-    run.violations.length,
-    0,
-    `With seed ${seed}, ${run.violations.length} violations:\n${told.join('\n')}`,
-  )
-  return run
-}

@@ -1,6 +1,6 @@
 // A process that delivers: `node worker-process.ts SETTINGS`, settings being a `NodeSettings` in JSON. Ends when asked to.
 import { startNode } from './node-setup.ts'
 
-const { outbox } = await startNode('delivers')
-process.once('SIGTERM', () => void outbox.close())
+const node = await startNode('delivers')
+process.once('SIGTERM', () => void node.close())
 process.stdout.write('ready\n')

@@ -15,35 +15,48 @@ export interface WritingPlan {
   readonly to: number
   /** The transactions with a poison event. */
   readonly poisonAt: readonly number[]
-  readonly pauseMs: number
+  /** How many transactions are begun at the same time. */
+  readonly lanes: number
+  /** When all of it is to be written, if possible, by the monotonic clock: time that was lost is made up for. */
+  readonly until: number
   /** How often each behaviour is asked for. */
   readonly behaviours: Readonly<Partial<Record<Behaviour, number>>>
   readonly delivers: boolean
   /** How probable it is that the process ends itself right before a commit, and right after it. */
   readonly deathAtCommit: number
+  /** How probable it is that the session of a transaction ends right before its commit, where that is possible. */
+  readonly lossAtCommit: number
   /** Is there as soon as everything is written. */
   readonly finishedFile: string
 }
 
 const plan = JSON.parse(process.argv[3]!) as WritingPlan
 const random = new SeededRandom(plan.seed)
-const { outbox, store, settings, history } = await startNode(plan.delivers ? 'delivers' : 'writesOnly')
+const node = await startNode(plan.delivers ? 'delivers' : 'writesOnly')
+const { outbox, store, settings, history } = node
 const plannedRollback = new Error('A planned rollback.')
 const usedKeys: { readonly key: string; readonly id: string }[] = []
 let stopping = false
+let begun = 0
+let written = plan.from
 
 process.once('SIGTERM', () => (stopping = true))
 process.stdout.write('ready\n')
 
-for (let index = plan.from; index < plan.to && !stopping; index++) {
-  await writeTransaction(`${settings.name}-${index}`, plan.poisonAt.includes(index))
-  await delay(plan.pauseMs * random.between(0.5, 1.5))
+while (written < plan.to && !stopping) {
+  const lanes = Math.min(plan.lanes, plan.to - written)
+  await Promise.all(Array.from({ length: lanes }, (_, lane) => writeTransaction(written + lane)))
+  const restMs = Math.max(0, plan.until - monotonicMs())
+  await delay((restMs / (plan.to - written + 1)) * lanes * random.between(0.5, 1.5))
 }
-if (!stopping) writeFileSync(plan.finishedFile, '')
+if (written >= plan.to) writeFileSync(plan.finishedFile, '')
 while (plan.delivers && !stopping) await delay(20)
-await outbox.close()
+await node.close()
 
-async function writeTransaction(tx: string, isPoisoned: boolean): Promise<void> {
+async function writeTransaction(index: number): Promise<void> {
+  // One that never came to its commit is written again, under another name.
+  const tx = `${settings.name}-${++begun}`
+  const isPoisoned = plan.poisonAt.includes(index)
   const rollsBack = !isPoisoned && random.chance(0.05)
   let key: { readonly key: string; readonly id: string } | undefined
   try {
@@ -54,10 +67,12 @@ async function writeTransaction(tx: string, isPoisoned: boolean): Promise<void> 
       const undone = random.chance(0.02) ? await writeUndone() : []
       const repeated = random.chance(0.05) ? await writeRepeated(tx, events) : []
       key = repeated[0] && { key: tx, id: repeated[0].expected }
-      history.say({ kind: 'intent', tx, events, undone, repeated })
+      history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
+      written++
       if (random.chance(0.05)) await delay(15)
       if (rollsBack) throw plannedRollback
       dieSometimes()
+      if (random.chance(plan.lossAtCommit)) store.endSession?.(handle)
     })
     dieSometimes()
     history.say({ kind: 'commit', tx })
@@ -89,7 +104,7 @@ async function writeEvent(
   const now = monotonicMs()
   const id = await outbox.write(
     eventTypeOf(behaviour),
-    { behaviour },
+    { behaviour, writtenAt: now },
     {
       ...(deliverAfterMs === undefined ? {} : { deliverAfterMs }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),

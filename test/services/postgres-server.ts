@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { exitOnSignals } from './exit-on-signals.ts'
 import { ProcessGroup, type ProcessGroupOptions, within } from './process-group.ts'
 import { runCommand } from './run-command.ts'
 import { stablePort } from './stable-port.ts'
@@ -53,7 +52,6 @@ export class PostgresServer {
     this.#command = command
     this.#args = args
     this.#options = options
-    exitOnSignals()
   }
 
   get url(): string {

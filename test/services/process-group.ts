@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
+import { exitOnSignals } from './exit-on-signals.ts'
 
 export interface ProcessGroupOptions {
   readonly cwd?: string
@@ -19,7 +20,7 @@ export interface ProcessEnd {
  * A child process and everything it starts, ended together.
  *
  * The child leads a process group of its own, so that its children go with it. Whatever is
- * still running when this process exits, for whatever reason, is killed.
+ * still running when this process exits is killed, also when a signal ends it that nobody else handles.
  */
 export class ProcessGroup {
   /** Settles when the leader has exited; its children may still be running. */
@@ -141,6 +142,7 @@ const running = new Set<ProcessGroup>()
 function rememberGroup(group: ProcessGroup): void {
   // First of all that happens at exit: what others then clean up must not be written to any more.
   if (running.size === 0) process.prependListener('exit', killRunningGroups)
+  exitOnSignals()
   running.add(group)
 }
 

@@ -1,7 +1,9 @@
+import { mariadb } from './mariadb.ts'
+import { mysql } from './mysql.ts'
 import { pgbouncer } from './pgbouncer.ts'
 import { postgres } from './postgres.ts'
 import { postgres18 } from './postgres18.ts'
 import type { Service } from './service.ts'
 
 /** Every service that a test file can ask for by name. */
-export const services: readonly Service[] = [postgres, postgres18, pgbouncer]
+export const services: readonly Service[] = [postgres, postgres18, pgbouncer, mariadb, mysql]

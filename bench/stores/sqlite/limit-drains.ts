@@ -1,8 +1,8 @@
 import type { SqliteHandle, SqliteStatement } from 'sendoff/sqlite'
-import { type Elapsed, startWatch } from '../../statistics.ts'
-import type { Subject } from '../../store-bench.ts'
-import { measureDrain } from '../../suites/drain.ts'
-import { openSqlite } from './sqlite-database.ts'
+import { payloadOf } from '../../bench-event.ts'
+import type { OnEvent, Subject } from '../../store-bench.ts'
+import { drainSubject, sendoffBacklog } from '../../suites/drain.ts'
+import { openHandle, sqliteDatabases } from './sqlite-database.ts'
 
 const batchSize = 500
 const leaseMs = 30_000
@@ -25,38 +25,32 @@ interface LimitDrain {
 }
 
 function limitDrain(name: string, drain: LimitDrain): Subject {
-  return {
+  return drainSubject({
     name,
-    measure: (conditions) =>
-      measureDrain(openSqlite, conditions, async (database, count) => {
-        const handle = database.openHandle()
-        try {
-          return await timeDrain(handle, drain, count)
-        } finally {
-          handle.close()
-        }
-      }),
-  }
+    backlog: sendoffBacklog(sqliteDatabases()),
+    singleProcess: true,
+    async worker(database, conditions, onEvent) {
+      const handle = openHandle(database, conditions)
+      await emptyTable(handle, drain, onEvent)
+      return { stop: async () => void handle.close() }
+    },
+  })
 }
 
-/** The time until `count` rows are handled and settled. */
-async function timeDrain(
+/** Resolves when all rows are handled and settled. */
+async function emptyTable(
   handle: SqliteHandle,
   { claims, settle }: LimitDrain,
-  count: number,
-): Promise<Elapsed> {
+  onEvent: OnEvent,
+): Promise<void> {
   const begin = handle.prepare('begin immediate')
   const commit = handle.prepare('commit')
   const due = answeringArrays(handle.prepare(dueSql))
   const lease = handle.prepare(leaseSql)
   const settleBatch = handle.prepare(settleSql[settle])
-  let handled = 0
-  const listener: (row: unknown) => Promise<void> = async () => {
-    handled++
-  }
+  const listener: (row: unknown) => Promise<void> = async () => onEvent(unread)
 
-  const stop = startWatch()
-  while (handled < count) {
+  for (;;) {
     const now = Date.now()
     if (claims) begin.run()
     const rows = due.all(now, now, batchSize) as [seq: number, ...unknown[]][]
@@ -65,13 +59,16 @@ async function timeDrain(
       lease.run('limit', now + leaseMs, seqs)
       commit.run()
     }
+    if (rows.length === 0) return
 
     for (const row of rows) await listener(row)
 
     settleBatch.run(seqs)
   }
-  return stop()
 }
+
+// Nobody looks at the payloads of a drain.
+const unread = { payload: payloadOf(0) }
 
 // ? now, ? now, ? limit. By outbox_event_due, in its order.
 const dueSql = `

@@ -1,7 +1,7 @@
 import { OrderPlaced, orderIdOf, payloadOf } from '../../bench-event.ts'
 import type { Subject } from '../../store-bench.ts'
 import { eventsPerBulkWrite, measureWrites } from '../../suites/write.ts'
-import { insertOrderSql, openSqlite } from './sqlite-database.ts'
+import { insertOrderSql, openHandle, sqliteDatabases } from './sqlite-database.ts'
 
 // The columns that the store's own insert fills for the same events, in the same table.
 const insertEventSql = `
@@ -15,8 +15,9 @@ export const limitInsert: Subject = {
   name: 'limit-insert',
 
   measure: (conditions) =>
-    measureWrites(conditions, async (name, within) => {
-      const handle = (await openSqlite(name, within)).openHandle()
+    measureWrites(conditions, {}, async (name, within) => {
+      await sqliteDatabases().create(name, within)
+      const handle = openHandle(name, within)
       const begin = handle.prepare('begin immediate')
       const commit = handle.prepare('commit')
       const insertOrder = handle.prepare(insertOrderSql)

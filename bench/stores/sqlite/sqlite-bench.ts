@@ -5,15 +5,18 @@ import { writeSubjects } from '../../suites/write.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
-import { drivers, openSqlite } from './sqlite-database.ts'
+import { drivers, sqliteDatabases } from './sqlite-database.ts'
+
+const databases = sqliteDatabases()
 
 export const sqliteBench: StoreBench = {
   name: 'sqlite',
   drivers,
+  rounds: 5,
   suites: {
-    drain: { subjects: [...drainSubjects(openSqlite), ...limitDrains], limit: 'limit-claim-update' },
-    write: { subjects: [...writeSubjects(openSqlite), limitInsert], limit: 'limit-insert' },
-    latency: { subjects: latencySubjects(openSqlite) },
-    idle: { subjects: idleSubjects(openSqlite) },
+    drain: { subjects: [...drainSubjects(databases), ...limitDrains], limit: 'limit-claim-update' },
+    write: { subjects: [...writeSubjects(databases), limitInsert], limit: 'limit-insert' },
+    latency: { subjects: latencySubjects(databases) },
+    idle: { subjects: idleSubjects(sqliteDatabases({ countStatements: true })) },
   },
 }

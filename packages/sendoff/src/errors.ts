@@ -1,6 +1,7 @@
 /** Every code an `OutboxError` can have; `docs/errors.md` says what each means and what to do. */
 export type OutboxErrorCode =
   | 'OUTBOX_CLOSED'
+  | 'OUTBOX_COMMIT_UNKNOWN'
   | 'OUTBOX_DUPLICATE_EVENT_ID'
   | 'OUTBOX_DUPLICATE_LISTENER'
   | 'OUTBOX_INSIDE_TRANSACTION'
@@ -19,6 +20,7 @@ export type OutboxErrorCode =
   | 'OUTBOX_PAYLOAD_UNREADABLE'
   | 'OUTBOX_RECOVERABLE'
   | 'OUTBOX_RETRY_AFTER'
+  | 'OUTBOX_ROLLED_BACK'
   | 'OUTBOX_SCHEMA_TOO_NEW'
   | 'OUTBOX_SHUTDOWN'
   | 'OUTBOX_STORE_BUSY'

@@ -18,14 +18,14 @@ import {
 import { type PurgeOptions, purgeOptionChecks } from './purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from './route/listener-registry.ts'
 import type { OutboxStore } from './store.ts'
-import type { TransactionOptions, Transactions } from './transactions.ts'
+import type { SqlTx, TransactionOptions, Transactions } from './transactions.ts'
 import type { WriterHook } from './write/writer-hook.ts'
 
 /** What a process needs that only writes. */
 export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
-  readonly transactions?: Transactions<Tx, StoreTx, TxOptions>
+  readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
   readonly writerHook?: WriterHook
   readonly codec?: JsonCodec
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */

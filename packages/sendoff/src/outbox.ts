@@ -24,7 +24,7 @@ import { Announcer } from './poll/announcer.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
-import type { TransactionOptions } from './transactions.ts'
+import type { TransactionOptions, Transactions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
@@ -87,7 +87,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     this.#transactions = new AmbientTransactions({
       store,
       logger,
-      ...(options.transactions === undefined ? {} : { transactions: options.transactions }),
+      ...(options.transactions === undefined
+        ? {}
+        : { transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> }),
     })
     this.writer = new OutboxWriter({
       store,

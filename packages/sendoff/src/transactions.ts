@@ -4,7 +4,10 @@ export interface TransactionOptions {
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable'
 }
 
-/** A transaction in which SQL can be run, with placeholders as the database itself has them. */
+/**
+ * A transaction in which SQL can be run, with placeholders as the database itself has them. What it
+ * rejects with has the database's error code, there or in one of its causes.
+ */
 export interface SqlTx {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }

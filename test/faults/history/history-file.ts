@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HistoryRecord } from './history-record.ts'
 
@@ -38,10 +38,27 @@ export function readHistory(folder: string): readonly HistoryRecord[] {
     .sort((a, b) => a.at - b.at)
 }
 
-/** What a process has said so far. A line that was cut off with its process is left out. */
-export function readHistoryFile(path: string): readonly HistoryRecord[] {
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as HistoryRecord)
+/** What a process has said so far. */
+function readHistoryFile(path: string): readonly HistoryRecord[] {
+  return linesOf(path).map((line) => JSON.parse(line) as HistoryRecord)
+}
+
+/** The last that a process has said so far. */
+export function lastSaid(folder: string, process: string): HistoryRecord | undefined {
+  const path = join(folder, `${process}.jsonl`)
+  const last = existsSync(path) ? linesOf(path).at(-1) : undefined
+  return last === undefined ? undefined : (JSON.parse(last) as HistoryRecord)
+}
+
+/** How many transactions the processes of a slot have brought to their commit or rollback so far. */
+export function countIntents(folder: string, slot: string): number {
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${slot}.`) && name.endsWith('.jsonl'))
+    .flatMap((name) => linesOf(join(folder, name)))
+    .filter((line) => line.includes('"kind":"intent"')).length
+}
+
+/** A line that was cut off with its process is left out. */
+function linesOf(path: string): readonly string[] {
+  return readFileSync(path, 'utf8').split('\n').slice(0, -1)
 }

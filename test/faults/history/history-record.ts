@@ -1,6 +1,17 @@
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &
-  (Intent | TransactionEnd | DeliveryStart | DeliveryEnd | SettlementsSeen | CutOff | FaultDone | ProcessExit)
+  (
+    | Intent
+    | TransactionEnd
+    | DeliveryStart
+    | DeliveryEnd
+    | SettlementsSeen
+    | SettlementsFailed
+    | CutOff
+    | FaultDone
+    | Outage
+    | ProcessExit
+  )
 
 interface Stamp {
   readonly at: number
@@ -12,6 +23,7 @@ interface Stamp {
 export interface Intent {
   readonly kind: 'intent'
   readonly tx: string
+  readonly rollsBack: boolean
   readonly events: readonly WrittenEvent[]
   /** Events of an inner part that was rolled back alone. */
   readonly undone: readonly string[]
@@ -31,7 +43,10 @@ export interface WrittenEvent {
   readonly notBefore?: number
 }
 
-/** Said after the transaction ended. `unknown` is for an error that nobody planned. */
+/**
+ * Said after the transaction ended. `unknown` is for an error that nobody planned, such as a connection that
+ * was lost: whether the transaction was committed, only its business data says.
+ */
 export interface TransactionEnd {
   readonly kind: 'commit' | 'rollback' | 'unknown'
   readonly tx: string
@@ -71,6 +86,14 @@ export interface SeenSettlement {
   readonly refused: boolean
 }
 
+/** The store failed to answer to a batch of outcomes: whether it has taken them is not known. */
+export interface SettlementsFailed {
+  readonly kind: 'unsettled'
+  /** When the store was asked. */
+  readonly since: number
+  readonly events: readonly string[]
+}
+
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */
 export interface CutOff {
   readonly kind: 'cutOff'
@@ -84,6 +107,16 @@ export interface FaultDone {
   readonly target: string
 }
 
+/** Said when it is over: from `since` until now the way to the database was harmed. */
+export interface Outage {
+  readonly kind: 'outage'
+  /** What was done. */
+  readonly what: string
+  readonly since: number
+  /** Whose processes it was meant for; everybody's where left out. */
+  readonly slot?: string
+}
+
 export interface ProcessExit {
   readonly kind: 'exit'
   readonly target: string
@@ -91,6 +124,8 @@ export interface ProcessExit {
   readonly signal: string | null
   /** Whether the driver, or a poison event, brought it about. */
   readonly expected: boolean
+  /** The last of what one that ended by itself has printed. */
+  readonly output?: string
 }
 
 /** What an event makes its listener do, written into its payload. */

@@ -1,5 +1,5 @@
 import { isLateStart } from '../explained.ts'
-import type { JudgedHistory, JudgedSettlement } from '../judged-history.ts'
+import type { FailedSettlement, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
 import { describe, isFinal, repeats } from './duplicate-rules.ts'
 import type { Rule } from './rule.ts'
 
@@ -25,6 +25,23 @@ export const fenceRules: readonly Rule[] = [
             yield `${describeSettlement(settlement)} was accepted, although ${describe(overruled)} holds it`
           }
         }
+      }
+    },
+  },
+  {
+    name: 'a settlement that failed is repeated',
+    *violations(history) {
+      const lastTries = new Map<string, FailedSettlement>()
+      for (const failed of history.failedSettlements.toSorted((a, b) => a.since - b.since)) {
+        lastTries.set(`${failed.process}/${failed.event}`, failed)
+      }
+      for (const { event, process, since } of lastTries.values()) {
+        // Whoever was killed could not.
+        if (history.killedAt(process) !== undefined) continue
+        const repeated = history.settlements
+          .get(event)
+          ?.some((settlement) => settlement.process === process && settlement.since > since)
+        if (!repeated) yield `${event} by ${process} at ${since} failed for good`
       }
     },
   },

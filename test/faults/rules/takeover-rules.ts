@@ -22,7 +22,8 @@ export const takeoverRules: readonly Rule[] = [
     *violations(history) {
       for (const record of history.evidence.history) {
         if (record.kind !== 'exit' || record.expected) continue
-        yield `${record.target} ended with ${record.signal ?? `exit code ${record.code}`}`
+        const end = record.signal ?? `exit code ${record.code}`
+        yield `${record.target} ended with ${end}. ${record.output ?? ''}`
       }
     },
   },

@@ -192,7 +192,7 @@ type Encoded = EventEnvelope | Promise<EventEnvelope>
 // Waiting for each of many that are there already would take longer than encoding them.
 function allEncoded(events: readonly Encoded[]): readonly EventEnvelope[] | Promise<EventEnvelope[]> {
   const isReady = (event: Encoded): event is EventEnvelope => event instanceof EventEnvelope
-  return events.every(isReady) ? events : Promise.all(events)
+  return events.every(isReady) ? events : Promise.all(events.map(async (event) => event))
 }
 
 const noLease = { owner: '', ms: 0 }

@@ -217,7 +217,10 @@ for (const [driver, open] of Object.entries(drivers)) {
       const setSavepoint: Record<string, (tx: SqliteHandle) => unknown> = {
         exec: (tx) => tx.exec('SAVEPOINT mine'),
         prepare: (tx) => tx.prepare('savepoint mine').run(),
-        'something else': (tx) => (tx as unknown as Database.Database).transaction?.(() => {})() ?? tx.close,
+        'something else': (tx) =>
+          driver === 'better-sqlite3'
+            ? (tx as unknown as Database.Database).transaction(() => {})()
+            : (tx as DatabaseSync).function('mine', () => 1),
       }
       for (const [way, set] of Object.entries(setSavepoint)) {
         await store.transaction(async (tx) => {
@@ -236,7 +239,7 @@ for (const [driver, open] of Object.entries(drivers)) {
       const prepare = handle.prepare.bind(handle)
       handle.prepare = (sql: string) => {
         prepared.push(sql)
-        return prepare(sql) as never
+        return prepare(sql)
       }
       const store = sqliteStore({ open: () => handle })
       t.after(() => store.close())

@@ -1,0 +1,30 @@
+/** What each metric is called in a table, how many decimals it is worth, and whether less of it is better. */
+export const metrics = {
+  eventsPerSecond: { unit: 'events/s', decimals: 0 },
+  cpuUsPerEvent: { unit: 'µs of CPU per event', decimals: 2, isCost: true },
+  serverCpuUsPerEvent: { unit: "µs of the server's CPU per event", decimals: 2, isCost: true },
+  transactionsPerSecond: { unit: 'transactions/s', decimals: 0 },
+  cpuUsPerTransaction: { unit: 'µs of CPU per transaction', decimals: 1, isCost: true },
+  concurrentTransactionsPerSecond: { unit: 'transactions/s, 16 connections', decimals: 0 },
+  bulkEventsPerSecond: { unit: 'events/s, 1000 in a transaction', decimals: 0 },
+  latencyP50Ms: { unit: 'ms, p50', decimals: 3, isCost: true },
+  latencyP99Ms: { unit: 'ms, p99', decimals: 3, isCost: true },
+  acrossProcessesP50Ms: { unit: 'ms, p50, from another process', decimals: 3, isCost: true },
+  acrossProcessesP99Ms: { unit: 'ms, p99, from another process', decimals: 3, isCost: true },
+  cpuMsPerSecond: { unit: 'ms of CPU per second', decimals: 2, isCost: true },
+  statementsPerSecond: { unit: 'statements/s', decimals: 2, isCost: true },
+  idleTransactionsPerSecond: { unit: 'transactions/s caused', decimals: 2, isCost: true },
+  deadRows: { unit: 'dead rows at the end', decimals: 0, isCost: true },
+  tableMegabytes: { unit: 'MB of table at the end', decimals: 0, isCost: true },
+} as const satisfies Record<string, Metric>
+
+interface Metric {
+  readonly unit: string
+  readonly decimals: number
+  readonly isCost?: true
+}
+
+export type MetricName = keyof typeof metrics
+
+/** Values by the name of their metric. */
+export type Measurement = Readonly<Partial<Record<MetricName, number>>>

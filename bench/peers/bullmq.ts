@@ -1,0 +1,59 @@
+import { type OrderPayload, payloadOf } from '../bench-event.ts'
+import type { Conditions, Subject } from '../store-bench.ts'
+import { drainSubject } from '../suites/drain.ts'
+import { redis } from './redis-service.ts'
+
+const jobsPerCall = 5_000
+
+/**
+ * BullMQ, which takes no part in the transactions of a database: events can be lost or invented. Fifty jobs at a
+ * time, removed when they are done.
+ */
+export const bullmqDrain: Subject = drainSubject({
+  name: 'bullmq',
+  service: redis,
+
+  backlog: {
+    async fill(database, count, conditions) {
+      const queue = await openQueue(database, conditions)
+      await queue.obliterate({ force: true })
+      for (let added = 0; added < count; added += jobsPerCall) {
+        const length = Math.min(jobsPerCall, count - added)
+        await queue.addBulk(
+          Array.from({ length }, (_, index) => ({ name: 'OrderPlaced', data: payloadOf(added + index) })),
+        )
+      }
+      await queue.close()
+    },
+    async left(database, conditions) {
+      const queue = await openQueue(database, conditions)
+      const left = await queue.getJobCountByTypes('waiting', 'active', 'delayed', 'failed')
+      await queue.obliterate({ force: true })
+      await queue.close()
+      return left
+    },
+  },
+
+  async worker(database, conditions, onEvent) {
+    const { Worker } = await import('bullmq')
+    const worker = new Worker<OrderPayload>(
+      queueName(database, conditions),
+      async ({ data }) => onEvent({ payload: data }),
+      { connection: connection(), concurrency: 50, removeOnComplete: { count: 0 } },
+    )
+    worker.on('error', (error) => console.error(error))
+    await worker.waitUntilReady()
+    return { stop: () => worker.close() }
+  },
+})
+
+async function openQueue(database: string, conditions: Conditions) {
+  const { Queue } = await import('bullmq')
+  return new Queue(queueName(database, conditions), { connection: connection() })
+}
+
+function queueName(database: string, { run }: Conditions): string {
+  return `sendoff-bench-${run}-${database}`
+}
+
+const connection = () => ({ url: process.env['REDIS_URL']!, maxRetriesPerRequest: null })

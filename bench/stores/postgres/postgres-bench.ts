@@ -1,0 +1,67 @@
+import { postgres } from '../../../test/services/postgres.ts'
+import { bullmqDrain } from '../../peers/bullmq.ts'
+import { graphileWorker } from '../../peers/graphile-worker.ts'
+import { peerDrain, peerIdle, peerLatency, peerWrites } from '../../peers/peer-subjects.ts'
+import { pgBoss } from '../../peers/pg-boss.ts'
+import { pgTransactionalOutbox } from '../../peers/pg-transactional-outbox.ts'
+import type { StoreBench } from '../../store-bench.ts'
+import { drainSubjects } from '../../suites/drain.ts'
+import { idleSubjects } from '../../suites/idle.ts'
+import { latencySubjects } from '../../suites/latency.ts'
+import { sustainedSubject } from '../../suites/sustained.ts'
+import { writeSubjects } from '../../suites/write.ts'
+import { growthSuite } from './growth.ts'
+import { limitDrains } from './limit-drains.ts'
+import { limitInsert } from './limit-insert.ts'
+import { postgresDatabases, tableState } from './postgres-database.ts'
+import { dropDatabases } from './postgres-server.ts'
+
+const peer = graphileWorker.name
+const wokenPgBoss = pgBoss({ notify: true })
+
+export const postgresBench: StoreBench = {
+  name: 'postgres',
+  drivers: ['pg'],
+  rounds: 3,
+  services: [postgres],
+  suites: {
+    drain: {
+      subjects: [
+        ...drainSubjects(postgresDatabases),
+        peerDrain(graphileWorker),
+        peerDrain(pgBoss()),
+        peerDrain(pgTransactionalOutbox),
+        bullmqDrain,
+        ...limitDrains,
+      ],
+      limit: 'limit-claim-update',
+      peer,
+    },
+    write: {
+      subjects: [
+        ...writeSubjects(postgresDatabases, { concurrent: true }),
+        peerWrites(graphileWorker),
+        peerWrites(pgBoss()),
+        limitInsert,
+      ],
+      limit: 'limit-insert',
+      peer,
+    },
+    latency: {
+      subjects: [
+        ...latencySubjects(postgresDatabases, { acrossProcesses: true }),
+        peerLatency(graphileWorker),
+        peerLatency(wokenPgBoss),
+      ],
+      peer,
+    },
+    idle: {
+      subjects: [...idleSubjects(postgresDatabases), peerIdle(graphileWorker), peerIdle(wokenPgBoss)],
+      peer,
+      seconds: 20,
+    },
+    growth: growthSuite(postgresDatabases),
+    sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1 },
+  },
+  cleanUp: dropDatabases,
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+import type { Conditions } from '../../store-bench.ts'
+
+/** The address of a database of this run. */
+export function databaseUrl(name: string, conditions: Conditions): string {
+  const url = serverUrl()
+  url.pathname = databaseName(name, conditions)
+  return url.href
+}
+
+/** Makes an empty database, in place of the one that had the name. Answers its address. */
+export async function createDatabase(name: string, conditions: Conditions): Promise<string> {
+  const database = databaseName(name, conditions)
+  await withClient(serverUrl().href, async (client) => {
+    await dropDatabase(client, database)
+    await client.query(`create database ${database}`)
+    // As SQLite's levels: the last transactions may be lost with the machine, but none is torn.
+    if (conditions.synchronous === 'NORMAL') {
+      await client.query(`alter database ${database} set synchronous_commit = off`)
+    }
+  })
+  return databaseUrl(name, conditions)
+}
+
+/** Drops every database of this run. */
+export async function dropDatabases(conditions: Conditions): Promise<void> {
+  await withClient(serverUrl().href, async (client) => {
+    const { rows } = await client.query<{ datname: string }>(
+      'select datname from pg_database where starts_with(datname, $1)',
+      [databaseName('', conditions)],
+    )
+    for (const { datname } of rows) await dropDatabase(client, datname)
+  })
+}
+
+/** Leaves no work of the past to be done in the background of a measurement. */
+export async function tidy(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    await client.query('vacuum (analyze)')
+    // Not everybody may, on a server of somebody else.
+    await client.query('checkpoint').catch(() => {})
+  })
+}
+
+/** How many transactions a database has seen, those of whoever asks not counted. */
+export async function transactionCount(name: string, conditions: Conditions): Promise<number> {
+  return withClient(serverUrl().href, async (client) => {
+    const { rows } = await client.query<{ count: string }>(
+      'select xact_commit + xact_rollback as count from pg_stat_database where datname = $1',
+      [databaseName(name, conditions)],
+    )
+    return Number(rows[0]!.count)
+  })
+}
+
+/** Microseconds of CPU that all processes of the server have used so far; undefined where they cannot be seen. */
+export async function serverCpuUs(): Promise<number | undefined> {
+  const backend = await withClient(serverUrl().href, async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return statOf(rows[0]!.pid)
+  })
+  if (backend?.name !== 'postgres') return undefined
+
+  const { parent } = backend
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ')
+  const living = children.map((pid) => statOf(Number(pid))?.ownUs ?? 0)
+  const { ownUs, endedChildrenUs } = statOf(parent)!
+  return living.reduce((sum, us) => sum + us, ownUs + endedChildrenUs)
+}
+
+export async function withClient<Result>(
+  url: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+function databaseName(name: string, { run }: Conditions): string {
+  return `sendoff_bench_${run}_${name.replaceAll('-', '_')}`
+}
+
+async function dropDatabase(client: pg.Client, database: string): Promise<void> {
+  // A database with replication slots cannot be dropped, and they outlive whoever made them.
+  await client.query(
+    `select pg_drop_replication_slot(slot_name) from pg_replication_slots where database = $1 and not active`,
+    [database],
+  )
+  await client.query(`drop database if exists ${database} with (force)`)
+}
+
+// Linux counts in hundredths of a second for programs, whatever it does itself.
+const usPerTick = 10_000
+
+function statOf(pid: number) {
+  const [, name, rest] = /\((.*)\) (.*)/.exec(statText(pid)) ?? []
+  if (rest === undefined) return undefined
+
+  const fields = rest.split(' ').map(Number)
+  return {
+    name,
+    parent: fields[1]!,
+    ownUs: (fields[11]! + fields[12]!) * usPerTick,
+    endedChildrenUs: (fields[13]! + fields[14]!) * usPerTick,
+  }
+}
+
+function statText(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    // It has ended, or is on another machine.
+    return ''
+  }
+}
+
+function serverUrl(): URL {
+  return new URL(process.env['POSTGRES_URL']!)
+}

@@ -1,0 +1,13 @@
+export type {
+  ForeignTransaction,
+  PgClient,
+  PgliteDatabase,
+  PgliteTransaction,
+  PgPool,
+  PostgresClient,
+  PostgresJsSql,
+  PostgresJsTransaction,
+  PostgresTx,
+} from './postgres-client.ts'
+export type { PostgresStore, PostgresStoreOptions } from './postgres-store.ts'
+export { postgresStore } from './postgres-store.ts'

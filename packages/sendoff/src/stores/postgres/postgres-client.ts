@@ -1,0 +1,97 @@
+/** A pool of `pg`, as used here. Transactions are handed its clients. */
+export interface PgPool {
+  connect(): Promise<PgClient>
+  query(query: PgQuery): Promise<PgResult>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  readonly options?: object
+}
+
+/** A client of `pg`. */
+export interface PgClient {
+  query(query: PgQuery): Promise<PgResult>
+  release(error?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
+  getTransactionStatus?(): 'I' | 'T' | 'E' | null
+}
+
+export interface PgQuery {
+  readonly name?: string
+  readonly text: string
+  values?: (string | null)[]
+  rowMode: 'array'
+  types?: { getTypeParser(): (value: string) => string }
+}
+
+export interface PgResult {
+  readonly command: string
+  readonly rows: unknown[]
+}
+
+/** The `sql` of postgres.js. Transactions are handed what `sql.begin` hands out. */
+export interface PostgresJsSql {
+  unsafe(text: string, values?: (string | null)[], options?: { prepare?: boolean }): PostgresJsQuery
+  begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
+  listen(
+    channel: string,
+    onNotification: (payload: string) => void,
+    onListening?: () => void,
+  ): Promise<{ unlisten(): Promise<unknown> }>
+  readonly options: { readonly max: number }
+}
+
+/** The `sql` of a transaction of postgres.js. */
+export interface PostgresJsTransaction {
+  unsafe(text: string, values?: (string | null)[], options?: { prepare?: boolean }): PostgresJsQuery
+  savepoint(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
+}
+
+export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
+  /** Rows as arrays of undecoded bytes. */
+  raw(): PromiseLike<readonly (readonly (Uint8Array | null)[])[]>
+}
+
+/** A PGlite database. Transactions are handed its transactions. */
+export interface PgliteDatabase extends PgliteQueries {
+  transaction(work: (tx: PgliteTransaction) => Promise<unknown>): Promise<unknown>
+  listen(channel: string, onNotification: (payload: string) => void): Promise<() => Promise<void>>
+  readonly dataDir?: string | undefined
+}
+
+/** A transaction of PGlite. */
+export interface PgliteTransaction extends PgliteQueries {
+  readonly closed: boolean
+}
+
+export interface PgliteQueries {
+  query(text: string, values?: (string | null)[], options?: PgliteQueryOptions): Promise<{ rows: unknown[] }>
+}
+
+export interface PgliteQueryOptions {
+  readonly rowMode?: 'array'
+  readonly parsers?: Record<number, (value: string) => string>
+}
+
+export type PostgresClient = PgPool | PostgresJsSql | PgliteDatabase
+
+/**
+ * Any other handle that can run statements in a transaction: such as an ORM hands out, or what an
+ * adapter makes of it.
+ */
+export type ForeignTransaction =
+  | { query(text: string, values?: (string | null)[]): PromiseLike<{ readonly rows: readonly unknown[] }> }
+  | { unsafe(text: string, values?: (string | null)[]): PromiseLike<readonly unknown[]> }
+
+/** What transactions on such a client are handed: as its driver says. */
+export type PostgresTx<Client> = Client extends {
+  begin: { (work: (tx: infer Tx) => unknown): unknown; (options: string, work: never): unknown }
+}
+  ? Tx
+  : Client extends { transaction(work: (tx: infer Tx) => never): unknown }
+    ? Tx
+    : Client extends { connect: { (): Promise<infer Tx>; (callback: never): void } }
+      ? Tx
+      : Client extends { connect(): Promise<infer Tx> }
+        ? Tx
+        : never

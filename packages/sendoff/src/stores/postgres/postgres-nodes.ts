@@ -1,0 +1,34 @@
+import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
+import { roundedUp } from './statement-values.ts'
+import type { PostgresStatements } from './statements.ts'
+
+/** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
+export async function joinNode<Tx extends object>(
+  driver: PostgresDriver<Tx>,
+  statements: PostgresStatements,
+  node: NodeRequest,
+): Promise<NodeAnswer> {
+  const { id, mode, ttlMs } = node
+  const kept = await driver.run(statements.keepNode, [id, mode, roundedUp(ttlMs)])
+  if (kept.length > 0) return { kind: 'joined' }
+
+  return driver.transaction((tx) => joinAlone(driver.session(tx), statements, node))
+}
+
+async function joinAlone(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  { id, mode, ttlMs }: NodeRequest,
+): Promise<NodeAnswer> {
+  await session.run(statements.lockNodes)
+  await session.run(statements.forgetNodes)
+  const others = await session.run(statements.nodesOfOtherMode, [id, mode])
+  const [first] = others
+  if (first !== undefined) {
+    return { kind: 'conflict', mode: first[1]!, nodes: others.map(([other]) => other!) }
+  }
+
+  await session.run(statements.joinNode, [id, mode, roundedUp(ttlMs)])
+  return { kind: 'joined' }
+}

@@ -1,0 +1,140 @@
+import type { OptionCheck } from '../../options.ts'
+import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
+import type { OutboxStore } from '../../store.ts'
+import { claimRows } from './claim-rows.ts'
+import { driverOf } from './driver-of.ts'
+import { releaseRows, renewRows } from './held-rows.ts'
+import { insertRows } from './insert-rows.ts'
+import { migrate, schemaSql } from './migrations.ts'
+import { ownDriver } from './own-driver.ts'
+import type { PostgresClient, PostgresTx } from './postgres-client.ts'
+import { pause, paused, resume } from './postgres-controls.ts'
+import { needsTransaction, serverErrorOf } from './postgres-errors.ts'
+import { acquireLock, pollPending, releaseLock, renewLock } from './postgres-locks.ts'
+import { joinNode } from './postgres-nodes.ts'
+import { postgresTables } from './postgres-tables.ts'
+import { PostgresWakeUps } from './postgres-wake-ups.ts'
+import { purgeRows } from './purge-rows.ts'
+import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { replayRows } from './replay-rows.ts'
+import { settleRows } from './settle-rows.ts'
+import { statementsFor } from './statements.ts'
+
+export interface PostgresStoreOptions<Client extends PostgresClient> {
+  /** A pool of `pg`, the `sql` of postgres.js, or a PGlite database. The store does not close it. */
+  readonly client: Client
+  /** `public` unless told otherwise; made by `migrate` where it does not exist. */
+  readonly schema?: string
+  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  readonly table?: string
+  /** Whether processes wake each other by LISTEN and NOTIFY. False where a pooler does not let them. */
+  readonly notify?: boolean
+  /** Whether statements are prepared by name. False where a pooler does not support it. */
+  readonly prepare?: boolean
+}
+
+export interface PostgresStore<Tx> extends OutboxStore<Tx> {
+  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  schemaSql(): string
+}
+
+const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, OptionCheck>> = {
+  client: anything,
+  // These have a check and an error code of their own.
+  schema: anything,
+  table: anything,
+  notify: flag,
+  prepare: flag,
+}
+
+const isolationLevel = oneOf('read committed', 'repeatable read', 'serializable')
+
+/** Keeps events in a PostgreSQL database, from version 15 on. */
+export function postgresStore<Client extends PostgresClient>(
+  options: PostgresStoreOptions<Client>,
+): PostgresStore<PostgresTx<Client>> {
+  checkOptions('postgresStore', options, optionChecks)
+  requireOptions('postgresStore', options, ['client'])
+
+  const { client, schema = 'public', table = 'outbox_event', notify = true, prepare = true } = options
+  const tables = postgresTables(schema, table)
+  const statements = statementsFor(tables)
+  const driver = driverOf(client, { prepare })
+  const own = ownDriver(driver)
+  const wakeUps = new PostgresWakeUps(own, tables.channel, statements)
+
+  const store: PostgresStore<object> = {
+    capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
+
+    schemaSql: () => schemaSql(tables),
+
+    migrate: () => migrate(own, tables),
+
+    async transaction(work, within, options = {}) {
+      checkOptions('transaction', options, { isolation: isolationLevel })
+      return within === undefined ? own.transaction(work, options.isolation) : driver.nested(within, work)
+    },
+
+    async inTransaction(tx) {
+      const told = driver.inTransaction(tx)
+      if (told !== undefined) return told
+      try {
+        await driver.session(tx).run(statements.assertTransaction)
+        return true
+      } catch (error) {
+        if (needsTransaction(error)) return false
+        // A transaction that has failed is one nevertheless: the insert will say what is wrong with it.
+        if (serverErrorOf(error) !== undefined) return true
+        throw error
+      }
+    },
+
+    insert: (tx, rows, lease, announce = false) =>
+      insertRows(driver.session(tx), statements, rows, lease, announce && notify),
+
+    claim: (request) => claimRows(own, statements, request),
+
+    pollPending: (request) => pollPending(own, statements, request),
+
+    renew: (rows, lease) => renewRows(own, statements, rows, lease),
+
+    release: (rows) => releaseRows(own, statements, rows),
+
+    settle: (batch, owner) => settleRows(own, statements, batch, owner),
+
+    locks: {
+      acquire: (request) => acquireLock(own, statements, request),
+      renew: (request) => renewLock(own, statements, request),
+      release: (fence) => releaseLock(own, statements, fence),
+    },
+
+    query: (filter) => queryRows(own, statements, filter),
+
+    count: (filter) => countRows(own, statements, filter),
+
+    attempts: (key) => failedAttempts(own, statements, key),
+
+    replay: (keys) => replayRows(own, statements, keys),
+
+    purge: (request) => purgeRows(own, statements, request),
+
+    controls: {
+      pause: (target) => pause(own, statements, target),
+      resume: (target) => resume(own, statements, target),
+      paused: () => paused(own, statements),
+    },
+
+    nodes: {
+      join: (node) => joinNode(own, statements, node),
+      leave: async (id) => void (await own.run(statements.leaveNode, [id])),
+    },
+
+    ...(notify && { wakeUps }),
+
+    async close() {
+      own.close()
+      await wakeUps.close()
+    },
+  }
+  return store as unknown as PostgresStore<PostgresTx<Client>>
+}

@@ -1,0 +1,62 @@
+import { hash } from 'node:crypto'
+import { OutboxError } from '../../errors.ts'
+import { checkedTableName } from '../sql/table-name.ts'
+
+/** The names of everything a store has in its database, as they stand in SQL. */
+export interface PostgresTables {
+  readonly schema: string
+  readonly table: string
+  readonly events: string
+  readonly meta: string
+  readonly lock: string
+  readonly node: string
+  readonly partition: string
+  readonly idempotency: string
+  readonly attempt: string
+  readonly control: string
+  readonly audit: string
+  readonly inbox: string
+  /** The function that writes an event. */
+  readonly write: string
+  /** Where wake-ups are announced. */
+  readonly channel: string
+}
+
+/** For names from outside, which are checked here. */
+export function postgresTables(schema: unknown, name: unknown): PostgresTables {
+  const checkedSchema = checkedSchemaName(schema)
+  const table = checkedTableName(name)
+  const named = (suffix: string) => `"${checkedSchema}"."${table}${suffix}"`
+
+  return {
+    schema: checkedSchema,
+    table,
+    events: named(''),
+    meta: named('_meta'),
+    lock: named('_lock'),
+    node: named('_node'),
+    partition: named('_partition'),
+    idempotency: named('_idempotency'),
+    attempt: named('_attempt'),
+    control: named('_control'),
+    audit: named('_audit'),
+    inbox: named('_inbox'),
+    write: named('_write'),
+    channel: channelOf(checkedSchema, table),
+  }
+}
+
+function checkedSchemaName(schema: unknown): string {
+  if (typeof schema === 'string' && /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(schema)) return schema
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_TABLE_NAME',
+    `The schema name ${JSON.stringify(schema) ?? String(schema)} cannot be used. ` +
+      'Choose one of up to 63 letters, digits and underscores that does not start with a digit.',
+  )
+}
+
+// Plain lower case, because not every driver quotes the names of channels; the hash tells tables apart.
+function channelOf(schema: string, table: string): string {
+  return `sendoff_${table.slice(0, 40).toLowerCase()}_${hash('sha256', `${schema}.${table}`).slice(0, 8)}`
+}

@@ -1,0 +1,79 @@
+import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store.ts'
+import { nextDayOfIds } from './event-id-time.ts'
+import type { PostgresSession, Value } from './postgres-driver.ts'
+import type { PostgresStatements } from './statements.ts'
+
+type RowPlace = readonly [eventId: string, destination: string]
+
+/** What a purge has still to look at. */
+interface Progress {
+  /** Rows behind this one; null when there are none. */
+  readonly after: RowPlace | null
+  readonly keysLeft: boolean
+}
+
+/** Deletes one batch of old rows and one of old idempotency keys. */
+export async function purgeRows(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  request: PurgeRequest,
+): Promise<PurgeResult> {
+  const progress = progressOf(request)
+  // A purge that looks at nothing would never end.
+  const limit = Math.max(1, request.limit)
+
+  const rows = await purgeWindow(session, statements, progress.after, request, limit)
+  const deletedKeys = progress.keysLeft ? await purgeKeys(session, statements, request, limit) : 0
+  return {
+    deletedRows: rows.deleted,
+    deletedKeys,
+    cursor: cursorOf({ after: rows.next, keysLeft: deletedKeys === limit }),
+  }
+}
+
+async function purgeWindow(
+  session: PostgresSession,
+  { purge }: PostgresStatements,
+  after: RowPlace | null,
+  request: PurgeRequest,
+  limit: number,
+): Promise<{ deleted: number; next: RowPlace | null }> {
+  const ages = [request.doneOlderThanMs, request.deadOlderThanMs, request.anyOlderThanMs]
+  const given = ages.filter((age) => age !== undefined)
+  if (after === null || given.length === 0) return { deleted: 0, next: null }
+
+  // Rows younger than this are kept whatever their state: nothing ends before it begins.
+  const youngMs = Math.min(...given)
+  const [answer] = await session.run(purge, [...after, String(limit), ...ages.map(ageValue), String(youngMs)])
+  if (answer === undefined) return { deleted: 0, next: null }
+
+  const [size, first, last, destination, areYoung, deleted] = answer as string[]
+  if (Number(size) < limit) return { deleted: Number(deleted), next: null }
+
+  // Ids rise with time: behind young ones all are young, up to those that somebody may be making now.
+  const next = areYoung === 't' ? nextDayOfIds(first!, last!) : undefined
+  return { deleted: Number(deleted), next: next === undefined ? [last!, destination!] : [next, ''] }
+}
+
+async function purgeKeys(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  { keysOlderThanMs }: PurgeRequest,
+  limit: number,
+): Promise<number> {
+  if (keysOlderThanMs === undefined) return 0
+  const [answer] = await session.run(statements.purgeKeys, [String(keysOlderThanMs), String(limit)])
+  return Number(answer![0])
+}
+
+function ageValue(age: number | undefined): Value {
+  return age === undefined ? null : String(age)
+}
+
+function progressOf({ cursor }: PurgeRequest): Progress {
+  return cursor === undefined ? { after: ['', ''], keysLeft: true } : (JSON.parse(cursor) as Progress)
+}
+
+function cursorOf(progress: Progress): PurgeCursor | undefined {
+  return progress.after === null && !progress.keysLeft ? undefined : JSON.stringify(progress)
+}

@@ -1,0 +1,78 @@
+import { EventStatus } from '../../event/status.ts'
+import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { PostgresSession, Statement, Value } from './postgres-driver.ts'
+import { readStoredRow } from './row-columns.ts'
+import { numberArray } from './statement-values.ts'
+import type { PostgresStatements } from './statements.ts'
+
+type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
+
+export async function queryRows(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  filter: RowFilter,
+): Promise<readonly StoredRow[]> {
+  const { eventId, afterSeq = 0, limit } = filter
+  const values = [...matching(filter), String(afterSeq), String(Math.max(0, limit))]
+  const answer =
+    eventId === undefined
+      ? await session.run(queryFor(statements, filter), values)
+      : await session.run(statements.queryEvent, [...values, eventId])
+  return answer.map(readStoredRow)
+}
+
+export async function countRows(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  filter: CountFilter,
+): Promise<number> {
+  const { eventId } = filter
+  const values = matching(filter)
+  const answer =
+    eventId === undefined
+      ? await session.run(countFor(statements, filter), values)
+      : await session.run(statements.countEvent, [...values, eventId])
+  return Number(answer[0]![0])
+}
+
+export async function failedAttempts(
+  session: PostgresSession,
+  { attempts: statement }: PostgresStatements,
+  { eventId, destination }: RowKey,
+): Promise<readonly FailedAttempt[]> {
+  const answer = await session.run(statement, [eventId, destination])
+  return answer.map(([attempts, failedAt, error, lockedBy]) => ({
+    attempts: Number(attempts),
+    failedAt: Number(failedAt),
+    error: error!,
+    lockedBy: lockedBy!,
+  }))
+}
+
+function queryFor(statements: PostgresStatements, filter: CountFilter): Statement {
+  if (isWithin(filter, [EventStatus.DEAD])) return statements.queryDead
+  return isWithin(filter, pendingStates) ? statements.queryPending : statements.query
+}
+
+function countFor(statements: PostgresStatements, filter: CountFilter): Statement {
+  if (isWithin(filter, [EventStatus.DEAD])) return statements.countDead
+  return isWithin(filter, pendingStates) ? statements.countPending : statements.count
+}
+
+const pendingStates: readonly EventStatus[] = [EventStatus.NEW, EventStatus.RETRY]
+
+function isWithin({ status }: CountFilter, states: readonly EventStatus[]): boolean {
+  return status !== undefined && status.length > 0 && status.every((code) => states.includes(code))
+}
+
+// The parameters called `matching` in the statements.
+function matching(filter: CountFilter): Value[] {
+  const { status = Object.values(EventStatus), eventType, aggregateType, aggregateId, tenantId } = filter
+  return [
+    numberArray(status),
+    eventType ?? null,
+    aggregateType ?? null,
+    aggregateId ?? null,
+    tenantId ?? null,
+  ]
+}

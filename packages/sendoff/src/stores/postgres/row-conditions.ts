@@ -1,0 +1,46 @@
+import type { PostgresTables } from './postgres-tables.ts'
+
+export const pending = 'status in (0, 2)'
+const unblocked = `${pending} and blocked_at is null`
+
+/**
+ * What <table>_due holds, in the words of its definition, which let PostgreSQL use it. So does the next one with
+ * <table>_written. Each says something of its own that is always true, so that a statement can go by one
+ * of them only: by the other it would have to sort, and statistics that are out of date make that look cheap.
+ */
+export const inDueIndex = `${unblocked} and event_type <> ''`
+export const inWrittenIndex = `${unblocked} and seq > 0`
+
+// A subquery is evaluated once for each run of a statement, and can be looked up in an index.
+const now = '(select clock_timestamp())'
+
+/** The time so many milliseconds from now, cut down to whole ones. */
+export function timeIn(ms: string): string {
+  return `(select date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond'))`
+}
+
+/** Rows that are due, from a place in due order on: -Infinity and 0 for all. */
+export function dueFrom(at: string, seq: string): string {
+  return `${inDueIndex}
+     and (available_at, seq) >= (to_timestamp(${at}::float8 / 1000), ${seq}::bigint)
+     and available_at <= ${now}`
+}
+
+/**
+ * Whether a row that is due is free: not leased (but perhaps to `exceptHolder`), not paused, and not
+ * written within the last milliseconds of the parameter `skipRecentMs`, which may be null.
+ *
+ * One CASE and not a list of conditions, because PostgreSQL guesses how many rows fit each. From
+ * statistics of a moment when all rows were leased, or went to one destination, it would guess none, and
+ * then sort all that is due rather than read the index in its order: 130 ms for a claim instead of 20,
+ * with 20,000 rows due.
+ */
+export function freeRow({ control }: PostgresTables, skipRecentMs: string, exceptHolder?: string): string {
+  const isHeld = exceptHolder === undefined ? 'locked_by is not null' : `locked_by <> ${exceptHolder}`
+  return `case
+           when ${isHeld} and locked_until > ${now} then false
+           when event_type = any (array(select name from ${control} where kind = 'pauseType')) then false
+           when created_at > (select clock_timestamp() - ${skipRecentMs}::float8 * interval '1 millisecond') then false
+           else destination <> all (array(select name from ${control} where kind = 'pauseDestination'))
+         end`
+}

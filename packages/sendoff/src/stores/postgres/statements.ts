@@ -1,0 +1,222 @@
+import { hash } from 'node:crypto'
+import { insertStatementsFor } from './insert-statements.ts'
+import { lockStatementsFor } from './lock-statements.ts'
+import type { Statement } from './postgres-driver.ts'
+import type { PostgresTables } from './postgres-tables.ts'
+import { rowColumns } from './row-columns.ts'
+import { dueFrom, freeRow, pending, timeIn } from './row-conditions.ts'
+import { upkeepStatementsFor } from './upkeep-statements.ts'
+
+const wholeNow = timeIn('0')
+
+// $1 event ids, $2 destinations, $3 deliveries, $4 holders (null where an owner read the row without a
+// claim). In a subquery, so that a plan does not depend on how many there are.
+const givenRows = `
+    select *
+      from unnest((select $1::text[]), (select $2::text[]), (select $3::integer[]), (select $4::text[]))
+           with ordinality as given (event_id, destination, deliveries, locked_by, place)`
+
+/** Every statement of the store, for checked names. */
+export function statementsFor(tables: PostgresTables, isPartitioned = false) {
+  const { events, attempt, lock } = tables
+
+  return named({
+    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in
+    // its order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
+    // another. No indexed column changes, so that the update can stay in its page and leave the
+    // indexes alone. Rows are then found by their place in the file, a tenth cheaper in all than by
+    // primary key; a row that somebody changed in between has moved, and is left out.
+    claim: isPartitioned
+      ? `
+  with due as materialized (${dueRows('event_id, destination')}
+  ), taken as (
+    select array_agg(event_id) as ids, array_agg(destination) as destinations from due
+  )
+  update ${events} as event ${leased('event.locked_by is not null')}
+    from taken
+   cross join unnest(taken.ids, taken.destinations) as due (event_id, destination)
+   where event.event_id = due.event_id and event.destination = due.destination
+  returning ${rowColumns('event')}`
+      : `
+  update ${events} as event ${leased('event.locked_by is not null')}
+   where event.tableoid = '${events}'::regclass
+     and event.ctid = any (array(${dueRows('ctid')}))
+  returning ${rowColumns('event')}`,
+
+    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids,
+    // $8 destinations. By primary key. Rows that the claimer holds already come as well, and count no loss.
+    claimKeys: `
+  with due as materialized (
+    select event_id, destination
+      from unnest((select $7::text[]), (select $8::text[])) as given (event_id, destination)
+      join ${events} as event using (event_id, destination)
+     where ${dueFrom('$3', '$4')}
+       and ${freeRow(tables, '$6', '$1')}
+     order by available_at, seq
+     limit $5::integer
+       for update of event skip locked
+  )
+  update ${events} as event ${leased('event.locked_by <> $1')}
+    from due
+   where event.event_id = due.event_id and event.destination = due.destination
+  returning ${rowColumns('event')}`,
+
+    // givenRows, $5 lease. By primary key. Answers the places of rows that were not changed, and whether that is
+    // because somebody is changing them now.
+    renew: changed(`locked_until = ${timeIn('$5')}`, 'skip locked'),
+    // The same for a single row, which is waited for.
+    renewOne: changed(`locked_until = ${timeIn('$5')}`),
+
+    // givenRows. By primary key. Answers as renew.
+    release: changed('locked_by = null, locked_until = null', 'skip locked'),
+    releaseOne: changed('locked_by = null, locked_until = null'),
+
+    // givenRows. By primary key. Answers the places of those that were refused. Waits for rows while it has locked
+    // others, in whatever order: hence nobody else may do so with rows that are held.
+    settleDone: settled(doneColumns),
+
+    // givenRows, $5 lock, $6 token. As settleDone, where rows without a holder are the lock owner's. A
+    // takeover waits for the row of the lock, and is waited for; the owner's own renewals are not.
+    settleDoneOwned: settled(doneColumns, owner('$5', '$6')),
+
+    // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
+    // once, with their history. By primary key. Answers the places of those that were refused.
+    settle: `
+  with owner as materialized (${owner('$2', '$3')}
+  ), given as materialized (
+    select (fields ->> 0) as event_id, (fields ->> 1) as destination, (fields ->> 2)::integer as deliveries,
+           (fields ->> 3) as locked_by, (fields ->> 4) as kind, (fields ->> 5)::float8 as delay_ms,
+           (fields ->> 6) as last_error, (fields ->> 7) as failure, (fields ->> 8)::integer as counted, place
+      from jsonb_array_elements((select $1::text::jsonb)) with ordinality as settlements (fields, place)
+  ), changed as (
+    update ${events} as event
+       set status       = case given.kind when 'done' then 1 when 'retry' then 2 when 'defer' then 0
+                                          when 'dead' then 3 else event.status end,
+           available_at = coalesce(date_trunc('milliseconds', clock_timestamp()
+                                     + given.delay_ms * interval '1 millisecond'), event.available_at),
+           done_at      = case when given.kind in ('done', 'dead') then ${wholeNow} end,
+           blocked_at   = case when given.kind = 'block' then ${wholeNow} end,
+           last_error   = case given.kind when 'done' then null
+                                          when 'defer' then coalesce(given.last_error, event.last_error)
+                                          else given.last_error end,
+           attempts     = event.attempts + given.counted,
+           ${handedBack}
+      from given
+     where given.kind <> 'delete' and ${held} and ${ownedBy(true)}
+    returning event.event_id, event.destination, event.attempts, given.failure, given.locked_by, given.place
+  ), history as (
+    insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
+    select event_id, destination, attempts, ${wholeNow}, failure, locked_by
+      from changed
+     where failure is not null
+     order by place
+  ), removed as (
+    delete from ${events} as event
+     using given
+     where given.kind = 'delete' and ${held} and ${ownedBy(true)}
+    returning event.event_id, event.destination, given.place
+  ), forgotten as (
+    delete from ${attempt} as attempt
+     using removed
+     where attempt.event_id = removed.event_id and attempt.destination = removed.destination
+  )
+  select place
+    from given
+   where place not in (select place from changed union all select place from removed)`,
+
+    ...insertStatementsFor(tables),
+    ...lockStatementsFor(tables),
+    ...upkeepStatementsFor(tables),
+  } as const)
+
+  function dueRows(columns: string): string {
+    return `
+       select ${columns}
+         from ${events}
+        where ${dueFrom('$3', '$4')}
+          and ${freeRow(tables, '$6')}
+        order by available_at, seq
+        limit $5::integer
+          for update skip locked`
+  }
+
+  function owner(name: string, token: string): string {
+    return `
+    select 1
+      from ${lock}
+     where name = ${name} and token = ${token} and until > clock_timestamp()
+       for key share`
+  }
+
+  function changed(columns: string, busyRows = ''): string {
+    return `
+  with given as materialized (${givenRows}
+  ), held as materialized (
+    select event.event_id, event.destination, given.place
+      from given
+      join ${events} as event on ${held}
+     where ${ownedBy(false)}
+       for no key update of event ${busyRows}
+  ), changed as (
+    update ${events} as event
+       set ${columns}
+      from held
+     where event.event_id = held.event_id and event.destination = held.destination
+  )
+  select place, exists (select from ${events} as event where ${held} and ${ownedBy(false)})
+    from given
+   where place not in (select place from held)`
+  }
+
+  function settled(columns: string, ownerRow?: string): string {
+    return `
+  with ${ownerRow === undefined ? '' : `owner as materialized (${ownerRow}\n  ), `}given as materialized (${givenRows}
+  ), changed as (
+    update ${events} as event
+       set ${columns}
+      from given
+     where ${held} and ${ownedBy(ownerRow !== undefined)}
+    returning given.place
+  )
+  select place from given where place not in (select place from changed)`
+  }
+}
+
+const held = `event.event_id = given.event_id
+       and event.destination = given.destination
+       and event.deliveries = given.deliveries
+       and event.locked_by is not distinct from given.locked_by
+       and event.${pending}`
+
+// Rows without a holder are only their owner's to settle.
+function ownedBy(hasOwner: boolean): string {
+  return hasOwner
+    ? '(given.locked_by is not null or exists (select from owner))'
+    : 'given.locked_by is not null'
+}
+
+const handedBack = 'deliveries = event.deliveries + 1, losses = 0, locked_by = null, locked_until = null'
+const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`
+
+function leased(isLoss: string): string {
+  return `
+     set losses       = event.losses + case when ${isLoss} then 1 else 0 end,
+         locked_by    = $1,
+         locked_until = ${timeIn('$2')},
+         deliveries   = event.deliveries + 1`
+}
+
+/** The statements of a store, each under a name that tells its text from every other. */
+export type PostgresStatements = ReturnType<typeof statementsFor>
+
+function named<Name extends string>(
+  texts: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, Statement>> {
+  const entries = Object.entries<string>(texts)
+  return Object.fromEntries(
+    entries.map(([name, text]) => [
+      name,
+      { name: `sendoff_${name}_${hash('sha256', text).slice(0, 8)}`, text },
+    ]),
+  ) as Record<Name, Statement>
+}

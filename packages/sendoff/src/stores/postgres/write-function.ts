@@ -1,0 +1,140 @@
+import type { PostgresTables } from './postgres-tables.ts'
+
+/**
+ * The function that writes an event from triggers, psql and other languages, in the transaction it is
+ * called in and by the rules of the writer: the same limits and defaults, ids of the same form, the same
+ * partition for a key. Part of a published migration, and so without anything that may change elsewhere.
+ */
+export function writeFunction({ events, idempotency, write, channel }: PostgresTables): string {
+  return `
+create function ${write}(
+  event_type      text,
+  payload         json,
+  aggregate_type  text        default null,
+  aggregate_id    text        default null,
+  tenant_id       text        default null,
+  ordering_key    text        default null,
+  headers         json        default null,
+  deliver_after   interval    default null,
+  available_at    timestamptz default null,
+  idempotency_key text        default null,
+  event_id        text        default null,
+  occurred_at     timestamptz default null,
+  content_type    text        default null
+) returns text
+language plpgsql
+as $function$
+#variable_conflict use_variable
+declare
+  alphabet constant text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+  millisecond constant interval := interval '1 millisecond';
+  written_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  field record;
+  size integer;
+  rest bigint;
+  random bytea;
+  used_by text;
+  due_at timestamptz;
+begin
+  if event_type is null or payload is null then
+    raise exception 'The event needs an event_type and a payload.' using errcode = 'invalid_parameter_value';
+  end if;
+
+  for field in
+    select *
+      from (values ('event_type', event_type, 128), ('aggregate_type', aggregate_type, 64),
+                   ('aggregate_id', aggregate_id, 128), ('tenant_id', tenant_id, 64),
+                   ('ordering_key', ordering_key, 255), ('idempotency_key', idempotency_key, 200),
+                   ('event_id', event_id, 36), ('content_type', content_type, 128)) as fields (name, value, longest)
+     where value is not null
+  loop
+    -- In units of UTF-16, as the writer counts: two for a character beyond the first 65,536.
+    size := char_length(field.value)
+          + char_length(regexp_replace(field.value, '[^\\U00010000-\\U0010FFFF]', '', 'g'));
+    if size = 0 then
+      raise exception 'The event needs a non-empty string as %.', field.name
+        using errcode = 'invalid_parameter_value';
+    end if;
+    if size > field.longest then
+      raise exception 'The % of the event has % characters; at most % are stored.', field.name, size, field.longest
+        using errcode = 'invalid_parameter_value';
+    end if;
+  end loop;
+
+  size := octet_length(convert_to(payload::text, 'UTF8'));
+  if size > 1048576 then
+    raise exception 'The payload of a "%" event has % bytes; at most 1048576 are stored.', event_type, size
+      using errcode = 'invalid_parameter_value',
+            hint = 'Keep large content elsewhere and put a reference to it into the event.';
+  end if;
+
+  if headers is not null then
+    if json_typeof(headers) <> 'object'
+       or exists (select from json_each(headers) as header where json_typeof(header.value) <> 'string') then
+      raise exception 'The event needs an object of strings as headers.' using errcode = 'invalid_parameter_value';
+    end if;
+    if octet_length(convert_to(headers::text, 'UTF8')) > 65536 then
+      raise exception 'The event has more than 65536 bytes of headers.' using errcode = 'invalid_parameter_value';
+    end if;
+    -- Fails for a NUL character or half a surrogate pair, which the writer refuses as well.
+    if not exists (select from json_each_text(headers) as header where (header.key || header.value) is not null) then
+      headers := null;
+    end if;
+  end if;
+
+  if available_at is not null and deliver_after is not null then
+    raise exception 'The event has both available_at and deliver_after. Give one of them: a time, or a delay.'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if deliver_after <= interval '0' then
+    raise exception 'The event needs a deliver_after above 0.' using errcode = 'invalid_parameter_value';
+  end if;
+  -- Whoever asks for "now" has read the clock a moment before.
+  if available_at < coalesce(occurred_at, written_at - interval '1 second') then
+    raise exception 'The event has an available_at before its occurred_at.'
+      using errcode = 'invalid_parameter_value';
+  end if;
+
+  due_at := date_trunc('milliseconds', coalesce(
+    available_at + 0.999 * millisecond, clock_timestamp() + deliver_after + 0.999 * millisecond, written_at));
+  aggregate_type := coalesce(aggregate_type, '__GLOBAL__');
+  ordering_key := coalesce(ordering_key, aggregate_type || ':' || aggregate_id);
+
+  if event_id is null then
+    event_id := '';
+    rest := round(extract(epoch from written_at) * 1000);
+    for place in 1..10 loop
+      event_id := substr(alphabet, (rest & 31)::integer + 1, 1) || event_id;
+      rest := rest >> 5;
+    end loop;
+    random := sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()));
+    for place in 0..15 loop
+      event_id := event_id || substr(alphabet, (get_byte(random, place) & 31) + 1, 1);
+    end loop;
+  end if;
+
+  if idempotency_key is not null then
+    insert into ${idempotency} (key, event_id, created_at)
+    values (idempotency_key, event_id, written_at)
+    on conflict do nothing;
+    if not found then
+      select used.event_id into strict used_by from ${idempotency} as used where used.key = idempotency_key;
+      return used_by;
+    end if;
+  end if;
+
+  insert into ${events} (
+         event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
+         payload, content_type, headers, available_at, occurred_at, created_at)
+  values (event_id, '', event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
+          get_byte(sha256(convert_to(ordering_key, 'UTF8')), 0),
+          payload, content_type, headers, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
+          written_at);
+
+  if due_at <= clock_timestamp() then
+    perform pg_notify('${channel}', '');
+  end if;
+  return event_id;
+end
+$function$`
+}

@@ -1,0 +1,108 @@
+import { OutboxError } from '../../errors.ts'
+import { Mutex } from '../mutex.ts'
+
+/** How a transaction of one driver is divided, and what its code gets to see of it. */
+export interface TransactionParts<Handle extends object> {
+  /**
+   * Runs `work` within a savepoint of `handle`, and undoes what it did if it fails. `work` gets the
+   * handle to be used inside: another one where the driver says so.
+   */
+  savepoint<Result>(handle: Handle, name: string, work: (inner: Handle) => Promise<Result>): Promise<Result>
+
+  /** The handle as code may use it, until `assertOpen` throws. */
+  view(handle: Handle, assertOpen: () => void): Handle
+}
+
+const transactionsOfViews = new WeakMap<object, SqlTransaction>()
+
+/** The transaction that handed out `tx`, if any did. */
+export function transactionOf<Handle extends object>(tx: Handle): SqlTransaction<Handle> | undefined {
+  return transactionsOfViews.get(tx) as SqlTransaction<Handle> | undefined
+}
+
+/**
+ * An open transaction, or a savepoint in one.
+ *
+ * Code gets a view of the handle that ends with the transaction: a statement that was not awaited
+ * and comes late would otherwise run in whichever transaction has the connection by then.
+ */
+export class SqlTransaction<Handle extends object = object> {
+  readonly handle: Handle
+  readonly #parts: TransactionParts<Handle>
+  readonly #around: SqlTransaction<Handle> | undefined
+  readonly #depth: number
+  #nestedMutex: Mutex | undefined
+  #nestedCount = 0
+  #hasEnded = false
+
+  constructor(handle: Handle, parts: TransactionParts<Handle>, around?: SqlTransaction<Handle>) {
+    this.handle = handle
+    this.#parts = parts
+    this.#around = around
+    this.#depth = around === undefined ? 0 : around.#depth + 1
+  }
+
+  get isOpen(): boolean {
+    return !this.#hasEnded && (this.#around?.isOpen ?? true)
+  }
+
+  assertOpen(): void {
+    if (!this.isOpen) throw ended()
+  }
+
+  /** Runs `work` with a view and ends it, whatever becomes of the work. */
+  async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    const view = this.#parts.view(this.handle, () => this.assertOpen())
+    transactionsOfViews.set(view, this)
+    try {
+      const result = await work(view)
+      if (this.#nestedCount > 0) throw nestedStillOpen()
+      return result
+    } finally {
+      this.#hasEnded = true
+    }
+  }
+
+  /** Runs `work` within a savepoint. One at a time: savepoints are a stack. */
+  async nested<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    this.#nestedMutex ??= new Mutex()
+    this.#nestedCount += 1
+    try {
+      return await this.#nestedMutex.run(() => {
+        this.assertOpen()
+        return this.#parts.savepoint(this.handle, `sendoff_${this.#depth}`, async (inner) => {
+          const result = await new SqlTransaction(inner, this.#parts, this).run(work)
+          this.assertOpen()
+          return result
+        })
+      })
+    } finally {
+      this.#nestedCount -= 1
+    }
+  }
+}
+
+/** A transaction that was not open any more when it should have been committed. */
+export function endedByHand(cause?: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'The transaction was no longer open when its callback returned: the callback ran COMMIT, ROLLBACK or RELEASE ' +
+      'itself. Throw from the callback to roll back, and leave the rest to transaction().',
+    { cause },
+  )
+}
+
+function ended(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    "This transaction has ended, and its handle with it. Await everything before the transaction's callback returns.",
+  )
+}
+
+function nestedStillOpen(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'A nested transaction was still open when the callback of the transaction around it returned, ' +
+      "and both were rolled back. Await everything before the transaction's callback returns.",
+  )
+}

@@ -1,0 +1,102 @@
+import { OutboxError } from '../errors.ts'
+import type { SqlTx, Transactions } from '../transactions.ts'
+
+/** The part of a Kysely instance that is used here. */
+export interface KyselyDatabase<Tx, Isolation, Access> {
+  transaction(): KyselyTransactionBuilder<Tx, Isolation, Access>
+}
+
+export interface KyselyTransactionBuilder<Tx, Isolation, Access> {
+  setIsolationLevel(isolationLevel: Isolation): KyselyTransactionBuilder<Tx, Isolation, Access>
+  setAccessMode(accessMode: Access): KyselyTransactionBuilder<Tx, Isolation, Access>
+  execute<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+}
+
+export interface KyselyTransaction {
+  readonly isTransaction: boolean
+  withoutPlugins(): KyselyTransaction
+  executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }>
+}
+
+export interface KyselyTransactionOptions<Isolation, Access> {
+  readonly isolationLevel?: Isolation
+  readonly accessMode?: Access
+}
+
+/**
+ * Kysely's transactions, for an outbox that is written to in them. Not every version and dialect of
+ * Kysely rejects when the database rolled back after an error that was swallowed, so that events are
+ * dispatched only after the database was asked for them.
+ */
+export function kyselyTransactions<Tx extends KyselyTransaction, Isolation, Access>(
+  db: KyselyDatabase<Tx, Isolation, Access>,
+): Transactions<Tx, SqlTx, KyselyTransactionOptions<Isolation, Access>> {
+  let savepoints = 0
+
+  return {
+    transaction(work, within, { isolationLevel, accessMode } = {}) {
+      if (within !== undefined) return inSavepoint(within, `sendoff_${++savepoints}`, work)
+
+      let builder = db.transaction()
+      if (isolationLevel !== undefined) builder = builder.setIsolationLevel(isolationLevel)
+      if (accessMode !== undefined) builder = builder.setAccessMode(accessMode)
+      return builder.execute(work)
+    },
+
+    storeTx(tx) {
+      if (!tx.isTransaction) throw noTransaction()
+      // A plugin such as the one for camel case would rename the columns of the store.
+      const plain = tx.withoutPlugins()
+      return { query: (text, values) => run(plain, text, values) }
+    },
+  }
+}
+
+/** Kysely has no transactions in transactions. Names are unique because MySQL forgets the older of two. */
+async function inSavepoint<Tx extends KyselyTransaction, Result>(
+  tx: Tx,
+  name: string,
+  work: (tx: Tx) => Promise<Result>,
+): Promise<Result> {
+  await run(tx, `savepoint ${name}`)
+  try {
+    const result = await work(tx)
+    await run(tx, `release savepoint ${name}`)
+    return result
+  } catch (error) {
+    await undo(tx, name)
+    throw error
+  }
+}
+
+// Where even this fails, the transaction has failed as a whole, and the error that led here tells more.
+async function undo(tx: KyselyTransaction, name: string): Promise<void> {
+  try {
+    await run(tx, `rollback to savepoint ${name}`)
+    await run(tx, `release savepoint ${name}`)
+  } catch {}
+}
+
+async function run(
+  tx: KyselyTransaction,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<{ readonly rows: readonly unknown[] }> {
+  const query = { kind: 'RawNode', sqlFragments: [text], parameters: [] }
+  try {
+    return await tx.executeQuery({ sql: text, parameters: values, query, queryId: { queryId: '' } } as never)
+  } catch (error) {
+    // Kysely says it in words only.
+    const hasEnded = error instanceof Error && /^Transaction is already /.test(error.message)
+    throw hasEnded ? noTransaction(error) : error
+  }
+}
+
+function noTransaction(cause?: Error): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'This Kysely handle has no open transaction: it is the database itself, or its transaction has ended. ' +
+      'Hand over the trx of db.transaction().execute(async (trx) => { … }) while it is open, or write inside outbox.transaction().',
+    { cause },
+  )
+}

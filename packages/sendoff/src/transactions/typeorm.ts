@@ -1,0 +1,65 @@
+import { OutboxError } from '../errors.ts'
+import type { SqlTx, Transactions } from '../transactions.ts'
+
+/** The part of a TypeORM `DataSource` that is used here. */
+export interface TypeOrmDataSource<Manager, Isolation> {
+  transaction<Result>(work: (manager: Manager) => Promise<Result>): Promise<Result>
+  transaction<Result>(isolation: Isolation, work: (manager: Manager) => Promise<Result>): Promise<Result>
+}
+
+export interface TypeOrmEntityManager {
+  readonly queryRunner?: TypeOrmQueryRunner | undefined
+}
+
+export interface TypeOrmQueryRunner {
+  readonly isReleased: boolean
+  readonly isTransactionActive: boolean
+  query(
+    text: string,
+    values: unknown[],
+    useStructuredResult: true,
+  ): Promise<{ readonly records: readonly unknown[] }>
+}
+
+export interface TypeOrmTransactionOptions<Isolation> {
+  readonly isolationLevel?: Isolation
+}
+
+/**
+ * TypeORM's transactions, for an outbox that is written to in them. TypeORM resolves although the
+ * database rolled back after an error that was swallowed, so that events are dispatched only after
+ * the database was asked for them.
+ */
+export function typeormTransactions<Manager extends TypeOrmEntityManager, Isolation>(
+  dataSource: TypeOrmDataSource<Manager, Isolation>,
+): Transactions<Manager, SqlTx, TypeOrmTransactionOptions<Isolation>> {
+  return {
+    transaction(work, within, { isolationLevel } = {}) {
+      // An entity manager has the same method, which makes a savepoint.
+      const runner = (within ?? dataSource) as TypeOrmDataSource<Manager, Isolation>
+      return isolationLevel === undefined || within !== undefined
+        ? runner.transaction(work)
+        : runner.transaction(isolationLevel, work)
+    },
+
+    storeTx({ queryRunner }) {
+      if (queryRunner?.isTransactionActive !== true || queryRunner.isReleased) throw noTransaction()
+      return {
+        // Structured, because the plain answer to some statements is rows and to others rows and a count.
+        async query(text, values) {
+          const { records } = await queryRunner.query(text, values, true)
+          return { rows: records }
+        },
+      }
+    },
+  }
+}
+
+function noTransaction(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'This TypeORM entity manager has no open transaction: it is that of the data source, or its transaction has ended. ' +
+      'Hand over the manager of dataSource.transaction(async (manager) => { … }) or of a query runner while its ' +
+      'transaction is open, or write inside outbox.transaction().',
+  )
+}

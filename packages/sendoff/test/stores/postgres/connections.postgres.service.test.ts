@@ -1,0 +1,156 @@
+import { equal, rejects } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import pg from 'pg'
+import postgres from 'postgres'
+import type { PostgresServer } from '../../../../../test/services/postgres-server.ts'
+import { debianPostgresServer } from '../../../../../test/services/postgres.ts'
+import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { claim, lease, newStore, settleDone, write } from './test-store.ts'
+
+describe('postgres store: lost connections', () => {
+  it('idle connections that are ended by the server harm nobody', async (t) => {
+    const { store, pool, newPool } = await newStore(t)
+    await Promise.all(Array.from({ length: 5 }, () => store.count({})))
+    const pids = await backendsOf(pool)
+    const removed = removals(pool, pids.length)
+    await endBackends(newPool(), pids)
+    await removed
+
+    await write(store, 3)
+    equal((await claim(store)).length, 3)
+  })
+
+  it('a claim whose connection is ended fails, and the next one finds the rows', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    await write(store, 3)
+    const blocker = await pool.connect()
+    await blocker.query(`begin; lock table ${table} in access exclusive mode`)
+    const failed = rejects(claim(store), { code: '57P01' })
+    await endBackends(pool, [await waitingFor(pool, blocker)])
+
+    await failed
+    await blocker.query('rollback')
+    blocker.release()
+    equal((await claim(store)).length, 3)
+  })
+
+  it('a deadlock with somebody else is not noticed by the engine', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    await write(store, 2)
+    const rows = await claim(store)
+    const other = await pool.connect()
+    // The store's own session is to be the one that finds out.
+    await other.query(`begin; set local deadlock_timeout = '1h'`)
+    await other.query(`select from ${table} where event_id = $1 for update`, [rows[1]!.eventId])
+    const settled = settleDone(store, rows)
+    await waitingFor(pool, other)
+    const stuck = other.query(`select from ${table} where event_id = $1 for update`, [rows[0]!.eventId])
+
+    await Promise.all([stuck.then(() => other.query('rollback')), settled])
+    other.release()
+    equal(await store.count({ status: [1] }), 2)
+  })
+
+  it('a closed store refuses to work, and leaves the pool open', async (t) => {
+    const { store, pool } = await newStore(t)
+    await store.close()
+    await store.close()
+
+    await rejects(store.claim({ lease, limit: 1 }), { code: 'OUTBOX_CLOSED' })
+    await rejects(
+      store.transaction(async () => {}),
+      { code: 'OUTBOX_CLOSED' },
+    )
+    equal((await pool.query('select 1 as one')).rows[0].one, 1)
+  })
+})
+
+describe('postgres store: a server that goes down', () => {
+  const folder = temporaryFolder('postgres-restart')
+  let server: PostgresServer
+
+  before(async () => {
+    server = await debianPostgresServer(folder.path)
+  })
+  after(async () => {
+    await server.kill()
+    folder.remove()
+  })
+
+  for (const mode of ['fast', 'immediate'] as const) {
+    it(`and comes back (${mode}) is found again by pg, with all that was committed`, async (t) => {
+      const pool = new pg.Pool({ connectionString: server.url, max: 4 })
+      t.after(() => pool.end())
+      const store = postgresStore({ client: pool, schema: `on_pg_${mode}` })
+      await store.migrate()
+      await write(store, 3)
+      await Promise.all([store.count({}), store.count({}), store.count({})])
+      await server.stop(mode)
+      await rejects(store.claim({ lease, limit: 10 }))
+      await server.start()
+
+      equal((await claim(store)).length, 3)
+    })
+
+    it(`and comes back (${mode}) is found again by postgres.js`, async (t) => {
+      const sql = postgres(server.url, { max: 4, backoff: () => 0.01, onnotice: () => {} })
+      t.after(() => sql.end({ timeout: 1 }))
+      const store = postgresStore({ client: sql, schema: `on_postgres_js_${mode}` })
+      await store.migrate()
+      await store.transaction((tx) => store.insert(tx, sampleRows(3), lease))
+      await server.stop(mode)
+      await rejects(store.claim({ lease, limit: 10 }))
+      await server.start()
+
+      equal((await claimWithin(() => store.claim({ lease, limit: 10 }))).length, 3)
+    })
+  }
+})
+
+async function backendsOf(pool: pg.Pool): Promise<number[]> {
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  const pids = clients.map((client) => (client as unknown as { processID: number }).processID)
+  clients.forEach((client) => client.release())
+  return pids
+}
+
+function removals(pool: pg.Pool, count: number): Promise<void> {
+  let left = count
+  return new Promise((resolve) => {
+    pool.on('remove', () => {
+      left -= 1
+      if (left === 0) resolve()
+    })
+  })
+}
+
+async function endBackends(pool: pg.Pool, pids: readonly number[]): Promise<void> {
+  await pool.query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids])
+}
+
+/** Resolves with the process id of whoever waits for a lock of `holder`'s, as soon as somebody does. */
+async function waitingFor(pool: pg.Pool, holder: pg.PoolClient): Promise<number> {
+  const { processID } = holder as unknown as { processID: number }
+  for (let look = 0; look < 10_000; look += 1) {
+    const { rows } = await pool.query<{ pid: number }>(
+      'select pid from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [processID],
+    )
+    if (rows[0] !== undefined) return rows[0].pid
+  }
+  throw new Error('Nobody waits.')
+}
+
+// postgres.js hands out one connection after another before it has noticed that all are gone.
+async function claimWithin<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let count = 0; count < 10; count += 1) {
+    try {
+      return await attempt()
+    } catch {
+      // Once more, on the next connection.
+    }
+  }
+  return attempt()
+}

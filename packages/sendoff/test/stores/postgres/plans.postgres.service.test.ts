@@ -1,0 +1,185 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type pg from 'pg'
+import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
+import { statementsFor } from '../../../src/stores/postgres/statements.ts'
+import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
+
+const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
+const pollValues = ['relay', 'me', '500', '-Infinity', '0', null, null, null, null, null]
+const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
+const filterValues = [null, null, null, null]
+
+describe('postgres store: plans', () => {
+  it('claims and reads go by their partial index, whatever the statistics say', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { claim: claimStatement, pollDue, pollWritten } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
+
+      for (const [moment, change] of moments(table)) {
+        await client.query(change)
+        for (const mode of ['custom', 'generic']) {
+          await client.query(`set plan_cache_mode = force_${mode}_plan`)
+          const plans = [
+            await planOf(client, claimStatement.text, claimValues),
+            await planOf(client, pollDue.text, pollValues),
+            await planOf(client, pollWritten.text, pollValues),
+          ]
+          const where = `${moment}, ${mode} plan`
+          match(plans[0]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
+          match(plans[0]!, /Tid Scan on outbox_event event/, where)
+          match(plans[1]!, /Index Scan using outbox_event_due on outbox_event/, where)
+          match(plans[2]!, /Index Scan using outbox_event_written on outbox_event/, where)
+          for (const plan of plans) ok(!/Seq Scan on outbox_event\b/.test(plan), `${where}: ${plan}`)
+        }
+      }
+    })
+  })
+
+  it('settlements, renewals and claims by key go by primary key', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { settleDone: settle, settleDoneOwned, renew, release, claimKeys } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      await client.query(fillingOf(table, 30_000, 1))
+      await client.query(`vacuum analyze ${table}`)
+
+      for (const mode of ['custom', 'generic']) {
+        await client.query(`set plan_cache_mode = force_${mode}_plan`)
+        for (const plan of [
+          await planOf(client, settle.text, heldValues),
+          await planOf(client, settleDoneOwned.text, [...heldValues, 'relay', 'me']),
+          await planOf(client, renew.text, [...heldValues, '30000']),
+          await planOf(client, release.text, heldValues),
+          await planOf(client, claimKeys.text, [...claimValues, '{a}', '{""}']),
+        ]) {
+          match(plan, /Index Scan using outbox_event_pkey/, mode)
+          ok(!/Seq Scan on outbox_event\b/.test(plan), `${mode}: ${plan}`)
+        }
+      }
+    })
+  })
+
+  it('people find dead and pending rows without a look at DONE ones, and purges go by primary key', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { queryDead, countDead, queryPending, countPending, queryEvent, purge } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      await client.query(fillingOf(table, 30_000, 1))
+      await client.query(`vacuum analyze ${table}`)
+      const page = ['0', '100']
+
+      for (const [text, values, index] of [
+        [queryDead.text, ['{3}', ...filterValues, ...page], /outbox_event_attention/],
+        [countDead.text, ['{3}', ...filterValues], /outbox_event_attention/],
+        [queryPending.text, ['{0,2}', ...filterValues, ...page], /outbox_event_written/],
+        [countPending.text, ['{0,2}', ...filterValues], /outbox_event_(written|due)/],
+        [queryEvent.text, ['{0,1,2,3}', ...filterValues, ...page, 'a'], /outbox_event_pkey/],
+        [purge.text, ['', '', '500', '1000', null, null, '1000'], /outbox_event_pkey/],
+      ] as const) {
+        const plan = await planOf(client, text, [...values])
+        match(plan, index)
+        ok(!/Seq Scan on outbox_event\b/.test(plan), plan)
+      }
+    })
+  })
+
+  it('a claim of rows with room in their page touches no index', async (t) => {
+    const { store, pool, schema } = await newStore(t)
+    await write(store, 5)
+    const rows = await claim(store)
+    await store.renew(rows, { owner: 'test', ms: 30_000 })
+    await store.release(rows)
+    const before = await updatesOf(pool, schema)
+    await settleDone(store, await claim(store))
+    const after = await updatesOf(pool, schema)
+
+    deepEqual(before, { all: 15, hot: 15 })
+    deepEqual(after, { all: 25, hot: 20 })
+  })
+
+  it('an idle poll of an owner writes nothing', async (t) => {
+    const { store, pool } = await newStore(t)
+    const owner = { lock: 'relay', token: 'me' }
+    await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+    await write(store, 2, { due: { inMs: 60_000 } })
+    const before = await nextTransactionNumber(pool)
+    deepEqual(await store.pollPending({ owner, limit: 10, held: null }), [])
+    deepEqual(await claim(store), [])
+
+    // Asking takes one itself.
+    equal((await nextTransactionNumber(pool)) - before, 1n)
+  })
+})
+
+function statementsOf(schema: string) {
+  return statementsFor(postgresTables(schema, 'outbox_event'))
+}
+
+/** What PostgreSQL was last told of the table, and what the table then is. */
+function moments(table: string): readonly [name: string, sql: string][] {
+  const due = `update ${table} set available_at = clock_timestamp() where status = 0`
+  return [
+    ['never analyzed, pending', fillingOf(table, 5_000, 0)],
+    ['analyzed as pending', `analyze ${table}`],
+    [
+      'analyzed as all leased',
+      `update ${table} set locked_by = 'a', locked_until = 'infinity'; analyze ${table};
+       update ${table} set locked_by = null, locked_until = null`,
+    ],
+    ['analyzed as delayed', `update ${table} set available_at = 'infinity'; analyze ${table}; ${due}`],
+    ['analyzed as pending, then mostly done', `update ${table} set status = 1 where seq % 10 > 0`],
+    ['with many done', `${fillingOf(table, 60_000, 1)}; analyze ${table}`],
+    [
+      'analyzed as all done, then pending again',
+      `update ${table} set status = 1; analyze ${table};
+       ${fillingOf(table, 5_000, 0)}`,
+    ],
+  ]
+}
+
+let filled = 0
+
+function fillingOf(table: string, count: number, status: number): string {
+  filled += 1
+  return `
+    insert into ${table} (event_id, destination, event_type, aggregate_type, payload, status, done_at,
+                          available_at, occurred_at, created_at)
+    select '01K' || ${filled} || lpad(i::text, 12, '0'), '', 'OrderPlaced', 'Order', '{"order":1}', ${status},
+           case ${status} when 0 then null else clock_timestamp() end,
+           clock_timestamp(), clock_timestamp(), clock_timestamp()
+      from generate_series(1, ${count}) as i`
+}
+
+async function planOf(
+  client: pg.PoolClient,
+  sql: string,
+  values: readonly (string | null)[],
+): Promise<string> {
+  const types = values.map(() => 'unknown').join(', ')
+  await client.query(`prepare explained (${types}) as ${sql}`)
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(value)))
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+    `explain (costs off) execute explained (${literals.join(', ')})`,
+  )
+  await client.query('deallocate explained')
+  return rows.map((row) => row['QUERY PLAN']).join('\n')
+}
+
+/** Counted as soon as the sessions that made them are idle for a while, or asked to. */
+async function updatesOf(pool: pg.Pool, schema: string): Promise<{ all: number; hot: number }> {
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
+  for (const client of clients) await client.query('select pg_stat_force_next_flush()')
+  for (const client of clients) await client.query('select 1')
+  const { rows } = await clients[0]!.query(
+    `select n_tup_upd::int as all, n_tup_hot_upd::int as hot
+       from pg_stat_user_tables where schemaname = $1 and relname = 'outbox_event'`,
+    [schema],
+  )
+  clients.forEach((client) => client.release())
+  return rows[0]
+}
+
+async function nextTransactionNumber(pool: pg.Pool): Promise<bigint> {
+  const { rows } = await pool.query<{ number: string }>('select pg_current_xact_id()::text as number')
+  return BigInt(rows[0]!.number)
+}

@@ -1,0 +1,78 @@
+import type { TestContext } from 'node:test'
+import pg from 'pg'
+import type { NewRow, Row } from '../../../src/store.ts'
+import type { PostgresStore, PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+
+export type PgStore = PostgresStore<pg.PoolClient>
+
+export const lease = { owner: 'test', ms: 30_000 }
+
+let made = 0
+
+/** A schema of its own, gone with the test, and a pool to look at it. */
+export async function newSchema(
+  t: TestContext,
+  url = process.env['POSTGRES_URL']!,
+): Promise<{ schema: string; pool: pg.Pool; newPool: (config?: pg.PoolConfig) => pg.Pool }> {
+  const schema = `test_${process.pid}_${++made}`
+  const pools: pg.Pool[] = []
+  const newPool = (config: pg.PoolConfig = {}) => {
+    const pool = new pg.Pool({ connectionString: url, ...config })
+    pools.push(pool)
+    return pool
+  }
+  const pool = newPool()
+  t.after(async () => {
+    await pool.query(`drop schema if exists "${schema}" cascade`)
+    await Promise.all(pools.map((each) => each.end()))
+  })
+  return { schema, pool, newPool }
+}
+
+/** A migrated store on a schema of its own. */
+export async function newStore(
+  t: TestContext,
+  options: Partial<PostgresStoreOptions<pg.Pool>> = {},
+): Promise<Awaited<ReturnType<typeof newSchema>> & { store: PgStore; table: string }> {
+  const place = await newSchema(t)
+  const { schema = place.schema, table = 'outbox_event', client = place.pool } = options
+  const store = postgresStore({ ...options, client, schema, table })
+  t.after(() => store.close())
+  await store.migrate()
+  return { ...place, store, table: `"${schema}"."${table}"` }
+}
+
+/** Runs `work` with a client of the pool, which gets it back whatever happens. */
+export async function withClient<Result>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect()
+  try {
+    return await work(client)
+  } finally {
+    // Whatever was left open or set on it goes with it.
+    client.release(true)
+  }
+}
+
+export async function write(
+  store: PgStore,
+  count: number,
+  fields?: Partial<NewRow>,
+): Promise<readonly NewRow[]> {
+  const rows = sampleRows(count, fields)
+  await store.transaction((tx) => store.insert(tx, rows, lease))
+  return rows
+}
+
+export function claim(store: PgStore, limit = 100, owner = lease.owner): Promise<readonly Row[]> {
+  return store.claim({ lease: { ...lease, owner }, limit })
+}
+
+export async function settleDone(store: PgStore, rows: readonly Row[]): Promise<void> {
+  const refused = await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done' } })))
+  if (refused.length > 0) throw new Error(`${refused.length} settlements were refused.`)
+}

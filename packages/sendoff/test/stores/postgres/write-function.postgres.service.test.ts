@@ -1,0 +1,224 @@
+import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type pg from 'pg'
+import { EventEnvelope } from '../../../src/event/event-envelope.ts'
+import type { EventFields } from '../../../src/event/event-fields.ts'
+import { partitionOf } from '../../../src/event/partition.ts'
+import type { StoredRow } from '../../../src/store.ts'
+import { claim, newStore, type PgStore } from './test-store.ts'
+
+type Fields = EventFields & { eventType?: string; payloadJson?: string }
+
+const names: Readonly<Record<keyof Fields, string>> = {
+  eventType: 'event_type',
+  payloadJson: 'payload',
+  eventId: 'event_id',
+  occurredAt: 'occurred_at',
+  aggregateType: 'aggregate_type',
+  aggregateId: 'aggregate_id',
+  tenantId: 'tenant_id',
+  orderingKey: 'ordering_key',
+  headers: 'headers',
+  availableAt: 'available_at',
+  deliverAfterMs: 'deliver_after',
+  contentType: 'content_type',
+  idempotencyKey: 'idempotency_key',
+}
+
+const accepted: readonly Fields[] = [
+  {},
+  { payloadJson: ' { "b": 1.0, "a": [1e400, "\\u0000 \\ud800"] } ' },
+  { aggregateType: 'Order', aggregateId: 'o-1' },
+  { aggregateId: 'ö 🚀' },
+  { aggregateType: 'Order', aggregateId: 'o-1', orderingKey: 'customer-1' },
+  { orderingKey: 'k'.repeat(255), tenantId: 't'.repeat(64) },
+  { eventType: '🚀'.repeat(64), aggregateType: 'a'.repeat(64), aggregateId: 'a'.repeat(128) },
+  { eventId: 'e'.repeat(36), contentType: 'c'.repeat(128), idempotencyKey: 'i'.repeat(200) },
+  { headers: { traceparent: '00-abc', empty: '' } },
+  { headers: {} },
+  { occurredAt: new Date(Date.UTC(2020, 1, 2, 3, 4, 5, 678)) },
+  { occurredAt: new Date(1_000), availableAt: new Date(1_000) },
+  { availableAt: new Date(Date.now() + 60_000) },
+  { availableAt: new Date() },
+  { payloadJson: `"${'x'.repeat(1_048_574)}"` },
+  { headers: { long: 'x'.repeat(65_536 - '{"long":""}'.length) } },
+]
+
+const refused: readonly Fields[] = [
+  ...(
+    [
+      'eventType',
+      'eventId',
+      'aggregateType',
+      'aggregateId',
+      'tenantId',
+      'orderingKey',
+      'contentType',
+      'idempotencyKey',
+    ] as const
+  ).map((name) => ({ [name]: '' })),
+  { eventType: 'x'.repeat(129) },
+  { eventType: `${'🚀'.repeat(64)}x` },
+  { eventId: 'x'.repeat(37) },
+  { aggregateType: 'x'.repeat(65) },
+  { aggregateId: 'x'.repeat(129) },
+  { tenantId: 'x'.repeat(65) },
+  { orderingKey: 'x'.repeat(256) },
+  { contentType: 'x'.repeat(129) },
+  { idempotencyKey: 'x'.repeat(201) },
+  { payloadJson: `"${'x'.repeat(1_048_575)}"` },
+  { payloadJson: '{' },
+  { headers: { long: 'x'.repeat(65_536) } },
+  { headers: { count: 1 as never } },
+  { headers: { nul: '\0' } },
+  { headers: { half: '\ud800' } },
+  { headers: [] as never },
+  { deliverAfterMs: 0 },
+  { deliverAfterMs: -1 },
+  { deliverAfterMs: 5, availableAt: new Date(Date.now() + 60_000) },
+  { availableAt: new Date(Date.now() - 2_000) },
+  { occurredAt: new Date(2_000), availableAt: new Date(1_000) },
+]
+
+describe('postgres store: the function that writes events', () => {
+  it('writes what the writer would have written', async (t) => {
+    const place = await newStore(t)
+    for (const fields of accepted) {
+      const envelope = EventEnvelope.of({ eventType: 'OrderPlaced', payloadJson: '{"a": 1}', ...fields })
+      const expected = envelope.toRow(false)
+      const row = await written(place, { eventType: 'OrderPlaced', payloadJson: '{"a": 1}', ...fields })
+
+      const { due, idempotencyKey, claimed, eventId, occurredAt, ...same } = expected
+      const { eventId: id, occurredAt: at, ...stored } = row
+      deepEqual(
+        Object.fromEntries(Object.keys(same).map((name) => [name, stored[name as keyof typeof stored]])),
+        same,
+      )
+      deepEqual([row.status, row.attempts, row.deliveries, row.losses, row.lockedBy], [0, 0, 0, 0, null])
+      if (fields.eventId !== undefined) equal(id, eventId)
+      if (fields.occurredAt !== undefined) equal(at, occurredAt)
+      if ('at' in due) equal(row.availableAt, due.at)
+      ok(claimed === false && idempotencyKey === (fields.idempotencyKey ?? null))
+    }
+  })
+
+  it('refuses what the writer refuses', async (t) => {
+    const place = await newStore(t)
+    for (const fields of refused) {
+      const all = { eventType: 'OrderPlaced', payloadJson: '{}', ...fields }
+      throws(() => EventEnvelope.of(all), { name: 'OutboxError' }, JSON.stringify(fields).slice(0, 80))
+      await rejects(call(place, all), /./, JSON.stringify(fields).slice(0, 80))
+    }
+    await rejects(call(place, { payloadJson: '{}' }), { code: '22023' })
+    await rejects(call(place, { eventType: 'OrderPlaced' }), { code: '22023' })
+    equal(await place.store.count({}), 0)
+  })
+
+  it('makes ids like the writer: ULIDs of the time, each another', async (t) => {
+    const place = await newStore(t)
+    const before = Date.now()
+    const ids = await Promise.all(
+      Array.from({ length: 50 }, () => call(place, { eventType: 'A', payloadJson: '1' })),
+    )
+    const after = Date.now()
+
+    equal(new Set(ids).size, 50)
+    for (const id of ids) {
+      match(id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
+      const time = timeOf(id)
+      ok(time >= before - 1_000 && time <= after + 1_000, `${time} is not about now`)
+    }
+  })
+
+  it('puts keys into the partitions of the writer', async (t) => {
+    const place = await newStore(t)
+    for (const orderingKey of ['a', 'Order:1', 'Straße', '日本語', '🚀', 'x'.repeat(255)]) {
+      equal(
+        (await written(place, { eventType: 'A', payloadJson: '1', orderingKey })).partitionNo,
+        partitionOf(orderingKey),
+      )
+    }
+  })
+
+  it('makes an event due after a delay by the clock of the database, and others at once', async (t) => {
+    const place = await newStore(t)
+    await written(place, { eventType: 'Later', payloadJson: '1', deliverAfterMs: 60_000 })
+    const now = await written(place, { eventType: 'Now', payloadJson: '1' })
+    const [later] = await place.store.query({ eventType: 'Later', limit: 1 })
+
+    ok(later!.availableAt - later!.createdAt >= 60_000 && later!.availableAt - later!.createdAt < 61_000)
+    equal(now.availableAt, now.createdAt)
+    deepEqual(
+      (await claim(place.store)).map((row) => row.eventId),
+      [now.eventId],
+    )
+  })
+
+  it('answers the first id where an idempotency key was used before, by either way of writing', async (t) => {
+    const place = await newStore(t)
+    const event = { eventType: 'A', payloadJson: '1', idempotencyKey: 'key' }
+    const id = await call(place, event)
+    equal(await call(place, event), id)
+    const results = await place.store.transaction((tx) =>
+      place.store.insert(tx, [EventEnvelope.of(event).toRow(false)], { owner: '', ms: 0 }),
+    )
+
+    deepEqual(results, [{ kind: 'duplicate', eventId: id }])
+    equal(await place.store.count({}), 1)
+  })
+
+  it('belongs to the transaction it is called in, such as that of a trigger', async (t) => {
+    const { store, pool, schema } = await newStore(t)
+    await pool.query(`
+      create table "${schema}".orders (id text primary key);
+      create function "${schema}".placed() returns trigger language plpgsql as $$
+      begin
+        perform "${schema}".outbox_event_write('OrderPlaced', to_json(new), 'Order', new.id);
+        return new;
+      end $$;
+      create trigger placed after insert on "${schema}".orders for each row execute function "${schema}".placed()`)
+    await pool.query(`begin; insert into "${schema}".orders values ('undone'); rollback`)
+    await pool.query(`insert into "${schema}".orders values ('kept')`)
+
+    deepEqual(
+      (await store.query({ limit: 10 })).map((row) => [row.payload, row.orderingKey]),
+      [['{"id":"kept"}', 'Order:kept']],
+    )
+  })
+})
+
+interface Place {
+  readonly store: PgStore
+  readonly pool: pg.Pool
+  readonly schema: string
+}
+
+async function call({ pool, schema }: Place, fields: Fields): Promise<string> {
+  const given = Object.entries(fields) as [keyof Fields, unknown][]
+  const parameters = given.map(([name], index) => `${names[name]} => $${index + 1}`)
+  // Required ones that are missing are null.
+  for (const name of ['eventType', 'payloadJson'] as const) {
+    if (!(name in fields)) parameters.push(`${names[name]} => null`)
+  }
+  const { rows } = await pool.query<{ id: string }>(
+    `select "${schema}".outbox_event_write(${parameters.join(', ')}) as id`,
+    given.map(([name, value]) => sqlValue(name, value)),
+  )
+  return rows[0]!.id
+}
+
+function sqlValue(name: keyof Fields, value: unknown): unknown {
+  if (name === 'deliverAfterMs') return `${String(value)} milliseconds`
+  return name === 'headers' ? JSON.stringify(value) : value
+}
+
+async function written(place: Place, fields: Fields): Promise<StoredRow> {
+  const eventId = await call(place, fields)
+  const [row] = await place.store.query({ eventId, limit: 1 })
+  return row!
+}
+
+function timeOf(ulid: string): number {
+  const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+  return Array.from(ulid.slice(0, 10)).reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}

@@ -1,0 +1,47 @@
+import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { MysqlStore } from '../../src/stores/mysql/index.ts'
+import { storeChecks } from '../../src/testing/store-checks/index.ts'
+
+export interface CheckedDatabase<Tx> {
+  /** A store on a table of this name, as another process would have it too. */
+  readonly openStore: (table: string) => MysqlStore<Tx>
+  readonly run: (sql: string) => Promise<unknown>
+}
+
+// They spend most of the time waiting for leases to run out: the server's clock cannot be set.
+const concurrency = 6
+
+/** Runs the store contract on MySQL or MariaDB, each check on a table that nobody else uses meanwhile. */
+export function runMysqlStoreChecks<Tx>(name: string, { openStore, run }: CheckedDatabase<Tx>): void {
+  const freeTables = Array.from({ length: concurrency }, (_, index) => `check_${index}`)
+
+  describe(`mysql store on ${name}`, { concurrency }, () => {
+    for (const check of storeChecks) {
+      it(check.name, async () => {
+        const table = freeTables.pop()!
+        const opened: MysqlStore<Tx>[] = []
+        const open = async () => {
+          const store = openStore(table)
+          opened.push(store)
+          await store.migrate()
+          return store
+        }
+        try {
+          const store = await open()
+          // Much faster than to make all tables anew.
+          for (const each of tablesOf(store.schemaSql())) await run(`delete from ${each}`)
+          await check.run({ store, wait: (ms) => delay(ms), another: open })
+        } finally {
+          await Promise.all(opened.map((store) => store.close()))
+          freeTables.push(table)
+        }
+      })
+    }
+  })
+}
+
+function tablesOf(schema: string): readonly string[] {
+  const tables = Array.from(schema.matchAll(/^create table if not exists (\S+) \(/gm), ([, table]) => table!)
+  return tables.filter((table) => !table.endsWith('_meta`'))
+}

@@ -1,0 +1,71 @@
+import { deepEqual, equal, throws } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import knex, { type Knex } from 'knex'
+import { Pool } from 'pg'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { knexTransactions } from '../../src/transactions/knex.ts'
+import { startOutbox } from '../fixtures/outbox-fixture.ts'
+import { ordersDatabase } from './test-database.ts'
+import { describeTransactions, subjectOf } from './transactions-suite.ts'
+
+describeTransactions('Knex', (url) => {
+  const db = knex({ client: 'pg', connection: url, postProcessResponse: inCamelCase })
+  return subjectOf({
+    transactions: knexTransactions(db),
+    open: (work) => db.transaction(work),
+    addOrder: (tx, id) => tx('orders').insert({ id }),
+    run: (tx, text) => tx.raw(text),
+    outside: db,
+    serializable: { isolationLevel: 'serializable' },
+    afterSwallowedError: 'resolves',
+    close: () => db.destroy(),
+  })
+})
+
+/** What many projects have, so that columns read like properties. */
+function inCamelCase(answer: any): any {
+  if (Array.isArray(answer)) return answer.map(inCamelCase)
+  if (answer?.rows !== undefined) return { ...answer, rows: inCamelCase(answer.rows) }
+  if (typeof answer !== 'object' || answer === null) return answer
+  const rename = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [rename(name), value]))
+}
+
+describe('a transaction of Knex without a callback', () => {
+  it('serves until it has ended', async (test) => {
+    const database = await ordersDatabase()
+    const db = knex({ client: 'pg', connection: database.url })
+    test.after(() => db.destroy())
+    test.after(() => database.drop())
+    const transactions = knexTransactions(db)
+    const tx = await db.transaction()
+    const insert = () => transactions.storeTx(tx).query('insert into orders values ($1)', ['o-1'])
+    await insert()
+    await tx.commit()
+    throws(insert, { code: 'OUTBOX_NO_TRANSACTION' })
+    deepEqual(await database.query('select id from orders'), [{ id: 'o-1' }])
+  })
+})
+
+describe('a transaction of Knex that is rolled back by hand', () => {
+  it('resolves, and delivers nothing', async (test) => {
+    const database = await ordersDatabase()
+    const db = knex({ client: 'pg', connection: database.url })
+    const pool = new Pool({ connectionString: database.url })
+    const { outbox, store, metrics, listener } = await startOutbox(test, postgresStore({ client: pool }), {
+      transactions: knexTransactions(db) as never,
+    })
+    test.after(() => db.destroy())
+    test.after(() => pool.end())
+    test.after(() => database.drop())
+
+    await outbox.transaction(async (tx: Knex.Transaction) => {
+      await outbox.write('Tested', 'lost')
+      await tx.rollback()
+    })
+    equal(await store.count({}), 0)
+    await outbox.transaction(() => outbox.write('Tested', 'kept'))
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(listener.payloads, ['kept'])
+  })
+})

@@ -1,0 +1,277 @@
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { Pool } from 'pg'
+import type { Outbox } from '../../src/outbox.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { type FixtureOptions, type OutboxFixture, startOutbox } from '../fixtures/outbox-fixture.ts'
+import type { TestDatabase } from './test-database.ts'
+import { isNoTransaction, type Subject } from './transactions-suite.ts'
+
+/** Tests an outbox on PostgreSQL that is written to in the transactions of an ORM. */
+export function describeOutbox<Tx, Options>(
+  given: () => { readonly database: TestDatabase; readonly subject: Subject<Tx, Options> },
+): void {
+  describe('an outbox in its transactions', () => {
+    let pool: Pool
+    let tables = 0
+    before(() => {
+      pool = new Pool({ connectionString: given().database.url })
+    })
+    after(() => pool.end())
+
+    /** Starts an outbox with a table of its own. */
+    const start = (test: TestContext, options: FixtureOptions = {}): Promise<Fixture<Tx, Options>> =>
+      startOutbox(test, postgresStore({ client: pool, table: `outbox_${++tables}` }), {
+        transactions: given().subject.transactions as never,
+        ...options,
+      }) as Promise<never>
+    const addOrder = (tx: Tx, id: string) => given().subject.addOrder(tx, id)
+    const orders = async (prefix: string) => {
+      const sql = 'select id from orders where id like $1 order by id'
+      return (await given().database.query(sql, [`${prefix}-%`])).map((row) => String(row['id']))
+    }
+
+    it('delivers what was committed straight from memory', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test, { poller: { enabled: false } })
+      await outbox.transaction(async (tx) => {
+        await addOrder(tx, 'hot-1')
+        await outbox.write('Tested', { order: 'hot-1' })
+        deepEqual(await orders('hot'), [])
+        equal(await store.count({}), 0)
+      })
+      deepEqual(await orders('hot'), ['hot-1'])
+
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, [{ order: 'hot-1' }])
+      equal(metrics.hotEnqueued, 1)
+    })
+
+    it('loses an event together with its data when the work fails after the write', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      await rejects(
+        outbox.transaction(async (tx) => {
+          await outbox.write('Tested', 'lost')
+          await addOrder(tx, 'lost-1')
+          throw new Error('business says no')
+        }),
+        /business says no/,
+      )
+      deepEqual(await orders('lost'), [])
+      equal(await store.count({}), 0)
+
+      await outbox.transaction(() => outbox.write('Tested', 'kept'))
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, ['kept'])
+    })
+
+    it('loses an event together with its data when a statement fails', async (test) => {
+      const { outbox, store } = await start(test)
+      await rejects(
+        outbox.transaction(async (tx) => {
+          await outbox.write('Tested', 'lost')
+          await addOrder(tx, 'twice-1')
+          await addOrder(tx, 'twice-1')
+        }),
+      )
+      deepEqual(await orders('twice'), [])
+      equal(await store.count({}), 0)
+    })
+
+    it('takes the events of a failed part along, and no others', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      await outbox.transaction(async (tx) => {
+        await addOrder(tx, 'part-1')
+        await outbox.write('Tested', 'before')
+        await outbox.transaction(async (part) => {
+          await addOrder(part, 'part-2')
+          await outbox.write('Tested', 'part')
+        })
+        await rejects(
+          outbox.transaction(async (part) => {
+            await addOrder(part, 'part-lost')
+            await outbox.write('Tested', 'lost')
+            throw new Error('part says no')
+          }),
+          /part says no/,
+        )
+        await outbox.write('Tested', 'after')
+      })
+
+      await metrics.until((seen) => seen.dispatchSuccess === 3)
+      deepEqual(listener.payloads.sort(), ['after', 'before', 'part'])
+      deepEqual(await orders('part'), ['part-1', 'part-2'])
+      equal(await store.count({}), 3)
+    })
+
+    it('does not deliver what a savepoint took along that was rolled back by hand', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      const run = (tx: Tx, sql: string) => given().subject.run(tx, sql)
+      await outbox.transaction(async (tx) => {
+        await outbox.write('Tested', 'before')
+        await run(tx, 'savepoint by_hand')
+        await outbox.write('Tested', 'undone')
+        await run(tx, 'rollback to savepoint by_hand')
+        await outbox.write('Tested', 'after')
+      })
+
+      await metrics.until((seen) => seen.dispatchSuccess === 2)
+      deepEqual(listener.payloads.sort(), ['after', 'before'])
+      equal(await store.count({}), 2)
+    })
+
+    it('delivers nothing of a transaction that was rolled back because of an error that was swallowed', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      const { afterSwallowedError } = given().subject
+      const commit = outbox.transaction(async (tx) => {
+        await outbox.write('Tested', 'swallowed')
+        await addOrder(tx, 'swallow-1')
+        await Promise.resolve(addOrder(tx, 'swallow-1')).catch(() => {})
+      })
+      if (afterSwallowedError === 'resolves') await commit
+      else await rejects(commit)
+      deepEqual(await orders('swallow'), [])
+      equal(await store.count({}), 0)
+
+      await outbox.transaction(() => outbox.write('Tested', 'kept'))
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, ['kept'])
+    })
+
+    it('keeps transactions apart that run at the same time', async (test) => {
+      const { outbox, metrics, listener } = await start(test)
+      const numbers = Array.from({ length: 20 }, (_, index) => index)
+      const place = (number: number) =>
+        outbox.transaction(async (tx) => {
+          await addOrder(tx, `same-time-${number}`)
+          await outbox.write('Tested', number)
+          if (number % 2 === 1) throw new Error('odd')
+        })
+      const ends = await Promise.allSettled(numbers.map(place))
+      const even = numbers.filter((number) => number % 2 === 0)
+      deepEqual(
+        ends.map(({ status }) => status === 'fulfilled'),
+        numbers.map((number) => number % 2 === 0),
+      )
+
+      await metrics.until((seen) => seen.dispatchSuccess === even.length)
+      deepEqual([...listener.payloads].sort(byNumber), even)
+      deepEqual(await orders('same-time'), even.map((number) => `same-time-${number}`).sort())
+    })
+
+    it('is found by code that was handed nothing, across awaits and side by side', async (test) => {
+      const { outbox, metrics, listener } = await start(test)
+      const announce = async (payload: string) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return outbox.write('Tested', payload)
+      }
+      await outbox.transaction(async (tx) => {
+        await Promise.all([
+          announce('one'),
+          addOrder(tx, 'beside-1'),
+          announce('two'),
+          addOrder(tx, 'beside-2'),
+        ])
+      })
+      await metrics.until((seen) => seen.dispatchSuccess === 2)
+      deepEqual(listener.payloads.sort(), ['one', 'two'])
+      deepEqual(await orders('beside'), ['beside-1', 'beside-2'])
+    })
+
+    it('writes in a transaction that somebody else opened, and delivers once it was committed', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      await given().subject.open(async (tx) => {
+        await addOrder(tx, 'opened-1')
+        await outbox.write('Tested', 'opened', { tx })
+        equal(await store.count({}), 0)
+      })
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, ['opened'])
+      equal(metrics.hotEnqueued, 0)
+
+      await rejects(
+        given().subject.open(async (tx) => {
+          await outbox.write('Tested', 'lost', { tx })
+          throw new Error('business says no')
+        }),
+      )
+      equal(await store.count({}), 1)
+    })
+
+    it('refuses to write outside of a transaction, and writes nothing', async (test) => {
+      const { outbox, store } = await start(test)
+      const ended = [
+        await outbox.transaction(async (tx) => ({ tx })),
+        await given().subject.open(async (tx) => ({ tx })),
+      ]
+      for (const { tx } of [...ended, { tx: given().subject.outside as Tx }]) {
+        await rejects(outbox.write('Tested', 1, { tx }), isNoTransaction)
+      }
+      await rejects(outbox.write('Tested', 1), isNoTransaction)
+      equal(await store.count({}), 0)
+    })
+
+    it('hands options on to the ORM', async (test) => {
+      const { outbox, metrics, listener } = await start(test)
+      const { subject } = given()
+      await outbox.transaction(async (tx) => {
+        await subject.run(
+          tx,
+          `insert into orders select 'level-' || current_setting('transaction_isolation')`,
+        )
+        await outbox.write('Tested', 'serialized')
+      }, subject.serializable)
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, ['serialized'])
+      deepEqual(await orders('level'), ['level-serializable'])
+    })
+
+    it('does not mix with another outbox, but shares a transaction where that is named', async (test) => {
+      const one = await start(test)
+      const other = await start(test)
+      await one.outbox.transaction(async (tx) => {
+        await one.outbox.write('Tested', 'one')
+        await rejects(other.outbox.write('Tested', 'nowhere'), { code: 'OUTBOX_NO_TRANSACTION' })
+        await other.outbox.write('Tested', 'other', { tx })
+      })
+      await one.metrics.until((seen) => seen.dispatchSuccess === 1)
+      await other.metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual([one.listener.payloads, other.listener.payloads], [['one'], ['other']])
+    })
+
+    it('writes bytes and batches, and knows a duplicate', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      const bytes = new Uint8Array([0, 255, 39, 92])
+      const eventId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
+      const first = await outbox.transaction(async () => {
+        await outbox.write('Tested', bytes, { eventId })
+        await outbox.writeAll(
+          Array.from({ length: 50 }, (_, n) => ({ type: 'Tested', payload: { n } })) as never,
+        )
+        return outbox.write('Tested', 'once', { idempotencyKey: 'key-1' })
+      })
+      equal(
+        await outbox.transaction(() => outbox.write('Tested', 'again', { idempotencyKey: 'key-1' })),
+        first,
+      )
+      await rejects(
+        outbox.transaction(() => outbox.write('Tested', 1, { eventId })),
+        { code: 'OUTBOX_DUPLICATE_EVENT_ID' },
+      )
+
+      await metrics.until((seen) => seen.dispatchSuccess === 52)
+      deepEqual(
+        listener.payloads.filter((payload) => payload instanceof Uint8Array).map((found) => [...found]),
+        [[...bytes]],
+      )
+      equal(await store.count({}), 52)
+    })
+  })
+}
+
+interface Fixture<Tx, Options> extends Omit<OutboxFixture, 'outbox'> {
+  readonly outbox: Outbox<Tx, unknown, Options>
+}
+
+function byNumber(one: unknown, other: unknown): number {
+  return Number(one) - Number(other)
+}

@@ -1,0 +1,232 @@
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { OutboxError } from '../../src/errors.ts'
+import { serverErrorOf } from '../../src/stores/postgres/postgres-errors.ts'
+import type { SqlTx, Transactions } from '../../src/transactions.ts'
+import { describeOutbox } from './outbox-suite.ts'
+import { ordersDatabase, type TestDatabase } from './test-database.ts'
+
+/** An ORM at work on a database that has a table `orders (id text primary key)`. */
+export interface Subject<Tx, Options> {
+  readonly transactions: Transactions<Tx, SqlTx, Options>
+  /** Opens a transaction as one does without an outbox. */
+  open<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /** Adds an order as one does with this ORM. */
+  addOrder(tx: Tx, id: string): PromiseLike<unknown>
+  /** Runs a statement as one does with this ORM. */
+  run(tx: Tx, sql: string): PromiseLike<unknown>
+  /** A handle that statements can be run with, but outside of a transaction. */
+  readonly outside: unknown
+  /** What makes a transaction serializable. */
+  readonly serializable: Options
+  /** What the ORM does when the database rolled back at the commit, because of an error that was swallowed. */
+  readonly afterSwallowedError: 'resolves' | 'rejects'
+  close(): Promise<void>
+}
+
+/** The same, with its types found out. */
+export function subjectOf<Tx, Options>(subject: Subject<Tx, Options>): Subject<Tx, Options> {
+  return subject
+}
+
+/** Tests what is promised of the transactions of every ORM. */
+export function describeTransactions<Tx, Options>(
+  name: string,
+  open: (url: string) => Promise<Subject<Tx, Options>> | Subject<Tx, Options>,
+): void {
+  describe(`the transactions of ${name}`, () => {
+    let database: TestDatabase
+    let subject: Subject<Tx, Options>
+    let transactions: Transactions<Tx, SqlTx, Options>
+
+    before(async () => {
+      database = await ordersDatabase()
+      subject = await open(database.url)
+      transactions = subject.transactions
+    })
+    after(async () => {
+      await subject?.close()
+      await database.drop()
+    })
+
+    const insert = (tx: Tx, id: string) =>
+      transactions.storeTx(tx).query('insert into orders values ($1::text) returning id', [id])
+    const orders = async (prefix: string) => {
+      const rows = await database.query('select id from orders where id like $1 order by id', [`${prefix}-%`])
+      return rows.map((row) => String(row['id']))
+    }
+
+    it('keep the statements of the store together with those of the ORM', async () => {
+      const answer = await transactions.transaction(async (tx) => {
+        await subject.addOrder(tx, 'kept-1')
+        deepEqual([...(await insert(tx, 'kept-2')).rows], [{ id: 'kept-2' }])
+        deepEqual(await orders('kept'), [])
+        return 'the answer'
+      })
+      equal(answer, 'the answer')
+      deepEqual(await orders('kept'), ['kept-1', 'kept-2'])
+    })
+
+    it('undo both when the work fails, and reject with its error', async () => {
+      const error = new Error('business says no')
+      await rejects(
+        transactions.transaction(async (tx) => {
+          await subject.addOrder(tx, 'undone-1')
+          await insert(tx, 'undone-2')
+          throw error
+        }),
+        (thrown) => thrown === error,
+      )
+      deepEqual(await orders('undone'), [])
+    })
+
+    it('have parts that can be undone alone', async () => {
+      await transactions.transaction(async (tx) => {
+        await insert(tx, 'parts-1')
+        await transactions.transaction(async (part) => {
+          await subject.addOrder(part, 'parts-2')
+          await insert(part, 'parts-3')
+        }, tx)
+        await rejects(
+          transactions.transaction(async (part) => {
+            await subject.addOrder(part, 'parts-lost-1')
+            await insert(part, 'parts-lost-2')
+            throw new Error('part says no')
+          }, tx),
+          /part says no/,
+        )
+        await insert(tx, 'parts-4')
+      })
+      deepEqual(await orders('parts'), ['parts-1', 'parts-2', 'parts-3', 'parts-4'])
+    })
+
+    it('survive a failed statement in a part', async () => {
+      await transactions.transaction(async (tx) => {
+        await insert(tx, 'failed-1')
+        await rejects(
+          transactions.transaction((part) => insert(part, 'failed-1'), tx),
+          (error) => serverErrorOf(error)?.code === '23505',
+        )
+        await insert(tx, 'failed-2')
+      })
+      deepEqual(await orders('failed'), ['failed-1', 'failed-2'])
+    })
+
+    it('have parts within parts', async () => {
+      await transactions.transaction(async (tx) => {
+        await transactions.transaction(async (part) => {
+          await insert(part, 'deep-1')
+          await rejects(
+            transactions.transaction(async (inner) => {
+              await insert(inner, 'deep-lost')
+              throw new Error('inner says no')
+            }, part),
+          )
+          await transactions.transaction((inner) => insert(inner, 'deep-2'), part)
+        }, tx)
+      })
+      deepEqual(await orders('deep'), ['deep-1', 'deep-2'])
+    })
+
+    it('run under the options of the ORM', async () => {
+      const level = async (options?: Options) =>
+        transactions.transaction(
+          async (tx) => [...(await transactions.storeTx(tx).query('show transaction_isolation', [])).rows],
+          undefined,
+          options,
+        )
+      deepEqual(await level(), [{ transaction_isolation: 'read committed' }])
+      deepEqual(await level(subject.serializable), [{ transaction_isolation: 'serializable' }])
+    })
+
+    it('hand values over as they are, and rows as the database names their columns', async () => {
+      const text = `It's "quoted", with \\ and ? and $1 and $$ and :name and ✓\n`
+      const values = [
+        text,
+        null,
+        42,
+        true,
+        new Uint8Array([0, 255, 39, 92]),
+        JSON.stringify({ text }),
+        ['a', text, null],
+      ]
+      const { rows } = await transactions.transaction((tx) =>
+        transactions.storeTx(tx).query(
+          `select $1::text as some_text, $2::text as "noText", $3::int as number, $4::boolean as flag,
+                  encode($5::bytea, 'hex') as bytes, $6::jsonb ->> 'text' as json, to_json($7::text[])::text as list,
+                  $1::text = $1::text as again`,
+          values,
+        ),
+      )
+      deepEqual(
+        [...rows],
+        [
+          {
+            some_text: text,
+            noText: null,
+            number: 42,
+            flag: true,
+            bytes: '00ff275c',
+            json: text,
+            list: JSON.stringify(['a', text, null]),
+            again: true,
+          },
+        ],
+      )
+    })
+
+    it('reject so that the code of the database is found', async () => {
+      await transactions.transaction((tx) => insert(tx, 'code-1'))
+      await rejects(
+        transactions.transaction((tx) => insert(tx, 'code-1')),
+        (error) => serverErrorOf(error)?.code === '23505',
+      )
+    })
+
+    it('that somebody else opened serve as well', async () => {
+      await subject.open(async (tx) => {
+        await subject.addOrder(tx, 'foreign-1')
+        await insert(tx, 'foreign-2')
+        deepEqual(await orders('foreign'), [])
+      })
+      deepEqual(await orders('foreign'), ['foreign-1', 'foreign-2'])
+    })
+
+    it('are told from handles that are none', async () => {
+      await rejects(async () => insert(subject.outside as Tx, 'outside-1'), isNoTransaction)
+      deepEqual(await orders('outside'), [])
+    })
+
+    it('are over when they have ended', async () => {
+      const ended: Tx[] = []
+      await transactions.transaction(async (tx) => void ended.push(tx))
+      await rejects(
+        transactions.transaction(async (tx) => {
+          ended.push(tx)
+          throw new Error('business says no')
+        }),
+      )
+      equal(ended.length, 2)
+      for (const tx of ended) await rejects(async () => insert(tx, 'ended-1'), isNoTransaction)
+      deepEqual(await orders('ended'), [])
+    })
+
+    it('keep nothing after an error that was swallowed, whatever they answer', async () => {
+      const commit = transactions.transaction(async (tx) => {
+        await subject.addOrder(tx, 'swallowed-1')
+        await Promise.resolve(subject.addOrder(tx, 'swallowed-1')).catch(() => {})
+      })
+      if (subject.afterSwallowedError === 'resolves') await commit
+      else await rejects(commit)
+      deepEqual(await orders('swallowed'), [])
+    })
+
+    describeOutbox(() => ({ database, subject }))
+  })
+}
+
+export function isNoTransaction(error: OutboxError): boolean {
+  equal(error.code, 'OUTBOX_NO_TRANSACTION')
+  match(error.message, /outbox\.transaction\(/)
+  return true
+}

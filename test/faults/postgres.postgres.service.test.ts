@@ -1,0 +1,33 @@
+import { deepEqual, ok } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { poisonRun, usualRun } from './run-faults.ts'
+import { scale } from './scale.ts'
+import { soundRun } from './sound-run.ts'
+
+const size = scale({
+  small: { events: 1_200, faults: 13, durationMs: 4_500 },
+  full: { events: 50_000, faults: 150, durationMs: 200_000, settleLimitMs: 300_000 },
+})
+
+describe('on PostgreSQL, with processes, sessions, connections and servers that come and go', () => {
+  for (const mode of ['multiNode', 'singleNode'] as const) {
+    it(`every promise is kept, ${mode}`, async (test) => {
+      const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'postgres', mode })
+      ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
+      deepEqual(Object.keys(summary.outages).sort(), [
+        'crash',
+        'cut',
+        'fastRestart',
+        'immediateRestart',
+        'loseCommit',
+        'mute',
+        'silence',
+        'terminate',
+      ])
+    })
+
+    it(`a poison event is DEAD and its neighbours are delivered, with four workers, ${mode}`, async (test) => {
+      await soundRun(test, { ...poisonRun, store: 'postgres', mode })
+    })
+  }
+})

@@ -1,0 +1,39 @@
+import { equal } from 'node:assert/strict'
+import type { Violation } from './checker.ts'
+import { type FaultRun, type FaultRunOptions, runFaults } from './run-faults.ts'
+import { testSeed } from './scale.ts'
+
+interface Diagnosed {
+  diagnostic(message: string): void
+}
+
+/** A run that has to keep every promise. Says how it went, and how to repeat it. */
+export async function soundRun(test: Diagnosed, options: Omit<FaultRunOptions, 'seed'>): Promise<FaultRun> {
+  const seed = testSeed()
+  const repeat = commandOf({ ...options, seed })
+  test.diagnostic(repeat)
+  const run = await runFaults({ ...options, seed }).catch((cause: unknown) => {
+    throw new Error(`The run could not be judged. Repeat it with: ${repeat}`, { cause })
+  })
+  test.diagnostic(`seed ${seed}, ${Math.round(run.durationMs)} ms: ${JSON.stringify(run.summary)}`)
+  equal(
+    run.violations.length,
+    0,
+    `${run.violations.length} violations. Repeat the run with: ${repeat}\n${tell(run.violations).join('\n')}`,
+  )
+  return run
+}
+
+// A few of each rule: many of one must not hide one of another.
+function tell(violations: readonly Violation[]): readonly string[] {
+  return Object.entries(Object.groupBy(violations, ({ rule }) => rule)).flatMap(([rule, ofRule = []]) => [
+    `${rule}: ${ofRule.length} times`,
+    ...ofRule.slice(0, 4).map(({ message }) => `  ${message}`),
+  ])
+}
+
+function commandOf(options: FaultRunOptions): string {
+  const { store, mode, seed, events, faults, durationMs, poisonPerWriter } = options
+  const scenario = poisonPerWriter > 0 ? ' --scenario poison' : ''
+  return `node test/faults/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs}`
+}
