@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../services/process-group.ts'
+import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
 import type { HistoryFile } from './history/history-file.ts'
 
 export interface FaultedProcessOptions {
@@ -43,7 +44,7 @@ export class FaultedProcess {
     this.#doomed = false
     const name = this.#name
     const group = new ProcessGroup(process.execPath, command(name), {
-      env: { ...process.env, ...environment },
+      env: { ...process.env, NODE_COMPILE_CACHE: compiledCode(), ...environment },
     })
     this.#group = group
     void group.ended.then((end) => this.#ended(name, group, end))
@@ -134,4 +135,12 @@ export class FaultedProcess {
   #say(fault: 'kill' | 'stop' | 'cont' | 'restart', target: string = this.#name): void {
     this.#options.history.say({ kind: 'fault', fault, target })
   }
+}
+
+let compiled: TemporaryFolder | undefined
+
+// Compiling is most of what a process does to start, and runs start many of them.
+function compiledCode(): string {
+  compiled ??= temporaryFolder('compiled')
+  return compiled.path
 }

@@ -1,4 +1,5 @@
 import { appendFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
@@ -78,6 +79,8 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           shutdownTimeoutMs: 20_000,
         })
   await startWhenPossible(outbox, logger)
+  // For the next ones: whoever is killed leaves no compiled code behind.
+  flushCompileCache()
   return {
     outbox,
     store: kind,

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
+import { postgres } from '../services/postgres.ts'
 import { runCommand } from '../services/run-command.ts'
 import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
 import type { FaultSite } from './fault-store.ts'
@@ -9,7 +10,10 @@ import { monotonicMs } from './history/history-file.ts'
 import { postgresSite } from './postgres-site.ts'
 import { wrongClocksMissing } from './wrong-clock.ts'
 
-describe('the place of fault runs on PostgreSQL', () => {
+// Where the address of one is given, there need not be another that can be harmed.
+const skip = !(await postgres.find()) && 'PostgreSQL itself is not on this machine'
+
+describe('the place of fault runs on PostgreSQL', { skip }, () => {
   let folder: TemporaryFolder
   let site: FaultSite
   const clients: Client[] = []

@@ -23,7 +23,7 @@ export async function mariadbServer({
 
   const processOptions = { ...user, cwd: folder }
   const dataFolder = join(folder, 'data')
-  await runCommand(installer, installArguments(dataFolder), processOptions)
+  await runCommand(installer, installArguments(folder, dataFolder), processOptions)
 
   const port = await stablePort()
   const server = new MariadbServer(port, program, serverArguments(folder, dataFolder, port), processOptions)
@@ -88,10 +88,12 @@ export class MariadbServer {
   }
 }
 
-function installArguments(dataFolder: string): readonly string[] {
+function installArguments(folder: string, dataFolder: string): readonly string[] {
   return [
     '--no-defaults',
     `--datadir=${dataFolder}`,
+    // The system's own place for temporary files may not be open to its user.
+    `--tmpdir=${folder}`,
     '--auth-root-authentication-method=normal',
     // The data is new: if the machine goes down now, nothing is lost.
     '--innodb-flush-method=nosync',

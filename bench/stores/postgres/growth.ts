@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { BenchDatabases, StartWorker, Subject, Suite } from '../../store-bench.ts'
 import { type Backlog, type Drain, drainSubject, sendoffBacklog, writeEvents } from '../../suites/drain.ts'
 import { type Mode, sendoffWorker } from '../../suites/sendoff-outbox.ts'
-import { databaseUrl, serverCpuUs, tidy, withClient } from './postgres-server.ts'
+import { databaseUrl, serverCpuUs, sharedPrefix, tidy, withClient } from './postgres-server.ts'
 import { addStandingRows, type StandingRows, standingType } from './standing-rows.ts'
 
 /** A table that is not as empty as that of a drain. */
@@ -15,16 +15,18 @@ interface Growth {
   readonly snapshot?: true
 }
 
+const million = `${sharedPrefix}1m`
+const fiveMillion = `${sharedPrefix}5m`
 const sharedTables: Readonly<Record<string, StandingRows>> = {
-  'done-1m': { done: 1_000_000 },
-  'done-5m': { done: 5_000_000 },
+  [million]: { done: 1_000_000 },
+  [fiveMillion]: { done: 5_000_000 },
 }
 
 const growths: Readonly<Record<string, Growth>> = {
-  '1m-done': { shared: 'done-1m' },
-  '5m-done': { shared: 'done-5m' },
+  '1m-done': { shared: million },
+  '5m-done': { shared: fiveMillion },
   snapshot: { snapshot: true },
-  '1m-done-snapshot': { shared: 'done-1m', snapshot: true },
+  '1m-done-snapshot': { shared: million, snapshot: true },
   waiting: { standing: { delayed: 100_000, backoff: 100_000 } },
   leased: { standing: { leased: 10_000 } },
 }

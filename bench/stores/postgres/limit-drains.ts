@@ -10,7 +10,7 @@ const batchSize = 500
 /**
  * Drains written by hand on the same table: batches of 500, a listener called for each row, the next batch
  * taken on a second connection while the last one is settled, and nothing else. No retries, no fences, no
- * queues, no time limits.
+ * queues, no time limits, and nobody looks for rows that were committed late.
  */
 export const limitDrains: readonly Subject[] = [
   limitDrain('limit-claim-update', { take: 'claim', settle: 'update' }),
@@ -51,13 +51,20 @@ function emptyTable(
   drain: LimitDrain,
   onEvent: OnEvent,
 ): RunningWorker {
+  // Where the last batch ended: what lies before it is leased or settled, and not looked at again.
   let [lastAt, lastSeq] = ['-infinity', '0']
-  const values = () => (drain.take === 'claim' ? [batchSize] : [batchSize, lastAt, lastSeq])
   const take = async (): Promise<readonly TakenRow[]> => {
-    const text = takeSql[drain.take]
-    const { rows } = await taker.query<TakenRow>({ name: 'take', text, values: values(), rowMode: 'array' })
-    const last = rows.at(-1)
-    if (last !== undefined) [, lastSeq, lastAt] = last
+    const values = [batchSize, lastAt, lastSeq]
+    const { rows } = await taker.query<TakenRow>({
+      name: 'take',
+      text: takeSql[drain.take],
+      values,
+      rowMode: 'array',
+    })
+    for (const [, seq, availableAt] of rows) {
+      // Claimed rows come in no order. These events fall due as they were written.
+      if (Number(seq) > Number(lastSeq)) [lastAt, lastSeq] = [availableAt, seq]
+    }
     return rows
   }
   const settle = (rows: readonly TakenRow[]) =>
@@ -92,9 +99,10 @@ const columns =
   'event_id, seq, available_at::text, event_type, aggregate_id, payload::text, deliveries, attempts'
 
 const takeSql = {
-  // $1 limit. By outbox_event_due, in its order, then by the place in the table: a join by key would be
-  // planned for a share of the table instead of for a batch. The clock is read in a subquery, because an index
-  // cannot be searched with a function that may answer differently for each row.
+  // $1 limit, $2 due time and $3 seq of the last row. By outbox_event_due, in its order, then by the place
+  // in the table: a join by key would be planned for a share of the table instead of for a batch. The clock is
+  // read in a subquery, because an index cannot be searched with a function that may answer differently for
+  // each row.
   claim: `
   with due as materialized (
     select ctid
@@ -103,6 +111,7 @@ const takeSql = {
        and blocked_at is null
        and available_at <= (select clock_timestamp())
        and (locked_by is null or locked_until <= (select clock_timestamp()))
+       and (available_at, seq) > ($2::timestamptz, $3::bigint)
      order by available_at, seq
      limit $1
        for update skip locked
@@ -113,16 +122,16 @@ const takeSql = {
    where event.ctid = due.ctid
   returning event.${columns.replaceAll(', ', ', event.')}`,
 
-  // $1 limit, $2 due time and $3 seq of the last row. By outbox_event_due, in its order, from the last row on.
+  // As above, without the claim.
   read: `
   select ${columns}
-    from outbox_event
+    from outbox_event as event
    where status in (0, 2)
      and blocked_at is null
      and available_at <= (select clock_timestamp())
      and locked_by is null
      and (available_at, seq) > ($2::timestamptz, $3::bigint)
-   order by available_at, seq
+   order by event.available_at, event.seq
    limit $1`,
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Conditions } from '../../store-bench.ts'
 
@@ -9,11 +10,19 @@ export function databaseUrl(name: string, conditions: Conditions): string {
   return url.href
 }
 
-/** Makes an empty database, in place of the one that had the name. Answers its address. */
+/** How the names of databases begin that are there for all measurements of a run. */
+export const sharedPrefix = 'shared-'
+
+/**
+ * Makes an empty database. Answers its address. All others of the run are dropped, but for shared ones, so that the
+ * server has nothing to clean up in them meanwhile.
+ */
 export async function createDatabase(name: string, conditions: Conditions): Promise<string> {
   const database = databaseName(name, conditions)
   await withClient(serverUrl().href, async (client) => {
-    await dropDatabase(client, database)
+    const shared = databaseName(sharedPrefix, conditions)
+    const old = (await databasesOf(client, conditions)).filter((each) => !each.startsWith(shared))
+    for (const each of new Set([...old, database])) await dropDatabase(client, each)
     await client.query(`create database ${database}`)
     // As SQLite's levels: the last transactions may be lost with the machine, but none is torn.
     if (conditions.synchronous === 'NORMAL') {
@@ -26,11 +35,7 @@ export async function createDatabase(name: string, conditions: Conditions): Prom
 /** Drops every database of this run. */
 export async function dropDatabases(conditions: Conditions): Promise<void> {
   await withClient(serverUrl().href, async (client) => {
-    const { rows } = await client.query<{ datname: string }>(
-      'select datname from pg_database where starts_with(datname, $1)',
-      [databaseName('', conditions)],
-    )
-    for (const { datname } of rows) await dropDatabase(client, datname)
+    for (const database of await databasesOf(client, conditions)) await dropDatabase(client, database)
   })
 }
 
@@ -86,13 +91,34 @@ function databaseName(name: string, { run }: Conditions): string {
   return `sendoff_bench_${run}_${name.replaceAll('-', '_')}`
 }
 
+async function databasesOf(client: pg.Client, conditions: Conditions): Promise<readonly string[]> {
+  const { rows } = await client.query<{ datname: string }>(
+    'select datname from pg_database where starts_with(datname, $1)',
+    [databaseName('', conditions)],
+  )
+  return rows.map(({ datname }) => datname)
+}
+
 async function dropDatabase(client: pg.Client, database: string): Promise<void> {
+  await untilUnused(client, database)
   // A database with replication slots cannot be dropped, and they outlive whoever made them.
   await client.query(
     `select pg_drop_replication_slot(slot_name) from pg_replication_slots where database = $1 and not active`,
     [database],
   )
   await client.query(`drop database if exists ${database} with (force)`)
+}
+
+// A pool of pg says that it has ended before its connections have, and would be upset to see them cut.
+async function untilUnused(client: pg.Client, database: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const { rows } = await client.query(
+      `select from pg_stat_activity where datname = $1 and backend_type = 'client backend'`,
+      [database],
+    )
+    if (rows.length === 0) return
+    await sleep(20)
+  }
 }
 
 // Linux counts in hundredths of a second for programs, whatever it does itself.

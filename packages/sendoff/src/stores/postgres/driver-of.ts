@@ -10,7 +10,8 @@ import { postgresJsDriver } from './postgres-js-driver.ts'
 export function driverOf(client: unknown, options: DriverOptions): PostgresDriver<object> {
   if (has(client, 'begin', 'unsafe')) return known(postgresJsDriver(client as PostgresJsSql, options))
   if (has(client, 'transaction', 'query')) return known(pgliteDriver(client as PgliteDatabase))
-  if (has(client, 'connect', 'query') && !has(client, 'release')) {
+  // A client of pg, in or out of a pool, knows the process that serves it.
+  if (has(client, 'connect', 'query') && !('processID' in (client as object))) {
     return known(pgDriver(client as PgPool, options))
   }
   throw new OutboxError(

@@ -9,6 +9,11 @@ export function ulidStart(time: number): string {
   return Array.from(digits, (digit) => alphabet[Number.parseInt(digit, 32)]).join('')
 }
 
+/** The time that a ULID, or the beginning of one, was made at. */
+export function ulidTime(start: string): number {
+  return Array.from(start.slice(0, 10)).reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}
+
 /**
  * Where in the order of ids to look for others, where those from `first` to `last` are of a kind that
  * rises with time, and it is known that nothing is to be found behind them: behind all of that kind that can

@@ -29,6 +29,20 @@ export async function insertRows(
   return results
 }
 
+/** As `insertRows` on a partitioned table, where a further statement tells whether rows are certain. */
+export async function insertPartitionedRows(
+  ...request: Parameters<typeof insertRows>
+): Promise<readonly InsertResult[]> {
+  const [session, statements, rows] = request
+  const results = await insertRows(...request)
+  const inserted = rows.find((_, index) => results[index]?.kind === 'inserted')
+  if (inserted === undefined) return results
+
+  const [answer] = await session.run(statements.certain, [inserted.eventId, inserted.destination])
+  const certain = answer?.[0] === 'true'
+  return results.map((result) => (result.kind === 'inserted' ? { ...result, certain } : result))
+}
+
 async function insertBatch(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -83,12 +97,7 @@ async function insertKeyed(
 }
 
 function insertedRow(row: NewRow, [certain, seq]: readonly Value[]): InsertResult {
-  return {
-    kind: 'inserted',
-    seq: Number(seq),
-    deliveries: deliveriesOf(row),
-    certain: certain === 'true',
-  }
+  return { kind: 'inserted', seq: Number(seq), deliveries: deliveriesOf(row), certain: certain === 'true' }
 }
 
 // One for each column of the statements but the time of the insert.

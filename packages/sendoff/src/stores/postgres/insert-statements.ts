@@ -31,13 +31,16 @@ const givenRow = `
          fields ->> 16, ${timeIn('(fields ->> 17)::float8')}`
 
 // A row written under a savepoint has the number of a part of the transaction, not of the whole.
-const certain = 'xmin = pg_current_xact_id()::xid'
+const isCertain = 'xmin = pg_current_xact_id()::xid'
 
 /**
  * The statements that run in the caller's transaction, for a checked table name. They answer text:
  * whoever opened the transaction may have set type parsers that we know nothing about.
  */
-export function insertStatementsFor({ events, idempotency, channel }: PostgresTables) {
+export function insertStatementsFor({ events, isPartitioned, idempotency, channel }: PostgresTables) {
+  // What a row of a partitioned table has beside its columns is not told until it is read.
+  const certain = isPartitioned ? 'null' : isCertain
+
   // $1 rows as a JSON array of arrays. Ordered, so that `seq` rises in the given order. As one JSON
   // parameter, 1000 rows take 23 µs each in server and client together; json_to_recordset takes 27,
   // jsonb_to_recordset 31, and unnest of arrays 31.
@@ -80,6 +83,9 @@ export function insertStatementsFor({ events, idempotency, channel }: PostgresTa
       `select ${givenRow} from given ${unusedKeys} order by place`,
       'seq, event_id, destination',
     ),
+
+    // $1 event id, $2 destination. By primary key: for a row that was written last, all others with it.
+    certain: `select (${isCertain})::text from ${events} where event_id = $1 and destination = $2`,
 
     // $1 keys. By primary key: which events used them.
     usedKeys: `select key, event_id from ${idempotency} where key = any ($1::text[])`,

@@ -39,20 +39,21 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       const client = await pool.connect()
       // While a client is in use nobody else listens, and a lost connection would end the process.
       client.on('error', ignore)
-      let broken: Error | undefined
+      let isBroken = true
       try {
         await client.query(
           queryOf({ text: isolation === undefined ? 'begin' : `begin isolation level ${isolation}` }),
         )
+        isBroken = false
         const result = await new SqlTransaction(client, parts).run(work)
         await commit(client)
         return result
       } catch (error) {
-        broken = await rollBack(client)
+        isBroken ||= await isBeyondRollback(client)
         throw error
       } finally {
         client.removeListener('error', ignore)
-        client.release(broken)
+        client.release(isBroken)
       }
     },
 
@@ -113,14 +114,14 @@ async function commit(client: PgClient): Promise<void> {
   if (answer.command !== 'COMMIT') throw rolledBack()
 }
 
-/** Answers the error after which the state of the client is unclear. */
-async function rollBack(client: PgClient): Promise<Error | undefined> {
-  if (client.getTransactionStatus?.() === 'I') return undefined
+/** Rolls back; true where the state of the client is unclear then, so that nobody should use it again. */
+async function isBeyondRollback(client: PgClient): Promise<boolean> {
+  if (client.getTransactionStatus?.() === 'I') return false
   try {
     await client.query({ text: 'rollback', rowMode: 'array' })
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error : new Error('The rollback failed.', { cause: error })
+    return false
+  } catch {
+    return true
   }
 }
 

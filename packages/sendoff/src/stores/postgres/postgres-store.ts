@@ -4,9 +4,10 @@ import type { OutboxStore } from '../../store.ts'
 import { claimRows } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
-import { insertRows } from './insert-rows.ts'
+import { insertPartitionedRows, insertRows } from './insert-rows.ts'
 import { migrate, schemaSql } from './migrations.ts'
 import { ownDriver } from './own-driver.ts'
+import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import type { PostgresClient, PostgresTx } from './postgres-client.ts'
 import { pause, paused, resume } from './postgres-controls.ts'
 import { needsTransaction, serverErrorOf } from './postgres-errors.ts'
@@ -19,6 +20,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
 import { statementsFor } from './statements.ts'
+import type { PartitionPeriod } from './time-partitions.ts'
 
 export interface PostgresStoreOptions<Client extends PostgresClient> {
   /** A pool of `pg`, the `sql` of postgres.js, or a PGlite database. The store does not close it. */
@@ -31,6 +33,11 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
   readonly notify?: boolean
   /** Whether statements are prepared by name. False where a pooler does not support it. */
   readonly prepare?: boolean
+  /**
+   * Divides the table into parts, by the time that ids of events begin with, of which a purge drops
+   * those that are old as a whole. To be decided when the table is made.
+   */
+  readonly partitionBy?: PartitionPeriod
 }
 
 export interface PostgresStore<Tx> extends OutboxStore<Tx> {
@@ -45,6 +52,7 @@ const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, 
   table: anything,
   notify: flag,
   prepare: flag,
+  partitionBy: oneOf('day', 'week', 'month'),
 }
 
 const isolationLevel = oneOf('read committed', 'repeatable read', 'serializable')
@@ -56,11 +64,19 @@ export function postgresStore<Client extends PostgresClient>(
   checkOptions('postgresStore', options, optionChecks)
   requireOptions('postgresStore', options, ['client'])
 
-  const { client, schema = 'public', table = 'outbox_event', notify = true, prepare = true } = options
-  const tables = postgresTables(schema, table)
+  const {
+    client,
+    schema = 'public',
+    table = 'outbox_event',
+    notify = true,
+    prepare = true,
+    partitionBy,
+  } = options
+  const tables = postgresTables(schema, table, partitionBy !== undefined)
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
+  const insert = tables.isPartitioned ? insertPartitionedRows : insertRows
   const wakeUps = new PostgresWakeUps(own, tables.channel, statements)
 
   const store: PostgresStore<object> = {
@@ -68,7 +84,10 @@ export function postgresStore<Client extends PostgresClient>(
 
     schemaSql: () => schemaSql(tables),
 
-    migrate: () => migrate(own, tables),
+    async migrate() {
+      await migrate(own, tables)
+      if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
+    },
 
     async transaction(work, within, options = {}) {
       checkOptions('transaction', options, { isolation: isolationLevel })
@@ -90,7 +109,7 @@ export function postgresStore<Client extends PostgresClient>(
     },
 
     insert: (tx, rows, lease, announce = false) =>
-      insertRows(driver.session(tx), statements, rows, lease, announce && notify),
+      insert(driver.session(tx), statements, rows, lease, announce && notify),
 
     claim: (request) => claimRows(own, statements, request),
 
@@ -116,7 +135,15 @@ export function postgresStore<Client extends PostgresClient>(
 
     replay: (keys) => replayRows(own, statements, keys),
 
-    purge: (request) => purgeRows(own, statements, request),
+    async purge(request) {
+      if (partitionBy === undefined || request.cursor !== undefined)
+        return purgeRows(own, statements, request)
+
+      await addPartitions(own, tables, partitionBy)
+      const dropped = await dropPartitions(own, tables, request)
+      const result = await purgeRows(own, statements, request)
+      return { ...result, deletedRows: result.deletedRows + dropped }
+    },
 
     controls: {
       pause: (target) => pause(own, statements, target),

@@ -6,6 +6,8 @@ import { checkedTableName } from '../sql/table-name.ts'
 export interface PostgresTables {
   readonly schema: string
   readonly table: string
+  /** Whether events are kept in parts, by the time that their ids begin with. */
+  readonly isPartitioned: boolean
   readonly events: string
   readonly meta: string
   readonly lock: string
@@ -23,7 +25,7 @@ export interface PostgresTables {
 }
 
 /** For names from outside, which are checked here. */
-export function postgresTables(schema: unknown, name: unknown): PostgresTables {
+export function postgresTables(schema: unknown, name: unknown, isPartitioned = false): PostgresTables {
   const checkedSchema = checkedSchemaName(schema)
   const table = checkedTableName(name)
   const named = (suffix: string) => `"${checkedSchema}"."${table}${suffix}"`
@@ -31,6 +33,7 @@ export function postgresTables(schema: unknown, name: unknown): PostgresTables {
   return {
     schema: checkedSchema,
     table,
+    isPartitioned,
     events: named(''),
     meta: named('_meta'),
     lock: named('_lock'),

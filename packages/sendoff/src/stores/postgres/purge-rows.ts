@@ -1,6 +1,7 @@
 import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store.ts'
 import { nextDayOfIds } from './event-id-time.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
+import type { PostgresSession } from './postgres-driver.ts'
+import { agesOf, youngestAgeOf } from './purge-ages.ts'
 import type { PostgresStatements } from './statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]
@@ -38,13 +39,11 @@ async function purgeWindow(
   request: PurgeRequest,
   limit: number,
 ): Promise<{ deleted: number; next: RowPlace | null }> {
-  const ages = [request.doneOlderThanMs, request.deadOlderThanMs, request.anyOlderThanMs]
-  const given = ages.filter((age) => age !== undefined)
-  if (after === null || given.length === 0) return { deleted: 0, next: null }
+  const youngestAge = youngestAgeOf(request)
+  if (after === null || youngestAge === undefined) return { deleted: 0, next: null }
 
-  // Rows younger than this are kept whatever their state: nothing ends before it begins.
-  const youngMs = Math.min(...given)
-  const [answer] = await session.run(purge, [...after, String(limit), ...ages.map(ageValue), String(youngMs)])
+  const values = [...after, String(limit), ...agesOf(request), String(youngestAge)]
+  const [answer] = await session.run(purge, values)
   if (answer === undefined) return { deleted: 0, next: null }
 
   const [size, first, last, destination, areYoung, deleted] = answer as string[]
@@ -64,10 +63,6 @@ async function purgeKeys(
   if (keysOlderThanMs === undefined) return 0
   const [answer] = await session.run(statements.purgeKeys, [String(keysOlderThanMs), String(limit)])
   return Number(answer![0])
-}
-
-function ageValue(age: number | undefined): Value {
-  return age === undefined ? null : String(age)
 }
 
 function progressOf({ cursor }: PurgeRequest): Progress {

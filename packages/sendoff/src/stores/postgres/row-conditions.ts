@@ -44,3 +44,17 @@ export function freeRow({ control }: PostgresTables, skipRecentMs: string, excep
            else destination <> all (array(select name from ${control} where kind = 'pauseDestination'))
          end`
 }
+
+/**
+ * Whether a row may be deleted: DONE and DEAD ones, and those of any state, each from its own age in milliseconds
+ * on; null to keep them. A state that was set without an end counts from the row's beginning.
+ */
+export function outlivedRow(done: string, dead: string, any: string): string {
+  return `(status = 1 and coalesce(done_at, created_at) < ${timeAgo(done)}
+        or status = 3 and coalesce(done_at, created_at) < ${timeAgo(dead)}
+        or created_at < ${timeAgo(any)})`
+}
+
+export function timeAgo(ms: string): string {
+  return `(select clock_timestamp() - ${ms}::float8 * interval '1 millisecond')`
+}

@@ -17,8 +17,8 @@ const givenRows = `
            with ordinality as given (event_id, destination, deliveries, locked_by, place)`
 
 /** Every statement of the store, for checked names. */
-export function statementsFor(tables: PostgresTables, isPartitioned = false) {
-  const { events, attempt, lock } = tables
+export function statementsFor(tables: PostgresTables) {
+  const { events, isPartitioned, attempt, lock } = tables
 
   return named({
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in

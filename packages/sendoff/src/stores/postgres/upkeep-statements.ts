@@ -1,6 +1,6 @@
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, storedColumns } from './row-columns.ts'
-import { inWrittenIndex, pending, timeIn } from './row-conditions.ts'
+import { inWrittenIndex, outlivedRow, pending, timeAgo, timeIn } from './row-conditions.ts'
 
 // $1 states, $2 event type, $3 aggregate type, $4 aggregate id, $5 tenant id; null for any.
 const matching = `
@@ -9,17 +9,6 @@ const matching = `
      and ($3::text is null or aggregate_type = $3)
      and ($4::text is null or aggregate_id = $4)
      and ($5::text is null or tenant_id = $5)`
-
-// $4 DONE before, $5 DEAD before, $6 written before, as ages in ms; null to keep those. A state that was
-// set without an end counts from the row's beginning.
-const outlived = `
-           (status = 1 and coalesce(done_at, created_at) < ${ago('$4')}
-            or status = 3 and coalesce(done_at, created_at) < ${ago('$5')}
-            or created_at < ${ago('$6')})`
-
-function ago(ms: string): string {
-  return `(select clock_timestamp() - ${ms}::float8 * interval '1 millisecond')`
-}
 
 /** The statements that people and schedulers need beside the delivery, for checked names. */
 export function upkeepStatementsFor(tables: PostgresTables) {
@@ -79,7 +68,8 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   )
   select count(*) from replayed`,
 
-    // $1 and $2 primary key to start behind, $3 limit, outlived, $7 age in ms under which a row is young. By primary
+    // $1 and $2 primary key to start behind, $3 limit, $4 to $6 ages of
+    // outlivedRow, $7 age in ms under which a row is young. By primary
     // key, as all of a purge. Rows that somebody works on are left for the next time. Answers how many rows
     // were looked at, the keys of the first and the last, whether all are young, and how many are gone.
     purge: `
@@ -96,7 +86,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
       from ${events}
      where (event_id, destination) > ($1, $2)
        and (event_id, destination) <= ((select event_id from last), (select destination from last))
-       and ${outlived}
+       and ${outlivedRow('$4', '$5', '$6')}
      order by event_id, destination
      limit $3::integer
        for update skip locked
@@ -110,7 +100,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
      where attempt.event_id = old.event_id and attempt.destination = old.destination
   )
   select (select count(*) from seen), (select min(event_id) from seen), last.event_id, last.destination,
-         (select bool_and(created_at >= ${ago('$7')}) from seen), (select count(*) from outlived)
+         (select bool_and(created_at >= ${timeAgo('$7')}) from seen), (select count(*) from outlived)
     from last`,
 
     // $1 age in ms, $2 limit. The oldest by <table>_idempotency_at, then by primary key.
@@ -118,7 +108,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   with old as materialized (
     select key
       from ${idempotency}
-     where created_at < ${ago('$1')}
+     where created_at < ${timeAgo('$1')}
      order by created_at
      limit $2::integer
        for update skip locked

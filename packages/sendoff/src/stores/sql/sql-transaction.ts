@@ -31,8 +31,8 @@ export class SqlTransaction<Handle extends object = object> {
   readonly #parts: TransactionParts<Handle>
   readonly #around: SqlTransaction<Handle> | undefined
   readonly #depth: number
+  readonly #nested = new Set<Promise<unknown>>()
   #nestedMutex: Mutex | undefined
-  #nestedCount = 0
   #hasEnded = false
 
   constructor(handle: Handle, parts: TransactionParts<Handle>, around?: SqlTransaction<Handle>) {
@@ -50,35 +50,42 @@ export class SqlTransaction<Handle extends object = object> {
     if (!this.isOpen) throw ended()
   }
 
-  /** Runs `work` with a view and ends it, whatever becomes of the work. */
+  /**
+   * Runs `work` with a view and ends it, whatever becomes of the work. Nested transactions that it left behind
+   * are waited for, and refused everything: what they would run later would hit whoever has the connection then.
+   */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     const view = this.#parts.view(this.handle, () => this.assertOpen())
     transactionsOfViews.set(view, this)
     try {
       const result = await work(view)
-      if (this.#nestedCount > 0) throw nestedStillOpen()
+      if (this.#nested.size > 0) throw nestedStillOpen()
       return result
     } finally {
       this.#hasEnded = true
+      await Promise.allSettled(this.#nested)
     }
   }
 
   /** Runs `work` within a savepoint. One at a time: savepoints are a stack. */
   async nested<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     this.#nestedMutex ??= new Mutex()
-    this.#nestedCount += 1
+    const running = this.#nestedMutex.run(() => this.#inSavepoint(work))
+    this.#nested.add(running)
     try {
-      return await this.#nestedMutex.run(() => {
-        this.assertOpen()
-        return this.#parts.savepoint(this.handle, `sendoff_${this.#depth}`, async (inner) => {
-          const result = await new SqlTransaction(inner, this.#parts, this).run(work)
-          this.assertOpen()
-          return result
-        })
-      })
+      return await running
     } finally {
-      this.#nestedCount -= 1
+      this.#nested.delete(running)
     }
+  }
+
+  async #inSavepoint<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    this.assertOpen()
+    return this.#parts.savepoint(this.handle, `sendoff_${this.#depth}`, async (inner) => {
+      const result = await new SqlTransaction(inner, this.#parts, this).run(work)
+      this.assertOpen()
+      return result
+    })
   }
 }
 

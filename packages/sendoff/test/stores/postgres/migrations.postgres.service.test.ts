@@ -1,5 +1,6 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import pg from 'pg'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { claim, newSchema, newStore, withClient, write } from './test-store.ts'
 
@@ -90,6 +91,7 @@ describe('postgres store: migrations', () => {
         message: /Pool of pg/,
       })
     })
+    throws(() => postgresStore({ client: new pg.Client() as never }), { code: 'OUTBOX_INVALID_OPTION' })
     throws(() => postgresStore({ client: pool, tables: 'x' } as never), { code: 'OUTBOX_UNKNOWN_OPTION' })
     throws(() => postgresStore({} as never), { code: 'OUTBOX_INVALID_OPTION' })
     throws(() => postgresStore({ client: pool, notify: 'no' as never }), { code: 'OUTBOX_INVALID_OPTION' })

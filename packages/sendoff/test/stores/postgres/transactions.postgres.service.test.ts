@@ -140,6 +140,28 @@ describe('postgres store: transactions on pg', () => {
     equal(pool.idleCount, pool.totalCount)
   })
 
+  it('a nested transaction that was not awaited undoes both, and hits nobody else', async (t) => {
+    const { schema, newPool } = await newStore(t)
+    const store = postgresStore({ client: newPool({ max: 1 }), schema })
+    const gate = Promise.withResolvers<void>()
+    const statements: unknown[] = []
+    const careless = store.transaction(async (tx) => {
+      await store.insert(tx, sampleRows(1), lease)
+      const nested = store.transaction(async (inner) => {
+        await gate.promise
+        await inner.query('select 1')
+      }, tx)
+      nested.catch((error: unknown) => statements.push(error))
+    })
+    const next = store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+    gate.resolve()
+
+    await rejects(careless, { ...ended, message: /nested transaction was still open/ })
+    await next
+    equal(await store.count({}), 1)
+    equal((statements[0] as { code: string }).code, ended.code)
+  })
+
   it('the isolation level of a transaction can be chosen', async (t) => {
     const { store } = await newStore(t)
     const level = await store.transaction(

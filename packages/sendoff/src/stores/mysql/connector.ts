@@ -1,0 +1,33 @@
+import type { Answer, MysqlSession, Value } from './mysql-driver.ts'
+
+/** What makes one driver package different from another. */
+export interface Connector<Connection extends object> {
+  readonly pool: object
+  /** How many connections the pool may have, where it tells. */
+  readonly maxConnections: number | undefined
+  acquire(): Promise<Connection>
+  /** Gives a connection back that is as good as before. */
+  release(connection: Connection): Promise<void> | void
+  /** Closes a connection whose state is unclear. */
+  discard(connection: Connection): void
+  /** Runs a statement on any connection. */
+  run(text: string, values: readonly Value[]): Promise<Answer>
+  /** Methods of a connection that run the statement which is their first parameter. */
+  readonly watched: readonly string[]
+  /** Properties of a connection that lead around it. */
+  readonly unwatched: readonly string[]
+}
+
+/** A connection of whichever driver, as a place where statements run and that knows the state of the server. */
+export interface ConnectionSession extends MysqlSession {
+  /** Whether a transaction is open, by the server's own word. */
+  inTransaction(): Promise<boolean>
+}
+
+const statusInTransaction = 1
+const statusAutocommit = 2
+
+/** Whether statements are part of a transaction, which without autocommit the next one begins. */
+export function tellsOfTransaction(status: number): boolean {
+  return (status & statusInTransaction) !== 0 || (status & statusAutocommit) === 0
+}

@@ -1,0 +1,11 @@
+export type {
+  MariadbConnection,
+  MariadbPool,
+  Mysql2CallbackPool,
+  Mysql2Connection,
+  Mysql2Pool,
+  MysqlClient,
+  MysqlTx,
+} from './mysql-client.ts'
+export type { MysqlStore, MysqlStoreOptions } from './mysql-store.ts'
+export { mysqlStore } from './mysql-store.ts'

@@ -1,0 +1,67 @@
+import type { EventEmitter } from 'node:events'
+import type { ConnectionSession, Connector } from './connector.ts'
+import { tellsOfTransaction } from './connector.ts'
+import type { MariadbConnection, MariadbPool, MariadbQuery } from './mysql-client.ts'
+import type { Answer, Rows } from './mysql-driver.ts'
+
+const guarded = new WeakSet<MariadbPool>()
+
+/** `mariadb`, the connector of MariaDB. */
+export function mariadbConnector(pool: MariadbPool): Connector<MariadbConnection> {
+  guardPool(pool)
+  return {
+    pool,
+    maxConnections: undefined,
+    acquire: () => pool.getConnection(),
+    release: (connection) => connection.release(),
+    discard: (connection) => connection.destroy(),
+    run: async (text, values) => answerOf(await pool.query(queryOf(text), [...values])),
+    watched: ['query', 'execute', 'batch'],
+    unwatched: [],
+  }
+}
+
+/** A connection of `mariadb`, if `tx` is one. */
+export function mariadbSession(tx: object): ConnectionSession | undefined {
+  if (!('beginTransaction' in tx && 'batch' in tx && 'info' in tx)) return undefined
+
+  const connection = tx as object as MariadbConnection
+  return {
+    run: async (text, values = []) => answerOf(await connection.query(queryOf(text), [...values])),
+
+    async inTransaction() {
+      await connection.query(queryOf('do 0'), [])
+      return tellsOfTransaction(Number(connection.info?.status))
+    },
+  }
+}
+
+// It tells of every connection that it could not open, and whoever does not listen would be ended by it. Those who
+// have asked for one are told as well.
+function guardPool(pool: MariadbPool): void {
+  if (guarded.has(pool)) return
+  guarded.add(pool)
+  // Its types do not say so.
+  ;(pool as Partial<EventEmitter>).on?.('error', () => {})
+}
+
+function queryOf(sql: string): MariadbQuery {
+  return {
+    sql,
+    rowsAsArray: true,
+    bigIntAsNumber: true,
+    insertIdAsNumber: true,
+    metaAsArray: false,
+    nestTables: false,
+    namedPlaceholders: false,
+    // Left out, the caller's own would count.
+    ...{ typeCast: undefined },
+  }
+}
+
+function answerOf(result: unknown): Answer {
+  if (Array.isArray(result)) return { rows: result as Rows, affectedRows: 0, insertId: 0 }
+
+  const { affectedRows, insertId } = result as { affectedRows: number; insertId: number | bigint }
+  return { rows: [], affectedRows, insertId: Number(insertId) }
+}

@@ -1,0 +1,67 @@
+import { OutboxError } from '../../errors.ts'
+
+interface ServerError {
+  readonly errno: number
+  readonly message: string
+}
+
+/** What the server said, wherever in the chain of causes a driver or ORM has put it. */
+export function serverErrorOf(error: unknown): ServerError | undefined {
+  for (let cause = error, depth = 0; depth < 10 && typeof cause === 'object' && cause !== null; depth += 1) {
+    const { errno, message, sqlMessage, cause: next } = cause as Record<string, unknown>
+    // Faults of the network have numbers below zero, those of drivers far above.
+    if (typeof errno === 'number' && errno >= 1_000 && errno < 45_000) {
+      return { errno, message: String(sqlMessage ?? message) }
+    }
+    cause = next
+  }
+  return undefined
+}
+
+/** Whether the server has undone the whole transaction because of a deadlock. */
+export function isDeadlock(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1213
+}
+
+/** Whether it was undone because of what others did meanwhile: worth another try. */
+export function isConflict(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno === 1213 || errno === 1205
+}
+
+/** Whether there is no such savepoint, or no transaction that it could be in. */
+export function isUnknownSavepoint(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1305
+}
+
+/** Whether a unique index has the value already. */
+export function isDuplicate(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1062
+}
+
+// Refusals to commit: a deadlock with another node, a group that voted against it, a server that has
+// become read-only.
+const refusals = new Set([1213, 1290, 1792, 1836, 3100, 3101])
+
+/** What came of a COMMIT that failed: undone for certain where the server itself said so. */
+export function commitFailure(cause: unknown): unknown {
+  if (refusals.has(serverErrorOf(cause)?.errno ?? 0)) return cause
+
+  return new OutboxError(
+    'OUTBOX_COMMIT_UNKNOWN',
+    'The connection was lost before the server had answered the COMMIT, so that it is not known whether the ' +
+      'transaction was kept. Look for its data before you repeat it, or write events with an idempotency key.',
+    { cause },
+  )
+}
+
+/** A transaction of which the server has undone everything while its callback went on. */
+export function rolledBack(cause?: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_ROLLED_BACK',
+    'The server rolled the whole transaction back, because a statement in it failed (as by a deadlock), and the ' +
+      'error was swallowed. Nothing that comes after it would be part of the transaction. Let errors of statements ' +
+      'out of the callback, and repeat the transaction.',
+    { cause },
+  )
+}

@@ -1,0 +1,131 @@
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import { boundsAround, inDueOrder } from '../due-order.ts'
+import { dueOptions, dueValues, recentValues } from './claim-rows.ts'
+import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
+import { readRow } from './row-columns.ts'
+import { durationValue, rowsOf, timeValue } from './statement-values.ts'
+import type { MysqlStatements } from './statements.ts'
+
+export async function acquireLock<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  request: LockRequest,
+): Promise<boolean> {
+  const { lock, token } = request
+  // Those who wait for a lock ask often, and are mostly told no.
+  if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
+
+  return driver.briefly((session) => takeLock(session, statements, request))
+}
+
+async function takeLock(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  { lock, token, ttlMs }: LockRequest,
+): Promise<boolean> {
+  await session.run(statements.makeLock, [lock])
+  const { rows } = await session.run(statements.lockRow, [token, lock])
+  const [isOwn, hasRunOut, ...ends] = rows[0]!
+  if (Number(isOwn) === 0 && Number(hasRunOut) === 0) return false
+
+  await session.run(statements.takeLock, [token, durationValue(ttlMs), lock])
+  const left = boundsOf(ends)
+  if (Number(isOwn) === 0 && left !== null) {
+    await countLosses(session, statements, left)
+    await session.run(statements.forgetBounds, [lock])
+  }
+  return true
+}
+
+async function countLosses(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  { low, high }: Bounds,
+): Promise<void> {
+  const [lowest, highest] = [timeValue(low.availableAt), timeValue(high.availableAt)]
+  const values = [lowest, lowest, low.seq, highest, highest, high.seq]
+  const { rows } = await session.run(statements.leftRows, values)
+  if (rows.length === 0) return
+
+  await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
+}
+
+export async function renewLock<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  { lock, token, ttlMs }: LockRequest,
+): Promise<boolean> {
+  const { affectedRows } = await driver.run(statements.renewLock, [durationValue(ttlMs), lock, token])
+  if (affectedRows > 0) return true
+
+  // It is lost, or was renewed within the same millisecond before, which is no change.
+  return (await driver.run(statements.shareLock, [lock, token])).rows.length > 0
+}
+
+export async function releaseLock<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  { releaseLock: statement }: MysqlStatements,
+  { lock, token }: OwnerFence,
+): Promise<void> {
+  await driver.run(statement, [lock, token])
+}
+
+/** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
+export async function pollPending<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  request: PollRequest,
+): Promise<readonly Row[] | undefined> {
+  const { owner, held } = request
+  // A place in write order says nothing about the order that this looks in.
+  const within = request.order === 'written' ? { ...request, from: undefined } : request
+  const { rows: preview } = await driver.run(statements.previewPoll(dueOptions(within)), [
+    ...dueValues(within),
+    owner.lock,
+    owner.token,
+  ])
+  if (preview.length === 0) return undefined
+
+  const [isAnyDue, ...ends] = preview[0]!
+  const rows = Number(isAnyDue) === 0 ? [] : await dueRows(driver, statements, request)
+  const bounds = boundsAround(held, rows)
+  if (sameBounds(boundsOf(ends), bounds)) return rows
+
+  const recorded = await driver.run(statements.recordBounds, [...endsOf(bounds), owner.lock, owner.token])
+  return recorded.affectedRows > 0 ? rows : undefined
+}
+
+async function dueRows<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  request: PollRequest,
+): Promise<readonly Row[]> {
+  const { from, order } = request
+  const limit = Math.max(0, request.limit)
+  const options = dueOptions(request)
+  const { rows } =
+    order === 'written'
+      ? await driver.run(statements.pollWritten(options, limit), [
+          ...(from === undefined ? [] : [from.seq]),
+          ...recentValues(request),
+        ])
+      : await driver.run(statements.pollDue(options, limit), dueValues(request))
+  return rows.map(readRow)
+}
+
+function boundsOf(ends: readonly unknown[]): Bounds | null {
+  if (ends[0] === null) return null
+  const [lowAt, lowSeq, highAt, highSeq] = ends.map(Number) as [number, number, number, number]
+  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
+}
+
+function endsOf(bounds: Bounds | null): Value[] {
+  if (bounds === null) return [null, null, null, null]
+  const { low, high } = bounds
+  return [timeValue(low.availableAt), low.seq, timeValue(high.availableAt), high.seq]
+}
+
+function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
+  if (a === null || b === null) return a === b
+  return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
+}

@@ -1,0 +1,114 @@
+import type { OptionCheck } from '../../options.ts'
+import { anything, checkOptions, requireOptions } from '../../options.ts'
+import type { OutboxStore } from '../../store.ts'
+import { claimRows } from './claim-rows.ts'
+import { driverOf } from './driver-of.ts'
+import { releaseRows, renewRows } from './held-rows.ts'
+import { insertRows } from './insert-rows.ts'
+import { migrate, schemaSql } from './migrations.ts'
+import type { MysqlClient, MysqlTx } from './mysql-client.ts'
+import { pause, paused, resume } from './mysql-controls.ts'
+import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.ts'
+import { joinNode } from './mysql-nodes.ts'
+import { mysqlTables } from './mysql-tables.ts'
+import { ownDriver } from './own-driver.ts'
+import { purgeRows } from './purge-rows.ts'
+import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { replayRows } from './replay-rows.ts'
+import { settleRows } from './settle-rows.ts'
+import { isInTransaction } from './foreign-session.ts'
+import { statementsFor } from './statements.ts'
+
+export interface MysqlStoreOptions<Client extends MysqlClient> {
+  /** A pool of `mysql2` (with promises or callbacks) or of `mariadb`. The store does not close it. */
+  readonly client: Client
+  /** The one that the pool's connections have chosen, unless told otherwise. It has to exist. */
+  readonly database?: string
+  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  readonly table?: string
+}
+
+export interface MysqlStore<Tx> extends OutboxStore<Tx> {
+  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  schemaSql(): string
+}
+
+const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, OptionCheck>> = {
+  client: anything,
+  // These have a check and an error code of their own.
+  database: anything,
+  table: anything,
+}
+
+/** Keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6 on. */
+export function mysqlStore<Client extends MysqlClient>(
+  options: MysqlStoreOptions<Client>,
+): MysqlStore<MysqlTx<Client>> {
+  checkOptions('mysqlStore', options, optionChecks)
+  requireOptions('mysqlStore', options, ['client'])
+
+  const { client, database, table = 'outbox_event' } = options
+  const tables = mysqlTables(database, table)
+  const statements = statementsFor(tables)
+  const driver = driverOf(client)
+  const own = ownDriver(driver)
+  const lastClaim = { isEmpty: true }
+
+  const store: MysqlStore<object> = {
+    capabilities: { durable: true, multiProcess: true },
+
+    schemaSql: () => schemaSql(tables),
+
+    migrate: () => migrate(own, tables),
+
+    transaction: async (work, within, transactionOptions) =>
+      within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),
+
+    inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
+
+    insert: (tx, rows, lease) =>
+      insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
+
+    claim: (request) => claimRows(own, statements, request, lastClaim),
+
+    pollPending: (request) => pollPending(own, statements, request),
+
+    renew: (rows, lease) => renewRows(own, statements, rows, lease),
+
+    release: (rows) => releaseRows(own, statements, rows),
+
+    settle: (batch, owner) => settleRows(own, statements, batch, owner),
+
+    locks: {
+      acquire: (request) => acquireLock(own, statements, request),
+      renew: (request) => renewLock(own, statements, request),
+      release: (fence) => releaseLock(own, statements, fence),
+    },
+
+    query: (filter) => queryRows(own, statements, filter),
+
+    count: (filter) => countRows(own, statements, filter),
+
+    attempts: (key) => failedAttempts(own, statements, key),
+
+    replay: (keys) => replayRows(own, statements, keys),
+
+    purge: (request) => purgeRows(own, statements, request),
+
+    controls: {
+      pause: (target) => pause(own, statements, target),
+      resume: (target) => resume(own, statements, target),
+      paused: () => paused(own, statements),
+    },
+
+    nodes: {
+      join: (node) => joinNode(own, statements, node),
+      leave: async (id) => void (await own.run(statements.leaveNode, [id])),
+    },
+
+    async close() {
+      own.close()
+    },
+  }
+  return store as unknown as MysqlStore<MysqlTx<Client>>
+}

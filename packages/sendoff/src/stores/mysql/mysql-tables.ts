@@ -1,0 +1,52 @@
+import { OutboxError } from '../../errors.ts'
+import { checkedTableName } from '../sql/table-name.ts'
+
+/** The names of everything a store has in its database, as they stand in SQL. */
+export interface MysqlTables {
+  /** As given: null for the one that connections have chosen. */
+  readonly database: string | null
+  readonly table: string
+  readonly events: string
+  readonly meta: string
+  readonly lock: string
+  readonly node: string
+  readonly partition: string
+  readonly idempotency: string
+  readonly attempt: string
+  readonly control: string
+  readonly audit: string
+  readonly inbox: string
+}
+
+/** For names from outside, which are checked here. */
+export function mysqlTables(database: unknown, name: unknown): MysqlTables {
+  const checkedDatabase = database === undefined ? null : checkedDatabaseName(database)
+  const table = checkedTableName(name)
+  const prefix = checkedDatabase === null ? '' : `\`${checkedDatabase}\`.`
+  const named = (suffix: string) => `${prefix}\`${table}${suffix}\``
+
+  return {
+    database: checkedDatabase,
+    table,
+    events: named(''),
+    meta: named('_meta'),
+    lock: named('_lock'),
+    node: named('_node'),
+    partition: named('_partition'),
+    idempotency: named('_idempotency'),
+    attempt: named('_attempt'),
+    control: named('_control'),
+    audit: named('_audit'),
+    inbox: named('_inbox'),
+  }
+}
+
+function checkedDatabaseName(name: unknown): string {
+  if (typeof name === 'string' && /^[A-Za-z0-9_$-]{1,64}$/.test(name)) return name
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_TABLE_NAME',
+    `The database name ${JSON.stringify(name) ?? String(name)} cannot be used. ` +
+      'Choose one of up to 64 letters, digits, underscores, hyphens and dollar signs.',
+  )
+}

@@ -1,0 +1,230 @@
+import type { TransactionOptions } from '../../transactions.ts'
+import { endingView } from '../sql/ending-view.ts'
+import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
+import type { ConnectionSession, Connector } from './connector.ts'
+import { foreignSession } from './foreign-session.ts'
+import { mariadbSession } from './mariadb-connector.ts'
+import type { CallersSession, MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import { commitFailure } from './mysql-errors.ts'
+import { mysql2Session } from './mysql2-connector.ts'
+import { onlyConnectionOf } from './only-connection.ts'
+import { withinSavepoint } from './savepoint.ts'
+import { TransactionWatch } from './transaction-watch.ts'
+
+type Method = (...parameters: unknown[]) => unknown
+
+interface PooledConnection {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+}
+
+const ignore = () => {}
+
+// Of connections that are in a transaction of ours.
+const watches = new WeakMap<object, TransactionWatch>()
+
+/** A server behind a pool of connections, whichever package it is of. */
+export function poolDriver<Connection extends PooledConnection>(
+  connector: Connector<Connection>,
+): MysqlDriver<Connection> {
+  const parts = {
+    savepoint: <Result>(
+      connection: Connection,
+      name: string,
+      work: (connection: Connection) => Promise<Result>,
+    ) => withinSavepoint(sessionOf(connection), watches.get(connection)!, name, () => work(connection)),
+
+    view: (connection: Connection, assertOpen: () => void) =>
+      watchedView(connection, watches.get(connection)!, connector, assertOpen),
+  }
+
+  return {
+    onlyConnection: connector.maxConnections === 1 ? onlyConnectionOf(connector.pool) : undefined,
+
+    run: (text, values = []) => connector.run(text, values),
+
+    connected: (work) => withConnection((_, session) => work(session)),
+
+    briefly: (work) =>
+      withConnection(async (_, session) => {
+        await begin(session, 'read committed')
+        const result = await work(session)
+        await session.run('commit')
+        return result
+      }),
+
+    transaction: (work, options) =>
+      withConnection(async (connection, session) => {
+        await begin(session, options?.isolation)
+        const watch = new TransactionWatch()
+        watches.set(connection, watch)
+        try {
+          const result = await new SqlTransaction(connection, parts).run(work)
+          await commit(session, watch)
+          return result
+        } finally {
+          watches.delete(connection)
+        }
+      }),
+
+    nested: (tx, work) =>
+      (transactionOf(tx) ?? new SqlTransaction(tx, foreignParts<Connection>())).nested(work),
+
+    session(tx) {
+      const known = transactionOf(tx)
+      known?.assertOpen()
+      const handle = known?.handle ?? tx
+      const watch = watches.get(handle)
+      watch?.assertAlive()
+      const session = sessionOf(handle)
+      return watch === undefined ? session : watchedSession(session, watch)
+    },
+
+    keepsRows(tx) {
+      const known = transactionOf(tx)
+      return known !== undefined && watches.get(known.handle)?.keepsRows === true
+    },
+
+    async inTransaction(tx) {
+      const known = transactionOf(tx)
+      // One that was undone is one nevertheless: the insert will say what is wrong with it.
+      if (known !== undefined) return known.isOpen
+      if ('getConnection' in tx) return false
+      return connectionSession(tx)?.inTransaction()
+    },
+  }
+
+  /** Runs `work` on a connection, and undoes what it has left open if it fails. */
+  async function withConnection<Result>(
+    work: (connection: Connection, session: ConnectionSession) => Promise<Result>,
+  ): Promise<Result> {
+    const connection = await connector.acquire()
+    // While a connection is in use nobody else listens, and a lost one would end the process.
+    connection.on('error', ignore)
+    const session = connectionSession(connection)!
+    let isClean = true
+    try {
+      return await work(connection, session)
+    } catch (error) {
+      isClean = await rollBack(session)
+      throw error
+    } finally {
+      connection.removeListener('error', ignore)
+      await giveBack(connection, isClean)
+    }
+  }
+
+  // Whatever happens to the connection now, what was done on it has happened.
+  async function giveBack(connection: Connection, isClean: boolean): Promise<void> {
+    if (!isClean) return connector.discard(connection)
+    try {
+      await connector.release(connection)
+    } catch {
+      connector.discard(connection)
+    }
+  }
+}
+
+// The level holds for the next transaction only: nothing of it stays with the connection.
+async function begin(session: MysqlSession, isolation: TransactionOptions['isolation']): Promise<void> {
+  const level = isolation === undefined ? [] : [`set transaction isolation level ${isolation}`]
+  await Promise.all([...level, 'start transaction'].map((text) => session.run(text)))
+}
+
+async function commit(session: ConnectionSession, watch: TransactionWatch): Promise<void> {
+  watch.assertAlive()
+  if (watch.isDoubtful && !(await session.inTransaction())) throw watch.ended()
+
+  await session.run('commit').catch((error: unknown) => {
+    throw commitFailure(error)
+  })
+}
+
+/** Whether the state of the connection is clear afterwards. */
+async function rollBack(session: MysqlSession): Promise<boolean> {
+  try {
+    await session.run('rollback')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function sessionOf(tx: object): CallersSession {
+  return connectionSession(tx) ?? foreignSession(tx)
+}
+
+function connectionSession(tx: object): ConnectionSession | undefined {
+  return mariadbSession(tx) ?? mysql2Session(tx)
+}
+
+// Somebody else's transaction is theirs to watch.
+function foreignParts<Tx extends object>() {
+  return {
+    savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>
+      withinSavepoint(sessionOf(tx), new TransactionWatch(), name, () => work(tx)),
+    view: endingView<Tx>,
+  }
+}
+
+function watchedSession(session: CallersSession, watch: TransactionWatch): CallersSession {
+  return {
+    async run(text, values) {
+      try {
+        return await session.run(text, values)
+      } catch (error) {
+        watch.sawError(error)
+        throw error
+      }
+    },
+  }
+}
+
+/** A connection as the code of a transaction may use it, until that ends. */
+function watchedView<Connection extends object>(
+  connection: Connection,
+  watch: TransactionWatch,
+  { watched, unwatched }: Pick<Connector<Connection>, 'watched' | 'unwatched'>,
+  assertOpen: () => void,
+): Connection {
+  // Code that was written for a connection of its own releases it at its end. Here that is not its task.
+  const replaced: Record<string, unknown> = { release: ignore, end: ignore }
+
+  for (const name of watched) {
+    const method = (connection as Record<string, unknown>)[name] as Method
+    replaced[name] = async (...parameters: unknown[]) => {
+      assertOpen()
+      watch.assertAlive()
+      watch.saw(parameters[0])
+      try {
+        return await method.apply(connection, parameters)
+      } catch (error) {
+        watch.sawError(error)
+        throw error
+      }
+    }
+  }
+  for (const name of ['beginTransaction', 'commit', 'rollback']) {
+    replaced[name] = (...parameters: unknown[]) => {
+      assertOpen()
+      watch.saw(name === 'beginTransaction' ? 'begin' : name)
+      return ((connection as Record<string, unknown>)[name] as Method).apply(connection, parameters)
+    }
+  }
+  for (const name of unwatched) {
+    Object.defineProperty(replaced, name, {
+      get() {
+        watch.lostSight()
+        return (connection as Record<string, unknown>)[name]
+      },
+    })
+  }
+  return endingView(
+    connection,
+    () => {
+      assertOpen()
+      watch.lostSight()
+    },
+    replaced,
+  )
+}

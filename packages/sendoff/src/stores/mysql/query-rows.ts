@@ -1,0 +1,82 @@
+import { EventStatus } from '../../event/status.ts'
+import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { MysqlSession, Value } from './mysql-driver.ts'
+import { readStoredRow, textOf } from './row-columns.ts'
+import { numberList } from './statement-values.ts'
+import type { MysqlStatements } from './statements.ts'
+import type { RowSource } from './upkeep-statements.ts'
+
+type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
+
+export async function queryRows(
+  session: MysqlSession,
+  { query }: MysqlStatements,
+  filter: RowFilter,
+): Promise<readonly StoredRow[]> {
+  const source = sourceOf(filter)
+  const { condition, values } = matching(filter, filter.afterSeq)
+  const { rows } = await session.run(
+    query(source, condition, Math.max(0, filter.limit)),
+    valuesFor(source, values),
+  )
+  return rows.map(readStoredRow)
+}
+
+export async function countRows(
+  session: MysqlSession,
+  { count }: MysqlStatements,
+  filter: CountFilter,
+): Promise<number> {
+  const source = sourceOf(filter)
+  const { condition, values } = matching(filter)
+  const { rows } = await session.run(count(source, condition), valuesFor(source, values))
+  return Number(rows[0]![0])
+}
+
+export async function failedAttempts(
+  session: MysqlSession,
+  { attempts: statement }: MysqlStatements,
+  { eventId, destination }: RowKey,
+): Promise<readonly FailedAttempt[]> {
+  const { rows } = await session.run(statement, [eventId, destination])
+  return rows.map(([attempts, failedAt, error, lockedBy]) => ({
+    attempts: Number(attempts),
+    failedAt: Number(failedAt),
+    error: String(error),
+    lockedBy: textOf(lockedBy),
+  }))
+}
+
+function sourceOf({ eventId, status }: CountFilter): RowSource {
+  if (eventId !== undefined) return 'event'
+  if (status === undefined || status.length === 0) return 'all'
+  if (status.every((code) => code === EventStatus.DEAD)) return 'dead'
+  return status.every((code) => code === EventStatus.NEW || code === EventStatus.RETRY) ? 'pending' : 'all'
+}
+
+// Pending rows come from two places in their index.
+function valuesFor(source: RowSource, values: readonly Value[]): readonly Value[] {
+  return source === 'pending' ? [...values, ...values] : values
+}
+
+/** The condition called `matching` and its parameters. */
+function matching(filter: CountFilter, afterSeq?: number): { condition: string; values: Value[] } {
+  const { status } = filter
+  const columns: readonly [column: string, value: string | undefined][] = [
+    ['event_id', filter.eventId],
+    ['event_type', filter.eventType],
+    ['aggregate_type', filter.aggregateType],
+    ['aggregate_id', filter.aggregateId],
+    ['tenant_id', filter.tenantId],
+  ]
+  const given = columns.flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]))
+  const conditions = given.map(({ column }) => `${column} = ?`)
+  if (status !== undefined)
+    conditions.push(status.length === 0 ? 'false' : `status in (${numberList(status)})`)
+  const values: Value[] = given.map(({ value }) => value)
+  if (afterSeq !== undefined) {
+    conditions.push('seq > ?')
+    values.push(afterSeq)
+  }
+  return { condition: conditions.join(' and ') || 'true', values }
+}

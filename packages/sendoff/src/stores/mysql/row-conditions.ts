@@ -1,0 +1,49 @@
+import type { MysqlTables } from './mysql-tables.ts'
+
+/** The clock, in whole milliseconds as everything that is stored. */
+export const wholeNow = 'utc_timestamp(3)'
+
+/** The clock that leases and due times are judged by. */
+export const now = 'utc_timestamp(6)'
+
+export const pending = 'status in (0, 2)'
+
+/** The time so many microseconds from now: ? microseconds. */
+export const timeIn = `${wholeNow} + interval ? microsecond`
+
+/** The time so many microseconds ago: ? microseconds. */
+export const ago = `${now} - interval ? microsecond`
+
+/** What a statement that looks for due rows was asked for beside them. */
+export interface DueOptions {
+  readonly from: boolean
+  readonly skipRecent: boolean
+}
+
+/** Rows that are due; with `from`, ? due time, ? due time, ? seq to start at. */
+export function due({ from }: DueOptions): string {
+  const place = from ? ' and due_at >= ? and (due_at > ? or seq >= ?)' : ''
+  return `due_at <= ${now}${place}`
+}
+
+/**
+ * Whether a row that is due is free: not leased, not paused, and with `skipRecent` not written within the
+ * last ? microseconds. With `exceptHolder`, a lease of ? holder does not count.
+ *
+ * One CASE, because MySQL turns conditions of their own with subqueries into joins, and then no longer
+ * reads an index in its order. Subqueries lock nothing.
+ */
+export function freeRow(
+  { control }: MysqlTables,
+  { skipRecent, exceptHolder = false }: { skipRecent: boolean; exceptHolder?: boolean },
+): string {
+  const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
+  const isRecent = skipRecent ? `when event.created_at > ${ago} then false` : ''
+  return `case
+           when ${isHeld} and event.locked_until > ${now} then false
+           ${isRecent}
+           when exists (select 1 from ${control} where kind = 'pauseType' and name = event.event_type) then false
+           when exists (select 1 from ${control} where kind = 'pauseDestination' and name = event.destination) then false
+           else true
+         end`
+}

@@ -1,0 +1,156 @@
+import type { OwnerFence, Settlement } from '../../store.ts'
+import { fencesOf } from './held-rows.ts'
+import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
+import { textOf } from './row-columns.ts'
+import { changesOf, countOf, storedText } from './outcome-changes.ts'
+import { distinctKeys, inSeqOrder, keyCondition, rowsOf } from './statement-values.ts'
+import { attemptRow, type MysqlStatements } from './statements.ts'
+
+/** Records outcomes in one transaction and answers the settlements that were refused. */
+export async function settleRows<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+): Promise<readonly Settlement[]> {
+  const { first, repeated } = firstOfEachRow(inSeqOrder(batch, ({ row }) => row))
+  if (first.length === 0) return []
+
+  const isSettled = await settleDone(driver, statements, first, owner)
+  const refused = isSettled
+    ? []
+    : await driver.briefly((session) => settleEach(session, statements, first, owner))
+  return [...refused, ...repeated]
+}
+
+/** Thrown to undo a transaction that came to nothing. */
+class Incomplete extends Error {
+  override readonly name = 'Incomplete'
+}
+
+/**
+ * The common case in one statement: rows of one holder that are all done, and all still held. Answers false, and
+ * has changed nothing, where it is not that.
+ */
+async function settleDone<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+): Promise<boolean> {
+  const holder = batch[0]!.row.lockedBy
+  const isCommon = batch.every(({ row, outcome }) => {
+    return row.lockedBy === holder && outcome.kind === 'done' && outcome.failure === undefined
+  })
+  if (!isCommon || (holder === null && owner === undefined)) return false
+
+  const text = statements.settleDone(...fencesOf(batch.map(({ row }) => row)))
+  // One row is settled or not: no need to be able to undo it.
+  if (batch.length === 1 && holder !== null) return (await driver.run(text, [holder])).affectedRows === 1
+
+  try {
+    await driver.briefly(async (session) => {
+      if (holder === null && !(await isOwner(session, statements, owner))) throw new Incomplete()
+      const { affectedRows } = await session.run(text, [holder])
+      if (affectedRows !== batch.length) throw new Incomplete()
+    })
+    return true
+  } catch (error) {
+    if (error instanceof Incomplete) return false
+    throw error
+  }
+}
+
+/** Locks the rows first, and then knows which of them are still held. */
+async function settleEach(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+): Promise<readonly Settlement[]> {
+  const needsOwner = batch.some(({ row }) => row.lockedBy === null)
+  const ownerHolds = needsOwner && (await isOwner(session, statements, owner))
+
+  const { rows } = await session.run(statements.lockRows(rowsIn(batch)))
+  const locked = new Map(rows.map(([seq, ...fields]) => [Number(seq), fields]))
+  const isHeld = ({ row }: Settlement): boolean => {
+    const [deliveries, lockedBy] = locked.get(row.seq) ?? []
+    if (deliveries === undefined || Number(deliveries) !== row.deliveries) return false
+    return textOf(lockedBy) === row.lockedBy && (row.lockedBy !== null || ownerHolds)
+  }
+
+  const accepted = batch.filter(isHeld)
+  await removeRows(session, statements, accepted)
+  await changeRows(session, statements, accepted)
+  await addHistory(session, statements, accepted, (seq) => Number(locked.get(seq)![2]))
+  return batch.filter((settlement) => !isHeld(settlement))
+}
+
+async function isOwner(
+  session: MysqlSession,
+  { shareLock }: MysqlStatements,
+  owner: OwnerFence | undefined,
+): Promise<boolean> {
+  if (owner === undefined) return false
+  return (await session.run(shareLock, [owner.lock, owner.token])).rows.length > 0
+}
+
+async function removeRows(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  accepted: readonly Settlement[],
+): Promise<void> {
+  const removed = accepted.filter(({ outcome }) => outcome.kind === 'delete')
+  if (removed.length === 0) return
+
+  const keyed = keyCondition(distinctKeys(removed.map(({ row }) => row)))
+  await session.run(statements.deleteRows(rowsIn(removed), removed.length))
+  await session.run(statements.deleteAttempts(keyed.condition), keyed.values)
+}
+
+async function changeRows(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  accepted: readonly Settlement[],
+): Promise<void> {
+  const kept = accepted.filter(({ outcome }) => outcome.kind !== 'delete')
+  for (const group of Map.groupBy(kept, ({ outcome }) => `${outcome.kind} ${countOf(outcome)}`).values()) {
+    const { text, values } = changesOf(group)
+    await session.run(statements.settle(text, rowsIn(group)), values)
+  }
+}
+
+async function addHistory(
+  session: MysqlSession,
+  { addAttempts }: MysqlStatements,
+  accepted: readonly Settlement[],
+  attemptsBefore: (seq: number) => number,
+): Promise<void> {
+  const values: Value[] = []
+  let count = 0
+  for (const { row, outcome } of accepted) {
+    const failure = 'failure' in outcome && outcome.kind !== 'delete' ? outcome.failure : undefined
+    if (failure === undefined) continue
+
+    const attempts = attemptsBefore(row.seq) + countOf(outcome)
+    values.push(row.eventId, row.destination, attempts, storedText(failure.error), row.lockedBy)
+    count += 1
+  }
+  if (count > 0)
+    await session.run(addAttempts(Array.from({ length: count }, () => attemptRow).join()), values)
+}
+
+/** A row that was settled cannot be settled again, in the same batch as little as in the next. */
+function firstOfEachRow(inOrder: readonly Settlement[]): { first: Settlement[]; repeated: Settlement[] } {
+  const first: Settlement[] = []
+  const repeated: Settlement[] = []
+  for (const settlement of inOrder) {
+    const isRepeated = first.at(-1)?.row.seq === settlement.row.seq
+    ;(isRepeated ? repeated : first).push(settlement)
+  }
+  return { first, repeated }
+}
+
+function rowsIn(batch: readonly Settlement[]): string {
+  return rowsOf(batch.map(({ row }) => row.seq))
+}

@@ -1,0 +1,62 @@
+import type { NewRow } from '../../store.ts'
+import type { CallersSession } from './mysql-driver.ts'
+import type { MysqlStatements } from './statements.ts'
+import { isAmong } from './statement-values.ts'
+
+/** What became of idempotency keys. */
+export type KeyUses = ReadonlyMap<string, KeyUse>
+
+export interface KeyUse {
+  /** The event that the key stands for. */
+  readonly eventId: string
+  /** Whether this is the first use. */
+  readonly isFirst: boolean
+}
+
+/**
+ * Uses the idempotency keys of rows within the caller's transaction. Whoever has used one and not
+ * committed yet is waited for.
+ *
+ * An event that fans out is several rows of one key, written together: one use of it.
+ */
+export async function useKeys(
+  session: CallersSession,
+  statements: MysqlStatements,
+  rows: readonly NewRow[],
+): Promise<KeyUses> {
+  const users = new Map<string, string>()
+  for (const { idempotencyKey, eventId } of rows) {
+    if (idempotencyKey !== null && !users.has(idempotencyKey)) users.set(idempotencyKey, eventId)
+  }
+  if (users.size === 0) return new Map()
+
+  const keys = [...users.keys()].map((key) => Buffer.from(key)).sort((a, b) => a.compare(b))
+  const values = keys.flatMap((key) => [key, users.get(key.toString())!])
+  await session.run(statements.useKeys(keys.length), values)
+
+  const answer = await session.run(statements.usedKeys(keysAmong(keys)), keys)
+  return new Map(
+    answer.rows.map(([key, eventId, uses]) => [
+      Buffer.from(key as Uint8Array).toString(),
+      { eventId: String(eventId), isFirst: Number(uses) === 1 },
+    ]),
+  )
+}
+
+/** Takes the first uses back. */
+export async function forgetKeys(
+  session: CallersSession,
+  statements: MysqlStatements,
+  uses: KeyUses,
+): Promise<void> {
+  const keys = [...uses].filter(([, use]) => use.isFirst).map(([key]) => Buffer.from(key))
+  if (keys.length > 0) await session.run(statements.forgetKeys(keysAmong(keys), keys.length), keys)
+}
+
+/** The condition called `keys`, with the keys themselves as parameters. */
+export function keysAmong(keys: readonly Buffer[]): string {
+  return isAmong(
+    '`key`',
+    keys.map(() => '?'),
+  )
+}

@@ -1,0 +1,149 @@
+import type { PostgresTables } from './postgres-tables.ts'
+import { storageParameters } from './storage-parameters.ts'
+import { writeFunction } from './write-function.ts'
+
+/**
+ * Times are in whole milliseconds, so that a program that counts in those means the very same.
+ * Names and keys are compared byte by byte, whatever the language of the database is.
+ *
+ * What is pending has indexes of its own, which stay small whatever the number of DONE rows: `_due` for
+ * claims, `_written` for those who read in write order, `_key` for the rows of one ordering key. A claim
+ * changes none of their columns. `_attention` has what waits for a person: dead rows and blocked ones. Only
+ * the primary key grows with DONE rows, at its end, since ids rise with time.
+ *
+ * A partitioned table is divided by its ids, which begin with the time: the primary key alone then still tells
+ * that no id is used twice, and leads to the right part. Ids of another kind are in the default part.
+ */
+export function firstSchema(tables: PostgresTables): readonly string[] {
+  const {
+    table,
+    events,
+    isPartitioned,
+    meta,
+    lock,
+    node,
+    partition,
+    idempotency,
+    attempt,
+    control,
+    audit,
+    inbox,
+  } = tables
+
+  return [
+    `
+create table ${events} (
+  event_id       text collate "C" not null,
+  destination    text collate "C" not null,
+  seq            bigint           not null generated always as identity,
+  event_type     text collate "C" not null check (event_type <> ''),
+  aggregate_type text collate "C" not null,
+  aggregate_id   text collate "C",
+  tenant_id      text collate "C",
+  ordering_key   text collate "C",
+  partition_no   smallint,
+  content_type   text,
+  status         smallint         not null default 0,
+  attempts       integer          not null default 0,
+  deliveries     integer          not null default 0,
+  losses         integer          not null default 0,
+  available_at   timestamptz(3)   not null,
+  occurred_at    timestamptz(3)   not null,
+  created_at     timestamptz(3)   not null,
+  done_at        timestamptz(3),
+  locked_by      text,
+  locked_until   timestamptz(3),
+  blocked_at     timestamptz(3),
+  last_error     text,
+  headers        json,
+  payload        json,
+  payload_bytes  bytea,
+  primary key (event_id, destination)
+) ${isPartitioned ? 'partition by range (event_id)' : `with (${storageParameters})`}`,
+    ...(isPartitioned ? [defaultPartition(tables)] : []),
+    `
+create index "${table}_due" on ${events} (available_at, seq)
+ where status in (0, 2) and blocked_at is null and event_type <> ''`,
+    `
+create index "${table}_written" on ${events} (seq)
+ where status in (0, 2) and blocked_at is null and seq > 0`,
+    `create index "${table}_key" on ${events} (ordering_key, seq) where status in (0, 2) and ordering_key is not null`,
+    `create index "${table}_attention" on ${events} (seq) where status = 3 or blocked_at is not null`,
+    `
+create table ${meta} (
+  key   text primary key,
+  value text not null
+)`,
+    `
+create table ${lock} (
+  name     text collate "C" primary key,
+  token    text           not null,
+  until    timestamptz(3) not null,
+  low_at   timestamptz(3),
+  low_seq  bigint,
+  high_at  timestamptz(3),
+  high_seq bigint
+)`,
+    `
+create table ${node} (
+  id         text collate "C" primary key,
+  mode       text,
+  started_at timestamptz(3) not null,
+  until      timestamptz(3) not null
+)`,
+    `
+create table ${partition} (
+  partition_no smallint primary key,
+  owner        text,
+  epoch        bigint not null default 0,
+  until        timestamptz(3)
+)`,
+    `
+create table ${idempotency} (
+  key        text collate "C" primary key,
+  event_id   text collate "C" not null,
+  created_at timestamptz(3)   not null
+)`,
+    `create index "${table}_idempotency_at" on ${idempotency} (created_at)`,
+    `
+create table ${attempt} (
+  id          bigint           not null generated always as identity primary key,
+  event_id    text collate "C" not null,
+  destination text collate "C" not null,
+  attempts    integer          not null,
+  failed_at   timestamptz(3)   not null,
+  error       text             not null,
+  locked_by   text
+)`,
+    `create index "${table}_attempt_row" on ${attempt} (event_id, destination, id)`,
+    `
+create table ${control} (
+  kind       text collate "C" not null,
+  name       text collate "C" not null,
+  value      text,
+  updated_at timestamptz(3)   not null,
+  primary key (kind, name)
+)`,
+    `
+create table ${audit} (
+  id     bigint         not null generated always as identity primary key,
+  at     timestamptz(3) not null,
+  actor  text,
+  action text           not null,
+  detail text
+)`,
+    `
+create table ${inbox} (
+  consumer    text collate "C" not null,
+  message_id  text collate "C" not null,
+  received_at timestamptz(3)   not null,
+  primary key (consumer, message_id)
+)`,
+    `insert into ${meta} (key, value) values ('partitioned', '${isPartitioned}')`,
+    writeFunction(tables),
+  ]
+}
+
+function defaultPartition({ schema, table, events }: PostgresTables): string {
+  return `create table "${schema}"."${table}_default" partition of ${events} default with (${storageParameters})`
+}

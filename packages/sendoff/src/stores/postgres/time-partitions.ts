@@ -1,0 +1,64 @@
+import { ulidStart, ulidTime } from './event-id-time.ts'
+
+export type PartitionPeriod = 'day' | 'week' | 'month'
+
+/** A part of the table: the events whose ids begin with a time from `start` to before `end`. */
+export interface TimePartition {
+  readonly start: number
+  readonly end: number
+}
+
+/** How many periods beside the current one always have their partition. */
+const periodsAhead = 3
+
+/** The partitions that are missing for the current period and the next ones, behind those there are. */
+export function missingPartitions(
+  existing: readonly TimePartition[],
+  period: PartitionPeriod,
+  now: number,
+): readonly TimePartition[] {
+  const horizon = periodsFrom(now, period, 1 + periodsAhead)
+  const missing: TimePartition[] = []
+  // Those there are may have been made for other periods: the next one begins where the last one ends.
+  let start = Math.max(startOf(now, period), ...existing.map(({ end }) => end))
+  while (start < horizon) {
+    const end = periodsFrom(start, period, 1)
+    missing.push({ start, end })
+    start = end
+  }
+  return missing
+}
+
+/** As PostgreSQL describes it: `FOR VALUES FROM ('…') TO ('…')`. Undefined for what is no range of ULIDs. */
+export function partitionFromBounds(bounds: string): TimePartition | undefined {
+  const [, from, to] = /FROM \('([0-9A-Z]{10})'\) TO \('([0-9A-Z]{10})'\)/.exec(bounds) ?? []
+  return from === undefined || to === undefined ? undefined : { start: ulidTime(from), end: ulidTime(to) }
+}
+
+export function boundsOfPartition({ start, end }: TimePartition): string {
+  return `for values from ('${ulidStart(start)}') to ('${ulidStart(end)}')`
+}
+
+/** The day on which it begins, as in `20260131`. */
+export function partitionSuffix({ start }: TimePartition): string {
+  return new Date(start).toISOString().slice(0, 10).replaceAll('-', '')
+}
+
+const dayMs = 86_400_000
+
+function startOf(time: number, period: PartitionPeriod): number {
+  return periodsFrom(time, period, 0)
+}
+
+// In UTC; weeks begin on Monday, as did the fourth day of the epoch.
+function periodsFrom(time: number, period: PartitionPeriod, count: number): number {
+  const date = new Date(time)
+  switch (period) {
+    case 'day':
+      return (Math.floor(time / dayMs) + count) * dayMs
+    case 'week':
+      return (Math.floor((time / dayMs - 4) / 7) + count) * 7 * dayMs + 4 * dayMs
+    case 'month':
+      return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + count)
+  }
+}

@@ -1,0 +1,109 @@
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { EventStatus } from '../../../src/event/status.ts'
+import type { OutboxStore } from '../../../src/store.ts'
+import { mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { doneOf, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
+import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { debianMariadbServer, mariadb } from '../../../../../test/services/mariadb.ts'
+import type { MariadbServer } from '../../../../../test/services/mariadb-server.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { MysqlDatabase } from './mysql-database.ts'
+
+const lease = leaseOf('test')
+// Where the address of a server is given, there need not be one that we may harm.
+const skip = !(await mariadb.find()) && 'MariaDB is not on this machine'
+
+describe('mysql store: a server that goes down', { skip }, () => {
+  let folder: TemporaryFolder
+  let server: MariadbServer
+  let database: MysqlDatabase
+  const unhandled: unknown[] = []
+  const noteUnhandled = (error: unknown) => unhandled.push(error)
+
+  before(async () => {
+    folder = temporaryFolder('mariadb')
+    server = await debianMariadbServer(folder.path)
+    database = await MysqlDatabase.create('faults', server.url)
+    process.on('uncaughtException', noteUnhandled)
+  })
+  after(async () => {
+    process.off('uncaughtException', noteUnhandled)
+    await database.drop()
+    await server.kill()
+    folder.remove()
+  })
+
+  const openStores = {
+    mysql2: () => mysqlStore({ client: database.mysql2Pool() }) as unknown as OutboxStore<object>,
+    mariadb: () =>
+      mysqlStore({
+        client: database.mariadbPool({ acquireTimeout: 1_000 }),
+      }) as unknown as OutboxStore<object>,
+  }
+  for (const [driver, openStore] of Object.entries(openStores)) {
+    it(`${driver}: after a restart the same store goes on, with what was committed`, async () => {
+      const store = openStore()
+      await store.migrate()
+      await insertRows(store, sampleRows(5))
+      const rows = await store.claim({ lease, limit: 5 })
+      await server.restart()
+
+      deepEqual(await eventually(() => store.settle(rows.map(doneOf))), [])
+      equal(await store.count({ status: [EventStatus.DONE] }), 5)
+      await store.purge({ doneOlderThanMs: -1_000, limit: 100 })
+    })
+
+    it(`${driver}: a transaction that is open when the server is killed fails, and leaves nothing`, async () => {
+      const store = openStore()
+      const failed = store.transaction(async (tx) => {
+        await store.insert(tx, [sampleRow()], lease)
+        await server.kill()
+        await store.insert(tx, [sampleRow()], lease)
+      })
+      await rejects(failed)
+      await rejects(store.claim({ lease, limit: 1 }))
+      await server.start()
+
+      equal(await eventually(() => store.count({})), 0)
+    })
+
+    it(`${driver}: connections that are cut off are replaced, idle or in use`, async () => {
+      const store = openStore()
+      const admin = database.mysql2Pool()
+      for (let round = 0; round < 3; round += 1) {
+        const working = Promise.allSettled(Array.from({ length: 5 }, () => insertRows(store, sampleRows(50))))
+        await killOthers(admin)
+        await working
+      }
+      const before = await eventually(() => store.count({}))
+      equal(before % 50, 0, 'a transaction was kept in part')
+      await eventually(() => insertRows(store, sampleRows(1)))
+
+      equal(await store.count({}), before + 1)
+      while ((await store.purge({ anyOlderThanMs: -1_000, limit: 1_000 })).deletedRows > 0);
+    })
+  }
+
+  it('leaves no error unhandled', () => {
+    deepEqual(unhandled, [])
+  })
+
+  async function killOthers(admin: ReturnType<MysqlDatabase['mysql2Pool']>): Promise<void> {
+    const [rows] = await admin.query(
+      `select id from information_schema.processlist where user = 'root' and id <> connection_id()`,
+    )
+    for (const { id } of rows as { id: number }[]) await admin.query(`kill ${id}`).catch(() => {})
+  }
+})
+
+/** What the engine does: tries again. Pools find out one by one that their connections are gone. */
+async function eventually<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      ok(attempt < 20, String(error))
+    }
+  }
+}

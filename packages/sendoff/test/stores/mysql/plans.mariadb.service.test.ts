@@ -1,0 +1,133 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { EventStatus } from '../../../src/event/status.ts'
+import { mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { mysqlTables } from '../../../src/stores/mysql/mysql-tables.ts'
+import { statementsFor } from '../../../src/stores/mysql/statements.ts'
+import { doneOf, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { MysqlDatabase } from './mysql-database.ts'
+
+const doneRows = 200_000
+const lease = leaseOf('test')
+const options = { from: false, skipRecent: false }
+const rows = 'seq in (1, 2, 3, 4, 5, 6, 7, 8)'
+const fences = '(seq, deliveries) in ((1, 1), (2, 1), (3, 1))'
+const keyed = "event_id in ('a', 'b') and (event_id, destination) in (('a', ''), ('b', ''))"
+
+const database = await MysqlDatabase.create('plans')
+const pool = database.mysql2Pool()
+const store = mysqlStore({ client: pool })
+const statements = statementsFor(mysqlTables(undefined, 'outbox_event'))
+after(() => database.drop())
+
+describe('mysql store: plans on a table of few rows', () => {
+  before(async () => {
+    await store.migrate()
+    await insertRows(store, sampleRows(10))
+    await pool.query('analyze table outbox_event')
+  })
+
+  // What reads a whole table waits for every row in it that is not committed yet.
+  const locking = {
+    claim: [statements.claim(options, 5), 'due'],
+    claimKeys: [statements.claimKeys(keyed, options, 5), 'event'],
+    lease: [statements.lease(rows), 'PRIMARY'],
+    leaseKeys: [statements.leaseKeys(rows), 'PRIMARY'],
+    renew: [statements.renew(rows, fences), 'PRIMARY'],
+    settleDone: [statements.settleDone(rows, fences), 'PRIMARY'],
+    settle: [statements.settle('status = 3', rows), 'PRIMARY'],
+    lockRows: [statements.lockRows(rows), 'PRIMARY'],
+    deleteRows: [statements.deleteRows(rows, 8), 'PRIMARY'],
+    deleteAttempts: [statements.deleteAttempts(keyed), 'event'],
+    replay: [statements.replay(keyed), 'event'],
+    leftRows: [statements.leftRows, 'due'],
+    outlivedRows: [statements.outlivedRows('status = 1'), 'PRIMARY'],
+    usedKeys: [statements.usedKeys("`key` in ('a', 'b')"), 'PRIMARY'],
+    forgetKeys: [statements.forgetKeys("`key` in ('a', 'b')", 2), 'PRIMARY'],
+  } as const
+  for (const [name, [text, key]] of Object.entries(locking)) {
+    it(`${name} locks rows by their index`, async () => {
+      const [table] = await explained(text)
+      deepEqual([table!.type, table!.key], ['range', key])
+    })
+  }
+})
+
+describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
+  before(async () => {
+    await store.migrate()
+    await pool.query('delete from outbox_event')
+    await insertDone(doneRows)
+    await insertRows(store, sampleRows(1_000))
+    await pool.query('analyze table outbox_event')
+  })
+
+  it('a claim reads the rows that it takes, in order, and no others', async () => {
+    const text = statements.claim(options, 500)
+    const [table] = await explained(text)
+    deepEqual([table!.type, table!.key], ['range', 'due'])
+    ok(!/filesort|temporary/.test(table!.Extra), table!.Extra)
+
+    ok((await rowsRead(async (run) => equal((await run(text)).length, 500))) < 510)
+  })
+
+  it('reading in write order, dead rows and pending ones do not touch the others either', async () => {
+    const reads = {
+      pollWritten: statements.pollWritten(options, 500),
+      dead: statements.query('dead', 'true', 500),
+      pending: statements.query('pending', 'true', 500),
+    }
+    for (const [name, text] of Object.entries(reads)) {
+      const read = await rowsRead((run) => run(text))
+      ok(read <= 2_100, `${name} read ${read} rows`)
+    }
+    equal(await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] }), 1_000)
+  })
+
+  it('an empty claim reads next to nothing', async () => {
+    await store.settle((await store.claim({ lease, limit: 1_000 })).map(doneOf))
+    equal(await rowsRead(async (run) => equal((await run(statements.anyDue(options))).length, 0)), 1)
+  })
+
+  /** How many rows the server has read for what is done on one connection. */
+  async function rowsRead(
+    work: (run: (text: string, values?: unknown[]) => Promise<unknown[]>) => Promise<unknown>,
+  ): Promise<number> {
+    const connection = await pool.getConnection()
+    try {
+      await connection.query('set transaction isolation level read committed')
+      await connection.beginTransaction()
+      await connection.query('flush status')
+      await work(async (text, values) => (await connection.query(text, values))[0] as unknown[])
+      const [rows] = await connection.query("show session status like 'Handler_read%'")
+      return (rows as { Value: string }[]).reduce((sum, row) => sum + Number(row.Value), 0)
+    } finally {
+      await connection.rollback()
+      connection.release()
+    }
+  }
+})
+
+interface ExplainedTable {
+  readonly type: string
+  readonly key: string
+  readonly Extra: string
+}
+
+/** The plan of a statement, of which the parameters do not matter. */
+async function explained(text: string): Promise<readonly ExplainedTable[]> {
+  const seqs = ['1', '9']
+  const filled = text.replaceAll(/(?<= seq \S+ )\?/g, () => seqs.shift()!).replaceAll('?', "'2026-01-01'")
+  const [rows] = await pool.query(`explain ${filled}`)
+  return rows as ExplainedTable[]
+}
+
+async function insertDone(count: number): Promise<void> {
+  await pool.query(`
+    insert into outbox_event (event_id, destination, event_type, aggregate_type, status, available_at, occurred_at,
+                              created_at, done_at, payload)
+    select concat('done-', seq), '', 'OrderPlaced', 'Order', 1, utc_timestamp(3), utc_timestamp(3), utc_timestamp(3),
+           utc_timestamp(3), '{}'
+      from seq_1_to_${count}`)
+}
