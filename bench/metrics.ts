@@ -5,6 +5,11 @@ export const metrics = {
   serverCpuUsPerEvent: { unit: "µs of the server's CPU per event", decimals: 2, isCost: true },
   transactionsPerSecond: { unit: 'transactions/s', decimals: 0 },
   cpuUsPerTransaction: { unit: 'µs of CPU per transaction', decimals: 1, isCost: true },
+  serverCpuUsPerTransaction: {
+    unit: "µs of the server's CPU per transaction",
+    decimals: 1,
+    isCost: true,
+  },
   concurrentTransactionsPerSecond: { unit: 'transactions/s, 16 connections', decimals: 0 },
   bulkEventsPerSecond: { unit: 'events/s, 1000 in a transaction', decimals: 0 },
   latencyP50Ms: { unit: 'ms, p50', decimals: 3, isCost: true },

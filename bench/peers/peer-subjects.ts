@@ -33,7 +33,7 @@ export function peerWrites(peer: Peer): Subject {
   return {
     name: peer.name,
     measure: (conditions) =>
-      measureWrites(conditions, { concurrent: true }, async (name, within) => {
+      measureWrites(conditions, { concurrent: true, serverCpuUs }, async (name, within) => {
         const { pool, writer, close } = await openWriter(peer, name, within)
         return {
           single: (number) =>

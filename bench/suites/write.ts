@@ -11,6 +11,8 @@ export const concurrentWriters = 16
 export interface WriteChoices {
   /** Whether many connections are measured as well; without use where there is one writer at a time. */
   readonly concurrent?: boolean
+  /** Microseconds of CPU that the server has used so far, if there is one and it is on this machine. */
+  readonly serverCpuUs?: () => Promise<number | undefined>
 }
 
 /** How fast business rows and their events are committed. */
@@ -73,7 +75,7 @@ export interface Writes {
 /** Runs each kind of writes for a while, one kind after the other. */
 export async function measureWrites(
   conditions: Conditions,
-  { concurrent = false }: WriteChoices,
+  { concurrent = false, serverCpuUs }: WriteChoices,
   openWrites: (name: string, conditions: Conditions) => Promise<Writes>,
 ): Promise<Measurement> {
   const { seconds } = conditions
@@ -87,13 +89,16 @@ export async function measureWrites(
 
   const writes = counted(await openWrites('write', conditions))
   const inTime = (_: number, ms: number) => ms < seconds * 1_000
+  const before = await serverCpuUs?.()
   const one = await repeated(writes.single, inTime)
+  const after = await serverCpuUs?.()
   const atOnce = concurrent && (await repeated(writes.single, inTime, concurrentWriters))
   const many = await repeated(writes.bulk, inTime)
   await writes.close()
   return {
     transactionsPerSecond: perSecond(one),
     cpuUsPerTransaction: one.cpuUs / one.calls,
+    ...(before && after && { serverCpuUsPerTransaction: (after - before) / one.calls }),
     ...(atOnce && { concurrentTransactionsPerSecond: perSecond(atOnce) }),
     bulkEventsPerSecond: perSecond(many) * eventsPerBulkWrite,
   }

@@ -1,6 +1,10 @@
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Client, Pool, type PoolClient } from 'pg'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import type { FaultStore } from './fault-store.ts'
+
+const goodbyeMs = 100
 
 /** A server that is restarted, sessions that are ended, and a network that loses what is sent over it. */
 export const postgresFaultStore: FaultStore = {
@@ -12,7 +16,16 @@ export const postgresFaultStore: FaultStore = {
     const timeouts =
       timeoutMs === undefined ? {} : { query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs }
     const pool = new Pool({ connectionString, max: poolSize, ...timeouts })
-    return { store: postgresStore({ client: pool }), end: () => pool.end() }
+    const sockets = socketsOf(pool)
+    return {
+      store: postgresStore({ client: pool }),
+      async end() {
+        await pool.end()
+        // Where a connection is silent for good nobody answers a goodbye, and waiting for it would keep the process alive.
+        await delay(goodbyeMs)
+        for (const socket of sockets) socket.destroy()
+      },
+    }
   },
 
   prepare: (location) =>
@@ -34,6 +47,16 @@ export const postgresFaultStore: FaultStore = {
       const { rows } = await client.query<{ id: string }>('select id from business')
       return rows.map(({ id }) => id)
     }),
+}
+
+function socketsOf(pool: Pool): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  pool.on('connect', (client) => {
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+    sockets.add(stream)
+    stream.once('close', () => sockets.delete(stream))
+  })
+  return sockets
 }
 
 /** What a slot is told about its pool is part of the address. */

@@ -69,7 +69,7 @@ describe('the package', () => {
     )
   })
 
-  it('exports every front door of the source, under the name of its folder', () => {
+  it('exports every front door of the source, under the name of its folder or file', () => {
     const doors = sources.flatMap(frontDoor)
     const { './package.json': own, ...subpaths } = installed.manifest.exports
     equal(own, './package.json')
@@ -113,12 +113,13 @@ function besides(file: string, path: string): string {
 
 /**
  * The entry of `exports` that a source file asks for: an `index.ts` is the front door of its folder, and
- * a publisher, or a way into an ORM's transactions, may be one file. Empty for every other file.
+ * a publisher, or a way into an ORM's transactions, is one file. Empty for every other file.
  */
 function frontDoor(file: string): readonly [subpath: string, entry: object][] {
   const [, name] =
-    /^src\/(?:(?:stores|publishers|transactions|observe)\/)?([^/]+)\/index\.ts$/.exec(file) ??
-    /^src\/(?:publishers|transactions)\/([^/]+)\.ts$/.exec(file) ??
+    /^src\/(?:(?:stores|publishers|observe)\/)?([^/]+)\/index\.ts$/.exec(file) ??
+    /^src\/publishers\/([^/]+)\.ts$/.exec(file) ??
+    /^src\/(transactions\/[^/]+)\.ts$/.exec(file) ??
     (file === 'src/index.ts' ? ['', ''] : [])
   if (name === undefined) return []
 

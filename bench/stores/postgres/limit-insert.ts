@@ -4,14 +4,14 @@ import type { Subject } from '../../store-bench.ts'
 import { concurrentWriters, eventsPerBulkWrite, measureWrites } from '../../suites/write.ts'
 import { insertOrder, inTransaction } from './orders.ts'
 import { postgresDatabases } from './postgres-database.ts'
-import { databaseUrl } from './postgres-server.ts'
+import { databaseUrl, serverCpuUs } from './postgres-server.ts'
 
 /** An order and its event, written by hand: prepared statements, ids that rise, no checks. */
 export const limitInsert: Subject = {
   name: 'limit-insert',
 
   measure: (conditions) =>
-    measureWrites(conditions, { concurrent: true }, async (name, within) => {
+    measureWrites(conditions, { concurrent: true, serverCpuUs }, async (name, within) => {
       const database = await postgresDatabases.create(name, within)
       await database.close()
       const url = databaseUrl(name, within)

@@ -14,7 +14,7 @@ import { growthSuite } from './growth.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
-import { dropDatabases } from './postgres-server.ts'
+import { dropDatabases, serverCpuUs } from './postgres-server.ts'
 
 const peer = graphileWorker.name
 const wokenPgBoss = pgBoss({ notify: true })
@@ -39,7 +39,7 @@ export const postgresBench: StoreBench = {
     },
     write: {
       subjects: [
-        ...writeSubjects(postgresDatabases, { concurrent: true }),
+        ...writeSubjects(postgresDatabases, { concurrent: true, serverCpuUs }),
         peerWrites(graphileWorker),
         peerWrites(pgBoss()),
         limitInsert,

@@ -12,6 +12,8 @@ export interface Connector<Connection extends object> {
   discard(connection: Connection): void
   /** Runs a statement on any connection. */
   run(text: string, values: readonly Value[]): Promise<Answer>
+  /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
+  readonly escapesByBackslash: boolean
   /** Methods of a connection that run the statement which is their first parameter. */
   readonly watched: readonly string[]
   /** Properties of a connection that lead around it. */

@@ -1,14 +1,10 @@
-import type { EventEmitter } from 'node:events'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { tellsOfTransaction } from './connector.ts'
 import type { MariadbConnection, MariadbPool, MariadbQuery } from './mysql-client.ts'
 import type { Answer, Rows } from './mysql-driver.ts'
 
-const guarded = new WeakSet<MariadbPool>()
-
 /** `mariadb`, the connector of MariaDB. */
 export function mariadbConnector(pool: MariadbPool): Connector<MariadbConnection> {
-  guardPool(pool)
   return {
     pool,
     maxConnections: undefined,
@@ -16,6 +12,7 @@ export function mariadbConnector(pool: MariadbPool): Connector<MariadbConnection
     release: (connection) => connection.release(),
     discard: (connection) => connection.destroy(),
     run: async (text, values) => answerOf(await pool.query(queryOf(text), [...values])),
+    escapesByBackslash: false,
     watched: ['query', 'execute', 'batch'],
     unwatched: [],
   }
@@ -34,15 +31,6 @@ export function mariadbSession(tx: object): ConnectionSession | undefined {
       return tellsOfTransaction(Number(connection.info?.status))
     },
   }
-}
-
-// It tells of every connection that it could not open, and whoever does not listen would be ended by it. Those who
-// have asked for one are told as well.
-function guardPool(pool: MariadbPool): void {
-  if (guarded.has(pool)) return
-  guarded.add(pool)
-  // Its types do not say so.
-  ;(pool as Partial<EventEmitter>).on?.('error', () => {})
 }
 
 function queryOf(sql: string): MariadbQuery {

@@ -35,6 +35,7 @@ export async function migrate<Tx extends object>(
   driver: MysqlDriver<Tx>,
   tables: MysqlTables,
 ): Promise<void> {
+  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   if (isCurrent(tables, await storedVersion(driver, tables))) return
 
   await driver.connected(async (session) => {
@@ -48,6 +49,18 @@ export async function migrate<Tx extends object>(
       await session.run('select release_lock(?)', [lock])
     }
   })
+}
+
+// A text with a quote in it would end there, and the rest of it be taken for SQL.
+async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
+  const { rows } = await session.run('select @@sql_mode')
+  if (!String(rows[0]?.[0]).includes('NO_BACKSLASH_ESCAPES')) return
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    'The client of mysqlStore is a pool of mysql2, which is not safe to use with the sql_mode NO_BACKSLASH_ESCAPES ' +
+      'that its connections have. Set another sql_mode, or use the package mariadb.',
+  )
 }
 
 async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {

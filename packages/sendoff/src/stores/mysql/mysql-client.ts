@@ -7,7 +7,6 @@ export interface Mysql2Pool {
 /** A pool of `mysql2` with callbacks, used through its promises. */
 export interface Mysql2CallbackPool {
   promise(): Mysql2Pool
-  getConnection(callback: (error: never, connection: never) => void): void
 }
 
 /** A connection of `mysql2/promise`. */

@@ -38,6 +38,9 @@ export interface MysqlDriver<Tx extends object> extends MysqlSession {
   /** Stands for the connection where there is but one, which a transaction keeps to its end. */
   readonly onlyConnection: Mutex | undefined
 
+  /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
+  readonly escapesByBackslash: boolean
+
   /** Runs `work` on one connection, without a transaction. */
   connected<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 

@@ -18,6 +18,7 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     release: (connection) => connection.release(),
     discard: (connection) => connection.destroy(),
     run: async (text, values) => answerOf(await pool.query(queryOf(pool, text, values))),
+    escapesByBackslash: true,
     watched: ['query', 'execute'],
     unwatched: ['connection'],
   }

@@ -9,9 +9,8 @@ import { commitFailure } from './mysql-errors.ts'
 import { mysql2Session } from './mysql2-connector.ts'
 import { onlyConnectionOf } from './only-connection.ts'
 import { withinSavepoint } from './savepoint.ts'
+import { transactionView } from './transaction-view.ts'
 import { TransactionWatch } from './transaction-watch.ts'
-
-type Method = (...parameters: unknown[]) => unknown
 
 interface PooledConnection {
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -35,11 +34,13 @@ export function poolDriver<Connection extends PooledConnection>(
     ) => withinSavepoint(sessionOf(connection), watches.get(connection)!, name, () => work(connection)),
 
     view: (connection: Connection, assertOpen: () => void) =>
-      watchedView(connection, watches.get(connection)!, connector, assertOpen),
+      transactionView(connection, watches.get(connection)!, connector, assertOpen),
   }
 
   return {
     onlyConnection: connector.maxConnections === 1 ? onlyConnectionOf(connector.pool) : undefined,
+
+    escapesByBackslash: connector.escapesByBackslash,
 
     run: (text, values = []) => connector.run(text, values),
 
@@ -77,7 +78,7 @@ export function poolDriver<Connection extends PooledConnection>(
       const watch = watches.get(handle)
       watch?.assertAlive()
       const session = sessionOf(handle)
-      return watch === undefined ? session : watchedSession(session, watch)
+      return known === undefined ? session : watchedSession(session, known, watch)
     },
 
     keepsRows(tx) {
@@ -167,64 +168,21 @@ function foreignParts<Tx extends object>() {
   }
 }
 
-function watchedSession(session: CallersSession, watch: TransactionWatch): CallersSession {
+function watchedSession(
+  session: CallersSession,
+  transaction: SqlTransaction,
+  watch: TransactionWatch | undefined,
+): CallersSession {
   return {
     async run(text, values) {
+      transaction.assertOpen()
+      watch?.assertAlive()
       try {
         return await session.run(text, values)
       } catch (error) {
-        watch.sawError(error)
+        watch?.sawError(error)
         throw error
       }
     },
   }
-}
-
-/** A connection as the code of a transaction may use it, until that ends. */
-function watchedView<Connection extends object>(
-  connection: Connection,
-  watch: TransactionWatch,
-  { watched, unwatched }: Pick<Connector<Connection>, 'watched' | 'unwatched'>,
-  assertOpen: () => void,
-): Connection {
-  // Code that was written for a connection of its own releases it at its end. Here that is not its task.
-  const replaced: Record<string, unknown> = { release: ignore, end: ignore }
-
-  for (const name of watched) {
-    const method = (connection as Record<string, unknown>)[name] as Method
-    replaced[name] = async (...parameters: unknown[]) => {
-      assertOpen()
-      watch.assertAlive()
-      watch.saw(parameters[0])
-      try {
-        return await method.apply(connection, parameters)
-      } catch (error) {
-        watch.sawError(error)
-        throw error
-      }
-    }
-  }
-  for (const name of ['beginTransaction', 'commit', 'rollback']) {
-    replaced[name] = (...parameters: unknown[]) => {
-      assertOpen()
-      watch.saw(name === 'beginTransaction' ? 'begin' : name)
-      return ((connection as Record<string, unknown>)[name] as Method).apply(connection, parameters)
-    }
-  }
-  for (const name of unwatched) {
-    Object.defineProperty(replaced, name, {
-      get() {
-        watch.lostSight()
-        return (connection as Record<string, unknown>)[name]
-      },
-    })
-  }
-  return endingView(
-    connection,
-    () => {
-      assertOpen()
-      watch.lostSight()
-    },
-    replaced,
-  )
 }

@@ -4,7 +4,6 @@ import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { ago } from './row-conditions.ts'
 import type { MysqlStatements } from './statements.ts'
 import { ageValue, keyCondition, rowsOf } from './statement-values.ts'
-
 import { keysAmong } from './use-keys.ts'
 
 /** Deletes one batch of old rows and one of old idempotency keys. */

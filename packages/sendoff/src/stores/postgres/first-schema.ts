@@ -36,7 +36,7 @@ create table ${events} (
   event_id       text collate "C" not null,
   destination    text collate "C" not null,
   seq            bigint           not null generated always as identity,
-  event_type     text collate "C" not null check (event_type <> ''),
+  event_type     text collate "C" not null,
   aggregate_type text collate "C" not null,
   aggregate_id   text collate "C",
   tenant_id      text collate "C",
@@ -63,10 +63,8 @@ create table ${events} (
     ...(isPartitioned ? [defaultPartition(tables)] : []),
     `
 create index "${table}_due" on ${events} (available_at, seq)
- where status in (0, 2) and blocked_at is null and event_type <> ''`,
-    `
-create index "${table}_written" on ${events} (seq)
- where status in (0, 2) and blocked_at is null and seq > 0`,
+ where status not in (1, 3) and blocked_at is null`,
+    `create index "${table}_written" on ${events} (seq) where status in (0, 2)`,
     `create index "${table}_key" on ${events} (ordering_key, seq) where status in (0, 2) and ordering_key is not null`,
     `create index "${table}_attention" on ${events} (seq) where status = 3 or blocked_at is not null`,
     `

@@ -1,6 +1,6 @@
 import type { PostgresTables } from './postgres-tables.ts'
 import { rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, inDueIndex, inWrittenIndex, timeIn } from './row-conditions.ts'
+import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
@@ -35,7 +35,7 @@ export function lockStatementsFor(tables: PostgresTables) {
       from before
      where exists (select from taken)
        and before.token <> $2
-       and ${inDueIndex}
+       and ${unblocked}
        and (available_at, seq) >= (before.low_at, before.low_seq)
        and (available_at, seq) <= (before.high_at, before.high_seq)
        and locked_by is null
@@ -57,9 +57,10 @@ export function lockStatementsFor(tables: PostgresTables) {
 
     // poll. Reads <table>_written in its order.
     pollWritten: poll(
-      `${inWrittenIndex}
+      `${pending}
        and seq >= $5::bigint
-       and case when available_at > (select clock_timestamp()) or $4::float8 is null then false
+       and case when blocked_at is not null then false
+                when available_at > (select clock_timestamp()) or $4::float8 is null then false
                 else ${freeRow(tables, '$6')} end`,
       'seq',
     ),
@@ -81,7 +82,7 @@ export function lockStatementsFor(tables: PostgresTables) {
      where exists (select from owner)
        and ${condition}
      order by ${order}
-     limit $3::integer
+     limit ${rows('$3')}
   ), place as (
     select available_at, seq
       from due

@@ -4,7 +4,7 @@ import { agesOf, youngestAgeOf } from './purge-ages.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import { serverErrorOf } from './postgres-errors.ts'
 import type { PostgresTables } from './postgres-tables.ts'
-import { inWrittenIndex, outlivedRow, pending } from './row-conditions.ts'
+import { outlivedRow, pending } from './row-conditions.ts'
 import { storageParameters } from './storage-parameters.ts'
 import {
   boundsOfPartition,
@@ -128,13 +128,9 @@ async function dropPartition<Tx extends object>(
   return Number(counted![0])
 }
 
-// No parameters. By the partition's own part of <table>_written and of <table>_attention.
+// No parameters. By the partition's own part of <table>_written.
 async function hasPending(session: PostgresSession, name: string): Promise<boolean> {
-  const text = `
-  select 1
-   where exists (select from ${name} where ${inWrittenIndex})
-      or exists (select from ${name} where ${pending} and blocked_at is not null)`
-  return (await session.run({ text })).length > 0
+  return (await session.run({ text: `select 1 from ${name} where ${pending} limit 1` })).length > 0
 }
 
 /** Undefined where somebody holds a lock for too long, or has done the same already. */

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../options.ts'
 import { endingView } from '../sql/ending-view.ts'
-import { endedByHand, SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
+import { endedByHand, SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from './only-connection.ts'
 import { listenByPg } from './pg-listener.ts'
@@ -57,7 +57,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       }
     },
 
-    nested: (tx, work) => (transactionOf(tx) ?? new SqlTransaction(tx, parts)).nested(work),
+    nested: (tx, work) => transactionAround(tx, parts).nested(work),
 
     session(tx) {
       const known = transactionOf(tx)

@@ -1,5 +1,5 @@
 import { endingView } from '../sql/ending-view.ts'
-import { endedByHand, SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
+import { endedByHand, SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from './only-connection.ts'
 import type { PgliteDatabase, PgliteQueries, PgliteTransaction } from './postgres-client.ts'
@@ -44,7 +44,7 @@ export function pgliteDriver(database: PgliteDatabase): PostgresDriver<PgliteTra
         return result
       }),
 
-    nested: (tx, work) => (transactionOf(tx) ?? new SqlTransaction(tx, parts)).nested(work),
+    nested: (tx, work) => transactionAround(tx, parts).nested(work),
 
     session(tx) {
       const known = transactionOf(tx)

@@ -1,5 +1,5 @@
 import { endingView } from '../sql/ending-view.ts'
-import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
+import { SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from './only-connection.ts'
 import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
@@ -48,7 +48,7 @@ export function postgresJsDriver(
       }
     },
 
-    nested: (tx, work) => (transactionOf(tx) ?? new SqlTransaction(tx, parts)).nested(work),
+    nested: (tx, work) => transactionAround(tx, parts).nested(work),
 
     session(tx) {
       const known = transactionOf(tx)

@@ -1,15 +1,22 @@
 import type { PostgresTables } from './postgres-tables.ts'
 
+/** What <table>_written holds, in the words of its definition, which let PostgreSQL use it. */
 export const pending = 'status in (0, 2)'
-const unblocked = `${pending} and blocked_at is null`
+
+/** What <table>_due holds. To PostgreSQL these are different conditions, so that a statement goes by one of the two. */
+export const unblocked = 'status not in (1, 3) and blocked_at is null'
+
+/** The same as `pending` to us, but no reason to use an index of pending rows: for statements that go by primary key. */
+export const unsettled = 'status & 1 = 0'
 
 /**
- * What <table>_due holds, in the words of its definition, which let PostgreSQL use it. So does the next one with
- * <table>_written. Each says something of its own that is always true, so that a statement can go by one
- * of them only: by the other it would have to sort, and statistics that are out of date make that look cheap.
+ * A limit that PostgreSQL does not know. It then expects a tenth of all rows to be wanted, and reads an
+ * index in its order; where it knows that more are wanted than there seem to be, it rather reads all and sorts
+ * them, however many there are by now.
  */
-export const inDueIndex = `${unblocked} and event_type <> ''`
-export const inWrittenIndex = `${unblocked} and seq > 0`
+export function rows(count: string): string {
+  return `(select ${count}::integer)`
+}
 
 // A subquery is evaluated once for each run of a statement, and can be looked up in an index.
 const now = '(select clock_timestamp())'
@@ -20,8 +27,8 @@ export function timeIn(ms: string): string {
 }
 
 /** Rows that are due, from a place in due order on: -Infinity and 0 for all. */
-export function dueFrom(at: string, seq: string): string {
-  return `${inDueIndex}
+export function dueFrom(at: string, seq: string, state = unblocked): string {
+  return `${state}
      and (available_at, seq) >= (to_timestamp(${at}::float8 / 1000), ${seq}::bigint)
      and available_at <= ${now}`
 }

@@ -4,7 +4,7 @@ import { lockStatementsFor } from './lock-statements.ts'
 import type { Statement } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, pending, timeIn } from './row-conditions.ts'
+import { dueFrom, freeRow, rows, timeIn, unsettled } from './row-conditions.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 const wholeNow = timeIn('0')
@@ -50,10 +50,10 @@ export function statementsFor(tables: PostgresTables) {
     select event_id, destination
       from unnest((select $7::text[]), (select $8::text[])) as given (event_id, destination)
       join ${events} as event using (event_id, destination)
-     where ${dueFrom('$3', '$4')}
+     where ${dueFrom('$3', '$4', `${unsettled} and blocked_at is null`)}
        and ${freeRow(tables, '$6', '$1')}
      order by available_at, seq
-     limit $5::integer
+     limit ${rows('$5')}
        for update of event skip locked
   )
   update ${events} as event ${leased('event.locked_by <> $1')}
@@ -136,7 +136,7 @@ export function statementsFor(tables: PostgresTables) {
         where ${dueFrom('$3', '$4')}
           and ${freeRow(tables, '$6')}
         order by available_at, seq
-        limit $5::integer
+        limit ${rows('$5')}
           for update skip locked`
   }
 
@@ -145,7 +145,7 @@ export function statementsFor(tables: PostgresTables) {
     select 1
       from ${lock}
      where name = ${name} and token = ${token} and until > clock_timestamp()
-       for key share`
+       `
   }
 
   function changed(columns: string, busyRows = ''): string {
@@ -186,7 +186,7 @@ const held = `event.event_id = given.event_id
        and event.destination = given.destination
        and event.deliveries = given.deliveries
        and event.locked_by is not distinct from given.locked_by
-       and event.${pending}`
+       and event.${unsettled}`
 
 // Rows without a holder are only their owner's to settle.
 function ownedBy(hasOwner: boolean): string {

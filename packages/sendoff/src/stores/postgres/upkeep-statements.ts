@@ -1,6 +1,6 @@
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, storedColumns } from './row-columns.ts'
-import { inWrittenIndex, outlivedRow, pending, timeAgo, timeIn } from './row-conditions.ts'
+import { outlivedRow, pending, rows, timeAgo, timeIn } from './row-conditions.ts'
 
 // $1 states, $2 event type, $3 aggregate type, $4 aggregate id, $5 tenant id; null for any.
 const matching = `
@@ -14,12 +14,6 @@ const matching = `
 export function upkeepStatementsFor(tables: PostgresTables) {
   const { events, attempt, control, idempotency, node } = tables
 
-  // Pending rows by <table>_written, those that wait for a person by <table>_attention.
-  const pendingRows = `
-      (select * from ${events} where ${inWrittenIndex}
-       union all
-       select * from ${events} where ${pending} and blocked_at is not null) as event`
-
   // As arrays, of which PostgreSQL does not guess that they hold many: it would read the whole table for them.
   const oldKeys = `
            unnest((select array_agg(event_id) from outlived), (select array_agg(destination) from outlived))
@@ -28,18 +22,18 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   return {
     // matching, $6 seq to start behind, $7 limit. Reads the table: nothing but the primary key grows with DONE
     // rows, and that is in another order.
-    query: query(`${events} as event`),
-    queryDead: query(`${events} as event`, 'status = 3 and'),
-    queryPending: query(pendingRows),
+    query: query(''),
+    queryDead: query('status = 3 and'),
+    queryPending: query(`${pending} and`),
     // matching, $6 seq to start behind, $7 limit, $8 event id. By primary key.
-    queryEvent: query(`${events} as event`, 'event_id = $8 and'),
+    queryEvent: query('event_id = $8 and'),
 
     // matching.
-    count: count(`${events} as event`),
-    countDead: count(`${events} as event`, 'status = 3 and'),
-    countPending: count(pendingRows),
+    count: count(''),
+    countDead: count('status = 3 and'),
+    countPending: count(`${pending} and`),
     // matching, $6 event id. By primary key.
-    countEvent: count(`${events} as event`, 'event_id = $6 and'),
+    countEvent: count('event_id = $6 and'),
 
     // $1 event id, $2 destination. By <table>_attempt_row.
     attempts: `
@@ -48,14 +42,14 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    where event_id = $1 and destination = $2
    order by id`,
 
-    // $1 event ids, $2 destinations. By primary key, in ascending order. The fence rises here too: whoever held
-    // the row before it died must not settle it now.
+    // $1 event ids, $2 destinations. By primary key, in ascending order; DEAD is asked for in words that are no reason
+    // to read all dead rows. The fence rises here too: whoever held the row before it died must not settle it now.
     replay: `
   with dead as materialized (
     select event.event_id, event.destination
       from unnest((select $1::text[]), (select $2::text[])) as given (event_id, destination)
       join ${events} as event using (event_id, destination)
-     where status = 3
+     where status & 3 = 3
      order by event.event_id, event.destination
        for no key update of event
   ), replayed as (
@@ -78,7 +72,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
       from ${events}
      where (event_id, destination) > ($1, $2)
      order by event_id, destination
-     limit $3::integer
+     limit ${rows('$3')}
   ), last as materialized (
     select event_id, destination from seen order by event_id desc, destination desc limit 1
   ), outlived as materialized (
@@ -88,7 +82,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
        and (event_id, destination) <= ((select event_id from last), (select destination from last))
        and ${outlivedRow('$4', '$5', '$6')}
      order by event_id, destination
-     limit $3::integer
+     limit ${rows('$3')}
        for update skip locked
   ), gone as (
     delete from ${events} as event
@@ -110,7 +104,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
       from ${idempotency}
      where created_at < ${timeAgo('$1')}
      order by created_at
-     limit $2::integer
+     limit ${rows('$2')}
        for update skip locked
   ), gone as (
     delete from ${idempotency} as used using old where used.key = old.key returning 1
@@ -162,16 +156,16 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     notify: `select pg_notify($1, '')::text`,
   } as const
 
-  function query(from: string, condition = ''): string {
+  function query(condition: string): string {
     return `
   select ${storedColumns('event')}
-    from ${from}
+    from ${events} as event
    where ${condition} ${matching} and seq > $6::bigint
    order by seq
-   limit $7::integer`
+   limit ${rows('$7')}`
   }
 
-  function count(from: string, condition = ''): string {
-    return `select count(*) from ${from} where ${condition} ${matching}`
+  function count(condition: string): string {
+    return `select count(*) from ${events} where ${condition} ${matching}`
   }
 }

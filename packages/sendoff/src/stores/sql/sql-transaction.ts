@@ -20,6 +20,21 @@ export function transactionOf<Handle extends object>(tx: Handle): SqlTransaction
   return transactionsOfViews.get(tx) as SqlTransaction<Handle> | undefined
 }
 
+const foreignTransactions = new WeakMap<object, SqlTransaction>()
+
+/** The transaction that `tx` stands for: one that handed it out, or one that somebody else has opened. */
+export function transactionAround<Handle extends object>(
+  tx: Handle,
+  parts: TransactionParts<Handle>,
+): SqlTransaction<Handle> {
+  const known = transactionOf(tx) ?? (foreignTransactions.get(tx) as SqlTransaction<Handle> | undefined)
+  if (known !== undefined) return known
+
+  const foreign = new SqlTransaction(tx, parts)
+  foreignTransactions.set(tx, foreign)
+  return foreign
+}
+
 /**
  * An open transaction, or a savepoint in one.
  *

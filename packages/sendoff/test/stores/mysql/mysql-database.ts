@@ -37,6 +37,11 @@ export class MysqlDatabase {
     this.#address = address
   }
 
+  get url(): string {
+    const { host, port, user, password } = this.#address
+    return `mysql://${encodeURIComponent(user)}:${encodeURIComponent(password)}@${host}:${port}/${this.name}`
+  }
+
   mysql2Pool(options: mysql.PoolOptions = {}): mysql.Pool {
     const pool = mysql.createPool({ ...this.#address, database: this.name, ...options })
     this.#pools.push(pool)

@@ -1,10 +1,12 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
+import type { Pool } from 'mysql2/promise'
 import { EventStatus } from '../../../src/event/status.ts'
 import type { Row } from '../../../src/store.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { doneOf, eventIds, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { Gate } from '../../fixtures/gate.ts'
 import { inProcesses } from './child-processes.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
@@ -113,19 +115,42 @@ describe('mysql store: many processes', () => {
     })
   })
 
-  it('a writer does not wait for a claim that has not ended', async () => {
-    await insertRows(store, sampleRows(10))
-    const connection = await pool.getConnection()
-    await connection.query('set transaction isolation level read committed')
-    await connection.beginTransaction()
-    await connection.query(
-      'select seq from outbox_event force index (due) where due_at is not null for update skip locked',
-    )
-    await insertRows(store, sampleRows(3))
+  it('neither a writer nor another claim waits for a claim that has not ended', async () => {
+    const gate = new Gate()
+    const reached = new Gate()
+    const gated = mysqlStore({ client: gatedPool(/set losses/, reached, gate) })
+    const [early, late] = [sampleRows(10), sampleRows(3)]
+    await insertRows(store, early)
+    const slow = gated.claim({ lease: leaseOf('slow'), limit: 30 })
+    await reached.passed
+    const impatient = mysqlStore({ client: impatientPool() })
+    await insertRows(impatient, late)
+    const fast = await impatient.claim({ lease, limit: 30 })
+    gate.open()
 
-    equal((await claim(30)).length, 3)
-    await connection.rollback()
-    connection.release()
+    deepEqual(eventIds(await slow), eventIds(early))
+    deepEqual(eventIds(fast), eventIds(late))
+  })
+
+  it('a settlement that falls victim to a deadlock is tried again', async () => {
+    await insertRows(store, sampleRows(2))
+    const rows = await claim(2)
+    const [low, high] = rows.map((row) => row.seq)
+    const before = await deadlocks()
+    const other = await pool.getConnection()
+    await other.query('create table if not exists ballast (id int) engine = InnoDB')
+    await other.beginTransaction()
+    // The server gives up whichever of the two has done less.
+    await other.query('insert into ballast values (1), (2), (3), (4), (5), (6), (7), (8)')
+    await other.query(`select 1 from outbox_event where seq = ${high} for update`)
+    const settled = store.settle(rows.map((row) => ({ row, outcome: { kind: 'defer', delayMs: 30_000 } })))
+    await untilWaiting()
+    await other.query(`select 1 from outbox_event where seq = ${low} for update`)
+    await other.rollback()
+    other.release()
+
+    deepEqual(await settled, [])
+    equal(await deadlocks(), before + 1)
   })
 
   it('a pause holds although somebody is just about to change it', async () => {
@@ -163,6 +188,37 @@ describe('mysql store: many processes', () => {
   })
 })
 
+/** Stops at the first statement that matches, on whichever connection, until the gate is opened. */
+function gatedPool(pattern: RegExp, reached: Gate, gate: Gate): Pool {
+  const gated = database.mysql2Pool()
+  const getConnection = gated.getConnection.bind(gated)
+  gated.getConnection = async () => {
+    const connection = await getConnection()
+    const query = connection.query.bind(connection) as unknown as (options: { sql: string }) => Promise<never>
+    connection.query = (async (options: { sql: string }) => {
+      if (pattern.test(options.sql)) {
+        reached.open()
+        await gate.passed
+      }
+      return query(options)
+    }) as never
+    return connection
+  }
+  return gated
+}
+
+/** Whoever waits for a lock on this one is told so at once. */
+function impatientPool(): Pool {
+  const impatient = database.mysql2Pool()
+  impatient.pool.on('connection', (connection) => connection.query('set innodb_lock_wait_timeout = 1'))
+  return impatient
+}
+
+/** Resolves when a transaction waits for the lock of another. */
+async function untilWaiting(): Promise<void> {
+  while ((await serverStatus('Innodb_row_lock_current_waits')) === 0);
+}
+
 function claim(limit = 100): Promise<readonly Row[]> {
   return store.claim({ lease, limit })
 }
@@ -172,8 +228,12 @@ async function settleDone(rows: readonly Row[]): Promise<void> {
 }
 
 /** How many deadlocks the server has seen so far, also those after which the store tried again. */
-async function deadlocks(): Promise<number> {
-  const [rows] = await pool.query("show global status like 'Innodb_deadlocks'")
+function deadlocks(): Promise<number> {
+  return serverStatus('Innodb_deadlocks')
+}
+
+async function serverStatus(name: string): Promise<number> {
+  const [rows] = await pool.query(`show global status like '${name}'`)
   return Number((rows as { Value: string }[])[0]!.Value)
 }
 

@@ -7,7 +7,7 @@ import { debianPostgresServer } from '../../../../../test/services/postgres.ts'
 import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
-import { claim, lease, newStore, settleDone, write } from './test-store.ts'
+import { claim, lease, newStore, processOf, settleDone, waitingFor, withClient, write } from './test-store.ts'
 
 describe('postgres store: lost connections', () => {
   it('idle connections that are ended by the server harm nobody', async (t) => {
@@ -25,14 +25,14 @@ describe('postgres store: lost connections', () => {
   it('a claim whose connection is ended fails, and the next one finds the rows', async (t) => {
     const { store, pool, table } = await newStore(t)
     await write(store, 3)
-    const blocker = await pool.connect()
-    await blocker.query(`begin; lock table ${table} in access exclusive mode`)
-    const failed = rejects(claim(store), { code: '57P01' })
-    await endBackends(pool, [await waitingFor(pool, blocker)])
+    await withClient(pool, async (blocker) => {
+      await blocker.query(`begin; lock table ${table} in access exclusive mode`)
+      const failed = rejects(claim(store), { code: '57P01' })
+      await endBackends(pool, [await waitingFor(pool, processOf(blocker))])
+      await failed
+      await blocker.query('rollback')
+    })
 
-    await failed
-    await blocker.query('rollback')
-    blocker.release()
     equal((await claim(store)).length, 3)
   })
 
@@ -40,16 +40,17 @@ describe('postgres store: lost connections', () => {
     const { store, pool, table } = await newStore(t)
     await write(store, 2)
     const rows = await claim(store)
-    const other = await pool.connect()
-    // The store's own session is to be the one that finds out.
-    await other.query(`begin; set local deadlock_timeout = '1h'`)
-    await other.query(`select from ${table} where event_id = $1 for update`, [rows[1]!.eventId])
-    const settled = settleDone(store, rows)
-    await waitingFor(pool, other)
-    const stuck = other.query(`select from ${table} where event_id = $1 for update`, [rows[0]!.eventId])
+    await withClient(pool, async (other) => {
+      const lockRow = (index: number) =>
+        other.query(`select from ${table} where event_id = $1 for update`, [rows[index]!.eventId])
+      // The store's own session is to be the one that finds out.
+      await other.query(`begin; set local deadlock_timeout = '1h'`)
+      await lockRow(1)
+      const settled = settleDone(store, rows)
+      await waitingFor(pool, processOf(other))
+      await Promise.all([lockRow(0).then(() => other.query('rollback')), settled])
+    })
 
-    await Promise.all([stuck.then(() => other.query('rollback')), settled])
-    other.release()
     equal(await store.count({ status: [1] }), 2)
   })
 
@@ -111,7 +112,7 @@ describe('postgres store: a server that goes down', () => {
 
 async function backendsOf(pool: pg.Pool): Promise<number[]> {
   const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
-  const pids = clients.map((client) => (client as unknown as { processID: number }).processID)
+  const pids = clients.map(processOf)
   clients.forEach((client) => client.release())
   return pids
 }
@@ -128,19 +129,6 @@ function removals(pool: pg.Pool, count: number): Promise<void> {
 
 async function endBackends(pool: pg.Pool, pids: readonly number[]): Promise<void> {
   await pool.query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [pids])
-}
-
-/** Resolves with the process id of whoever waits for a lock of `holder`'s, as soon as somebody does. */
-async function waitingFor(pool: pg.Pool, holder: pg.PoolClient): Promise<number> {
-  const { processID } = holder as unknown as { processID: number }
-  for (let look = 0; look < 10_000; look += 1) {
-    const { rows } = await pool.query<{ pid: number }>(
-      'select pid from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
-      [processID],
-    )
-    if (rows[0] !== undefined) return rows[0].pid
-  }
-  throw new Error('Nobody waits.')
 }
 
 // postgres.js hands out one connection after another before it has noticed that all are gone.

@@ -215,7 +215,7 @@ async function partitionedStore(t: TestContext) {
   return {
     ...place,
 
-    async partitions(): Promise<string[]> {
+    partitions: async (): Promise<string[]> => {
       const { rows } = await pool.query<{ name: string }>(
         'select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass order by 1',
         [table],
@@ -223,7 +223,7 @@ async function partitionedStore(t: TestContext) {
       return rows.map(({ name }) => name.replace(`${schema}.`, ''))
     },
 
-    async partitionOf({ eventId }: NewRow): Promise<string> {
+    partitionOf: async ({ eventId }: NewRow): Promise<string> => {
       const { rows } = await pool.query<{ name: string }>(
         `select relname as name from ${table} as event join pg_class on pg_class.oid = event.tableoid where event_id = $1`,
         [eventId],
@@ -232,7 +232,7 @@ async function partitionedStore(t: TestContext) {
     },
 
     /** Adds a partition for a day so many days ago, and answers its start. */
-    async addOld(daysAgo: number): Promise<number> {
+    addOld: async (daysAgo: number): Promise<number> => {
       const start = (Math.floor(Date.now() / dayMs) - daysAgo) * dayMs
       const bound = (time: number) => ulidAt(time).slice(0, 10)
       await pool.query(

@@ -49,6 +49,7 @@ describe('postgres store: purge', () => {
     await withClient(pool, async (client) => {
       await client.query(`begin; select from ${table} where event_id = 'b' for update`)
       equal(sum(await purged(store, { doneOlderThanMs: 0, limit: 10 })), 2)
+      await client.query('rollback')
     })
 
     equal(sum(await purged(store, { doneOlderThanMs: 0, limit: 10 })), 1)

@@ -3,7 +3,17 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { inProcesses } from './child-processes.ts'
-import { claim, lease, newSchema, newStore, settleDone, write } from './test-store.ts'
+import {
+  claim,
+  lease,
+  newSchema,
+  newStore,
+  processOf,
+  settleDone,
+  waitingFor,
+  withClient,
+  write,
+} from './test-store.ts'
 
 describe('postgres store: many processes', () => {
   it('that claim at the same time never get the same row, and leave none', async (t) => {
@@ -56,6 +66,35 @@ describe('postgres store: many processes', () => {
     equal(deadlocks.count, 0)
   })
 
+  it('a takeover waits for settlements of the last owner, and counts nothing that they settled', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    const owner = { lock: 'relay', token: 'last' }
+    await write(store, 2)
+    await store.locks.acquire({ ...owner, ttlMs: 1_000 })
+    const rows = await store.pollPending({ owner, limit: 10, held: null })
+    await withClient(pool, async (other) => {
+      await other.query(`begin; select from ${table} where event_id = '${rows![1]!.eventId}' for update`)
+      const settled = store.settle(
+        rows!.map((row) => ({ row, outcome: { kind: 'done' } })),
+        owner,
+      )
+      const settling = await waitingFor(pool, processOf(other))
+      const taken = acquireSoon(() => store.locks.acquire({ ...owner, token: 'next', ttlMs: 30_000 }))
+      await waitingFor(pool, settling)
+      await other.query('rollback')
+
+      deepEqual(await settled, [])
+      equal(await taken, true)
+    })
+    deepEqual(
+      (await store.query({ limit: 10 })).map((row) => [row.status, row.losses]),
+      [
+        [1, 0],
+        [1, 0],
+      ],
+    )
+  })
+
   it('a takeover and a settlement of the last owner never both count', async (t) => {
     const { store } = await newStore(t)
     for (let round = 0; round < 20; round += 1) {
@@ -99,6 +138,6 @@ function watchFor(pool: pg.Pool, code: string): { count: number } {
 }
 
 async function acquireSoon(acquire: () => Promise<boolean>): Promise<boolean> {
-  for (let attempt = 0; attempt < 1_000; attempt += 1) if (await acquire()) return true
+  for (let attempt = 0; attempt < 100_000; attempt += 1) if (await acquire()) return true
   return false
 }

@@ -58,6 +58,22 @@ export async function withClient<Result>(
   }
 }
 
+export function processOf(client: pg.PoolClient): number {
+  return (client as unknown as { processID: number }).processID
+}
+
+/** Resolves with the server process that waits for a lock of the process `holder`, as soon as there is one. */
+export async function waitingFor(pool: pg.Pool, holder: number): Promise<number> {
+  for (let look = 0; look < 10_000; look += 1) {
+    const { rows } = await pool.query<{ pid: number }>(
+      'select pid from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [holder],
+    )
+    if (rows[0] !== undefined) return rows[0].pid
+  }
+  throw new Error('Nobody waits.')
+}
+
 export async function write(
   store: PgStore,
   count: number,

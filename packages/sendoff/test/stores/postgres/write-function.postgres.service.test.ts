@@ -123,6 +123,7 @@ describe('postgres store: the function that writes events', () => {
     const after = Date.now()
 
     equal(new Set(ids).size, 50)
+    equal(new Set(ids.flatMap((id) => [...id.slice(10)])).size, 32, 'every digit occurs')
     for (const id of ids) {
       match(id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
       const time = timeOf(id)
