@@ -103,6 +103,8 @@ export class FaultedProcess {
     this.#busy = true
     try {
       await work(group)
+      // It may have ended by itself at the same time.
+      while (this.#group === undefined && !this.#over) await this.start()
     } finally {
       this.#busy = false
     }
@@ -129,7 +131,8 @@ export class FaultedProcess {
     history.say({ kind: 'exit', target: name, code, signal, expected, ...output })
     if (this.#group === group) this.#group = undefined
     void group.stop('SIGKILL', 0)
-    if (suicide && !this.#over) void this.start()
+    // Whoever is at it starts the next one.
+    if (suicide && !this.#over && !this.#busy) void this.start()
   }
 
   #say(fault: 'kill' | 'stop' | 'cont' | 'restart', target: string = this.#name): void {

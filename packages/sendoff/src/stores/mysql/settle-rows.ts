@@ -1,9 +1,9 @@
-import type { OwnerFence, Settlement } from '../../store.ts'
+import type { Outcome, OwnerFence, Settlement } from '../../store.ts'
 import { fencesOf } from './held-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { textOf } from './row-columns.ts'
 import { changesOf, countOf, storedText } from './outcome-changes.ts'
-import { distinctKeys, inSeqOrder, keyCondition, rowsOf } from './statement-values.ts'
+import { inSeqOrder, keyCondition, rowsOf } from './statement-values.ts'
 import { attemptRow, type MysqlStatements } from './statements.ts'
 
 /** Records outcomes in one transaction and answers the settlements that were refused. */
@@ -16,7 +16,7 @@ export async function settleRows<Tx extends object>(
   const { first, repeated } = firstOfEachRow(inSeqOrder(batch, ({ row }) => row))
   if (first.length === 0) return []
 
-  const isSettled = await settleDone(driver, statements, first, owner)
+  const isSettled = await settleAlike(driver, statements, first, owner)
   const refused = isSettled
     ? []
     : await driver.briefly((session) => settleEach(session, statements, first, owner))
@@ -29,36 +29,45 @@ class Incomplete extends Error {
 }
 
 /**
- * The common case in one statement: rows of one holder that are all done, and all still held. Answers false, and
- * has changed nothing, where it is not that.
+ * The common case in one statement: rows of one holder that are all done, or all to be deleted, and all still held.
+ * Answers false, and has changed nothing, where it is not that.
  */
-async function settleDone<Tx extends object>(
+async function settleAlike<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
 ): Promise<boolean> {
   const holder = batch[0]!.row.lockedBy
-  const isCommon = batch.every(({ row, outcome }) => {
-    return row.lockedBy === holder && outcome.kind === 'done' && outcome.failure === undefined
-  })
-  if (!isCommon || (holder === null && owner === undefined)) return false
+  const { kind } = batch[0]!.outcome
+  const areAlike = batch.every(({ row, outcome }) => row.lockedBy === holder && isPlainly(outcome, kind))
+  if (!areAlike || (holder === null && owner === undefined)) return false
 
-  const text = statements.settleDone(...fencesOf(batch.map(({ row }) => row)))
+  const fences = fencesOf(batch.map(({ row }) => row))
+  const text =
+    kind === 'delete' ? statements.settleDelete(...fences, batch.length) : statements.settleDone(...fences)
   // One row is settled or not: no need to be able to undo it.
-  if (batch.length === 1 && holder !== null) return (await driver.run(text, [holder])).affectedRows === 1
+  if (batch.length === 1 && kind === 'done' && holder !== null) {
+    return (await driver.run(text, [holder])).affectedRows === 1
+  }
 
   try {
     await driver.briefly(async (session) => {
       if (holder === null && !(await isOwner(session, statements, owner))) throw new Incomplete()
       const { affectedRows } = await session.run(text, [holder])
       if (affectedRows !== batch.length) throw new Incomplete()
+      if (kind === 'delete') await forgetHistory(session, statements, batch)
     })
     return true
   } catch (error) {
     if (error instanceof Incomplete) return false
     throw error
   }
+}
+
+function isPlainly(outcome: Outcome, kind: Outcome['kind']): boolean {
+  if (outcome.kind !== kind) return false
+  return kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
 }
 
 /** Locks the rows first, and then knows which of them are still held. */
@@ -103,9 +112,17 @@ async function removeRows(
   const removed = accepted.filter(({ outcome }) => outcome.kind === 'delete')
   if (removed.length === 0) return
 
-  const keyed = keyCondition(distinctKeys(removed.map(({ row }) => row)))
   await session.run(statements.deleteRows(rowsIn(removed), removed.length))
-  await session.run(statements.deleteAttempts(keyed.condition), keyed.values)
+  await forgetHistory(session, statements, removed)
+}
+
+async function forgetHistory(
+  session: MysqlSession,
+  { deleteAttempts }: MysqlStatements,
+  removed: readonly Settlement[],
+): Promise<void> {
+  const { condition, values } = keyCondition(removed.map(({ row }) => row))
+  await session.run(deleteAttempts(condition), values)
 }
 
 async function changeRows(

@@ -74,16 +74,23 @@ export function rowName({ eventId, destination }: RowKey): string {
 /** The condition called `keyed` and its parameters. */
 export function keyCondition(keys: readonly RowKey[]): { condition: string; values: Value[] } {
   const ids = [...new Set(keys.map((key) => key.eventId))]
+  const hasId = isAmong(
+    'event_id',
+    ids.map(() => '?'),
+  )
+  const { destination } = keys[0]!
+  if (keys.every((key) => key.destination === destination)) {
+    return { condition: `${hasId} and destination = ?`, values: [...ids, destination] }
+  }
+
+  const isKey = isAmong(
+    '(event_id, destination)',
+    keys.map(() => '(?, ?)'),
+  )
   return {
     // The ids alone can be looked up in the index by every version of either server.
-    condition: `${isAmong(
-      'event_id',
-      Array.from(ids, () => '?'),
-    )}
-     and ${isAmong(
-       '(event_id, destination)',
-       Array.from(keys, () => '(?, ?)'),
-     )}`,
+    condition: `${hasId}
+     and ${isKey}`,
     values: [...ids, ...keys.flatMap((key) => [key.eventId, key.destination])],
   }
 }

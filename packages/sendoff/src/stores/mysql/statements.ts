@@ -76,6 +76,10 @@ export function statementsFor(tables: MysqlTables) {
     // held.
     settleDone: (rows: string, fences: string) => changed(doneColumns, rows, fences),
 
+    // held. With an order and a limit, as deleteRows.
+    settleDelete: (rows: string, fences: string, count: number) => `
+  delete from ${events} where ${held(rows, fences)} order by seq limit ${count}`,
+
     // held. Which of them are.
     held: (rows: string, fences: string) => `
   select seq from ${events} force index (primary) where ${held(rows, fences)}`,

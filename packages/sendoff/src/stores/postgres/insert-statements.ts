@@ -7,20 +7,20 @@ const columns = `
 
 // The time to fall due as epoch milliseconds or, where that is null, so many milliseconds from now.
 function dueTime(at: string, inMs: string): string {
-  return `coalesce(to_timestamp(${at} / 1000), ${timeIn(inMs)})`
+  return `coalesce(to_timestamp(${at} / 1000), ${timeAfter(inMs)})`
 }
 
-function timeIn(ms: string): string {
+function timeAfter(ms: string): string {
   return `date_trunc('milliseconds', clock_timestamp() + ${ms} * interval '1 millisecond')`
 }
 
-const now = timeIn('0')
+const now = timeAfter('0')
 
 // $1 to $18, one for each column but `created_at`, with two for the due time.
 const singleRow = `
          $1, $2, $3, $4, $5, $6, $7, $8::smallint, $9::text::json, decode($10::text, 'base64'), $11, $12::text::json,
          to_timestamp($13::float8 / 1000), ${dueTime('$14::float8', '$15::float8')}, ${now}, $16::integer, $17,
-         ${timeIn('$18::float8')}`
+         ${timeAfter('$18::float8')}`
 
 // The same out of a JSON array.
 const givenRow = `
@@ -28,7 +28,7 @@ const givenRow = `
          (fields ->> 7)::smallint, (fields ->> 8)::json, decode(fields ->> 9, 'base64'), fields ->> 10,
          (fields ->> 11)::json, to_timestamp((fields ->> 12)::float8 / 1000),
          ${dueTime('(fields ->> 13)::float8', '(fields ->> 14)::float8')}, ${now}, (fields ->> 15)::integer,
-         fields ->> 16, ${timeIn('(fields ->> 17)::float8')}`
+         fields ->> 16, ${timeAfter('(fields ->> 17)::float8')}`
 
 // A row written under a savepoint has the number of a part of the transaction, not of the whole.
 const isCertain = 'xmin = pg_current_xact_id()::xid'

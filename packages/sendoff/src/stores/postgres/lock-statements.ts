@@ -55,7 +55,7 @@ export function lockStatementsFor(tables: PostgresTables) {
     // poll. Reads <table>_due in its order: no sort, no DONE row touched.
     pollDue: poll(`${dueFrom('$4', '$5')} and ${freeRow(tables, '$6')}`, 'available_at, seq'),
 
-    // poll. Reads <table>_written in its order.
+    // poll, where $4 means nothing. Reads <table>_written in its order.
     pollWritten: poll(
       `${pending}
        and seq >= $5::bigint

@@ -108,8 +108,9 @@ export function postgresStore<Client extends PostgresClient>(
       }
     },
 
-    insert: (tx, rows, lease, announce = false) =>
-      insert(driver.session(tx), statements, rows, lease, announce && notify),
+    async insert(tx, rows, lease, announce = false) {
+      return insert(driver.session(tx), statements, rows, lease, announce && notify)
+    },
 
     claim: (request) => claimRows(own, statements, request),
 
@@ -136,8 +137,9 @@ export function postgresStore<Client extends PostgresClient>(
     replay: (keys) => replayRows(own, statements, keys),
 
     async purge(request) {
-      if (partitionBy === undefined || request.cursor !== undefined)
+      if (partitionBy === undefined || request.cursor !== undefined) {
         return purgeRows(own, statements, request)
+      }
 
       await addPartitions(own, tables, partitionBy)
       const dropped = await dropPartitions(own, tables, request)

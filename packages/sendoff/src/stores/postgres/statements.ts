@@ -25,7 +25,8 @@ export function statementsFor(tables: PostgresTables) {
     // its order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
     // another. No indexed column changes, so that the update can stay in its page and leave the
     // indexes alone. Rows are then found by their place in the file, a tenth cheaper in all than by
-    // primary key; a row that somebody changed in between has moved, and is left out.
+    // primary key; a row that somebody changed in between has moved, and is left out. Places mean nothing in a
+    // partitioned table, hence the look at what kind of table it is.
     claim: isPartitioned
       ? `
   with due as materialized (${dueRows('event_id, destination')}
@@ -72,7 +73,8 @@ export function statementsFor(tables: PostgresTables) {
     releaseOne: changed('locked_by = null, locked_until = null'),
 
     // givenRows. By primary key. Answers the places of those that were refused. Waits for rows while it has locked
-    // others, in whatever order: hence nobody else may do so with rows that are held.
+    // others, in whatever order: hence nobody else may do so with rows that are held. To lock all rows first, in a
+    // fixed order, takes 18 µs of the server's time for each instead of 14.
     settleDone: settled(doneColumns),
 
     // givenRows, $5 lock, $6 token. As settleDone, where rows without a holder are the lock owner's. A
@@ -145,7 +147,7 @@ export function statementsFor(tables: PostgresTables) {
     select 1
       from ${lock}
      where name = ${name} and token = ${token} and until > clock_timestamp()
-       `
+       for key share`
   }
 
   function changed(columns: string, busyRows = ''): string {

@@ -20,15 +20,15 @@ export function upkeepStatementsFor(tables: PostgresTables) {
            as old (event_id, destination)`
 
   return {
-    // matching, $6 seq to start behind, $7 limit. Reads the table: nothing but the primary key grows with DONE
-    // rows, and that is in another order.
+    // matching, $6 seq to start behind, $7 limit. The first reads the table: nothing but the primary key grows with
+    // DONE rows, and that is in another order. The others read <table>_attention and <table>_written in theirs.
     query: query(''),
     queryDead: query('status = 3 and'),
     queryPending: query(`${pending} and`),
     // matching, $6 seq to start behind, $7 limit, $8 event id. By primary key.
     queryEvent: query('event_id = $8 and'),
 
-    // matching.
+    // matching. By the same.
     count: count(''),
     countDead: count('status = 3 and'),
     countPending: count(`${pending} and`),
@@ -62,10 +62,10 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   )
   select count(*) from replayed`,
 
-    // $1 and $2 primary key to start behind, $3 limit, $4 to $6 ages of
-    // outlivedRow, $7 age in ms under which a row is young. By primary
-    // key, as all of a purge. Rows that somebody works on are left for the next time. Answers how many rows
-    // were looked at, the keys of the first and the last, whether all are young, and how many are gone.
+    // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under which a
+    // row is young. By primary key, which is in the order of time for most. Rows that somebody works on are left
+    // for the next time. Answers how many rows were looked at, the first id and the last key, whether all are
+    // young, and how many are gone.
     purge: `
   with seen as materialized (
     select event_id, destination, created_at

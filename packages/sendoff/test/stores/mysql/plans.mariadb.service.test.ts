@@ -36,6 +36,7 @@ describe('mysql store: plans on a table of few rows', () => {
     leaseKeys: [statements.leaseKeys(rows), 'PRIMARY'],
     renew: [statements.renew(rows, fences), 'PRIMARY'],
     settleDone: [statements.settleDone(rows, fences), 'PRIMARY'],
+    settleDelete: [statements.settleDelete(rows, fences, 3), 'PRIMARY'],
     settle: [statements.settle('status = 3', rows), 'PRIMARY'],
     lockRows: [statements.lockRows(rows), 'PRIMARY'],
     deleteRows: [statements.deleteRows(rows, 8), 'PRIMARY'],

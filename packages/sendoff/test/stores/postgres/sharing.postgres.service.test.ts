@@ -66,12 +66,14 @@ describe('postgres store: many processes', () => {
     equal(deadlocks.count, 0)
   })
 
-  it('a takeover waits for settlements of the last owner, and counts nothing that they settled', async (t) => {
+  it('a takeover waits for settlements of the last owner, so that nobody reads what they are about', async (t) => {
     const { store, pool, table } = await newStore(t)
     const owner = { lock: 'relay', token: 'last' }
     await write(store, 2)
     await store.locks.acquire({ ...owner, ttlMs: 1_000 })
     const rows = await store.pollPending({ owner, limit: 10, held: null })
+    // Without bounds there is nothing but the row of the lock that a takeover could wait for.
+    await store.pollPending({ owner, limit: 0, held: null })
     await withClient(pool, async (other) => {
       await other.query(`begin; select from ${table} where event_id = '${rows![1]!.eventId}' for update`)
       const settled = store.settle(
