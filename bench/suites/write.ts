@@ -80,10 +80,10 @@ export async function measureWrites(
 ): Promise<Measurement> {
   const { seconds } = conditions
 
-  // By number and not by time: with a slow disk, code that has run too rarely to be compiled would
-  // be measured. For the same reason without waiting for the disk.
+  // By number rather than by time: with a slow disk, code that has run too rarely to be compiled would
+  // be measured. For the same reason without waiting for the disk, where that can be had.
   const warmUp = counted(await openWrites('warm-up', { ...conditions, synchronous: 'NORMAL' }))
-  await repeated(warmUp.single, (calls) => calls < 1_500 * seconds)
+  await repeated(warmUp.single, (calls, ms) => calls < 10_000 * seconds && ms < 1_500 * seconds)
   await repeated(warmUp.bulk, (calls) => calls < 5 * seconds)
   await warmUp.close()
 

@@ -109,10 +109,10 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       id: lease.owner,
       // A process that only writes goes with every mode, unless it removes what others still have to deliver.
       mode: mode === 'writerOnly' ? (purge && 'ageMs' in purge ? 'writerOnly' : null) : mode,
-      intervalMs: leaseMs / 3,
+      intervalMs: leaseMs / 2,
       clock,
       logger,
-      onHeartbeat: () => this.#pauses.refresh(),
+      onHeartbeat: (paused) => this.#pauses.update(paused),
     })
   }
 
@@ -159,7 +159,6 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     try {
       await this.#store.migrate()
       await this.#nodeKeeper.join()
-      await this.#pauses.refresh()
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'
       throw error

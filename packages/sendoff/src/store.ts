@@ -205,6 +205,8 @@ export interface PollRequest {
   /** Only rows at or behind this place, in the order asked for. */
   readonly from?: DuePlace
   readonly skipRecentMs?: number
+  /** Extends the lock by so much from now, in the same step. */
+  readonly renewMs?: number
 }
 
 /** A place in the order in which rows fall due. */
@@ -323,7 +325,7 @@ export interface OutboxNodes {
   /**
    * Registers a process for `ttlMs`, or keeps it registered. The table has one mode at a time: that
    * of its living processes. One that asks for another is not registered, and is told which mode
-   * the living have. A process without a mode goes with all.
+   * the living have. A process without a mode goes with all. The answer says what is paused.
    */
   join(node: NodeRequest): Promise<NodeAnswer>
   leave(id: string): Promise<void>
@@ -336,7 +338,7 @@ export interface NodeRequest {
 }
 
 export type NodeAnswer =
-  | { readonly kind: 'joined' }
+  | { readonly kind: 'joined'; readonly paused: readonly PauseTarget[] }
   | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
 
 /** Signals between processes that rows were written. They may get lost, and may come without need. */

@@ -18,17 +18,16 @@ export class Pauses {
   async pause(target: PauseTarget): Promise<void> {
     checkTarget(target)
     await this.#controls.pause(target)
-    await this.refresh()
+    this.update(await this.#controls.paused())
   }
 
   async resume(target: PauseTarget): Promise<void> {
     checkTarget(target)
     await this.#controls.resume(target)
-    await this.refresh()
+    this.update(await this.#controls.paused())
   }
 
-  async refresh(): Promise<void> {
-    const paused = await this.#controls.paused()
+  update(paused: readonly PauseTarget[]): void {
     this.#eventTypes = new Set(paused.flatMap((target) => ('eventType' in target ? [target.eventType] : [])))
     this.#destinations = new Set(
       paused.flatMap((target) => ('destination' in target ? [target.destination] : [])),

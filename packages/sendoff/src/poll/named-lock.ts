@@ -27,6 +27,7 @@ export class NamedLock {
   readonly #options: NamedLockOptions
   #holding: { validUntil: number } | undefined
   #acquisitions = 0
+  #renewedAt = -Infinity
   #cancelRenewal: Cancel | undefined
 
   constructor(options: NamedLockOptions) {
@@ -49,13 +50,25 @@ export class NamedLock {
     if (this.holding !== undefined) return this.holding
 
     const { locks, clock, ttlMs } = this.#options
-    const until = validUntil(clock.monotonic(), ttlMs)
+    const askedAt = clock.monotonic()
     this.#acquisitions++
     if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
 
-    this.#holding = { validUntil: until }
-    this.#scheduleRenewal()
+    this.#holding = { validUntil: 0 }
+    this.#renewed(this.#holding, askedAt)
     return this.#holding
+  }
+
+  /**
+   * A renewal that may go along with something else that is asked of the store about the lock: once
+   * a quarter of the time is over, so that one of its own is rarely needed.
+   */
+  get dueRenewal(): { readonly ttlMs: number; readonly done: () => void } | undefined {
+    const { clock, ttlMs } = this.#options
+    const holding = this.#holding
+    const askedAt = clock.monotonic()
+    if (holding === undefined || askedAt < this.#renewedAt + ttlMs / 4) return undefined
+    return { ttlMs, done: () => this.#renewed(holding, askedAt) }
   }
 
   /** To be called when the store says that the lock is not ours any more. */
@@ -80,9 +93,17 @@ export class NamedLock {
     await this.#options.locks.release(this.fence)
   }
 
-  #scheduleRenewal(): void {
+  #renewed(holding: { validUntil: number }, askedAt: number): void {
+    const { ttlMs } = this.#options
+    if (this.#holding !== holding || askedAt < this.#renewedAt) return
+    this.#renewedAt = askedAt
+    holding.validUntil = validUntil(askedAt, ttlMs)
+    this.#scheduleRenewal(ttlMs / 2)
+  }
+
+  #scheduleRenewal(inMs: number): void {
     this.#cancelRenewal?.()
-    this.#cancelRenewal = this.#options.clock.schedule(this.#options.ttlMs / 3, () => void this.#renew())
+    this.#cancelRenewal = this.#options.clock.schedule(inMs, () => void this.#renew())
   }
 
   // Never rejects: a renewal that fails leaves the lock valid until its time is over.
@@ -91,17 +112,17 @@ export class NamedLock {
     const holding = this.#holding
     if (holding === undefined) return
 
-    const until = validUntil(clock.monotonic(), ttlMs)
+    const askedAt = clock.monotonic()
     try {
       const renewed = await locks.renew({ ...this.fence, ttlMs })
       if (this.#holding !== holding) return
       if (!renewed) return this.lost()
-      holding.validUntil = until
+      return this.#renewed(holding, askedAt)
     } catch (error) {
       logger.error(
         `Renewing the lock "${this.#options.name}" failed and will be tried again. ${describeError(error)}`,
       )
     }
-    if (this.holding !== undefined) this.#scheduleRenewal()
+    if (this.holding !== undefined) this.#scheduleRenewal(ttlMs / 6)
   }
 }

@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { NodeRequest, OutboxNodes } from '../store.ts'
+import type { NodeRequest, OutboxNodes, PauseTarget } from '../store.ts'
 
 export interface NodeKeeperOptions {
   readonly nodes: OutboxNodes
@@ -12,8 +12,8 @@ export interface NodeKeeperOptions {
   readonly intervalMs: number
   readonly clock: Clock
   readonly logger: Logger
-  /** Runs with every heartbeat. */
-  readonly onHeartbeat?: () => Promise<void>
+  /** Hears with every heartbeat what is paused. */
+  readonly onHeartbeat: (paused: readonly PauseTarget[]) => void
 }
 
 /**
@@ -31,7 +31,7 @@ export class NodeKeeper {
 
   /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
   async join(): Promise<void> {
-    const { nodes, mode } = this.#options
+    const { nodes, mode, onHeartbeat } = this.#options
     const answer = await nodes.join(this.#request)
     if (answer.kind === 'conflict') {
       throw new OutboxError(
@@ -40,6 +40,7 @@ export class NodeKeeper {
           'and both together would deliver events twice. Stop the others first, or use the same preset.',
       )
     }
+    onHeartbeat(answer.paused)
     this.#schedule()
   }
 
@@ -67,8 +68,9 @@ export class NodeKeeper {
         logger.error(
           `This process was away for too long, and ${answer.nodes.join(', ')} uses the table in mode "${answer.mode}" by now. Stop one of them.`,
         )
+      } else {
+        onHeartbeat(answer.paused)
       }
-      await onHeartbeat?.()
     } catch (error) {
       logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
     }

@@ -39,6 +39,7 @@ export class OwnerSource implements PendingSource {
 
     // From a place on, only the row at that place can be in hand.
     const wanted = limit + (place === undefined ? this.#readUnderLock().length : 1)
+    const renewal = lock.dueRenewal
     const rows = await store.pollPending({
       owner: lock.fence,
       limit: wanted,
@@ -46,11 +47,13 @@ export class OwnerSource implements PendingSource {
       skipRecentMs,
       order,
       ...(place === undefined ? {} : { from: place }),
+      ...(renewal && { renewMs: renewal.ttlMs }),
     })
     if (rows === undefined) {
       lock.lost()
       return nothing
     }
+    renewal?.done()
 
     const fresh = rows.filter((row) => inFlight.get(keyOf(row)) === undefined).slice(0, limit)
     const claimed = await this.#claim(fresh.filter((row) => row.lockedBy !== null))

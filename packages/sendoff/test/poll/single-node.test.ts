@@ -238,6 +238,8 @@ onEveryStore(
     let renewals = 0
     const store = faultyStore(real, {
       locks: { renew: async (request) => renewals++ > 0 && real.locks.renew(request) },
+      pollPending: async (poll, request) =>
+        request.renewMs === undefined || renewals++ > 0 ? poll(request) : undefined,
       // What was read under the lock that was lost can no longer be settled.
       async settle(settle, batch, owner) {
         const late = batch.filter(({ row }) => row.lockedBy === null && tokens.length === 1)
@@ -261,6 +263,32 @@ onEveryStore(
     await metrics.until((seen) => seen.dispatchSuccess === 2)
     equal(tokens.length, 2)
     equal(tokens[1]! > tokens[0]!, true, `${tokens.join(' then ')}`)
+  },
+  [mode],
+)
+
+onEveryStore(
+  'an owner that polls renews its lock on the way, and asks for nothing more',
+  async (test, open) => {
+    const real = open()
+    let [polls, renewals] = [0, 0]
+    const enough = Promise.withResolvers<void>()
+    const store = faultyStore(real, {
+      locks: {
+        async renew(request) {
+          renewals++
+          return real.locks.renew(request)
+        },
+      },
+      async pollPending(poll, request) {
+        if (request.renewMs !== undefined && ++polls === 3) enough.resolve()
+        return poll(request)
+      },
+    })
+    const { log } = await startOutbox(test, store, { mode, leaseMs: 1_000, poller: { intervalMs: 20 } })
+    await enough.promise
+    equal(renewals, 0)
+    deepEqual(log, [])
   },
   [mode],
 )

@@ -1,4 +1,4 @@
-import type { OutboxNodes } from '../../store.ts'
+import type { OutboxControls, OutboxNodes } from '../../store.ts'
 
 interface Node {
   readonly id: string
@@ -6,7 +6,7 @@ interface Node {
   readonly until: number
 }
 
-export function memoryNodes(now: () => number): OutboxNodes {
+export function memoryNodes(now: () => number, controls: OutboxControls): OutboxNodes {
   let nodes: Node[] = []
 
   return {
@@ -22,7 +22,7 @@ export function memoryNodes(now: () => number): OutboxNodes {
       }
 
       nodes = [...others, { id, mode, until: time + ttlMs }]
-      return { kind: 'joined' }
+      return { kind: 'joined', paused: await controls.paused() }
     },
 
     async leave(id) {

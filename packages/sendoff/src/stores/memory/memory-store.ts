@@ -79,6 +79,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
       const rows = events.due(request, now()).map(asRow)
       locks.recordBounds(request.owner.lock, boundsAround(request.held, rows))
+      const { owner, renewMs } = request
+      if (renewMs !== undefined) await locks.renew({ ...owner, ttlMs: renewMs })
       return rows
     },
 
@@ -152,7 +154,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     controls,
 
-    nodes: memoryNodes(now),
+    nodes: memoryNodes(now, controls),
 
     // The rows stay: whoever has the store may still look at them.
     async close() {},

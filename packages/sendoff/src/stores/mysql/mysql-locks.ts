@@ -76,7 +76,10 @@ export async function pollPending<Tx extends object>(
   statements: MysqlStatements,
   request: PollRequest,
 ): Promise<readonly Row[] | undefined> {
-  const { owner, held } = request
+  const { owner, held, renewMs } = request
+  if (renewMs !== undefined && !(await renewLock(driver, statements, { ...owner, ttlMs: renewMs }))) {
+    return undefined
+  }
   // A place in write order says nothing about the order that this looks in.
   const within = request.order === 'written' ? { ...request, from: undefined } : request
   const { rows: preview } = await driver.run(statements.previewPoll(dueOptions(within)), [

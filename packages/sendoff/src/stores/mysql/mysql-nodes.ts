@@ -1,5 +1,6 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import { paused } from './mysql-controls.ts'
 import { durationValue } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
@@ -11,7 +12,7 @@ export async function joinNode<Tx extends object>(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [durationValue(ttlMs), id, mode])
-  if (kept.affectedRows > 0) return { kind: 'joined' }
+  if (kept.affectedRows > 0) return { kind: 'joined', paused: await paused(driver, statements) }
 
   return driver.briefly((session) => joinAlone(session, statements, node))
 }
@@ -31,5 +32,5 @@ async function joinAlone(
 
   const until = durationValue(ttlMs)
   await session.run(statements.joinNode, [id, mode, until, mode, until])
-  return { kind: 'joined' }
+  return { kind: 'joined', paused: await paused(session, statements) }
 }

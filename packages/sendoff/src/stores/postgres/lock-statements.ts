@@ -67,7 +67,7 @@ export function lockStatementsFor(tables: PostgresTables) {
   } as const
 
   // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 to $10 the ends of what is
-  // held already, or nulls. Answers nothing without the lock; otherwise at least one row, of which the first
+  // held already, or nulls, $11 time limit to renew the lock with, or null. Answers nothing without the lock; otherwise at least one row, of which the first
   // column says whether the lock still was the owner's when its bounds were recorded. They are recorded only
   // where they have changed, so that an idle owner writes nothing.
   function poll(condition: string, order: string): string {
@@ -97,13 +97,15 @@ export function lockStatementsFor(tables: PostgresTables) {
   ), bounds as materialized (
     select low.available_at as low_at, low.seq as low_seq, high.available_at as high_at, high.seq as high_seq,
            (low.available_at, low.seq, high.available_at, high.seq)
-             is distinct from (owner.low_at, owner.low_seq, owner.high_at, owner.high_seq) as changed
+             is distinct from (owner.low_at, owner.low_seq, owner.high_at, owner.high_seq)
+             or $11::float8 is not null as changed
       from owner
       left join low on true
       left join high on true
   ), recorded as (
     update ${lock} as held
-       set low_at = bounds.low_at, low_seq = bounds.low_seq, high_at = bounds.high_at, high_seq = bounds.high_seq
+       set low_at = bounds.low_at, low_seq = bounds.low_seq, high_at = bounds.high_at, high_seq = bounds.high_seq,
+           until = coalesce(${timeIn('$11')}, until)
       from bounds
      where bounds.changed and held.name = $1 and held.token = $2
     returning 1

@@ -1,5 +1,5 @@
 import type { PauseTarget } from '../../store.ts'
-import type { PostgresSession } from './postgres-driver.ts'
+import type { PostgresSession, Value } from './postgres-driver.ts'
 import type { PostgresStatements } from './statements.ts'
 
 export async function pause(
@@ -22,10 +22,14 @@ export async function paused(
   session: PostgresSession,
   statements: PostgresStatements,
 ): Promise<readonly PauseTarget[]> {
-  const controls = await session.run(statements.paused)
-  return controls.map(([kind, name]) =>
-    kind === 'pauseType' ? { eventType: name! } : { destination: name! },
-  )
+  return targetsOf(await session.run(statements.paused))
+}
+
+/** The targets among rows of kind and name; rows without a kind say nothing. */
+export function targetsOf(controls: readonly (readonly Value[])[]): readonly PauseTarget[] {
+  return controls
+    .filter(([kind]) => kind !== null)
+    .map(([kind, name]) => (kind === 'pauseType' ? { eventType: name! } : { destination: name! }))
 }
 
 function controlOf(target: PauseTarget): [kind: string, name: string] {

@@ -45,6 +45,7 @@ export async function pollPending(
     ...placeValues(from),
     skipRecentValue(request.skipRecentMs),
     ...heldBounds(request),
+    request.renewMs === undefined ? null : roundedUp(request.renewMs),
   ])
   const [first] = answer
   if (first === undefined || first[0] !== 't') return undefined

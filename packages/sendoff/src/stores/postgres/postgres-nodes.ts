@@ -1,4 +1,5 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import { paused, targetsOf } from './postgres-controls.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import { roundedUp } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
@@ -11,7 +12,7 @@ export async function joinNode<Tx extends object>(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [id, mode, roundedUp(ttlMs)])
-  if (kept.length > 0) return { kind: 'joined' }
+  if (kept.length > 0) return { kind: 'joined', paused: targetsOf(kept) }
 
   return driver.transaction((tx) => joinAlone(driver.session(tx), statements, node))
 }
@@ -30,5 +31,5 @@ async function joinAlone(
   }
 
   await session.run(statements.joinNode, [id, mode, roundedUp(ttlMs)])
-  return { kind: 'joined' }
+  return { kind: 'joined', paused: await paused(session, statements) }
 }

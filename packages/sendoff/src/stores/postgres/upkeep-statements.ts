@@ -128,11 +128,18 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    order by kind, name`,
 
     // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps others out.
+    // Answers what is paused, or at least one row of nulls; nothing for a process that is not registered.
     keepNode: `
-  update ${node}
-     set until = ${timeIn('$3')}
-   where id = $1 and mode is not distinct from $2 and until > clock_timestamp()
-  returning 1`,
+  with kept as (
+    update ${node}
+       set until = ${timeIn('$3')}
+     where id = $1 and mode is not distinct from $2 and until > clock_timestamp()
+    returning 1
+  )
+  select kind, name
+    from kept
+    left join ${control} on kind in ('pauseType', 'pauseDestination')
+   order by kind, name`,
 
     // No parameters. Until the end of the transaction nobody else joins.
     lockNodes: `lock table ${node} in share row exclusive mode`,

@@ -29,6 +29,14 @@ export function acquireLock(
   return true
 }
 
+export function renewLock(
+  { renewLock: statement }: PreparedStatements,
+  { lock, token, ttlMs }: LockRequest,
+  now: number,
+): boolean {
+  return Number(statement.run(Math.ceil(now + ttlMs), lock, token, now).changes) > 0
+}
+
 /** The lock row, if the lock is the owner's and has not run out. */
 export function ownedLock(
   statements: PreparedStatements,
@@ -50,6 +58,7 @@ export function previewPoll(
 ): 'lost' | 'idle' | 'work' {
   const lock = ownedLock(statements, request.owner, now)
   if (lock === undefined) return 'lost'
+  if (request.renewMs !== undefined) return 'work'
 
   // A place in write order says nothing about the order that this looks in.
   const within = request.order === 'written' ? { ...request, from: undefined } : request
@@ -73,6 +82,8 @@ export function pollPending(
   if (!sameBounds(boundsOf(lock), bounds)) {
     recordBounds(statements, request.owner.lock, bounds)
   }
+  const { owner, renewMs } = request
+  if (renewMs !== undefined) renewLock(statements, { ...owner, ttlMs: renewMs }, now)
   return rows
 }
 

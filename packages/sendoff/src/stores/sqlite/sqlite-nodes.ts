@@ -1,4 +1,5 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import { paused } from './sqlite-controls.ts'
 import type { PreparedStatements } from './statements.ts'
 
 /** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
@@ -15,5 +16,5 @@ export function joinNode(
   }
 
   statements.joinNode.run(id, mode, now, Math.ceil(now + ttlMs))
-  return { kind: 'joined' }
+  return { kind: 'joined', paused: paused(statements) }
 }

@@ -13,7 +13,7 @@ import type { SqliteHandle } from './sqlite-client.ts'
 import { hasOpenTransaction } from './sqlite-client.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { pause, paused, resume } from './sqlite-controls.ts'
-import { acquireLock, pollPending, previewPoll } from './sqlite-locks.ts'
+import { acquireLock, pollPending, previewPoll, renewLock } from './sqlite-locks.ts'
 import { joinNode } from './sqlite-nodes.ts'
 import { endedByHand, SqliteTransaction } from './sqlite-transaction.ts'
 import { StatementPool } from './statement-pool.ts'
@@ -138,11 +138,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
     locks: {
       acquire: (request) => write((statements) => acquireLock(statements, request, now())),
 
-      renew: ({ lock, token, ttlMs }) =>
-        write(({ renewLock }) => {
-          const time = now()
-          return Number(renewLock.run(Math.ceil(time + ttlMs), lock, token, time).changes) > 0
-        }),
+      renew: (request) => write((statements) => renewLock(statements, request, now())),
 
       release: ({ lock, token }) => write(({ releaseLock }) => void releaseLock.run(lock, token)),
     },

@@ -1,4 +1,4 @@
-import { equal } from 'node:assert/strict'
+import { deepEqual, equal } from 'node:assert/strict'
 import type { LockRequest } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 
@@ -45,6 +45,32 @@ export const lockChecks: readonly StoreCheck[] = [
       await wait(420)
 
       equal(await store.locks.acquire(requestOf('b')), false)
+    },
+  },
+  {
+    name: 'locks: a poll may renew the lock on its way, and does so only if told to',
+    async run({ store, wait }) {
+      const poll = { limit: 10, held: null }
+      const [kept, left] = [requestOf('a', 400), { ...requestOf('a', 400), lock: 'purge' }]
+      await store.locks.acquire(kept)
+      await store.locks.acquire(left)
+      deepEqual(await store.pollPending({ ...poll, owner: kept, renewMs: 30_000 }), [])
+      deepEqual(await store.pollPending({ ...poll, owner: left }), [])
+      await wait(420)
+
+      equal(await store.locks.acquire(requestOf('b')), false)
+      equal(await store.locks.acquire({ ...requestOf('b'), lock: 'purge' }), true)
+    },
+  },
+  {
+    name: 'locks: a poll does not renew a lock that ran out',
+    async run({ store, wait }) {
+      await store.locks.acquire(requestOf('a', 50))
+      await wait(60)
+
+      const owner = requestOf('a')
+      equal(await store.pollPending({ owner, limit: 10, held: null, renewMs: 30_000 }), undefined)
+      equal(await store.locks.acquire(requestOf('b')), true)
     },
   },
   {

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import type { NodeRequest } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 
-const joined = { kind: 'joined' }
+const joined = { kind: 'joined', paused: [] }
 
 export const nodeChecks: readonly StoreCheck[] = [
   {
@@ -10,6 +10,18 @@ export const nodeChecks: readonly StoreCheck[] = [
     async run({ store }) {
       deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
       deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
+    },
+  },
+  {
+    name: 'nodes: whoever joins hears what is paused, the first time and later',
+    async run({ store }) {
+      await store.controls.pause({ eventType: 'Paid' })
+      const paused = [{ eventType: 'Paid' }]
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), { kind: 'joined', paused })
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), { kind: 'joined', paused })
+
+      await store.controls.resume({ eventType: 'Paid' })
       deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
     },
   },
