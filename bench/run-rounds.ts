@@ -31,12 +31,23 @@ export async function runRounds(request: RoundsRequest): Promise<Results> {
   await inFolder(request, async (conditions) => suite.prepare?.(conditions))
   try {
     for (let round = 1; round <= rounds; round++) {
-      for (const { name: subject } of inTurn(suite.subjects, round)) {
+      const measure = async ({ name: subject }: Subject, run = request.conditions.run) => {
         const measurement = await inFolder(request, (conditions) =>
-          measureInChild({ store: store.name, suite: suiteName, subject, conditions }),
+          measureInChild({
+            store: store.name,
+            suite: suiteName,
+            subject,
+            conditions: { ...conditions, run },
+          }),
         )
         results.get(subject)!.push(measurement)
         onMeasured(round, subject, measurement)
+      }
+      if (suite.together) {
+        const { run } = request.conditions
+        await Promise.all(suite.subjects.map((subject, index) => measure(subject, `${run}_${index}`)))
+      } else {
+        for (const subject of inTurn(suite.subjects, round)) await measure(subject)
       }
     }
   } finally {

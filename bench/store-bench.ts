@@ -27,6 +27,8 @@ export interface Suite {
   readonly limit?: string
   /** What users would pick instead, compared with as well. */
   readonly peer?: string
+  /** Measures all subjects at the same time: for those that do next to nothing, and take long to do it. */
+  readonly together?: true
   /** Where once is enough, because one measurement is long. */
   readonly rounds?: number
   /** How long a rate is measured, where that is not what other stores need. */

@@ -27,8 +27,8 @@ export async function measureIdle(
   counts: () => Promise<Measurement>,
 ): Promise<Measurement> {
   const worker = await start()
-  // What the start has left to do is not idling.
-  await sleep(Math.min(2_000, seconds * 1_000))
+  // What the start has left to do is not idling. PostgreSQL tells of it within ten seconds.
+  await sleep(Math.min(11_000, seconds * 1_000))
 
   const before = await counts()
   const stop = startWatch()

@@ -58,7 +58,8 @@ export const postgresBench: StoreBench = {
     idle: {
       subjects: [...idleSubjects(postgresDatabases), peerIdle(graphileWorker), peerIdle(wokenPgBoss)],
       peer,
-      seconds: 20,
+      seconds: 60,
+      together: true,
     },
     growth: growthSuite(postgresDatabases),
     sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1 },

@@ -7,7 +7,7 @@ export interface PingTimes {
   readonly timeoutMs: number
 }
 
-const pingTimes: PingTimes = { everyMs: 15_000, timeoutMs: 5_000 }
+const pingTimes: PingTimes = { everyMs: 60_000, timeoutMs: 5_000 }
 
 const shortestPauseMs = 100
 const longestPauseMs = 10_000
