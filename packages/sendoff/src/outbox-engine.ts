@@ -64,6 +64,7 @@ export class OutboxEngine {
       recordHeld: async () => ownerSource?.recordHeld(),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller: (inMs) => this.poller.wake(inMs),
+      onRoom: () => this.poller.goOn(),
     })
     const { inFlight } = this.dispatcher
     const polling = { ...shared, inFlight, skipRecentMs: options.poller?.skipRecentMs ?? 0 }

@@ -58,6 +58,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly recordHeld?: () => Promise<void>
   /** Leases one row that was handed back; undefined if somebody else has it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
-  /** Asks the poller to look: there is room again, rows were let go of, or something falls due. */
+  /** Asks the poller to look: rows were let go of, or something falls due. */
   readonly wakePoller?: (inMs?: number) => void
+  /** Called when half of the cold queue is free again. */
+  readonly onRoom?: () => void
 }

@@ -220,7 +220,7 @@ export class OutboxDispatcher {
       const delivery = queue.take()
       if (delivery === undefined) return undefined
 
-      if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#wakePoller()
+      if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#options.onRoom?.()
       if (!delivery.isHeld(this.#clock.monotonic())) {
         this.handBack(delivery)
       } else if (this.#options.pauses?.isPaused(delivery.row)) {

@@ -37,13 +37,21 @@ const fullLookMs = 1_000
 
 const firstRetryMs = 100
 
+/** How far a drain has come. */
+interface Drain {
+  readonly place: DuePlace | undefined
+  readonly lastFullLook: number
+  /** How many rows to ask for next. */
+  readonly wanted: number
+}
+
 /**
  * The cold path: brings in whatever the hot path missed.
  *
  * It sleeps until the interval is over, something is known to fall due, or somebody wakes it, and
  * then drains: after a full batch it asks again at once, with larger batches while they come back
  * full, and never for more than there is room for. Within a drain it goes on from the place it
- * has reached. Every drain begins at the start, because late commits, released rows and leases
+ * has reached, also after it had to wait for room. Every drain begins at the start, because late commits, released rows and leases
  * that have run out lie before that place.
  */
 export class OutboxPoller {
@@ -51,6 +59,8 @@ export class OutboxPoller {
   readonly #wakeTimes = new WakeTimes()
   #stopped = false
   #woken = false
+  #hasRoom = false
+  #stoppedDrain: Drain | undefined
   #failures = 0
   #loop: Promise<void> | undefined
   #polling: Promise<void> = Promise.resolve()
@@ -81,9 +91,19 @@ export class OutboxPoller {
     this.#wakeSleeper?.()
   }
 
+  /** There is room again: goes on where it stopped for lack of it. */
+  goOn(): void {
+    this.#hasRoom = true
+    this.#wakeSleeper?.()
+  }
+
   /** Drains once, by hand. Rejects where the background loop would report and go on. */
   poll(): Promise<void> {
-    const turn = this.#polling.then(() => this.#drain())
+    return this.#poll(undefined)
+  }
+
+  #poll(stopped: Drain | undefined): Promise<void> {
+    const turn = this.#polling.then(() => this.#drainFrom(stopped))
     this.#polling = turn.catch(() => {})
     return turn
   }
@@ -97,16 +117,17 @@ export class OutboxPoller {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      this.#woken = false
-      await this.#pollOrReport()
+      const stopped = this.#hasRoom && !this.#woken ? this.#stoppedDrain : undefined
+      this.#woken = this.#hasRoom = false
+      await this.#pollOrReport(stopped)
       await this.#sleep()
     }
   }
 
   // A database that is away for a while must not end the engine: report it, wait, try again.
-  async #pollOrReport(): Promise<void> {
+  async #pollOrReport(stopped: Drain | undefined): Promise<void> {
     try {
-      await this.poll()
+      await this.#poll(stopped)
       if (this.#failures > 0) this.#options.logger.info('Polling works again.')
       this.#failures = 0
     } catch (error) {
@@ -115,16 +136,26 @@ export class OutboxPoller {
     }
   }
 
-  async #drain(): Promise<void> {
+  async #drainFrom(stopped: Drain | undefined): Promise<void> {
     const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
     this.#wakeTimes.passed(clock.monotonic())
-    let place: DuePlace | undefined
-    let lastFullLook = clock.monotonic()
-    let wanted = batchSize
+    this.#stoppedDrain = undefined
+    let { place, lastFullLook, wanted } = stopped ?? {
+      place: undefined,
+      lastFullLook: clock.monotonic(),
+      wanted: batchSize,
+    }
 
     while (!this.#stopped) {
       const limit = Math.min(wanted, handler.availableCapacity())
-      if (limit <= 0) return // the dispatcher wakes us when there is room
+      if (limit <= 0) {
+        this.#stoppedDrain = { place, lastFullLook, wanted }
+        return
+      }
+      if (clock.monotonic() - lastFullLook >= fullLookMs) {
+        lastFullLook = clock.monotonic()
+        place = undefined
+      }
 
       const pollEnds = inFlight.pollBegins()
       try {
@@ -137,10 +168,6 @@ export class OutboxPoller {
       }
 
       wanted = Math.min(maxBatchSize, wanted * 2)
-      if (clock.monotonic() - lastFullLook >= fullLookMs) {
-        lastFullLook = clock.monotonic()
-        place = undefined
-      }
       // A store that answers at once would otherwise keep timers and sockets waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }
@@ -161,7 +188,7 @@ export class OutboxPoller {
 
   // While the database is away, being woken must not turn into asking it without pause.
   get #shouldLook(): boolean {
-    return this.#stopped || (this.#woken && this.#failures === 0)
+    return this.#stopped || ((this.#woken || this.#hasRoom) && this.#failures === 0)
   }
 
   #sleep(): Promise<void> {

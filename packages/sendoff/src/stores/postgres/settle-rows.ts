@@ -1,11 +1,11 @@
 import type { OwnerFence, Settlement } from '../../store.ts'
 import { storedErrorText } from '../error-text.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { heldValues, rowName } from './row-keys.ts'
-import { roundedUp, storable } from './statement-values.ts'
+import type { PostgresSession } from './postgres-driver.ts'
+import { rowName } from './row-keys.ts'
+import { roundedUp, storable, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
-/** Records outcomes in one statement and answers the settlements that were refused. */
+/** Records outcomes in one statement, and answers the settlements that were refused. */
 export async function settleRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -15,26 +15,61 @@ export async function settleRows(
   const { first, repeated } = firstOfEachRow(batch)
   if (first.length === 0) return []
 
-  const places = first.every(isPlainlyDone)
-    ? await settleDone(session, statements, first, owner)
-    : await session.run(statements.settle, [
-        JSON.stringify(first.map(fieldsOf)),
-        owner?.lock ?? null,
-        owner?.token ?? null,
-      ])
-  return [...places.map(([place]) => first[Number(place) - 1]!), ...repeated]
+  const refused = areAlike(first)
+    ? await settleAlike(session, statements, first, owner)
+    : await settleEach(session, statements, first, owner)
+  return [...refused, ...repeated]
 }
 
-function settleDone(
+/** Whether all are done, or all to be deleted, without a failure, and have the same holder and fence: as most have. */
+function areAlike(batch: readonly Settlement[]): boolean {
+  const { row, outcome } = batch[0]!
+  if (outcome.kind !== 'done' && outcome.kind !== 'delete') return false
+
+  return batch.every(
+    (each) =>
+      each.outcome.kind === outcome.kind &&
+      each.outcome.failure === undefined &&
+      each.row.lockedBy === row.lockedBy &&
+      each.row.deliveries === row.deliveries &&
+      each.row.destination === row.destination,
+  )
+}
+
+async function settleAlike(
   session: PostgresSession,
   statements: PostgresStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
-): Promise<readonly (readonly Value[])[]> {
-  const rows = heldValues(batch.map(({ row }) => row))
-  return owner === undefined
-    ? session.run(statements.settleDone, rows)
-    : session.run(statements.settleDoneOwned, [...rows, owner.lock, owner.token])
+): Promise<readonly Settlement[]> {
+  const { row, outcome } = batch[0]!
+  const isDone = outcome.kind === 'done'
+  const values = [textArray(batch.map((each) => each.row.eventId)), row.destination, String(row.deliveries)]
+  if (row.lockedBy === null && owner === undefined) return batch
+
+  const refused =
+    row.lockedBy === null
+      ? await session.run(isDone ? statements.settleDoneOwned : statements.settleDeleteOwned, [
+          ...values,
+          owner!.lock,
+          owner!.token,
+        ])
+      : await session.run(isDone ? statements.settleDone : statements.settleDelete, [...values, row.lockedBy])
+  if (refused.length === 0) return []
+
+  const ids = new Set(refused.map(([id]) => id))
+  return batch.filter((each) => ids.has(each.row.eventId))
+}
+
+async function settleEach(
+  session: PostgresSession,
+  { settle }: PostgresStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+): Promise<readonly Settlement[]> {
+  const settlements = JSON.stringify(batch.map(fieldsOf))
+  const places = await session.run(settle, [settlements, owner?.lock ?? null, owner?.token ?? null])
+  return places.map(([place]) => batch[Number(place) - 1]!)
 }
 
 /** A row that was settled cannot be settled again, in the same batch as little as in the next. */
@@ -48,10 +83,6 @@ function firstOfEachRow(batch: readonly Settlement[]): { first: Settlement[]; re
     seen.add(name)
   }
   return { first, repeated }
-}
-
-function isPlainlyDone({ outcome }: Settlement): boolean {
-  return outcome.kind === 'done' && outcome.failure === undefined
 }
 
 // In the order in which the statement takes them.

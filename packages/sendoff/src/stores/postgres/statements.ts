@@ -72,17 +72,23 @@ export function statementsFor(tables: PostgresTables) {
     release: changed('locked_by = null, locked_until = null', 'skip locked'),
     releaseOne: changed('locked_by = null, locked_until = null'),
 
-    // givenRows. By primary key. Answers the places of those that were refused. Waits for rows while it has locked
-    // others, in whatever order: hence nobody else may do so with rows that are held. To lock all rows first, in a
-    // fixed order, takes 18 µs of the server's time for each instead of 14.
-    settleDone: settled(doneColumns),
+    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in whatever order: hence nobody
+    // else may do so with rows that are held.
+    settleDone: alike(done, 'event.locked_by = $4'),
+    settleDelete: alike(removal, 'event.locked_by = $4'),
 
-    // givenRows, $5 lock, $6 token. As settleDone, where rows without a holder are the lock owner's. A
-    // takeover waits for the row of the lock, and is waited for; the owner's own renewals are not.
-    settleDoneOwned: settled(doneColumns, owner('$5', '$6')),
+    // alike, $4 lock, $5 token: of rows that the owner of a lock read without a claim. A takeover waits for the row
+    // of the lock, and is waited for; the owner's own renewals are not.
+    settleDoneOwned: alike(done, 'event.locked_by is null and exists (select from owner)', owner('$4', '$5')),
+    settleDeleteOwned: alike(
+      removal,
+      'event.locked_by is null and exists (select from owner)',
+      owner('$4', '$5'),
+    ),
 
     // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
-    // once, with their history. By primary key. Answers the places of those that were refused.
+    // once, with their history. By primary key. Answers the places of those that were refused. Takes a third
+    // more of the server's time for a row than those for rows that are alike.
     settle: `
   with owner as materialized (${owner('$2', '$3')}
   ), given as materialized (
@@ -170,17 +176,22 @@ export function statementsFor(tables: PostgresTables) {
    where place not in (select place from held)`
   }
 
-  function settled(columns: string, ownerRow?: string): string {
+  // $1 event ids, $2 the destination and $3 the deliveries of all of them. Answers the ids of rows that were refused.
+  function alike(change: typeof done, isHeld: string, ownerRow?: string): string {
     return `
-  with ${ownerRow === undefined ? '' : `owner as materialized (${ownerRow}\n  ), `}given as materialized (${givenRows}
-  ), changed as (
-    update ${events} as event
-       set ${columns}
-      from given
-     where ${held} and ${ownedBy(ownerRow !== undefined)}
-    returning given.place
-  )
-  select place from given where place not in (select place from changed)`
+  with ${ownerRow === undefined ? '' : `owner as materialized (${ownerRow}\n  ), `}settled as (
+    ${change.of(events)}
+     where event.event_id = any ($1::text[])
+       and event.destination = $2
+       and event.deliveries = $3::integer
+       and event.${unsettled}
+       and ${isHeld}
+    returning event.event_id
+  )${change.after(attempt)}
+  select event_id
+    from unnest($1::text[]) as given (event_id)
+   where (select count(*) from settled) < cardinality($1::text[])
+     and event_id not in (select event_id from settled)`
   }
 }
 
@@ -198,7 +209,18 @@ function ownedBy(hasOwner: boolean): string {
 }
 
 const handedBack = 'deliveries = event.deliveries + 1, losses = 0, locked_by = null, locked_until = null'
-const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`
+const done = {
+  of: (events: string) =>
+    `update ${events} as event set status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`,
+  after: (_attempt: string) => '',
+}
+
+const removal: typeof done = {
+  of: (events) => `delete from ${events} as event`,
+  after: (attempt) => `, forgotten as (
+    delete from ${attempt} where event_id in (select event_id from settled) and destination = $2
+  )`,
+}
 
 function leased(isLoss: string): string {
   return `

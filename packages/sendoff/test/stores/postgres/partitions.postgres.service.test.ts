@@ -154,7 +154,7 @@ describe('postgres store: time partitions', () => {
       postgresTables(schema, 'outbox_event', true),
     )
     await withClient(pool, async (client) => {
-      const held = [`{${ulidAt(Date.now())}}`, '{""}', '{1}', '{me}']
+      const held = [`{${ulidAt(Date.now())}}`, '', '1', 'me']
       await client.query(`prepare settling as ${settle.text}`)
       const literals = held.map((value) => client.escapeLiteral(value)).join(', ')
       const { rows } = await client.query<{ 'QUERY PLAN': string }>(

@@ -7,6 +7,7 @@ import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
 const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
 const pollValues = ['relay', 'me', '500', '-Infinity', '0', null, null, null, null, null, null]
+const alikeValues = ['{a,b}', '', '1']
 const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
 const filterValues = [null, null, null, null]
 
@@ -39,7 +40,9 @@ describe('postgres store: plans', () => {
 
   it('settlements, renewals and claims by key go by primary key', async (t) => {
     const { pool, schema, table } = await newStore(t)
-    const { settleDone: settle, settleDoneOwned, renew, release, claimKeys } = statementsOf(schema)
+    const statements = statementsOf(schema)
+    const { settleDone: done, settleDoneOwned, settleDelete, settleDeleteOwned, settle } = statements
+    const { renew, release, claimKeys } = statements
     await withClient(pool, async (client) => {
       await client.query(fillingOf(table, 30_000, 1))
       await client.query(`vacuum analyze ${table}`)
@@ -47,8 +50,11 @@ describe('postgres store: plans', () => {
       for (const mode of ['custom', 'generic']) {
         await client.query(`set plan_cache_mode = force_${mode}_plan`)
         for (const plan of [
-          await planOf(client, settle.text, heldValues),
-          await planOf(client, settleDoneOwned.text, [...heldValues, 'relay', 'me']),
+          await planOf(client, done.text, [...alikeValues, 'me']),
+          await planOf(client, settleDoneOwned.text, [...alikeValues, 'relay', 'me']),
+          await planOf(client, settleDelete.text, [...alikeValues, 'me']),
+          await planOf(client, settleDeleteOwned.text, [...alikeValues, 'relay', 'me']),
+          await planOf(client, settle.text, ['[]', null, null]),
           await planOf(client, renew.text, [...heldValues, '30000']),
           await planOf(client, release.text, heldValues),
           await planOf(client, claimKeys.text, [...claimValues, '{a}', '{""}']),
