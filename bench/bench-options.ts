@@ -15,7 +15,7 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
   --scale N             share of the rows that stand in the tables of growth: 1
-  --chart FILE          where sustained draws its chart: docs/sustained-STORE.svg
+  --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
 
@@ -73,7 +73,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
           : number('--seconds', values.seconds),
       processes: number('--processes', values.processes ?? '1'),
       scale: number('--scale', values.scale ?? '1'),
-      chart: resolve(values.chart ?? `docs/sustained-${storeName}.svg`),
+      ...(values.chart === undefined ? {} : { chart: resolve(values.chart) }),
       ...(values.workers === undefined ? {} : { workers: number('--workers', values.workers) }),
     },
     json: values.json ?? false,

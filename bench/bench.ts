@@ -1,7 +1,9 @@
+import { writeFile } from 'node:fs/promises'
 import type { LaunchedServices } from '../test/services/launcher.ts'
 import { withServices } from '../test/services/launcher.ts'
 import { type BenchOptions, benchOptions, usage, UsageError } from './bench-options.ts'
-import { measurementText, resultLines, resultTables } from './print-results.ts'
+import { barCharts } from './charts/bar-charts.ts'
+import { measurementText, resultLines, resultPanels, resultTables } from './print-results.ts'
 import { runRounds } from './run-rounds.ts'
 import type { Subject } from './store-bench.ts'
 
@@ -35,6 +37,9 @@ async function bench(options: BenchOptions, { environment, missing }: LaunchedSe
       console.error(`round ${round} of ${rounds}  ${subject}: ${measurementText(measurement)}`),
   })
 
+  if (conditions.chart !== undefined && !suite.drawsItself) {
+    await writeFile(conditions.chart, barCharts(`${described(options)}`, resultPanels(results)))
+  }
   if (json) {
     for (const line of resultLines(results)) {
       const { driver } = conditions

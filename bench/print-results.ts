@@ -1,3 +1,4 @@
+import type { Bar, BarPanel } from './charts/bar-charts.ts'
 import { type Measurement, type MetricName, metrics } from './metrics.ts'
 import type { Results } from './run-rounds.ts'
 import { median } from './statistics.ts'
@@ -51,6 +52,24 @@ export function resultTables(results: Results, suite: Suite): string {
     return table([[metrics[metric].unit, ...headers], ...rows])
   })
   return tables.join('\n\n')
+}
+
+/** The same as bars. CPU time for each piece of work is left to the tables. */
+export function resultPanels(results: Results): readonly BarPanel[] {
+  const lines = resultLines(results)
+  return metricsOf(results)
+    .filter((metric) => !/cpuUs/i.test(metric))
+    .map((metric) => ({
+      title: `${metrics[metric].unit} (${'isCost' in metrics[metric] ? 'less' : 'more'} is better)`,
+      bars: lines
+        .filter((line) => line.metric === metric)
+        .map(({ subject, median: value }) => ({ name: subject, value, kind: kindOf(subject) })),
+    }))
+}
+
+function kindOf(subject: string): Bar['kind'] {
+  if (subject.startsWith('sendoff-')) return 'sendoff'
+  return subject.startsWith('limit-') ? 'limit' : 'peer'
 }
 
 /** `1,234 events/s`, for each metric of a measurement. */

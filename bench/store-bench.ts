@@ -29,6 +29,8 @@ export interface Suite {
   readonly peer?: string
   /** Measures all subjects at the same time: for those that do next to nothing, and take long to do it. */
   readonly together?: true
+  /** Its subject draws a chart of its own. */
+  readonly drawsItself?: true
   /** Where once is enough, because one measurement is long. */
   readonly rounds?: number
   /** How long a rate is measured, where that is not what other stores need. */

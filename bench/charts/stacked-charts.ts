@@ -1,3 +1,5 @@
+import { escaped, numberText, palette } from './chart-text.ts'
+
 export interface Panel {
   /** What is shown, and its unit. */
   readonly title: string
@@ -24,16 +26,12 @@ export function stackedCharts(title: string, panels: readonly Panel[]): string {
   const seconds = Math.max(...panels.flatMap(({ lines }) => lines.map(({ values }) => values.length)))
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(title)}">
 <style>
-  text { font: 12px system-ui, sans-serif; fill: #424a53 }
-  .title { font-size: 15px; font-weight: 600; fill: #1f2328 }
-  .panel { font-weight: 600 }
+  ${palette}
   .grid { stroke: #d1d9e0; stroke-width: 1 }
   .line { fill: none; stroke-width: 1.75; stroke-linejoin: round }
   .line-0 { stroke: #0969da } .line-1 { stroke: #bc4c00 }
   .name-0 { fill: #0969da } .name-1 { fill: #bc4c00 }
   @media (prefers-color-scheme: dark) {
-    text { fill: #9198a1 }
-    .title { fill: #f0f6fc }
     .grid { stroke: #3d444d }
     .line-0 { stroke: #4493f8 } .line-1 { stroke: #f0883e }
     .name-0 { fill: #4493f8 } .name-1 { fill: #f0883e }
@@ -81,14 +79,4 @@ function niceCeiling(value: number): number {
 function secondTicks(seconds: number): readonly number[] {
   const step = Math.max(1, Math.ceil(seconds / 6))
   return Array.from({ length: Math.floor(seconds / step) + 1 }, (_, index) => index * step)
-}
-
-function numberText(value: number): string {
-  return value >= 10_000
-    ? `${(value / 1_000).toLocaleString('en')}k`
-    : value.toLocaleString('en', { maximumFractionDigits: 2 })
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

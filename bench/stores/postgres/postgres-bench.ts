@@ -62,7 +62,7 @@ export const postgresBench: StoreBench = {
       together: true,
     },
     growth: growthSuite(postgresDatabases),
-    sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1 },
+    sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1, drawsItself: true },
   },
   cleanUp: dropDatabases,
 }
