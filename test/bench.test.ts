@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { bench, benchLines, subjectsOf } from './run-bench.ts'
 import { temporaryFolder } from './services/temporary-folder.ts'
@@ -44,8 +45,11 @@ describe('the benchmarks on SQLite', () => {
   })
 
   it('a table for people names the limit and the ratios to it', async () => {
-    const options = ['--events', '50', '--rounds', '1', '--only', 'single-node']
+    const chart = join(folder.path, 'chart.svg')
+    const options = ['--events', '50', '--rounds', '1', '--only', 'single-node', '--chart', chart]
     const { stdout } = await bench(run, 'drain', ...options)
+    match(readFileSync(chart, 'utf8'), /^<svg [\s\S]+>sendoff-single-node<[\s\S]+<rect [\s\S]+<\/svg>\n$/)
+    rmSync(chart)
 
     match(stdout, /Limit: limit-claim-update\./)
     match(stdout, /^events\/s .*of limit-claim-update +of its own limit$/m)

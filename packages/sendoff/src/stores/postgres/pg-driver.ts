@@ -45,7 +45,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
           queryOf({ text: isolation === undefined ? 'begin' : `begin isolation level ${isolation}` }),
         )
         isBroken = false
-        const result = await new SqlTransaction(client, parts).run(work)
+        const result = await watched(client, () => new SqlTransaction(client, parts).run(work))
         await commit(client)
         return result
       } catch (error) {
@@ -102,6 +102,25 @@ function guardPool(pool: PgPool): void {
   guarded.add(pool)
   // The pool has let go of the client by then, and makes a new one when it needs one.
   pool.on('error', ignore)
+}
+
+/**
+ * Rejects where another transaction was begun on the client by hand meanwhile: the commit would be that of the other one,
+ * whatever became of the first.
+ */
+async function watched<Result>(client: PgClient, work: () => Promise<Result>): Promise<Result> {
+  let hasBegunAnother = false
+  const listener = ({ text = '' }: { readonly text?: string }) => {
+    if (/^(?:BEGIN|START|COMMIT)/.test(text)) hasBegunAnother = true
+  }
+  client.connection?.on?.('commandComplete', listener)
+  try {
+    const result = await work()
+    if (hasBegunAnother) throw endedByHand()
+    return result
+  } finally {
+    client.connection?.removeListener?.('commandComplete', listener)
+  }
 }
 
 async function commit(client: PgClient): Promise<void> {

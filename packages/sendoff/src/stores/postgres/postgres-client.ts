@@ -14,6 +14,14 @@ export interface PgClient {
   removeListener(event: 'error', listener: (error: Error) => void): unknown
   /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
+  /** Where pg tells of each statement that the server has done. */
+  readonly connection?: {
+    on?(event: 'commandComplete', listener: (message: { readonly text?: string }) => void): unknown
+    removeListener?(
+      event: 'commandComplete',
+      listener: (message: { readonly text?: string }) => void,
+    ): unknown
+  }
 }
 
 export interface PgQuery {

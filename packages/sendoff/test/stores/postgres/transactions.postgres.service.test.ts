@@ -103,7 +103,7 @@ describe('postgres store: transactions on pg', () => {
 
   it('a transaction that its callback committed or rolled back by hand rejects', async (t) => {
     const { store } = await newStore(t)
-    for (const word of ['commit', 'rollback']) {
+    for (const word of ['commit', 'rollback', 'rollback; begin', 'commit; start transaction']) {
       await rejects(
         store.transaction((tx) => tx.query(word)),
         ended,
