@@ -5,10 +5,10 @@ import { after, describe, it } from 'node:test'
 import { type SnippetModule, snippetModule } from '../../../../test/docs/snippet-module.ts'
 import { SnippetRun } from '../../../../test/docs/snippet-run.ts'
 import { PrismaProject } from './prisma-project.ts'
-import { testDatabase } from './test-database.ts'
+import { postgresDatabase } from './postgres-database.ts'
 
 const root = resolve(import.meta.dirname, '../../../..')
-const prisma = await PrismaProject.generate()
+const prisma = await PrismaProject.generate('postgresql')
 
 describe('the page of each ORM', () => {
   const pages = globSync('docs/orms{.md,/*.md}', { cwd: root }).map((page) => page.replaceAll(sep, '/'))
@@ -22,7 +22,7 @@ describe('the page of each ORM', () => {
 
   for (const page of pages) {
     it(`runs to its end: ${page}`, async (test) => {
-      const database = await testDatabase()
+      const database = await postgresDatabase()
       test.after(() => database.drop())
       Object.assign(process.env, { DATABASE_URL: database.url, SENDOFF_PAGES: 'with services' })
       equal(await run.failureOf(page), undefined)

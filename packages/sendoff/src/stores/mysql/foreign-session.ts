@@ -2,32 +2,34 @@ import { OutboxError } from '../../errors.ts'
 import { kindOf } from '../../options.ts'
 import type { SqlTx } from '../../transactions.ts'
 import type { CallersSession } from './mysql-driver.ts'
-import { isUnknownSavepoint, serverErrorOf } from './mysql-errors.ts'
+import { isUnknownSavepoint } from './mysql-errors.ts'
 
 /** Runs statements through any handle that has `query(text, values)`. */
 export function foreignSession(tx: object): CallersSession {
   if (!('query' in tx && typeof tx.query === 'function') || 'getConnection' in tx) throw noTransaction(tx)
 
-  return {
+  const session: CallersSession = {
     async run(text, values = []) {
       const { rows } = await (tx as SqlTx).query(text, [...values])
       return { rows: Array.isArray(rows) ? rows.map(columnsOf) : [] }
     },
+
+    async assertInTransaction() {
+      if (!(await isInTransaction(session))) throw noLongerOpen()
+    },
   }
+  return session
 }
 
 /**
- * Whether a transaction is open, for handles that cannot tell: outside of one, a savepoint is gone with the
- * statement that has set it. MariaDB can be asked.
+ * Whether a transaction is open, for handles that cannot tell. MariaDB can be asked, in a comment that MySQL
+ * passes over; there, a savepoint outside of a transaction is gone with the statement that has set it.
  */
 export async function isInTransaction(session: CallersSession): Promise<boolean> {
-  try {
-    const { rows } = await session.run('select @@in_transaction')
-    return Number(rows[0]?.[0]) === 1
-  } catch (error) {
-    // 1193: MySQL has no such variable.
-    if (serverErrorOf(error)?.errno !== 1193) throw error
-  }
+  const { rows } = await session.run('select coalesce(/*M! @@in_transaction, */ null) as answer')
+  const answer = rows[0]?.[0] ?? null
+  if (answer !== null) return Number(answer) === 1
+
   try {
     await session.run('savepoint sendoff_probe')
     await session.run('release savepoint sendoff_probe')
@@ -49,5 +51,14 @@ function noTransaction(tx: object): OutboxError {
     'OUTBOX_NO_TRANSACTION',
     `A MySQL transaction needs query(text, values) on one connection; this is ${kindOf(tx)}. ` +
       'Hand over the connection that the transaction was begun on, or use the adapter of your ORM.',
+  )
+}
+
+function noLongerOpen(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'The transaction of this write is no longer open on the server, and what comes now would be kept by itself. ' +
+      'After a deadlock the server has undone the whole transaction; COMMIT, ROLLBACK and changes of the schema end ' +
+      'it, too. Let errors of statements out of the callback, and repeat the transaction.',
   )
 }

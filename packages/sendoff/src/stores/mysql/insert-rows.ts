@@ -20,6 +20,7 @@ export async function insertRows(
   lease: Lease,
   certain: boolean,
 ): Promise<readonly InsertResult[]> {
+  await session.assertInTransaction?.()
   const uses = await useKeys(session, statements, rows)
   const seqs = new Map<string, number>()
   try {

@@ -174,6 +174,7 @@ function watchedSession(
   watch: TransactionWatch | undefined,
 ): CallersSession {
   return {
+    ...session,
     async run(text, values) {
       transaction.assertOpen()
       watch?.assertAlive()
