@@ -53,7 +53,7 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction, Options e
     // Parameters that are written `?` are put into the text: Sequelize binds none of that kind.
     const answer = await sequelize.query(text, { replacements: values, transaction } as never)
     const [rows] = answer as readonly unknown[]
-    return Array.isArray(rows) ? rows : []
+    return Array.isArray(rows) ? (rows as unknown[]) : []
   }
 }
 

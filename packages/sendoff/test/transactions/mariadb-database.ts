@@ -11,7 +11,7 @@ export async function mariadbOrders(): Promise<TestDatabase> {
   const database = await MysqlDatabase.create(`orders_${++databases}`)
   const pool = database.mysql2Pool()
   const query = async (sql: string, values: unknown[] = []) =>
-    (await pool.query<RowDataPacket[]>(sql, values as string[]))[0]
+    (await pool.query<RowDataPacket[]>(sql, values))[0]
   await query('create table orders (id varchar(100) primary key, total integer not null default 0)')
 
   return {

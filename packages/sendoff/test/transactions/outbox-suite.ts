@@ -129,38 +129,56 @@ export function describeOutbox<Tx, Options>(
     })
 
     it('delivers nothing of a transaction that a deadlock undid, though the error was swallowed', async (test) => {
+      await deadlock(test, 'circle-after', async (write, raise) => {
+        await raise()
+        await write()
+      })
+    })
+
+    it('delivers nothing of a transaction that a deadlock undid beside the write', async (test) => {
+      await deadlock(test, 'circle-beside', (write, raise) => Promise.all([raise(), write()]))
+      await deadlock(test, 'circle-before', (write, raise) => Promise.all([write(), raise()]))
+    })
+
+    /** Lets two transactions wait for each other. In `work`, `raise` fails in one of them, which then swallows it. */
+    async function deadlock(
+      test: TestContext,
+      name: string,
+      work: (write: () => Promise<unknown>, raise: () => Promise<unknown>) => Promise<unknown>,
+    ): Promise<void> {
       const { outbox, store, metrics, listener } = await start(test)
-      const ids = ['circle-1', 'circle-2'] as const
+      const ids = [`${name}-1`, `${name}-2`]
       await given().subject.open(async (tx) => {
         for (const id of ids) await addOrder(tx, id)
       })
-      const raise = async (tx: Tx, id: string) =>
-        run(tx, `update orders set total = total + 1 where id = '${id}'`)
       const locked = ids.map(() => Promise.withResolvers<void>())
-      const place = (index: 0 | 1) =>
+      const undone = new Set<string>()
+      const place = (mine: string, other: string) =>
         outbox.transaction(async (tx) => {
-          await outbox.write('Tested', `before ${ids[index]}`)
-          await raise(tx, ids[index])
-          locked[index]!.resolve()
-          await locked[1 - index]!.promise
-          const failed = await raise(tx, ids[1 - index]!).then(
-            () => false,
-            () => true,
-          )
-          const after = outbox.write('Tested', `after ${ids[index]}`)
-          if (failed) await rejects(after)
-          else await after
-          return failed ? 'undone' : 'kept'
-        })
-      const ends = await Promise.allSettled([place(0), place(1)])
+          const raise = async (id: string) =>
+            run(tx, `update orders set total = total + 1 where id = '${id}'`)
+          await outbox.write('Tested', `first of ${mine}`)
+          await raise(mine)
+          locked[ids.indexOf(mine)]!.resolve()
+          await locked[ids.indexOf(other)]!.promise
 
-      const kept = ends.findIndex((end) => end.status === 'fulfilled' && end.value === 'kept')
-      const undone = ends[1 - kept]!
-      equal(undone.status, given().subject.afterSwallowedError === 'resolves' ? 'fulfilled' : 'rejected')
+          const swallow = () => void undone.add(mine)
+          await work(
+            () => outbox.write('Tested', `second of ${mine}`).catch(swallow),
+            () => raise(other).catch(swallow),
+          )
+        })
+      const ends = await Promise.allSettled([place(ids[0]!, ids[1]!), place(ids[1]!, ids[0]!)])
+
+      equal(undone.size, 1)
+      const kept = ids.findIndex((id) => !undone.has(id))
+      equal(ends[kept]!.status, 'fulfilled')
+      const { afterSwallowedError } = given().subject
+      equal(ends[1 - kept]!.status, afterSwallowedError === 'resolves' ? 'fulfilled' : 'rejected')
       await metrics.until((seen) => seen.dispatchSuccess === 2)
-      deepEqual(listener.payloads.toSorted(), [`after ${ids[kept]}`, `before ${ids[kept]}`])
+      deepEqual(listener.payloads.toSorted(), [`first of ${ids[kept]}`, `second of ${ids[kept]}`])
       equal(await store.count({}), 2)
-    })
+    }
 
     it('keeps transactions apart that run at the same time', async (test) => {
       const { outbox, metrics, listener } = await start(test)

@@ -8,7 +8,7 @@ import type { TestDatabase } from './test-database.ts'
 export interface PostgresDatabase {
   readonly url: string
   /** Runs a statement outside of every transaction. */
-  query(sql: string, values?: unknown[]): Promise<QueryResultRow[]>
+  readonly query: (sql: string, values?: unknown[]) => Promise<QueryResultRow[]>
   /** Waits for connections that are still about to end. */
   drop(): Promise<void>
 }

@@ -23,7 +23,7 @@ export interface TestDatabase {
     readonly row: (text: string) => object
   }
   /** Whether an error is that of a key that is there already. */
-  isDuplicate(error: unknown): boolean
+  readonly isDuplicate: (error: unknown) => boolean
   /** What becomes of a transaction in which a statement failed, other than by a deadlock. */
   readonly afterFailedStatement: 'is rolled back' | 'goes on'
   /** Whether a transaction is serializable, by the locks that stay behind what it reads. */

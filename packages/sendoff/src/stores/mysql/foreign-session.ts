@@ -2,7 +2,7 @@ import { OutboxError } from '../../errors.ts'
 import { kindOf } from '../../options.ts'
 import type { SqlTx } from '../../transactions.ts'
 import type { CallersSession } from './mysql-driver.ts'
-import { isUnknownSavepoint } from './mysql-errors.ts'
+import { isUnknownSavepoint, noLongerOpen } from './mysql-errors.ts'
 
 /** Runs statements through any handle that has `query(text, values)`. */
 export function foreignSession(tx: object): CallersSession {
@@ -26,7 +26,9 @@ export function foreignSession(tx: object): CallersSession {
  * passes over; there, a savepoint outside of a transaction is gone with the statement that has set it.
  */
 export async function isInTransaction(session: CallersSession): Promise<boolean> {
-  const { rows } = await session.run('select coalesce(/*M! @@in_transaction, */ null) as answer')
+  const { rows } = await session.run(
+    'select coalesce(/*M! @@in_transaction or not @@autocommit, */ null) as answer',
+  )
   const answer = rows[0]?.[0] ?? null
   if (answer !== null) return Number(answer) === 1
 
@@ -51,14 +53,5 @@ function noTransaction(tx: object): OutboxError {
     'OUTBOX_NO_TRANSACTION',
     `A MySQL transaction needs query(text, values) on one connection; this is ${kindOf(tx)}. ` +
       'Hand over the connection that the transaction was begun on, or use the adapter of your ORM.',
-  )
-}
-
-function noLongerOpen(): OutboxError {
-  return new OutboxError(
-    'OUTBOX_TRANSACTION_ENDED',
-    'The transaction of this write is no longer open on the server, and what comes now would be kept by itself. ' +
-      'After a deadlock the server has undone the whole transaction; COMMIT, ROLLBACK and changes of the schema end ' +
-      'it, too. Let errors of statements out of the callback, and repeat the transaction.',
   )
 }

@@ -253,8 +253,30 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       await connection.query('set autocommit = 0')
       equal(await store.inTransaction(connection), true)
+      equal(await store.inTransaction(foreignTx(connection)), true)
+      await store.insert(connection, [sampleRow()], lease)
+      equal(await store.count({}), 2)
+      await connection.query('commit')
+      await store.insert(foreignTx(connection), [sampleRow()], lease)
       await connection.query('set autocommit = 1')
+      equal(await store.count({}), 4)
       await connection.release()
+    })
+
+    it('rows are refused on a connection without a transaction, where they would be kept by themselves', async () => {
+      const connection = await pool.getConnection()
+      const ended = { code: 'OUTBOX_TRANSACTION_ENDED' }
+      const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
+      await rejects(store.insert(connection, rows, lease), ended)
+      await rejects(store.insert(foreignTx(connection), rows, lease), ended)
+      await connection.query(`set session sql_mode = ''`)
+      await rejects(store.insert(connection, rows, lease), ended)
+      await connection.query('set session sql_mode = default')
+      await connection.release()
+
+      equal(await store.count({}), 0)
+      await store.transaction((tx) => store.insert(tx, rows, lease))
+      equal(await store.count({}), 4)
     })
 
     it('any handle with query(text, values) takes inserts, and is asked if it is in a transaction', async () => {
