@@ -133,6 +133,7 @@ async function begin(session: MysqlSession, isolation: TransactionOptions['isola
 }
 
 async function commit(session: ConnectionSession, watch: TransactionWatch): Promise<void> {
+  await watch.idle()
   watch.assertAlive()
   if (watch.isDoubtful && !(await session.inTransaction())) throw watch.ended()
 
@@ -176,6 +177,7 @@ function watchedSession(
   return {
     ...session,
     async run(text, values) {
+      await watch?.idle()
       transaction.assertOpen()
       watch?.assertAlive()
       try {

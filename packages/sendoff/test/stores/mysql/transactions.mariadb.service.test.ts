@@ -138,6 +138,17 @@ for (const [driver, openPool] of Object.entries(drivers)) {
         await onlyTheOther(results.survivor)
       })
 
+      it('of a statement that nobody awaited fails the transaction', async () => {
+        const results = await deadlock(async (tx, name, update) => {
+          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
+          await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease)
+          void update().catch(() => {})
+        })
+
+        equal((results.failed as { code?: string }).code, 'OUTBOX_ROLLED_BACK')
+        await onlyTheOther(results.survivor)
+      })
+
       type Work = (tx: TestTx, name: string, update: () => Promise<unknown>) => Promise<void>
 
       /** Runs two transactions that each lock an order and then change the other's. */
