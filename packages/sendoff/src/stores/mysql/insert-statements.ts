@@ -23,9 +23,9 @@ export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): 
   return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
 }
 
-// A parameter that fails the statement (1242) where no transaction is open: a statement beside it may have met a
+// A parameter that fails the statement (1690, out of range) where no transaction is open: a statement beside it may have met a
 // deadlock just before, and the rows would be kept by themselves. Only MariaDB can tell, and only it reads this.
-const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , (select 1 union all select 2)) */'
+const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
 export function insertStatementsFor({ events, idempotency }: MysqlTables) {

@@ -41,7 +41,7 @@ export function isDuplicate(error: unknown): boolean {
 
 /** Whether an insert of events found no open transaction. */
 export function isOutsideTransaction(error: unknown): boolean {
-  return serverErrorOf(error)?.errno === 1242
+  return serverErrorOf(error)?.errno === 1690
 }
 
 // Refusals to commit: a deadlock with another node, a group that voted against it, a server that has
