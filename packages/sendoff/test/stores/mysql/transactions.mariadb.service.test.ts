@@ -83,6 +83,22 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       )
     })
 
+    it('a claim by key gets a row that somebody locks who tries to write it again', async () => {
+      const row = sampleRow()
+      await store.transaction((tx) => store.insert(tx, [row], lease))
+      const connection = await pool.getConnection()
+      await connection.beginTransaction()
+      await rejects(store.insert(connection, [row], lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+      const other = sampleRow()
+      const claimed = store.claim({ lease, limit: 10, keys: [row, other] })
+      // Meanwhile the claim has seen that it cannot have the row.
+      for (let asked = 0; asked < 5; asked += 1) await store.count({})
+      await connection.rollback()
+      await connection.release()
+
+      deepEqual(eventIds(await claimed), [row.eventId])
+    })
+
     it('a key that was used by the very same event is used, and its row not added again', async () => {
       const row = sampleRow({ idempotencyKey: 'key' })
       const insert = () => store.transaction((tx) => store.insert(tx, [row], lease))
