@@ -13,6 +13,7 @@ import {
   retrySchedule,
 } from 'sendoff'
 import { memoryStore } from 'sendoff/memory'
+import { mysqlStore } from 'sendoff/mysql'
 import { postgresStore } from 'sendoff/postgres'
 import { sqliteStore } from 'sendoff/sqlite'
 import ts from 'typescript'
@@ -62,6 +63,7 @@ describe('docs/options.md', () => {
     replayAll: [['`replayAll`'], (options) => anyOutbox().deadEvents.replayAll({}, options)],
     sqliteStore: [['`sqliteStore`'], sqliteStore as Make],
     postgresStore: [['`postgresStore`'], postgresStore as Make],
+    mysqlStore: [['`mysqlStore`'], mysqlStore as Make],
     memoryStore: [['`memoryStore`'], memoryStore],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {

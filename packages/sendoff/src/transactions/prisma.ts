@@ -78,7 +78,7 @@ interface RawQueryFailure {
   }
 }
 
-// The store knows errors by the code of the database.
+// Stores know errors by what the database calls them: a code on PostgreSQL, a number on MySQL.
 function databaseErrorOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { code, meta } = error as RawQueryFailure
@@ -86,7 +86,10 @@ function databaseErrorOf(error: unknown): unknown {
 
   const { originalCode, originalMessage } = meta?.driverAdapterError?.cause ?? {}
   if (originalCode === undefined) return error
-  return Object.assign(new Error(originalMessage ?? error.message, { cause: error }), { code: originalCode })
+  return Object.assign(new Error(originalMessage ?? error.message, { cause: error }), {
+    code: originalCode,
+    errno: Number(originalCode),
+  })
 }
 
 function noTransaction(cause?: Error): OutboxError {

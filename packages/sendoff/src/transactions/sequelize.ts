@@ -7,6 +7,7 @@ export interface SequelizeDatabase<Tx, Options> {
   transaction<Result>(work: (tx: Tx) => PromiseLike<Result>): Promise<Result>
   transaction(options?: Options): Promise<Tx>
   query(text: string, options: never): Promise<unknown>
+  getDialect(): string
 }
 
 export interface SequelizeTransaction {
@@ -31,16 +32,28 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction, Options e
       if (!isOpen(tx)) throw noTransaction()
       return {
         async query(text, values) {
+          // Sequelize itself rolls back after a deadlock on MySQL.
+          if (!isOpen(tx)) throw noTransaction()
           try {
-            // As if it were a selection: the answer to other kinds of statements has various shapes.
-            const options = { type: 'SELECT', bind: values, transaction: tx }
-            return { rows: (await sequelize.query(text, options as never)) as readonly unknown[] }
+            return { rows: await run(text, values, tx) }
           } catch (error) {
             throw driverErrorOf(error)
           }
         },
       }
     },
+  }
+
+  async function run(text: string, values: unknown[], transaction: Tx): Promise<readonly unknown[]> {
+    if (sequelize.getDialect() === 'postgres') {
+      // As if it were a selection: the answer to other kinds of statements has various shapes.
+      const options = { type: 'SELECT', bind: values, transaction }
+      return (await sequelize.query(text, options as never)) as readonly unknown[]
+    }
+    // Parameters that are written `?` are put into the text: Sequelize binds none of that kind.
+    const answer = await sequelize.query(text, { replacements: values, transaction } as never)
+    const [rows] = answer as readonly unknown[]
+    return Array.isArray(rows) ? (rows as unknown[]) : []
   }
 }
 

@@ -1,16 +1,11 @@
-import { after, before, describe } from 'node:test'
 import { Pool, type PoolClient } from 'pg'
 import postgres, { type Sql, type TransactionSql } from 'postgres'
-import type { OutboxStore } from '../../src/store.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import type { Transactions } from '../../src/transactions.ts'
-import { describeOutbox } from './outbox-suite.ts'
-import { ordersDatabase, type TestDatabase } from './test-database.ts'
-import { type Subject, subjectOf } from './transactions-suite.ts'
+import { describeDriver, transactionsOf } from './drivers-suite.ts'
+import { postgresOrders } from './postgres-database.ts'
+import { subjectOf } from './transactions-suite.ts'
 
-// The drivers that stores can run transactions of themselves: here on connections that are not the outbox's own.
-
-describeDriver('pg', (url) => {
+describeDriver('pg', postgresOrders, (url) => {
   const pool = new Pool({ connectionString: url })
   return subjectOf({
     transactions: transactionsOf<PoolClient>(postgresStore({ client: pool })),
@@ -37,7 +32,7 @@ describeDriver('pg', (url) => {
   })
 })
 
-describeDriver('postgres.js', (url) => {
+describeDriver('postgres.js', postgresOrders, (url) => {
   const sql = postgres(url)
   return subjectOf({
     transactions: transactionsOf<TransactionSql>(postgresStore({ client: sql as never })),
@@ -50,28 +45,3 @@ describeDriver('postgres.js', (url) => {
     close: () => sql.end(),
   })
 })
-
-function describeDriver<Tx>(name: string, open: (url: string) => Subject<Tx, object>): void {
-  describe(`the transactions of ${name}`, () => {
-    let database: TestDatabase
-    let subject: Subject<Tx, object>
-
-    before(async () => {
-      database = await ordersDatabase()
-      subject = open(database.url)
-    })
-    after(async () => {
-      await subject.close()
-      await database.drop()
-    })
-    describeOutbox(() => ({ database, subject }))
-  })
-}
-
-function transactionsOf<Tx>(store: OutboxStore<Tx>): Transactions<Tx, never> {
-  return {
-    confirmsCommit: true,
-    transaction: (work, within, options) => store.transaction(work, within, options),
-    storeTx: (tx) => tx as never,
-  }
-}

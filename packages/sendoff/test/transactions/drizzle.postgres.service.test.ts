@@ -7,12 +7,12 @@ import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js'
 import { Pool } from 'pg'
 import postgres from 'postgres'
 import { drizzleTransactions } from '../../src/transactions/drizzle.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
 const orders = pgTable('orders', { id: text().primaryKey() })
 
-describeTransactions('Drizzle with node-postgres', (url) => {
+describeTransactions('Drizzle with node-postgres', postgresOrders, (url) => {
   const pool = new Pool({ connectionString: url })
   const db = drizzle(pool)
   return subjectOf({
@@ -27,7 +27,7 @@ describeTransactions('Drizzle with node-postgres', (url) => {
   })
 })
 
-describeTransactions('Drizzle with postgres.js', (url) => {
+describeTransactions('Drizzle with postgres.js', postgresOrders, (url) => {
   const client = postgres(url)
   const db = drizzlePostgresJs(client)
   return subjectOf({
@@ -44,7 +44,7 @@ describeTransactions('Drizzle with postgres.js', (url) => {
 
 describe('a transaction of Drizzle that has ended', () => {
   it('is refused, also while its connection serves another one', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const pool = new Pool({ connectionString: database.url, max: 1 })
     test.after(() => pool.end())
     test.after(() => database.drop())

@@ -5,10 +5,11 @@ import { Pool } from 'pg'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { knexTransactions } from '../../src/transactions/knex.ts'
 import { startOutbox } from '../fixtures/outbox-fixture.ts'
-import { ordersDatabase } from './test-database.ts'
+import { inCamelCase } from './camel-case.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
-describeTransactions('Knex', (url) => {
+describeTransactions('Knex', postgresOrders, (url) => {
   const db = knex({ client: 'pg', connection: url, postProcessResponse: inCamelCase })
   return subjectOf({
     transactions: knexTransactions(db),
@@ -22,18 +23,9 @@ describeTransactions('Knex', (url) => {
   })
 })
 
-/** What many projects have, so that columns read like properties. */
-function inCamelCase(answer: any): any {
-  if (Array.isArray(answer)) return answer.map(inCamelCase)
-  if (answer?.rows !== undefined) return { ...answer, rows: inCamelCase(answer.rows) }
-  if (typeof answer !== 'object' || answer === null) return answer
-  const rename = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
-  return Object.fromEntries(Object.entries(answer).map(([name, value]) => [rename(name), value]))
-}
-
 describe('a transaction of Knex without a callback', () => {
   it('serves until it has ended', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const db = knex({ client: 'pg', connection: database.url })
     test.after(() => db.destroy())
     test.after(() => database.drop())
@@ -49,7 +41,7 @@ describe('a transaction of Knex without a callback', () => {
 
 describe('a transaction of Knex that is rolled back by hand', () => {
   it('resolves, and delivers nothing', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const db = knex({ client: 'pg', connection: database.url })
     const pool = new Pool({ connectionString: database.url })
     const { outbox, store, metrics, listener } = await startOutbox(test, postgresStore({ client: pool }), {

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test'
 import { CamelCasePlugin, Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import { Pool } from 'pg'
 import { kyselyTransactions } from '../../src/transactions/kysely.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
 interface Tables {
   readonly orders: { id: string }
 }
 
-describeTransactions('Kysely', (url) => {
+describeTransactions('Kysely', postgresOrders, (url) => {
   const pool = new Pool({ connectionString: url })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), plugins: [new CamelCasePlugin()] })
   return subjectOf({
@@ -27,7 +27,7 @@ describeTransactions('Kysely', (url) => {
 
 describe('a controlled transaction of Kysely', () => {
   it('serves until it has ended', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const pool = new Pool({ connectionString: database.url })
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
     test.after(() => db.destroy())
@@ -44,7 +44,7 @@ describe('a controlled transaction of Kysely', () => {
 
 describe('a part of a transaction of Kysely that cannot be undone', () => {
   it('rejects with what went wrong in it', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const pool = new Pool({ connectionString: database.url })
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
     test.after(() => db.destroy())

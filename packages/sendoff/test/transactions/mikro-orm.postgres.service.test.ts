@@ -3,12 +3,12 @@ import { deepEqual, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { defineEntity, MikroORM, p } from '@mikro-orm/postgresql'
 import { mikroOrmTransactions } from '../../src/transactions/mikro-orm.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
 const Order = defineEntity({ name: 'Order', tableName: 'orders', properties: { id: p.text().primary() } })
 
-describeTransactions('MikroORM', async (url) => {
+describeTransactions('MikroORM', postgresOrders, async (url) => {
   const orm = await MikroORM.init({ clientUrl: url, entities: [Order] })
   return subjectOf({
     transactions: mikroOrmTransactions(orm.em),
@@ -24,7 +24,7 @@ describeTransactions('MikroORM', async (url) => {
 
 describe('the entity manager of MikroORM', () => {
   const start = async (test: TestContext) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const orm = await MikroORM.init({ clientUrl: database.url, entities: [Order] })
     test.after(() => orm.close())
     test.after(() => database.drop())

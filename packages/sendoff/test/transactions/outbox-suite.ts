@@ -1,35 +1,26 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
-import { after, before, describe, it, type TestContext } from 'node:test'
-import { Pool } from 'pg'
+import { describe, it, type TestContext } from 'node:test'
 import type { Outbox } from '../../src/outbox.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { type FixtureOptions, type OutboxFixture, startOutbox } from '../fixtures/outbox-fixture.ts'
 import type { TestDatabase } from './test-database.ts'
 import { isNoTransaction, type Subject } from './transactions-suite.ts'
 
-/** Tests an outbox on PostgreSQL that is written to in the transactions of an ORM. */
+/** Tests an outbox that is written to in the transactions of an ORM or a driver. */
 export function describeOutbox<Tx, Options>(
   given: () => { readonly database: TestDatabase; readonly subject: Subject<Tx, Options> },
 ): void {
   describe('an outbox in its transactions', () => {
-    let pool: Pool
     let tables = 0
-    before(() => {
-      pool = new Pool({ connectionString: given().database.url })
-    })
-    after(() => pool.end())
 
     /** Starts an outbox with a table of its own. */
     const start = (test: TestContext, options: FixtureOptions = {}): Promise<Fixture<Tx, Options>> =>
-      startOutbox(test, postgresStore({ client: pool, table: `outbox_${++tables}` }), {
+      startOutbox(test, given().database.store(`outbox_${++tables}`), {
         transactions: given().subject.transactions as never,
         ...options,
       }) as Promise<never>
     const addOrder = (tx: Tx, id: string) => given().subject.addOrder(tx, id)
-    const orders = async (prefix: string) => {
-      const sql = 'select id from orders where id like $1 order by id'
-      return (await given().database.query(sql, [`${prefix}-%`])).map((row) => String(row['id']))
-    }
+    const run = (tx: Tx, sql: string) => given().subject.run(tx, sql)
+    const orders = (prefix: string) => given().database.orders(prefix)
 
     it('delivers what was committed straight from memory', async (test) => {
       const { outbox, store, metrics, listener } = await start(test, { poller: { enabled: false } })
@@ -105,7 +96,6 @@ export function describeOutbox<Tx, Options>(
 
     it('does not deliver what a savepoint took along that was rolled back by hand', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
-      const run = (tx: Tx, sql: string) => given().subject.run(tx, sql)
       await outbox.transaction(async (tx) => {
         await outbox.write('Tested', 'before')
         await run(tx, 'savepoint by_hand')
@@ -119,23 +109,76 @@ export function describeOutbox<Tx, Options>(
       equal(await store.count({}), 2)
     })
 
-    it('delivers nothing of a transaction that was rolled back because of an error that was swallowed', async (test) => {
+    it('delivers after an error that was swallowed what the database kept', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
-      const { afterSwallowedError } = given().subject
+      const goesOn = given().database.afterFailedStatement === 'goes on'
       const commit = outbox.transaction(async (tx) => {
         await outbox.write('Tested', 'swallowed')
         await addOrder(tx, 'swallow-1')
         await Promise.resolve(addOrder(tx, 'swallow-1')).catch(() => {})
       })
-      if (afterSwallowedError === 'resolves') await commit
+      if (goesOn || given().subject.afterSwallowedError === 'resolves') await commit
       else await rejects(commit)
-      deepEqual(await orders('swallow'), [])
-      equal(await store.count({}), 0)
+      deepEqual(await orders('swallow'), goesOn ? ['swallow-1'] : [])
+      const kept = goesOn ? ['swallowed'] : []
+      equal(await store.count({}), kept.length)
 
-      await outbox.transaction(() => outbox.write('Tested', 'kept'))
-      await metrics.until((seen) => seen.dispatchSuccess === 1)
-      deepEqual(listener.payloads, ['kept'])
+      await outbox.transaction(() => outbox.write('Tested', 'next'))
+      await metrics.until((seen) => seen.dispatchSuccess === kept.length + 1)
+      deepEqual(listener.payloads, [...kept, 'next'])
     })
+
+    it('delivers nothing of a transaction that a deadlock undid, though the error was swallowed', async (test) => {
+      await deadlock(test, 'circle-after', async (write, raise) => {
+        await raise()
+        await write()
+      })
+    })
+
+    it('delivers nothing of a transaction that a deadlock undid beside the write', async (test) => {
+      await deadlock(test, 'circle-beside', (write, raise) => Promise.all([raise(), write()]))
+      await deadlock(test, 'circle-before', (write, raise) => Promise.all([write(), raise()]))
+    })
+
+    /** Lets two transactions wait for each other. In `work`, `raise` fails in one of them, which then swallows it. */
+    async function deadlock(
+      test: TestContext,
+      name: string,
+      work: (write: () => Promise<unknown>, raise: () => Promise<unknown>) => Promise<unknown>,
+    ): Promise<void> {
+      const { outbox, store, metrics, listener } = await start(test)
+      const ids = [`${name}-1`, `${name}-2`]
+      await given().subject.open(async (tx) => {
+        for (const id of ids) await addOrder(tx, id)
+      })
+      const locked = ids.map(() => Promise.withResolvers<void>())
+      const undone = new Set<string>()
+      const place = (mine: string, other: string) =>
+        outbox.transaction(async (tx) => {
+          const raise = async (id: string) =>
+            run(tx, `update orders set total = total + 1 where id = '${id}'`)
+          await outbox.write('Tested', `first of ${mine}`)
+          await raise(mine)
+          locked[ids.indexOf(mine)]!.resolve()
+          await locked[ids.indexOf(other)]!.promise
+
+          const swallow = () => void undone.add(mine)
+          await work(
+            () => outbox.write('Tested', `second of ${mine}`).catch(swallow),
+            () => raise(other).catch(swallow),
+          )
+        })
+      const ends = await Promise.allSettled([place(ids[0]!, ids[1]!), place(ids[1]!, ids[0]!)])
+
+      equal(undone.size, 1)
+      const kept = ids.findIndex((id) => !undone.has(id))
+      equal(ends[kept]!.status, 'fulfilled')
+      const { afterSwallowedError } = given().subject
+      equal(ends[1 - kept]!.status, afterSwallowedError === 'resolves' ? 'fulfilled' : 'rejected')
+      await metrics.until((seen) => seen.dispatchSuccess === 2)
+      deepEqual(listener.payloads.toSorted(), [`first of ${ids[kept]}`, `second of ${ids[kept]}`])
+      equal(await store.count({}), 2)
+    }
 
     it('keeps transactions apart that run at the same time', async (test) => {
       const { outbox, metrics, listener } = await start(test)
@@ -212,17 +255,13 @@ export function describeOutbox<Tx, Options>(
 
     it('hands options on to the ORM', async (test) => {
       const { outbox, metrics, listener } = await start(test)
-      const { subject } = given()
+      const { subject, database } = given()
       await outbox.transaction(async (tx) => {
-        await subject.run(
-          tx,
-          `insert into orders select 'level-' || current_setting('transaction_isolation')`,
-        )
+        equal(await database.isSerializable((sql) => run(tx, sql)), true)
         await outbox.write('Tested', 'serialized')
       }, subject.serializable)
       await metrics.until((seen) => seen.dispatchSuccess === 1)
       deepEqual(listener.payloads, ['serialized'])
-      deepEqual(await orders('level'), ['level-serializable'])
     })
 
     it('does not mix with another outbox, but shares a transaction where that is named', async (test) => {

@@ -8,14 +8,14 @@ import ts from 'typescript'
 
 const root = resolve(import.meta.dirname, '../../../..')
 
-const schema = `
+const schema = (provider: Provider) => `
   generator client {
     provider            = "prisma-client"
     output              = "./generated"
     importFileExtension = "ts"
   }
   datasource db {
-    provider = "postgresql"
+    provider = "${provider}"
   }
   model Order {
     id    String @id
@@ -24,19 +24,21 @@ const schema = `
   }
 `
 
+export type Provider = 'postgresql' | 'mysql'
+
 /** A folder with a client of Prisma in it, gone at the latest when this process exits. */
 export class PrismaProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'sendoff-prisma-'))
 
-  private constructor() {
+  private constructor(provider: Provider) {
     process.on('exit', this.remove)
     symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'))
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
-    writeFileSync(join(this.folder, 'schema.prisma'), schema)
+    writeFileSync(join(this.folder, 'schema.prisma'), schema(provider))
   }
 
-  static async generate(): Promise<PrismaProject> {
-    const project = new PrismaProject()
+  static async generate(provider: Provider): Promise<PrismaProject> {
+    const project = new PrismaProject(provider)
     const cli = join(root, 'node_modules/prisma/build/index.js')
     await promisify(execFile)(process.execPath, [cli, 'generate', '--schema', 'schema.prisma'], {
       cwd: project.folder,

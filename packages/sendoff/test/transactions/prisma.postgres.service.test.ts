@@ -4,13 +4,13 @@ import { describe, it } from 'node:test'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { prismaTransactions } from '../../src/transactions/prisma.ts'
 import { PrismaProject } from './prisma-project.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
-const project = await PrismaProject.generate()
+const project = await PrismaProject.generate('postgresql')
 const { PrismaClient } = await project.client()
 
-describeTransactions('Prisma', (url) => {
+describeTransactions('Prisma', postgresOrders, (url) => {
   const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: url }) })
   return subjectOf<any, object>({
     transactions: prismaTransactions(prisma),
@@ -66,7 +66,7 @@ describe('the types of transactions', () => {
 
 describe('a transaction of Prisma', () => {
   it('that Prisma opened in another one serves as well, until it has timed out', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
     test.after(() => prisma.$disconnect())
     test.after(() => database.drop())
@@ -97,7 +97,7 @@ describe('a transaction of Prisma', () => {
   })
 
   it('rejects with what went wrong in a part, also when that cannot be undone', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
     test.after(() => prisma.$disconnect())
     test.after(() => database.drop())

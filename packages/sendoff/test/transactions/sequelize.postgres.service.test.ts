@@ -2,10 +2,10 @@ import { deepEqual, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { DataTypes, Sequelize, Transaction } from 'sequelize'
 import { sequelizeTransactions } from '../../src/transactions/sequelize.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
-describeTransactions('Sequelize', (url) => {
+describeTransactions('Sequelize', postgresOrders, (url) => {
   const sequelize = new Sequelize(url, { logging: false })
   const id = { type: DataTypes.TEXT, primaryKey: true }
   const Order = sequelize.define('orders', { id }, { timestamps: false })
@@ -23,7 +23,7 @@ describeTransactions('Sequelize', (url) => {
 
 describe('a transaction of Sequelize without a callback', () => {
   it('serves until it has ended', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const sequelize = new Sequelize(database.url, { logging: false })
     test.after(() => sequelize.close())
     test.after(() => database.drop())

@@ -1,40 +1,33 @@
-import { randomBytes } from 'node:crypto'
-import { Client, type QueryResultRow } from 'pg'
+import type { OutboxStore } from '../../src/store.ts'
 
-/** An empty database of one's own on the server of `POSTGRES_URL`. */
+/** A database of one's own with a table `orders (id, total)`, and what is particular to its kind. */
 export interface TestDatabase {
   readonly url: string
   /** Runs a statement outside of every transaction. */
-  query(sql: string, values?: unknown[]): Promise<QueryResultRow[]>
+  query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
+  /** The ids that start with `prefix-`, as they are committed. */
+  orders(prefix: string): Promise<readonly string[]>
+  /** A store on connections that are nobody else's. */
+  store(table: string): OutboxStore<any>
+  /** After everything else that is connected was closed. */
   drop(): Promise<void>
-}
 
-export async function testDatabase(): Promise<TestDatabase> {
-  const name = `orm_${randomBytes(6).toString('hex')}`
-  const server = new Client(process.env['POSTGRES_URL'])
-  await server.connect()
-  await server.query(`create database ${name}`)
-
-  const url = new URL(process.env['POSTGRES_URL']!)
-  url.pathname = `/${name}`
-  const client = new Client(url.href)
-  await client.connect()
-
-  return {
-    url: url.href,
-    query: async (sql, values) => (await client.query<QueryResultRow>(sql, values)).rows,
-    async drop() {
-      await client.end()
-      // Waits for connections that are still about to end.
-      await server.query(`drop database ${name}`)
-      await server.end()
-    },
+  /** Adds an order with the id that is its parameter. */
+  readonly insertOrder: string
+  /** Selects the order with the id that is its parameter. */
+  readonly selectOrder: string
+  /** A statement that answers its parameters, by which it is seen how they arrive. */
+  readonly echo: {
+    readonly sql: string
+    readonly values: (text: string) => unknown[]
+    readonly row: (text: string) => object
   }
+  /** Whether an error is that of a key that is there already. */
+  readonly isDuplicate: (error: unknown) => boolean
+  /** What becomes of a transaction in which a statement failed, other than by a deadlock. */
+  readonly afterFailedStatement: 'is rolled back' | 'goes on'
+  /** Whether a transaction is serializable, by the locks that stay behind what it reads. */
+  isSerializable(run: (sql: string) => PromiseLike<unknown>): Promise<boolean>
 }
 
-/** One with the table `orders`. Drop it after everything that is connected to it was closed. */
-export async function ordersDatabase(): Promise<TestDatabase> {
-  const database = await testDatabase()
-  await database.query('create table orders (id text primary key, total integer not null default 0)')
-  return database
-}
+export type CreateDatabase = () => Promise<TestDatabase>

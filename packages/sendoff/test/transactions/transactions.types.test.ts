@@ -1,18 +1,24 @@
 import { equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { MikroORM as MariadbMikroORM } from '@mikro-orm/mariadb'
+import type { EntityManager as MysqlEntityManager, MikroORM as MysqlMikroORM } from '@mikro-orm/mysql'
 import { type MikroORM, type SqlEntityManager } from '@mikro-orm/postgresql'
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgliteDatabase } from 'drizzle-orm/pglite'
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js'
+import { int, mysqlTable, varchar } from 'drizzle-orm/mysql-core'
 import type { MySql2Database } from 'drizzle-orm/mysql2'
 import { integer, pgTable, text } from 'drizzle-orm/pg-core'
 import type { Knex } from 'knex'
 import type { Kysely, Transaction as KyselyTransaction } from 'kysely'
+import type { Pool as MariadbPool } from 'mariadb'
+import type { Pool as MysqlPool } from 'mysql2/promise'
 import type { Pool } from 'pg'
 import type { Sequelize, Transaction as SequelizeTransaction } from 'sequelize'
 import type { DataSource, EntityManager } from 'typeorm'
 import { Outbox } from '../../src/outbox.ts'
 import type { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { mysqlStore } from '../../src/stores/mysql/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { drizzleTransactions } from '../../src/transactions/drizzle.ts'
 import { knexTransactions } from '../../src/transactions/knex.ts'
@@ -39,7 +45,6 @@ describe('the types of transactions', () => {
       db: NodePgDatabase<Schema>,
       other: PostgresJsDatabase<Schema>,
       lite: PgliteDatabase<Schema>,
-      mysql: MySql2Database,
     ) => {
       const outbox = Outbox.multiNode({
         store: postgresStore({ client: pool }),
@@ -74,14 +79,6 @@ describe('the types of transactions', () => {
         transactions: drizzleTransactions(lite),
         listeners,
       }).transaction((tx) => tx.query.orders.findMany())
-      await Outbox.multiNode({
-        store: postgresStore({ client: pool }),
-        transactions: drizzleTransactions(mysql),
-        listeners,
-      }).transaction(async (tx) => void tx.select(), {
-        isolationLevel: 'serializable',
-        withConsistentSnapshot: true,
-      })
     }
     equal(typeof typed, 'function')
   })
@@ -207,6 +204,90 @@ describe('the types of transactions', () => {
       await sequelize.transaction((tx) => outbox.write('Any', 1, { tx }))
       // @ts-expect-error sequelize itself is no transaction
       await outbox.write('Any', 1, { tx: sequelize })
+    }
+    equal(typeof typed, 'function')
+  })
+
+  it('are those of Drizzle on MySQL, with its schema and its options', () => {
+    const mysqlOrders = mysqlTable('orders', { id: varchar({ length: 36 }).primaryKey(), total: int() })
+    const typed = async (
+      client: MysqlPool,
+      { listeners }: Given,
+      db: MySql2Database<{ orders: typeof mysqlOrders }>,
+    ) => {
+      const outbox = Outbox.multiNode({
+        store: mysqlStore({ client }),
+        transactions: drizzleTransactions(db),
+        listeners,
+      })
+      await outbox.transaction(
+        async (tx) => {
+          await tx.insert(mysqlOrders).values({ id: 'o-1' })
+          // @ts-expect-error the schema has no such table
+          void tx.query.customers
+        },
+        { isolationLevel: 'serializable', withConsistentSnapshot: true },
+      )
+      // @ts-expect-error an option of PostgreSQL's
+      await outbox.transaction(async () => {}, { deferrable: true })
+      await db.transaction((tx) => outbox.write('Any', 1, { tx }))
+      // @ts-expect-error the database is no transaction
+      await outbox.write('Any', 1, { tx: db })
+    }
+    equal(typeof typed, 'function')
+  })
+
+  it('are those of MikroORM on MySQL and MariaDB', () => {
+    const typed = async (
+      client: MariadbPool,
+      { listeners }: Given,
+      orm: MysqlMikroORM,
+      other: MariadbMikroORM,
+    ) => {
+      const store = mysqlStore({ client })
+      const outbox = Outbox.multiNode({ store, transactions: mikroOrmTransactions(orm.em), listeners })
+      await outbox.transaction(
+        async (em) => {
+          const typedManager: MysqlEntityManager = em
+          typedManager.persist({})
+        },
+        { isolationLevel: 'serializable' },
+      )
+      // @ts-expect-error there is no such level
+      await outbox.transaction(async () => {}, { isolationLevel: 'none' })
+      await Outbox.multiNode({
+        store,
+        transactions: mikroOrmTransactions(other.em),
+        listeners,
+      }).transaction(async (em) => void em.persist({}))
+    }
+    equal(typeof typed, 'function')
+  })
+
+  it('of every kind go with the store of MySQL', () => {
+    const typed = async (
+      client: MysqlPool,
+      { listeners }: Given,
+      kysely: Kysely<{ orders: { id: string } }>,
+      knex: Knex,
+      dataSource: DataSource,
+      sequelize: Sequelize,
+    ) => {
+      const store = mysqlStore({ client })
+      await Outbox.multiNode({ store, listeners, transactions: kyselyTransactions(kysely) }).transaction(
+        (tx) => tx.insertInto('orders').values({ id: 'o-1' }).execute(),
+      )
+      await Outbox.multiNode({ store, listeners, transactions: knexTransactions(knex) }).transaction(
+        async (tx) => void (await tx('orders').insert({ id: 'o-1' })),
+      )
+      await Outbox.multiNode({ store, listeners, transactions: typeormTransactions(dataSource) }).transaction(
+        (manager) => manager.save('orders', { id: 'o-1' }),
+      )
+      await Outbox.multiNode({
+        store,
+        listeners,
+        transactions: sequelizeTransactions(sequelize),
+      }).transaction((transaction) => sequelize.query('select 1', { transaction }))
     }
     equal(typeof typed, 'function')
   })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import 'reflect-metadata'
 import { DataSource, EntitySchema } from 'typeorm'
 import { typeormTransactions } from '../../src/transactions/typeorm.ts'
-import { ordersDatabase } from './test-database.ts'
+import { postgresOrders } from './postgres-database.ts'
 import { describeTransactions, subjectOf } from './transactions-suite.ts'
 
 const orders = new EntitySchema<{ id: string }>({
@@ -11,7 +11,7 @@ const orders = new EntitySchema<{ id: string }>({
   columns: { id: { type: 'text', primary: true } },
 })
 
-describeTransactions('TypeORM', async (url) => {
+describeTransactions('TypeORM', postgresOrders, async (url) => {
   const dataSource = await new DataSource({ type: 'postgres', url, entities: [orders] }).initialize()
   return subjectOf({
     transactions: typeormTransactions(dataSource),
@@ -27,7 +27,7 @@ describeTransactions('TypeORM', async (url) => {
 
 describe('a query runner of TypeORM', () => {
   it('serves by its entity manager while its transaction is open', async (test) => {
-    const database = await ordersDatabase()
+    const database = await postgresOrders()
     const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize()
     test.after(() => dataSource.destroy())
     test.after(() => database.drop())

@@ -1,9 +1,18 @@
-import type { ClaimRequest, DuePlace, Lease, Row } from '../../store.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClaimRequest, DuePlace, Lease, Row, RowKey } from '../../store.ts'
 import type { MysqlDriver, MysqlSession, Rows, Value } from './mysql-driver.ts'
 import { readRow } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import type { MysqlStatements } from './statements.ts'
-import { ageValue, distinctKeys, durationValue, keyCondition, rowsOf, timeValue } from './statement-values.ts'
+import {
+  ageValue,
+  distinctKeys,
+  durationValue,
+  keyCondition,
+  rowName,
+  rowsOf,
+  timeValue,
+} from './statement-values.ts'
 
 interface DueRequest {
   readonly from?: DuePlace | undefined
@@ -24,18 +33,9 @@ export async function claimRows<Tx extends object>(
 ): Promise<readonly Row[]> {
   const { lease, limit, keys } = request
   if (limit <= 0 || keys?.length === 0) return []
+  if (keys !== undefined) return claimKeys(driver, statements, request, distinctKeys(keys))
 
   const options = dueOptions(request)
-  if (keys !== undefined) {
-    const keyed = keyCondition(distinctKeys(keys))
-    const text = statements.claimKeys(keyed.condition, options, limit)
-    const values = [...keyed.values, ...placeValues(request.from), lease.owner, ...recentValues(request)]
-    return driver.briefly(async (session) => {
-      const { rows } = await session.run(text, values)
-      return leased(session, rows, lease, statements.leaseKeys, [lease.owner])
-    })
-  }
-
   const values = dueValues(request)
   // Where the last claim found nothing, most likely there is still nothing: a fourth of what a transaction takes.
   if (last.isEmpty && (await driver.run(statements.anyDue(options), values)).rows.length === 0) return []
@@ -46,6 +46,49 @@ export async function claimRows<Tx extends object>(
   })
   last.isEmpty = rows.length === 0
   return rows
+}
+
+// Whoever tries to write an event again locks its row until their transaction ends, which it does at once as a rule.
+const waitsForLocksMs = [5, 20, 80, 320]
+
+/** Takes the rows that are named, also those that somebody locks for a moment. */
+async function claimKeys<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  request: ClaimRequest,
+  keys: readonly RowKey[],
+): Promise<readonly Row[]> {
+  const { lease, limit } = request
+  const options = dueOptions(request)
+  const claimed: Row[] = []
+  for (let left = keys, tries = 0; ; tries += 1) {
+    const { condition, values } = named(left)
+    const rows = await driver.briefly(async (session) => {
+      const text = statements.claimKeys(condition, options, limit - claimed.length)
+      return leased(session, (await session.run(text, values)).rows, lease, statements.leaseKeys, [
+        lease.owner,
+      ])
+    })
+    claimed.push(...rows)
+
+    const names = new Set(rows.map(rowName))
+    left = left.filter((key) => !names.has(rowName(key)))
+    const waitMs = waitsForLocksMs[tries]
+    if (left.length === 0 || claimed.length === limit || waitMs === undefined) return claimed
+
+    const locked = named(left)
+    const { rows: anyLocked } = await driver.run(statements.anyKeys(locked.condition, options), locked.values)
+    if (anyLocked.length === 0) return claimed
+    await sleep(waitMs)
+  }
+
+  function named(some: readonly RowKey[]): { condition: string; values: Value[] } {
+    const { condition, values } = keyCondition(some)
+    return {
+      condition,
+      values: [...values, ...placeValues(request.from), lease.owner, ...recentValues(request)],
+    }
+  }
 }
 
 /** Leases rows that this transaction has locked, and answers them as they are then. */

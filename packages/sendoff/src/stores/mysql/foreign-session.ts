@@ -2,32 +2,36 @@ import { OutboxError } from '../../errors.ts'
 import { kindOf } from '../../options.ts'
 import type { SqlTx } from '../../transactions.ts'
 import type { CallersSession } from './mysql-driver.ts'
-import { isUnknownSavepoint, serverErrorOf } from './mysql-errors.ts'
+import { isUnknownSavepoint, noLongerOpen } from './mysql-errors.ts'
 
 /** Runs statements through any handle that has `query(text, values)`. */
 export function foreignSession(tx: object): CallersSession {
   if (!('query' in tx && typeof tx.query === 'function') || 'getConnection' in tx) throw noTransaction(tx)
 
-  return {
+  const session: CallersSession = {
     async run(text, values = []) {
       const { rows } = await (tx as SqlTx).query(text, [...values])
       return { rows: Array.isArray(rows) ? rows.map(columnsOf) : [] }
     },
+
+    async assertInTransaction() {
+      if (!(await isInTransaction(session))) throw noLongerOpen()
+    },
   }
+  return session
 }
 
 /**
- * Whether a transaction is open, for handles that cannot tell: outside of one, a savepoint is gone with the
- * statement that has set it. MariaDB can be asked.
+ * Whether a transaction is open, for handles that cannot tell. MariaDB can be asked, in a comment that MySQL
+ * passes over; there, a savepoint outside of a transaction is gone with the statement that has set it.
  */
 export async function isInTransaction(session: CallersSession): Promise<boolean> {
-  try {
-    const { rows } = await session.run('select @@in_transaction')
-    return Number(rows[0]?.[0]) === 1
-  } catch (error) {
-    // 1193: MySQL has no such variable.
-    if (serverErrorOf(error)?.errno !== 1193) throw error
-  }
+  const { rows } = await session.run(
+    'select coalesce(/*M! @@in_transaction or not @@autocommit, */ null) as answer',
+  )
+  const answer = rows[0]?.[0] ?? null
+  if (answer !== null) return Number(answer) === 1
+
   try {
     await session.run('savepoint sendoff_probe')
     await session.run('release savepoint sendoff_probe')

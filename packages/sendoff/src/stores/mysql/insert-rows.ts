@@ -2,7 +2,7 @@ import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { insertedRow } from './insert-statements.ts'
 import type { CallersSession, Value } from './mysql-driver.ts'
-import { isDeadlock, isDuplicate, serverErrorOf } from './mysql-errors.ts'
+import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
 import { durationValue, keyCondition, rowsOf, rowName, timeValue } from './statement-values.ts'
 import { textOf } from './row-columns.ts'
 import type { MysqlStatements } from './statements.ts'
@@ -20,6 +20,7 @@ export async function insertRows(
   lease: Lease,
   certain: boolean,
 ): Promise<readonly InsertResult[]> {
+  await session.assertInTransaction?.()
   const uses = await useKeys(session, statements, rows)
   const seqs = new Map<string, number>()
   try {
@@ -27,6 +28,7 @@ export async function insertRows(
     for (const batch of batchesOf(added)) await insertBatch(session, statements, batch, lease, seqs)
   } catch (error) {
     if (!isDeadlock(error)) await undo(session, statements, uses, [...seqs.values()])
+    if (isOutsideTransaction(error)) throw noLongerOpen(error)
     throw isDuplicate(error) ? duplicateEventId(duplicateOf(rows, error), { cause: error }) : error
   }
 
@@ -52,7 +54,9 @@ async function insertBatch(
   lease: Lease,
   seqs: Map<string, number>,
 ): Promise<void> {
-  const texts = rows.map(({ due, claimed }) => insertedRow({ isTimed: 'at' in due, isClaimed: claimed }))
+  const texts = rows.map(({ due, claimed }, index) =>
+    insertedRow({ isFirst: index === 0, isTimed: 'at' in due, isClaimed: claimed }),
+  )
   const values = rows.flatMap((row) => valuesOf(row, lease))
   const { insertId } = await session.run(statements.insert(texts.join()), values)
   if (rows.length === 1 && insertId !== undefined) {

@@ -6,15 +6,26 @@ const columns = `
          payload, payload_bytes, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by,
          locked_until`
 
+export interface InsertedRowShape {
+  readonly isFirst: boolean
+  readonly isTimed: boolean
+  readonly isClaimed: boolean
+}
+
 /**
  * One row of `insert`: a parameter for each column but `created_at`. Where the due time is not given, its
  * parameter is a duration in microseconds, and so is that of a lease; without a lease there are none for it.
  */
-export function insertedRow({ isTimed, isClaimed }: { isTimed: boolean; isClaimed: boolean }): string {
+export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): string {
+  const eventId = isFirst ? inTransactionOnly : '?'
   const dueTime = isTimed ? '?' : timeIn
   const lease = isClaimed ? `1, ?, ${timeIn}` : '0, null, null'
-  return `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
+  return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
 }
+
+// A parameter that fails the statement (1690, out of range) where no transaction is open: a statement beside it may have met a
+// deadlock just before, and the rows would be kept by themselves. Only MariaDB can tell, and only it reads this.
+const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
 export function insertStatementsFor({ events, idempotency }: MysqlTables) {

@@ -17,6 +17,11 @@ export interface CallersAnswer {
 /** Where statements of the caller run. */
 export interface CallersSession {
   run(text: string, values?: readonly Value[]): Promise<CallersAnswer>
+  /**
+   * Throws where the transaction has ended on the server unseen, as by a deadlock, so that an insert would be
+   * kept by itself. Left out where that is seen.
+   */
+  assertInTransaction?(): Promise<void>
 }
 
 export interface Answer extends CallersAnswer {

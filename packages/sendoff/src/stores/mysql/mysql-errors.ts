@@ -39,6 +39,11 @@ export function isDuplicate(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1062
 }
 
+/** Whether an insert of events found no open transaction. */
+export function isOutsideTransaction(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1690
+}
+
 // Refusals to commit: a deadlock with another node, a group that voted against it, a server that has
 // become read-only.
 const refusals = new Set([1213, 1290, 1792, 1836, 3100, 3101])
@@ -62,6 +67,17 @@ export function rolledBack(cause?: unknown): OutboxError {
     'The server rolled the whole transaction back, because a statement in it failed (as by a deadlock), and the ' +
       'error was swallowed. Nothing that comes after it would be part of the transaction. Let errors of statements ' +
       'out of the callback, and repeat the transaction.',
+    { cause },
+  )
+}
+
+/** A transaction that has ended on the server unseen. */
+export function noLongerOpen(cause?: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'The transaction of this write is no longer open on the server, and what comes now would be kept by itself. ' +
+      'After a deadlock the server has undone the whole transaction; COMMIT, ROLLBACK and changes of the schema end ' +
+      'it, too. Let errors of statements out of the callback, and repeat the transaction.',
     { cause },
   )
 }

@@ -133,6 +133,7 @@ async function begin(session: MysqlSession, isolation: TransactionOptions['isola
 }
 
 async function commit(session: ConnectionSession, watch: TransactionWatch): Promise<void> {
+  await watch.idle()
   watch.assertAlive()
   if (watch.isDoubtful && !(await session.inTransaction())) throw watch.ended()
 
@@ -174,7 +175,9 @@ function watchedSession(
   watch: TransactionWatch | undefined,
 ): CallersSession {
   return {
+    ...session,
     async run(text, values) {
+      await watch?.idle()
       transaction.assertOpen()
       watch?.assertAlive()
       try {

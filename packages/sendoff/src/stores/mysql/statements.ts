@@ -48,6 +48,16 @@ export function statementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
+    // keyed, due, freeRow. By the index `event`: whether a claim has passed over rows because somebody locks them.
+    // Locks nothing.
+    anyKeys: (keyed: string, options: DueOptions) => `
+  select 1
+    from ${events} as event force index (event)
+   where ${keyed}
+     and ${due(options)}
+     and ${freeRow(tables, { ...options, exceptHolder: true })}
+   limit 1`,
+
     // ? holder, timeIn. By primary key: the rows that one of the above has locked. No indexed column changes.
     // MySQL assigns from left to right: losses are counted before the holder changes.
     lease: (rows: string) => `

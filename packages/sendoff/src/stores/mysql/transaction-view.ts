@@ -22,12 +22,7 @@ export function transactionView<Connection extends object>(
       assertOpen()
       watch.assertAlive()
       watch.saw(parameters[0])
-      try {
-        return await method.apply(connection, parameters)
-      } catch (error) {
-        watch.sawError(error)
-        throw error
-      }
+      return watch.ran(Promise.resolve(method.apply(connection, parameters)))
     }
   }
   for (const name of ['beginTransaction', 'commit', 'rollback']) {

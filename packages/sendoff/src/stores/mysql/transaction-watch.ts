@@ -19,6 +19,7 @@ export class TransactionWatch {
   #endedByHand = false
   #lastError: unknown
   #deadlock: unknown
+  readonly #running = new Set<Promise<unknown>>()
 
   /** Whether rows written now are kept whenever the transaction is. */
   get keepsRows(): boolean {
@@ -34,6 +35,27 @@ export class TransactionWatch {
   assertAlive(): void {
     if (this.#deadlock !== undefined) throw rolledBack(this.#deadlock)
     if (this.#endedByHand) throw endedByHand()
+  }
+
+  /**
+   * Awaits a statement of the code, and sees how it ends. What the store sends meanwhile has to wait: it would run
+   * right after a deadlock, and be kept by itself, before anyone could hold it back.
+   */
+  async ran<Result>(statement: Promise<Result>): Promise<Result> {
+    this.#running.add(statement)
+    try {
+      return await statement
+    } catch (error) {
+      this.sawError(error)
+      throw error
+    } finally {
+      this.#running.delete(statement)
+    }
+  }
+
+  /** Resolves when no statement of the code is under way. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
   /** Something was done that nobody has looked at. */

@@ -155,7 +155,10 @@ async function worksOn(store: OutboxStore<object>): Promise<void> {
   const renewals = Array.from({ length: 5 }, () => store.locks.renew({ ...owner, ttlMs: 30_000 }))
   deepEqual([...new Set(await Promise.all(renewals))], [true])
   for (let round = 0; round < 3; round += 1) {
-    deepEqual(await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 30_000 }), { kind: 'joined', paused: [] })
+    deepEqual(await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 30_000 }), {
+      kind: 'joined',
+      paused: [],
+    })
   }
 
   const failure = { error: `Error: it's \\ no 🚀`, counted: true }

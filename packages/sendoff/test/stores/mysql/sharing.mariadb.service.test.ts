@@ -1,9 +1,11 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'mysql2/promise'
 import { EventStatus } from '../../../src/event/status.ts'
 import type { Row } from '../../../src/store.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { isDeadlock } from '../../../src/stores/mysql/mysql-errors.ts'
 import { doneOf, eventIds, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { Gate } from '../../fixtures/gate.ts'
@@ -12,7 +14,9 @@ import { MysqlDatabase } from './mysql-database.ts'
 
 const lease = leaseOf('test')
 const database = await MysqlDatabase.create('sharing')
-const pool = database.mysql2Pool({ connectionLimit: 20 })
+/** How many statements of the pool met a deadlock, also those after which the store tried again. */
+let deadlocks = 0
+const pool = countingDeadlocks(database.mysql2Pool({ connectionLimit: 20 }))
 const store = mysqlStore({ client: pool })
 after(() => database.drop())
 
@@ -48,7 +52,7 @@ describe('mysql store: many processes', () => {
   })
 
   it('that settle, renew and release the same rows at the same time never wait in a circle', async () => {
-    const before = await deadlocks()
+    const before = deadlocks
     for (let round = 0; round < 20; round += 1) {
       await insertRows(store, sampleRows(60))
       const rows = await claim(60)
@@ -63,11 +67,11 @@ describe('mysql store: many processes', () => {
       ])
     }
 
-    equal(await deadlocks(), before)
+    equal(deadlocks, before)
   })
 
   it('a settlement is not refused because the lease was renewed at the same moment', async () => {
-    const before = await deadlocks()
+    const before = deadlocks
     await insertRows(store, sampleRows(300))
     for (let round = 0; round < 30; round += 1) {
       const rows = await claim(10)
@@ -75,7 +79,7 @@ describe('mysql store: many processes', () => {
     }
 
     equal(await store.count({ status: [EventStatus.DONE] }), 300)
-    equal(await deadlocks(), before)
+    equal(deadlocks, before)
   })
 
   it('neither a claim nor anything else of the engine waits for a transaction that has written and not ended', async () => {
@@ -136,7 +140,7 @@ describe('mysql store: many processes', () => {
     await insertRows(store, sampleRows(2))
     const rows = await claim(2)
     const [low, high] = rows.map((row) => row.seq)
-    const before = await deadlocks()
+    const before = deadlocks
     const other = await pool.getConnection()
     await other.query('create table if not exists ballast (id int) engine = InnoDB')
     await other.beginTransaction()
@@ -150,7 +154,7 @@ describe('mysql store: many processes', () => {
     other.release()
 
     deepEqual(await settled, [])
-    equal(await deadlocks(), before + 1)
+    equal(deadlocks, before + 1)
   })
 
   it('a pause holds although somebody is just about to change it', async () => {
@@ -214,9 +218,33 @@ function impatientPool(): Pool {
   return impatient
 }
 
-/** Resolves when a transaction waits for the lock of another. */
+function countingDeadlocks<Client extends { query(query: never): Promise<unknown> }>(client: Client): Client {
+  const query = client.query.bind(client)
+  client.query = (statement) =>
+    query(statement).catch((error: unknown) => {
+      if (isDeadlock(error)) deadlocks += 1
+      throw error
+    })
+  if ('getConnection' in client) {
+    const getConnection = (client as unknown as Pool).getConnection.bind(client)
+    Object.assign(client, { getConnection: async () => countingDeadlocks(await getConnection()) })
+  }
+  return client
+}
+
+/** Resolves when a transaction in this database waits for the lock of another. */
 async function untilWaiting(): Promise<void> {
-  while ((await serverStatus('Innodb_row_lock_current_waits')) === 0);
+  for (;;) {
+    const [rows] = await pool.query(`
+      select 1
+        from information_schema.innodb_trx
+        join information_schema.processlist on id = trx_mysql_thread_id
+       where trx_state = 'LOCK WAIT'
+         and db = database()`)
+    if ((rows as unknown[]).length > 0) return
+    // Asked again within a tenth of a second, the server would answer the same.
+    await sleep(110)
+  }
 }
 
 function claim(limit = 100): Promise<readonly Row[]> {
@@ -225,16 +253,6 @@ function claim(limit = 100): Promise<readonly Row[]> {
 
 async function settleDone(rows: readonly Row[]): Promise<void> {
   await store.settle(rows.map(doneOf))
-}
-
-/** How many deadlocks the server has seen so far, also those after which the store tried again. */
-function deadlocks(): Promise<number> {
-  return serverStatus('Innodb_deadlocks')
-}
-
-async function serverStatus(name: string): Promise<number> {
-  const [rows] = await pool.query(`show global status like '${name}'`)
-  return Number((rows as { Value: string }[])[0]!.Value)
 }
 
 async function acquireSoon(acquire: () => Promise<boolean>): Promise<boolean> {

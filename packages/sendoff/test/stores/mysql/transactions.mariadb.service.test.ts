@@ -83,6 +83,22 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       )
     })
 
+    it('a claim by key gets a row that somebody locks who tries to write it again', async () => {
+      const row = sampleRow()
+      await store.transaction((tx) => store.insert(tx, [row], lease))
+      const connection = await pool.getConnection()
+      await connection.beginTransaction()
+      await rejects(store.insert(connection, [row], lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+      const other = sampleRow()
+      const claimed = store.claim({ lease, limit: 10, keys: [row, other] })
+      // Meanwhile the claim has seen that it cannot have the row.
+      for (let asked = 0; asked < 5; asked += 1) await store.count({})
+      await connection.rollback()
+      await connection.release()
+
+      deepEqual(eventIds(await claimed), [row.eventId])
+    })
+
     it('a key that was used by the very same event is used, and its row not added again', async () => {
       const row = sampleRow({ idempotencyKey: 'key' })
       const insert = () => store.transaction((tx) => store.insert(tx, [row], lease))
@@ -132,6 +148,17 @@ for (const [driver, openPool] of Object.entries(drivers)) {
           await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
           await store.transaction(() => update(), tx).catch(() => {})
           await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease).catch(() => {})
+        })
+
+        equal((results.failed as { code?: string }).code, 'OUTBOX_ROLLED_BACK')
+        await onlyTheOther(results.survivor)
+      })
+
+      it('of a statement that nobody awaited fails the transaction', async () => {
+        const results = await deadlock(async (tx, name, update) => {
+          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
+          await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease)
+          void update().catch(() => {})
         })
 
         equal((results.failed as { code?: string }).code, 'OUTBOX_ROLLED_BACK')
@@ -253,8 +280,30 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       await connection.query('set autocommit = 0')
       equal(await store.inTransaction(connection), true)
+      equal(await store.inTransaction(foreignTx(connection)), true)
+      await store.insert(connection, [sampleRow()], lease)
+      equal(await store.count({}), 2)
+      await connection.query('commit')
+      await store.insert(foreignTx(connection), [sampleRow()], lease)
       await connection.query('set autocommit = 1')
+      equal(await store.count({}), 4)
       await connection.release()
+    })
+
+    it('rows are refused on a connection without a transaction, where they would be kept by themselves', async () => {
+      const connection = await pool.getConnection()
+      const ended = { code: 'OUTBOX_TRANSACTION_ENDED' }
+      const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
+      await rejects(store.insert(connection, rows, lease), ended)
+      await rejects(store.insert(foreignTx(connection), rows, lease), ended)
+      await connection.query(`set session sql_mode = ''`)
+      await rejects(store.insert(connection, rows, lease), ended)
+      await connection.query('set session sql_mode = default')
+      await connection.release()
+
+      equal(await store.count({}), 0)
+      await store.transaction((tx) => store.insert(tx, rows, lease))
+      equal(await store.count({}), 4)
     })
 
     it('any handle with query(text, values) takes inserts, and is asked if it is in a transaction', async () => {

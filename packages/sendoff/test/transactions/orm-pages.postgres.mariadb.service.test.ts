@@ -4,11 +4,13 @@ import { join, relative, resolve, sep } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { type SnippetModule, snippetModule } from '../../../../test/docs/snippet-module.ts'
 import { SnippetRun } from '../../../../test/docs/snippet-run.ts'
+import { MysqlDatabase } from '../stores/mysql/mysql-database.ts'
 import { PrismaProject } from './prisma-project.ts'
-import { testDatabase } from './test-database.ts'
+import { postgresDatabase } from './postgres-database.ts'
 
 const root = resolve(import.meta.dirname, '../../../..')
-const prisma = await PrismaProject.generate()
+const prisma = await PrismaProject.generate('postgresql')
+const mysqlPrisma = await PrismaProject.generate('mysql')
 
 describe('the page of each ORM', () => {
   const pages = globSync('docs/orms{.md,/*.md}', { cwd: root }).map((page) => page.replaceAll(sep, '/'))
@@ -18,13 +20,15 @@ describe('the page of each ORM', () => {
   const run = new SnippetRun(modules)
   after(run.remove)
 
-  it('compiles, also with the client that Prisma generates', () => deepEqual(run.typeErrors(), []))
+  it('compiles, also with the clients that Prisma generates', () => deepEqual(run.typeErrors(), []))
 
   for (const page of pages) {
     it(`runs to its end: ${page}`, async (test) => {
-      const database = await testDatabase()
-      test.after(() => database.drop())
-      Object.assign(process.env, { DATABASE_URL: database.url, SENDOFF_PAGES: 'with services' })
+      const database = await postgresDatabase()
+      const mysql = await MysqlDatabase.create(`page_${pages.indexOf(page)}`)
+      test.after(() => Promise.all([database.drop(), mysql.drop()]))
+      const urls = { DATABASE_URL: database.url, MYSQL_URL: mysql.url }
+      Object.assign(process.env, { ...urls, SENDOFF_PAGES: 'with services' })
       equal(await run.failureOf(page), undefined)
       deepEqual(await database.query('select status, count(*)::int from outbox_event group by 1'), [
         { status: 1, count: 3 },
@@ -33,11 +37,16 @@ describe('the page of each ORM', () => {
   }
 })
 
-/** The page of Prisma only declares the client, which has to be generated. */
+/** The page of Prisma only declares the clients, which have to be generated. */
 function withPrisma({ code, ...module }: SnippetModule): SnippetModule {
-  const client = relative(join(root, 'test/docs/.snippets/run'), prisma.clientFile)
+  const from = ({ clientFile }: PrismaProject) => relative(join(root, 'test/docs/.snippets/run'), clientFile)
   return {
     ...module,
-    code: code?.replace(/declare const PrismaClient.+/, `import { PrismaClient } from '${client}'`),
+    code: code
+      ?.replace(/declare const PrismaClient.+/, `import { PrismaClient } from '${from(prisma)}'`)
+      .replace(
+        /declare const MysqlPrismaClient.+/,
+        `import { PrismaClient as MysqlPrismaClient } from '${from(mysqlPrisma)}'`,
+      ),
   }
 }
