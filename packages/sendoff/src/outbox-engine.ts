@@ -31,6 +31,9 @@ export interface OutboxEngineParts {
 
 const lockName = 'outbox-poller'
 
+/** Whom nobody can tell of others' events looks often while there are some. */
+const blindBusyIntervalMs = 100
+
 /** What every mode but the writers' has: the parts that deliver, put together for the mode. */
 export class OutboxEngine {
   readonly hotPath: HotPath
@@ -72,6 +75,7 @@ export class OutboxEngine {
       lock && new OwnerSource({ ...polling, lock, order: mode === 'ordered' ? 'written' : 'due' })
     this.poller = new OutboxPoller({
       ...polling,
+      ...(store.wakeUps === undefined ? { busyIntervalMs: blindBusyIntervalMs } : {}),
       ...options.poller,
       source: ownerSource ?? claimSource(polling),
       handler: {

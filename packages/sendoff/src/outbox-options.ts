@@ -63,6 +63,11 @@ export interface PollerSettings {
   readonly enabled: boolean
   /** The longest pause between two looks: 5 s. */
   readonly intervalMs: number
+  /**
+   * The pause after a look that found something, doubled with each that finds nothing: 100 ms where the store cannot
+   * tell of events that other processes write, otherwise as `intervalMs`.
+   */
+  readonly busyIntervalMs: number
   /** 50, doubled while batches come back full, up to `maxBatchSize`. */
   readonly batchSize: number
   /** 500. */
@@ -127,6 +132,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   checkOptions(`the poller of ${what}`, poller, {
     enabled: flag,
     intervalMs: duration,
+    busyIntervalMs: duration,
     batchSize: count,
     maxBatchSize: count,
     skipRecentMs: durationOrZero,

@@ -26,6 +26,8 @@ export interface OutboxPollerOptions {
   readonly metrics?: MetricsExporter
   /** 5 s. */
   readonly intervalMs?: number
+  /** The pause after rows were found, doubled with each look that finds none: `intervalMs`. */
+  readonly busyIntervalMs?: number
   /** 50. */
   readonly batchSize?: number
   /** 500. */
@@ -48,7 +50,7 @@ interface Drain {
 /**
  * The cold path: brings in whatever the hot path missed.
  *
- * It sleeps until the interval is over, something is known to fall due, or somebody wakes it, and
+ * It sleeps until the interval is over, which is short while there is something to be found, something is known to fall due, or somebody wakes it, and
  * then drains: after a full batch it asks again at once, with larger batches while they come back
  * full, and never for more than there is room for. Within a drain it goes on from the place it
  * has reached, also after it had to wait for room. Every drain begins at the start, because late commits, released rows and leases
@@ -62,22 +64,25 @@ export class OutboxPoller {
   #hasRoom = false
   #stoppedDrain: Drain | undefined
   #failures = 0
+  #pauseMs = 0
   #loop: Promise<void> | undefined
   #polling: Promise<void> = Promise.resolve()
   #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
-    const { batchSize = 50 } = options
+    const { batchSize = 50, intervalMs = 5_000 } = options
     this.#options = {
       inFlight: new InFlightTracker(),
       clock: systemClock,
       logger: standardLogger,
       metrics: noMetrics,
-      intervalMs: 5_000,
       ...options,
+      intervalMs,
+      busyIntervalMs: Math.min(options.busyIntervalMs ?? intervalMs, intervalMs),
       batchSize,
       maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
     }
+    this.#pauseMs = intervalMs
   }
 
   start(): void {
@@ -140,6 +145,7 @@ export class OutboxPoller {
     const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
     this.#wakeTimes.passed(clock.monotonic())
     this.#stoppedDrain = undefined
+    this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
     let { place, lastFullLook, wanted } = stopped ?? {
       place: undefined,
       lastFullLook: clock.monotonic(),
@@ -161,6 +167,7 @@ export class OutboxPoller {
       try {
         const { deliveries, next } = await source.fetch(limit, place)
         if (place === undefined) this.#recordLag(deliveries[0])
+        if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
         if (!this.#handOver(deliveries) || next === undefined) return
         place = next
       } finally {
@@ -195,7 +202,7 @@ export class OutboxPoller {
     if (this.#shouldLook) return Promise.resolve()
     const { clock, intervalMs } = this.#options
     const pauseMs =
-      this.#failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** (this.#failures - 1))
+      this.#failures === 0 ? this.#pauseMs : Math.min(intervalMs, firstRetryMs * 2 ** (this.#failures - 1))
     const latest = clock.monotonic() + pauseMs
 
     return new Promise((resolve) => {

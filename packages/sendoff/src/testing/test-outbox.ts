@@ -96,7 +96,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
     leaseMs: dayMs,
     timeoutGraceMs: 30_000,
     ...outboxOptions,
-    poller: { intervalMs: dayMs, ...options.poller },
+    poller: { intervalMs: dayMs, busyIntervalMs: dayMs, ...options.poller },
     interceptors: [recorder.interceptor, ...(options.interceptors ?? [])],
     store: recorder.observed(store),
     clock,

@@ -1,5 +1,10 @@
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Delivery } from '../../src/dispatch/delivery.ts'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
+import { OutboxPoller } from '../../src/poll/outbox-poller.ts'
 import type { Row } from '../../src/store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -190,4 +195,43 @@ onEveryStore('being woken does not hurry a poller whose database is away', async
     await new Promise((resolve) => setImmediate(resolve))
   }
   equal(polls < 10, true, `${polls} polls`)
+})
+
+onEveryStore('an event of another process is found soon after others were', async (test, open, mode) => {
+  const store = open()
+  const writeElsewhere = (payload: string) =>
+    store.transaction((tx) => {
+      const row = EventEnvelope.ofJson('Tested', JSON.stringify(payload)).toRow(false)
+      return store.insert(tx, [row], { owner: '', ms: 0 })
+    })
+  await store.migrate()
+  await writeElsewhere('first')
+  const { listener } = await startOutbox(test, store, { mode, poller: { intervalMs: 600_000 } })
+  await listener.called(1)
+  await writeElsewhere('second')
+  await listener.called(2)
+})
+
+it('the pause between looks is short after rows were found, and doubles while none are', async () => {
+  const clock = fakeClock()
+  const looks: number[] = []
+  const poller = new OutboxPoller({
+    source: {
+      async fetch() {
+        looks.push(clock.monotonic())
+        return {
+          deliveries: looks.length % 7 === 1 ? [{ row: { availableAt: 0 } } as Delivery] : [],
+          next: undefined,
+        }
+      },
+    },
+    handler: { handle: () => true, availableCapacity: () => 1 },
+    clock,
+    intervalMs: 800,
+    busyIntervalMs: 100,
+  })
+  poller.start()
+  await clock.advance(4_000)
+  await Promise.all([poller.close(), clock.advance(800)])
+  deepEqual(looks.slice(0, 9), [0, 100, 300, 700, 1_500, 2_300, 3_100, 3_900, 4_000])
 })
