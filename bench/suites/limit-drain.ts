@@ -14,10 +14,10 @@ export interface LimitDrain {
 /** Two connections to one database, and what is done on them. */
 export interface LimitConnections<Row> {
   /** The next `limitBatchSize` rows, behind those that it took before. */
-  take(): Promise<readonly Row[]>
+  readonly take: () => Promise<readonly Row[]>
   /** On a connection of its own, so that the next rows are taken meanwhile. */
-  settle(rows: readonly Row[]): Promise<unknown>
-  end(): Promise<unknown>
+  readonly settle: (rows: readonly Row[]) => Promise<unknown>
+  readonly end: () => Promise<unknown>
 }
 
 /**

@@ -4,11 +4,11 @@ export type StandingRows = Readonly<Partial<Record<keyof typeof kinds, number>>>
 /** How a server says what differs from one to the other. */
 export interface StandingDialect {
   /** Its clock, moved by so many hours. */
-  time(hours: number): string
+  readonly time: (hours: number) => string
   /** Text as a payload. */
-  json(text: string): string
+  readonly json: (text: string) => string
   /** A table expression called `numbers`, with the numbers from `first` to `last` as `i`. */
-  numbers(first: number, last: number): string
+  readonly numbers: (first: number, last: number) => string
   /** How many rows one statement may add. */
   readonly rowsPerStatement: number
 }
@@ -37,7 +37,7 @@ const twoDaysAgo = -48
 /** The first two characters of the id, then the columns that differ. */
 interface Kind {
   readonly prefix: string
-  columns(time: StandingDialect['time']): Readonly<Record<string, string>>
+  readonly columns: (time: StandingDialect['time']) => Readonly<Record<string, string>>
 }
 
 const kinds = {
