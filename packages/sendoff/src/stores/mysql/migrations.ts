@@ -141,7 +141,8 @@ function stillMigrating({ table }: MysqlTables): OutboxError {
  * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
  */
 function firstSchema(tables: MysqlTables): readonly string[] {
-  const { isPartitioned, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } = tables
+  const { isPartitioned, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } =
+    tables
   const options = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
 
   return [

@@ -39,7 +39,8 @@ export async function addPartitions<Tx extends object>(
     if (missing.length === 0) return
 
     const added = missing.map(
-      (partition) => `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
+      (partition) =>
+        `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
     )
     await session.run(
       `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadPartition].join()})`,
