@@ -4,6 +4,7 @@ import type { FaultStore } from './fault-store.ts'
 const stores: Readonly<Record<string, () => Promise<FaultStore>>> = {
   sqlite: async () => (await import('./sqlite-fault-store.ts')).sqliteFaultStore,
   postgres: async () => (await import('./postgres-fault-store.ts')).postgresFaultStore,
+  mariadb: async () => (await import('./mariadb-fault-store.ts')).mariadbFaultStore,
 }
 
 export function faultStore(name: string): Promise<FaultStore> {

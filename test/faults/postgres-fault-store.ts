@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, Pool, type PoolClient } from 'pg'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import type { FaultStore } from './fault-store.ts'
+import { accessFrom } from './server-access.ts'
 
 const goodbyeMs = 100
 
@@ -12,7 +13,7 @@ export const postgresFaultStore: FaultStore = {
   site: async (folder, slots) => (await import('./postgres-site.ts')).postgresSite(folder, slots),
 
   open(location) {
-    const { connectionString, poolSize, timeoutMs } = accessFrom(location)
+    const { url: connectionString, poolSize, timeoutMs } = accessFrom(location)
     const timeouts =
       timeoutMs === undefined ? {} : { query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs }
     const pool = new Pool({ connectionString, max: poolSize, ...timeouts })
@@ -57,19 +58,6 @@ function socketsOf(pool: Pool): ReadonlySet<Socket> {
     stream.once('close', () => sockets.delete(stream))
   })
   return sockets
-}
-
-/** What a slot is told about its pool is part of the address. */
-function accessFrom(location: string) {
-  const url = new URL(location)
-  const { pool = '10', timeout_ms: timeoutMs } = Object.fromEntries(url.searchParams)
-  url.searchParams.delete('pool')
-  url.searchParams.delete('timeout_ms')
-  return {
-    connectionString: url.href,
-    poolSize: Number(pool),
-    timeoutMs: timeoutMs === undefined ? undefined : Number(timeoutMs),
-  }
 }
 
 async function withClient<Result>(

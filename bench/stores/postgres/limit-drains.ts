@@ -1,99 +1,43 @@
 import pg from 'pg'
-import { payloadOf } from '../../bench-event.ts'
-import type { OnEvent, RunningWorker, Subject } from '../../store-bench.ts'
-import { drainSubject, sendoffBacklog } from '../../suites/drain.ts'
+import type { Subject } from '../../store-bench.ts'
+import { limitBatchSize, limitDrainSubjects } from '../../suites/limit-drain.ts'
 import { postgresDatabases } from './postgres-database.ts'
 import { databaseUrl } from './postgres-server.ts'
 
-const batchSize = 500
-
-/**
- * Drains written by hand on the same table: batches of 500, a listener called for each row, the next batch
- * taken on a second connection while the last one is settled, and nothing else. No retries, no fences, no
- * queues, no time limits, and nobody looks for rows that were committed late.
- */
-export const limitDrains: readonly Subject[] = [
-  limitDrain('limit-claim-update', { take: 'claim', settle: 'update' }),
-  limitDrain('limit-claim-delete', { take: 'claim', settle: 'delete' }),
-  limitDrain('limit-owner-update', { take: 'read', settle: 'update' }),
-]
-
-interface LimitDrain {
-  /** Whether rows are leased before they are handled; an owner needs no leases, and remembers where it is. */
-  readonly take: 'claim' | 'read'
-  /** Whether handled rows are kept as DONE or removed. */
-  readonly settle: 'update' | 'delete'
-}
-
-function limitDrain(name: string, drain: LimitDrain): Subject {
-  return drainSubject({
-    name,
-    backlog: sendoffBacklog(postgresDatabases),
-    ...(drain.take === 'read' && { singleProcess: true }),
-    async worker(database, conditions, onEvent) {
-      const url = databaseUrl(database, conditions)
-      const [taker, settler] = [0, 1].map(() => new pg.Client({ connectionString: url })) as [
-        pg.Client,
-        pg.Client,
-      ]
-      await Promise.all([taker.connect(), settler.connect()])
-      return emptyTable(taker, settler, drain, onEvent)
-    },
-  })
-}
-
 type TakenRow = [eventId: string, seq: string, availableAt: string, ...rest: unknown[]]
 
-/** Runs until nothing is left. */
-function emptyTable(
-  taker: pg.Client,
-  settler: pg.Client,
-  drain: LimitDrain,
-  onEvent: OnEvent,
-): RunningWorker {
-  // Where the last batch ended: what lies before it is leased or settled, and not looked at again.
-  let [lastAt, lastSeq] = ['-infinity', '0']
-  const take = async (): Promise<readonly TakenRow[]> => {
-    const values = [batchSize, lastAt, lastSeq]
-    const { rows } = await taker.query<TakenRow>({
-      name: 'take',
-      text: takeSql[drain.take],
-      values,
-      rowMode: 'array',
-    })
-    for (const [, seq, availableAt] of rows) {
-      // Claimed rows come in no order. These events fall due as they were written.
-      if (Number(seq) > Number(lastSeq)) [lastAt, lastSeq] = [availableAt, seq]
-    }
-    return rows
-  }
-  const settle = (rows: readonly TakenRow[]) =>
-    settler.query({ name: 'settle', text: settleSql[drain.settle], values: [rows.map(([id]) => id)] })
-  const listener: (row: unknown) => Promise<void> = async () => onEvent(unread)
+export const limitDrains: readonly Subject[] = limitDrainSubjects(
+  postgresDatabases,
+  async (database, conditions, drain) => {
+    const url = databaseUrl(database, conditions)
+    const [taker, settler] = [
+      new pg.Client({ connectionString: url }),
+      new pg.Client({ connectionString: url }),
+    ]
+    await Promise.all([taker.connect(), settler.connect()])
+    // Where the last batch ended: what lies before it is leased or settled, and not looked at again.
+    let [lastAt, lastSeq] = ['-infinity', '0']
 
-  const run = async (): Promise<void> => {
-    let next = take()
-    let settling: Promise<unknown> | undefined
-    for (let rows = await next; rows.length > 0; rows = await next) {
-      next = take()
-      for (const row of rows) await listener(row)
-      await settling
-      settling = settle(rows)
+    return {
+      async take() {
+        const { rows } = await taker.query<TakenRow>({
+          name: 'take',
+          text: takeSql[drain.take],
+          values: [limitBatchSize, lastAt, lastSeq],
+          rowMode: 'array',
+        })
+        for (const [, seq, availableAt] of rows) {
+          // Claimed rows come in no order. These events fall due as they were written.
+          if (Number(seq) > Number(lastSeq)) [lastAt, lastSeq] = [availableAt, seq]
+        }
+        return rows
+      },
+      settle: (rows: readonly TakenRow[]) =>
+        settler.query({ name: 'settle', text: settleSql[drain.settle], values: [rows.map(([id]) => id)] }),
+      end: () => Promise.all([taker.end(), settler.end()]),
     }
-    await settling
-  }
-  const settled = run()
-  return {
-    settled: () => settled,
-    async stop() {
-      await settled
-      await Promise.all([taker.end(), settler.end()])
-    },
-  }
-}
-
-// Nobody looks at the payloads of a drain.
-const unread = { payload: payloadOf(0) }
+  },
+)
 
 const columns =
   'event_id, seq, available_at::text, event_type, aggregate_id, payload::text, deliveries, attempts'

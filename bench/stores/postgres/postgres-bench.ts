@@ -6,11 +6,12 @@ import { pgBoss } from '../../peers/pg-boss.ts'
 import { pgTransactionalOutbox } from '../../peers/pg-transactional-outbox.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { drainSubjects } from '../../suites/drain.ts'
+import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
-import { growthSuite } from './growth.ts'
+import { postgresGrownTables } from './grown-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
@@ -61,7 +62,7 @@ export const postgresBench: StoreBench = {
       seconds: 60,
       together: true,
     },
-    growth: growthSuite(postgresDatabases),
+    growth: growthSuite(postgresDatabases, postgresGrownTables),
     sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1, drawsItself: true },
   },
   cleanUp: dropDatabases,

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Conditions } from '../../store-bench.ts'
+import { databaseName, isPassing } from '../sql/database-name.ts'
+import { processStat } from '../sql/process-stat.ts'
 
 /** The address of a database of this run. */
 export function databaseUrl(name: string, conditions: Conditions): string {
@@ -10,9 +12,6 @@ export function databaseUrl(name: string, conditions: Conditions): string {
   return url.href
 }
 
-/** How the names of databases begin that are there for all measurements of a run. */
-export const sharedPrefix = 'shared-'
-
 /**
  * Makes an empty database. Answers its address. All others of the run are dropped, but for shared ones, so that the
  * server has nothing to clean up in them meanwhile.
@@ -20,8 +19,7 @@ export const sharedPrefix = 'shared-'
 export async function createDatabase(name: string, conditions: Conditions): Promise<string> {
   const database = databaseName(name, conditions)
   await withClient(serverUrl().href, async (client) => {
-    const shared = databaseName(sharedPrefix, conditions)
-    const old = (await databasesOf(client, conditions)).filter((each) => !each.startsWith(shared))
+    const old = (await databasesOf(client, conditions)).filter((each) => isPassing(each, conditions))
     for (const each of new Set([...old, database])) await dropDatabase(client, each)
     await client.query(`create database ${database}`)
     // As SQLite's levels: the last transactions may be lost with the machine, but none is torn.
@@ -63,14 +61,14 @@ export async function transactionCount(name: string, conditions: Conditions): Pr
 export async function serverCpuUs(): Promise<number | undefined> {
   const backend = await withClient(serverUrl().href, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-    return statOf(rows[0]!.pid)
+    return processStat(rows[0]!.pid)
   })
   if (backend?.name !== 'postgres') return undefined
 
   const { parent } = backend
   const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ')
-  const living = children.map((pid) => statOf(Number(pid))?.ownUs ?? 0)
-  const { ownUs, endedChildrenUs } = statOf(parent)!
+  const living = children.map((pid) => processStat(Number(pid))?.ownUs ?? 0)
+  const { ownUs, endedChildrenUs } = processStat(parent)!
   return living.reduce((sum, us) => sum + us, ownUs + endedChildrenUs)
 }
 
@@ -85,10 +83,6 @@ export async function withClient<Result>(
   } finally {
     await client.end()
   }
-}
-
-function databaseName(name: string, { run }: Conditions): string {
-  return `sendoff_bench_${run}_${name.replaceAll('-', '_')}`
 }
 
 async function databasesOf(client: pg.Client, conditions: Conditions): Promise<readonly string[]> {
@@ -118,31 +112,6 @@ async function untilUnused(client: pg.Client, database: string): Promise<void> {
     )
     if (rows.length === 0) return
     await sleep(20)
-  }
-}
-
-// Linux counts in hundredths of a second for programs, whatever it does itself.
-const usPerTick = 10_000
-
-function statOf(pid: number) {
-  const [, name, rest] = /\((.*)\) (.*)/.exec(statText(pid)) ?? []
-  if (rest === undefined) return undefined
-
-  const fields = rest.split(' ').map(Number)
-  return {
-    name,
-    parent: fields[1]!,
-    ownUs: (fields[11]! + fields[12]!) * usPerTick,
-    endedChildrenUs: (fields[13]! + fields[14]!) * usPerTick,
-  }
-}
-
-function statText(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-  } catch {
-    // It has ended, or is on another machine.
-    return ''
   }
 }
 

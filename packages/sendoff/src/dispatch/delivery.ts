@@ -20,6 +20,7 @@ export class Delivery {
   readonly lock: Holding | undefined
   settled = false
   #deliveries: number
+  #attempts: number
   #leaseUntil: number
   #lost = false
   #aborter: AbortController | undefined
@@ -30,6 +31,7 @@ export class Delivery {
     this.source = source
     this.lock = row.lockedBy === null ? holding : undefined
     this.#deliveries = row.deliveries
+    this.#attempts = row.attempts
     this.#leaseUntil = holding.validUntil
   }
 
@@ -63,8 +65,17 @@ export class Delivery {
   /** This process has claimed the row again while still holding it: carry on with the new lease. */
   claimedAgain(row: Row, until: number): void {
     this.#deliveries = row.deliveries
+    this.#attempts = row.attempts
     this.#leaseUntil = until
     this.#lost = false
+  }
+
+  /**
+   * Whether attempts were counted since the row got here: by those who held it meanwhile, or by a
+   * settlement of this very delivery whose answer was lost.
+   */
+  get isOutdated(): boolean {
+    return this.#attempts !== this.row.attempts
   }
 
   /** Somebody else may hold the row from now on. */

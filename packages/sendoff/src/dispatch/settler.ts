@@ -104,7 +104,10 @@ export class Settler {
 
   async #write(batch: readonly Waiting[]): Promise<void> {
     const { store, owner, onSettled } = this.#options
-    const settlements = batch.map(({ delivery, outcome }) => ({ row: delivery.held, outcome }))
+    const settlements = batch.map(({ delivery, outcome }) => ({
+      row: delivery.held,
+      outcome: outcomeNow(delivery, outcome),
+    }))
     const refused = new Set<Settlement>(await store.settle(settlements, owner?.()))
     for (const [index, { delivery, uncertain }] of batch.entries()) {
       const settlement = settlements[index]!
@@ -140,4 +143,11 @@ export class Settler {
     this.#idle = []
     waiting.forEach((resolve) => resolve())
   }
+}
+
+// A retry was decided by a number of attempts. Where more were counted meanwhile, one more could be too many:
+// the next delivery decides.
+function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
+  if (outcome.kind !== 'retry' || !delivery.isOutdated) return outcome
+  return { kind: 'defer', delayMs: outcome.delayMs, reason: outcome.failure.error }
 }

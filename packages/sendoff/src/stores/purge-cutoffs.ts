@@ -24,3 +24,13 @@ export function purgeCutoffs(request: PurgeRequest, now: number): PurgeCutoffs {
 export function youngestCutoff({ done, dead, any }: PurgeCutoffs): number {
   return Math.max(done ?? -Infinity, dead ?? -Infinity, any ?? -Infinity)
 }
+
+/** Younger rows are kept whatever their state: nothing ends before it begins. Undefined where all are kept. */
+export function youngestAgeOf({
+  doneOlderThanMs,
+  deadOlderThanMs,
+  anyOlderThanMs,
+}: PurgeRequest): number | undefined {
+  const ages = [doneOlderThanMs, deadOlderThanMs, anyOlderThanMs].filter((age) => age !== undefined)
+  return ages.length === 0 ? undefined : Math.min(...ages)
+}

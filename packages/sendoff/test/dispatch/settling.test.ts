@@ -1,4 +1,5 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
+import { fixedDelay } from '../../src/process/fixed-delay.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -41,6 +42,37 @@ onEveryStore(
     equal(metrics.settlementRefused, 0)
     equal(listener.events.length, 1)
   },
+)
+
+onEveryStore(
+  'a failure whose settlement was written but not answered is counted once',
+  async (test, open) => {
+    const listener = new RecordingListener(() => Promise.reject(new Error('never works')))
+    let answered = false
+    const store = faultyStore(open(), {
+      async settle(real, ...args) {
+        const refused = await real(...args)
+        if (answered) return refused
+        answered = true
+        // Written, claimed a second time, and only then repeated: with the fence of that claim.
+        while ((await rowOf(store, args[0][0]!.row.eventId))!.deliveries < 3)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        throw new Error('the answer got lost')
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, {
+      listener,
+      retryPolicy: fixedDelay(1),
+      maxAttempts: 2,
+      poller: { intervalMs: 5 },
+    })
+    const [id] = await writeTested(outbox, 1)
+
+    await metrics.until((seen) => seen.dispatchDead === 1)
+    equal(listener.events.length, 2)
+    equal((await rowOf(store, id!))?.attempts, 2)
+  },
+  ['multiNode'],
 )
 
 onEveryStore(

@@ -9,3 +9,4 @@ export type {
 } from './mysql-client.ts'
 export type { MysqlStore, MysqlStoreOptions } from './mysql-store.ts'
 export { mysqlStore } from './mysql-store.ts'
+export type { PartitionPeriod } from '../sql/time-partitions.ts'

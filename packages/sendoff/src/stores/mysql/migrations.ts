@@ -1,8 +1,9 @@
-import { hash } from 'node:crypto'
 import { OutboxError } from '../../errors.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { serverErrorOf } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
+import { partitioning } from './partitioning.ts'
+import { upkeepLock } from './upkeep-lock.ts'
 
 /**
  * One step of the schema. Published steps never change: databases exist that have run them. Every
@@ -39,15 +40,11 @@ export async function migrate<Tx extends object>(
   if (isCurrent(tables, await storedVersion(driver, tables))) return
 
   await driver.connected(async (session) => {
-    const lock = await lockName(session, tables)
-    // ? name, ? seconds. Of this connection, on which everything else runs as well.
-    const { rows } = await session.run('select get_lock(?, ?)', [lock, lockSeconds])
-    if (Number(rows[0]?.[0]) !== 1) throw stillMigrating(tables)
-    try {
+    const isDone = await upkeepLock(session, tables, lockSeconds, async () => {
       await runMissing(session, tables)
-    } finally {
-      await session.run('select release_lock(?)', [lock])
-    }
+      return true
+    })
+    if (isDone === undefined) throw stillMigrating(tables)
   })
 }
 
@@ -75,12 +72,6 @@ async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<v
   }
 }
 
-// Names of locks belong to the whole server, and have at most 64 characters.
-async function lockName(session: MysqlSession, { database, table }: MysqlTables): Promise<string> {
-  const { rows } = await session.run('select database()')
-  return `sendoff.${hash('sha256', `${database ?? String(rows[0]?.[0])}.${table}`).slice(0, 40)}`
-}
-
 function isCurrent(tables: MysqlTables, version: number): boolean {
   const newest = newestVersion(tables)
   if (version <= newest) return version === newest
@@ -96,15 +87,30 @@ function newestVersion(tables: MysqlTables): number {
   return Math.max(...migrationsFor(tables).map((migration) => migration.version))
 }
 
-async function storedVersion(session: MysqlSession, { meta }: MysqlTables): Promise<number> {
+async function storedVersion(session: MysqlSession, tables: MysqlTables): Promise<number> {
+  const meta = new Map(await metaOf(session, tables))
+  if (meta.size > 0) assertSameKind(tables, meta.get('partitioned') === 'true')
+  return Number(meta.get('version') ?? 0)
+}
+
+async function metaOf(session: MysqlSession, { meta }: MysqlTables): Promise<[key: string, value: string][]> {
   try {
-    const { rows } = await session.run(`select value from ${meta} where \`key\` = 'version'`)
-    return Number(rows[0]?.[0] ?? 0)
+    const { rows } = await session.run(`select \`key\`, value from ${meta}`)
+    return rows.map(([key, value]) => [String(key), String(value)])
   } catch (error) {
     // 1146: there is no such table.
-    if (serverErrorOf(error)?.errno === 1146) return 0
+    if (serverErrorOf(error)?.errno === 1146) return []
     throw error
   }
+}
+
+function assertSameKind({ table, isPartitioned }: MysqlTables, wasPartitioned: boolean): void {
+  if (isPartitioned === wasPartitioned) return
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The table "${table}" was made ${wasPartitioned ? 'with' : 'without'} the option partitionBy of mysqlStore, ` +
+      'and cannot be changed. Give all stores on it the same option, or another table.',
+  )
 }
 
 function recordVersion({ meta }: MysqlTables, version: number): string {
@@ -135,7 +141,8 @@ function stillMigrating({ table }: MysqlTables): OutboxError {
  * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
  */
 function firstSchema(tables: MysqlTables): readonly string[] {
-  const { events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } = tables
+  const { isPartitioned, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } =
+    tables
   const options = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
 
   return [
@@ -170,12 +177,12 @@ create table if not exists ${events} (
   queue          smallint     as (case when status = 3 or blocked_at is not null then 1
                                        when status in (0, 2) then 0 end) stored,
   pending_key    varchar(255) as (case when status in (0, 2) then ordering_key end) stored,
-  primary key (seq),
+  primary key (${isPartitioned ? 'seq, event_id' : 'seq'}),
   unique key event (event_id, destination),
   key due (due_at, seq),
   key queue (queue, seq),
   key pending_key (pending_key, seq)
-) ${options}`,
+) ${options}${isPartitioned ? partitioning : ''}`,
     `
 create table if not exists ${meta} (
   \`key\` varchar(64) not null primary key,
@@ -248,5 +255,8 @@ create table if not exists ${inbox} (
   received_at datetime(3)  not null,
   primary key (consumer, message_id)
 ) ${options}`,
+    `
+insert into ${meta} (\`key\`, value) values ('partitioned', '${isPartitioned}')
+on duplicate key update value = value`,
   ]
 }

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
-import { anything, checkOptions, requireOptions } from '../../options.ts'
+import { anything, checkOptions, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
+import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
@@ -12,6 +13,7 @@ import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.
 import { joinNode } from './mysql-nodes.ts'
 import { mysqlTables } from './mysql-tables.ts'
 import { ownDriver } from './own-driver.ts'
+import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
@@ -26,6 +28,8 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
   readonly database?: string
   /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
   readonly table?: string
+  /** Divides the table by time, so that a purge can drop whole parts of it. Decided when the table is made. */
+  readonly partitionBy?: PartitionPeriod
 }
 
 export interface MysqlStore<Tx> extends OutboxStore<Tx> {
@@ -38,6 +42,7 @@ const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, Option
   // These have a check and an error code of their own.
   database: anything,
   table: anything,
+  partitionBy: oneOf('day', 'week', 'month'),
 }
 
 /** Keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6 on. */
@@ -47,8 +52,8 @@ export function mysqlStore<Client extends MysqlClient>(
   checkOptions('mysqlStore', options, optionChecks)
   requireOptions('mysqlStore', options, ['client'])
 
-  const { client, database, table = 'outbox_event' } = options
-  const tables = mysqlTables(database, table)
+  const { client, database, table = 'outbox_event', partitionBy } = options
+  const tables = mysqlTables(database, table, partitionBy !== undefined)
   const statements = statementsFor(tables)
   const driver = driverOf(client)
   const own = ownDriver(driver)
@@ -59,7 +64,10 @@ export function mysqlStore<Client extends MysqlClient>(
 
     schemaSql: () => schemaSql(tables),
 
-    migrate: () => migrate(own, tables),
+    async migrate() {
+      await migrate(own, tables)
+      if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
+    },
 
     transaction: async (work, within, transactionOptions) =>
       within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),
@@ -93,7 +101,16 @@ export function mysqlStore<Client extends MysqlClient>(
 
     replay: (keys) => replayRows(own, statements, keys),
 
-    purge: (request) => purgeRows(own, statements, request),
+    async purge(request) {
+      if (partitionBy === undefined || request.cursor !== undefined) {
+        return purgeRows(own, statements, request)
+      }
+
+      await addPartitions(own, tables, partitionBy)
+      const dropped = await dropPartitions(own, tables, request)
+      const result = await purgeRows(own, statements, request)
+      return { ...result, deletedRows: result.deletedRows + dropped }
+    },
 
     controls: {
       pause: (target) => pause(own, statements, target),

@@ -6,6 +6,7 @@ export interface MysqlTables {
   /** As given: null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
+  readonly isPartitioned: boolean
   readonly events: string
   readonly meta: string
   readonly lock: string
@@ -19,7 +20,7 @@ export interface MysqlTables {
 }
 
 /** For names from outside, which are checked here. */
-export function mysqlTables(database: unknown, name: unknown): MysqlTables {
+export function mysqlTables(database: unknown, name: unknown, isPartitioned = false): MysqlTables {
   const checkedDatabase = database === undefined ? null : checkedDatabaseName(database)
   const table = checkedTableName(name)
   const prefix = checkedDatabase === null ? '' : `\`${checkedDatabase}\`.`
@@ -28,6 +29,7 @@ export function mysqlTables(database: unknown, name: unknown): MysqlTables {
   return {
     database: checkedDatabase,
     table,
+    isPartitioned,
     events: named(''),
     meta: named('_meta'),
     lock: named('_lock'),

@@ -1,4 +1,5 @@
 import type { PurgeRequest, PurgeResult } from '../../store.ts'
+import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { ago } from './row-conditions.ts'
@@ -40,13 +41,10 @@ async function purgeWindow<Tx extends object>(
   after: number | undefined,
   limit: number,
 ): Promise<PurgedWindow> {
-  const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs } = request
-  const ages = [doneOlderThanMs, deadOlderThanMs, anyOlderThanMs].filter((age) => age !== undefined)
-  if (after === undefined || ages.length === 0) return nothing
+  const youngestAge = youngestAgeOf(request)
+  if (after === undefined || youngestAge === undefined) return nothing
 
-  // Rows younger than this are kept whatever their state: nothing ends before it begins.
-  const youngest = ageValue(Math.min(...ages))
-  const { rows } = await driver.run(statements.purgeWindow(limit), [youngest, after])
+  const { rows } = await driver.run(statements.purgeWindow(limit), [ageValue(youngestAge), after])
   const [size, last, areYoung] = rows[0]!
   // Rows are written in the order of `seq`: behind a whole window of young ones all are young.
   if (last === null || Number(areYoung) === 1) return nothing
@@ -77,8 +75,8 @@ async function deleteOutlived(
   return rows.length
 }
 
-// A state that was set without an end counts from the row's beginning.
-function outlived(request: PurgeRequest): { condition: string; values: Value[] } {
+/** The condition called `outlived` and its parameters. A state that was set without an end counts from the row's beginning. */
+export function outlived(request: PurgeRequest): { condition: string; values: Value[] } {
   const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs } = request
   const cases = [
     { age: doneOlderThanMs, condition: `status = 1 and coalesce(done_at, created_at) < ${ago}` },

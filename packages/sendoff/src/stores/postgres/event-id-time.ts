@@ -1,18 +1,8 @@
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+import { ulidStart } from '../sql/ulid-time.ts'
+
 const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const uuidOfTime = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const dayMs = 86_400_000
-
-/** What every ULID made at this time begins with, and none made before is above. */
-export function ulidStart(time: number): string {
-  const digits = Math.max(0, Math.floor(time)).toString(32).padStart(10, '0')
-  return Array.from(digits, (digit) => alphabet[Number.parseInt(digit, 32)]).join('')
-}
-
-/** The time that a ULID, or the beginning of one, was made at. */
-export function ulidTime(start: string): number {
-  return Array.from(start.slice(0, 10)).reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
-}
 
 /**
  * Where in the order of ids to look for others, where those from `first` to `last` are of a kind that

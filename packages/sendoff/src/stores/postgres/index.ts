@@ -11,4 +11,4 @@ export type {
 } from './postgres-client.ts'
 export type { PostgresStore, PostgresStoreOptions } from './postgres-store.ts'
 export { postgresStore } from './postgres-store.ts'
-export type { PartitionPeriod } from './time-partitions.ts'
+export type { PartitionPeriod } from '../sql/time-partitions.ts'

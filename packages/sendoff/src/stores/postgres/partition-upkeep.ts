@@ -1,19 +1,19 @@
 import type { PurgeRequest } from '../../store.ts'
-import { ulidStart } from './event-id-time.ts'
-import { agesOf, youngestAgeOf } from './purge-ages.ts'
+import { youngestAgeOf } from '../purge-cutoffs.ts'
+import {
+  missingPartitions,
+  type PartitionPeriod,
+  partitionSuffix,
+  type TimePartition,
+} from '../sql/time-partitions.ts'
+import { ulidStart } from '../sql/ulid-time.ts'
+import { boundsOfPartition, partitionFromBounds } from './partition-bounds.ts'
+import { agesOf } from './purge-ages.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import { serverErrorOf } from './postgres-errors.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { outlivedRow, pending } from './row-conditions.ts'
 import { storageParameters } from './storage-parameters.ts'
-import {
-  boundsOfPartition,
-  missingPartitions,
-  partitionFromBounds,
-  type PartitionPeriod,
-  partitionSuffix,
-  type TimePartition,
-} from './time-partitions.ts'
 
 interface NamedPartition extends TimePartition {
   /** As it stands in SQL. */

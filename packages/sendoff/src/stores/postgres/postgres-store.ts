@@ -20,7 +20,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
 import { statementsFor } from './statements.ts'
-import type { PartitionPeriod } from './time-partitions.ts'
+import type { PartitionPeriod } from '../sql/time-partitions.ts'
 
 export interface PostgresStoreOptions<Client extends PostgresClient> {
   /** A pool of `pg`, the `sql` of postgres.js, or a PGlite database. The store does not close it. */

@@ -7,13 +7,3 @@ export function agesOf({ doneOlderThanMs, deadOlderThanMs, anyOlderThanMs }: Pur
     age === undefined ? null : String(age),
   )
 }
-
-/** Younger rows are kept whatever their state: nothing ends before it begins. Undefined where all are kept. */
-export function youngestAgeOf({
-  doneOlderThanMs,
-  deadOlderThanMs,
-  anyOlderThanMs,
-}: PurgeRequest): number | undefined {
-  const ages = [doneOlderThanMs, deadOlderThanMs, anyOlderThanMs].filter((age) => age !== undefined)
-  return ages.length === 0 ? undefined : Math.min(...ages)
-}

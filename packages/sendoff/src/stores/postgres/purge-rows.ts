@@ -1,7 +1,8 @@
 import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store.ts'
+import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { nextDayOfIds } from './event-id-time.ts'
 import type { PostgresSession } from './postgres-driver.ts'
-import { agesOf, youngestAgeOf } from './purge-ages.ts'
+import { agesOf } from './purge-ages.ts'
 import type { PostgresStatements } from './statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]

@@ -1,5 +1,3 @@
-import { ulidStart, ulidTime } from './event-id-time.ts'
-
 export type PartitionPeriod = 'day' | 'week' | 'month'
 
 /** A part of the table: the events whose ids begin with a time from `start` to before `end`. */
@@ -27,16 +25,6 @@ export function missingPartitions(
     start = end
   }
   return missing
-}
-
-/** As PostgreSQL describes it: `FOR VALUES FROM ('…') TO ('…')`. Undefined for what is no range of ULIDs. */
-export function partitionFromBounds(bounds: string): TimePartition | undefined {
-  const [, from, to] = /FROM \('([0-9A-Z]{10})'\) TO \('([0-9A-Z]{10})'\)/.exec(bounds) ?? []
-  return from === undefined || to === undefined ? undefined : { start: ulidTime(from), end: ulidTime(to) }
-}
-
-export function boundsOfPartition({ start, end }: TimePartition): string {
-  return `for values from ('${ulidStart(start)}') to ('${ulidStart(end)}')`
 }
 
 /** The day on which it begins, as in `20260131`. */

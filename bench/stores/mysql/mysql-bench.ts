@@ -1,0 +1,36 @@
+import { mariadb } from '../../../test/services/mariadb.ts'
+import { mysql } from '../../../test/services/mysql.ts'
+import type { StoreBench } from '../../store-bench.ts'
+import { drainSubjects } from '../../suites/drain.ts'
+import { growthSuite } from '../../suites/growth.ts'
+import { idleSubjects } from '../../suites/idle.ts'
+import { latencySubjects } from '../../suites/latency.ts'
+import { writeSubjects } from '../../suites/write.ts'
+import { mysqlGrownTables } from './grown-tables.ts'
+import { limitDrains } from './limit-drains.ts'
+import { limitInsert } from './limit-insert.ts'
+import { mysqlDatabases } from './mysql-database.ts'
+import { dropDatabases, serverCpuUs } from './mysql-server.ts'
+
+export const mysqlBench: StoreBench = {
+  name: 'mysql',
+  drivers: ['mysql2'],
+  rounds: 3,
+  services: [process.env[mysql.urlVariable] === undefined ? mariadb : mysql],
+  suites: {
+    drain: { subjects: [...drainSubjects(mysqlDatabases), ...limitDrains], limit: 'limit-claim-update' },
+    write: {
+      subjects: [...writeSubjects(mysqlDatabases, { concurrent: true, serverCpuUs }), limitInsert],
+      limit: 'limit-insert',
+    },
+    latency: { subjects: latencySubjects(mysqlDatabases) },
+    idle: { subjects: idleSubjects(mysqlDatabases), seconds: 20 },
+    growth: growthSuite(mysqlDatabases, mysqlGrownTables, [
+      '1m-done',
+      '1m-done-snapshot',
+      'waiting',
+      'leased',
+    ]),
+  },
+  cleanUp: dropDatabases,
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+
+export interface ProcessStat {
+  readonly name: string
+  readonly parent: number
+  /** Microseconds of CPU so far, of all its threads. */
+  readonly ownUs: number
+  /** Those of its children that have ended. */
+  readonly endedChildrenUs: number
+}
+
+// Linux counts in hundredths of a second for programs, whatever it does itself.
+const usPerTick = 10_000
+
+/** What Linux tells of a process; undefined where it has ended, or is on another machine. */
+export function processStat(pid: number): ProcessStat | undefined {
+  const [, name, rest] = /\((.*)\) (.*)/.exec(statText(pid)) ?? []
+  if (name === undefined || rest === undefined) return undefined
+
+  const fields = rest.split(' ').map(Number)
+  return {
+    name,
+    parent: fields[1]!,
+    ownUs: (fields[11]! + fields[12]!) * usPerTick,
+    endedChildrenUs: (fields[13]! + fields[14]!) * usPerTick,
+  }
+}
+
+function statText(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}

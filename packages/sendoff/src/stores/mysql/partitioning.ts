@@ -1,0 +1,12 @@
+/** For all times to come. Ids of other kinds are mostly above it, or below today's, and need not be moved. */
+export const aheadPartition = `partition ahead values less than ('03')`
+
+/**
+ * Divides a table by its ids, which begin with the time: the unique index alone then still tells whether one
+ * was used before. What follows on the parts made so far is `ahead`, and ids that begin with no time go to `rest`.
+ */
+export const partitioning = `
+partition by range columns (event_id) (
+  ${aheadPartition},
+  partition rest values less than (maxvalue)
+)`

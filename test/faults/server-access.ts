@@ -1,0 +1,27 @@
+/** How a process of a run uses its database server. */
+export interface ServerAccess {
+  readonly url: string
+  readonly poolSize: number
+  /** After how long without an answer it gives up by itself; it never does where left out. */
+  readonly timeoutMs?: number
+}
+
+/** What a slot is told about its pool is part of the address. */
+export function locationOf({ url, poolSize, timeoutMs }: Partial<ServerAccess> & { url: string }): string {
+  const location = new URL(url)
+  if (poolSize !== undefined) location.searchParams.set('pool', String(poolSize))
+  if (timeoutMs !== undefined) location.searchParams.set('timeout_ms', String(timeoutMs))
+  return location.href
+}
+
+export function accessFrom(location: string): ServerAccess {
+  const url = new URL(location)
+  const { pool = '10', timeout_ms: timeoutMs } = Object.fromEntries(url.searchParams)
+  url.searchParams.delete('pool')
+  url.searchParams.delete('timeout_ms')
+  return {
+    url: url.href,
+    poolSize: Number(pool),
+    ...(timeoutMs !== undefined && { timeoutMs: Number(timeoutMs) }),
+  }
+}
