@@ -7,6 +7,9 @@ export interface TemporaryFolder {
   remove(): void
 }
 
+const removals = new Set<() => void>()
+process.on('exit', () => removals.forEach((remove) => remove()))
+
 /** A new folder in the system's place for such, gone at the latest when this process exits. */
 export function temporaryFolder(name: string): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), `sendoff-${name}-`))
@@ -14,10 +17,10 @@ export function temporaryFolder(name: string): TemporaryFolder {
   chmodSync(path, 0o755)
 
   const remove = (): void => {
-    process.off('exit', remove)
+    removals.delete(remove)
     // A server that was just killed may still be writing.
     rmSync(path, { recursive: true, force: true, maxRetries: 5 })
   }
-  process.on('exit', remove)
+  removals.add(remove)
   return { path, remove }
 }

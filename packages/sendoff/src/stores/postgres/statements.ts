@@ -74,17 +74,13 @@ export function statementsFor(tables: PostgresTables) {
 
     // alike, $4 holder. By primary key. Waits for rows while it has locked others, in whatever order: hence nobody
     // else may do so with rows that are held.
-    settleDone: alike(done, 'event.locked_by = $4'),
-    settleDelete: alike(removal, 'event.locked_by = $4'),
+    settleDone: alike('done', 'event.locked_by = $4'),
+    settleDelete: alike('delete', 'event.locked_by = $4'),
 
     // alike, $4 lock, $5 token: of rows that the owner of a lock read without a claim. A takeover waits for the row
     // of the lock, and is waited for; the owner's own renewals are not.
-    settleDoneOwned: alike(done, 'event.locked_by is null and exists (select from owner)', owner('$4', '$5')),
-    settleDeleteOwned: alike(
-      removal,
-      'event.locked_by is null and exists (select from owner)',
-      owner('$4', '$5'),
-    ),
+    settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
+    settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
     // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
     // once, with their history. By primary key. Answers the places of those that were refused. Takes a third
@@ -177,17 +173,23 @@ export function statementsFor(tables: PostgresTables) {
   }
 
   // $1 event ids, $2 the destination and $3 the deliveries of all of them. Answers the ids of rows that were refused.
-  function alike(change: typeof done, isHeld: string, ownerRow?: string): string {
+  function alike(kind: 'done' | 'delete', isHeld: string, ownerRow?: string): string {
+    const done = `update ${events} as event
+       set status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`
+    const forgotten = `, forgotten as (
+    delete from ${attempt} where event_id in (select event_id from settled) and destination = $2
+  )`
+
     return `
   with ${ownerRow === undefined ? '' : `owner as materialized (${ownerRow}\n  ), `}settled as (
-    ${change.of(events)}
+    ${kind === 'done' ? done : `delete from ${events} as event`}
      where event.event_id = any ($1::text[])
        and event.destination = $2
        and event.deliveries = $3::integer
        and event.${unsettled}
        and ${isHeld}
     returning event.event_id
-  )${change.after(attempt)}
+  )${kind === 'done' ? '' : forgotten}
   select event_id
     from unnest($1::text[]) as given (event_id)
    where (select count(*) from settled) < cardinality($1::text[])
@@ -208,19 +210,9 @@ function ownedBy(hasOwner: boolean): string {
     : 'given.locked_by is not null'
 }
 
-const handedBack = 'deliveries = event.deliveries + 1, losses = 0, locked_by = null, locked_until = null'
-const done = {
-  of: (events: string) =>
-    `update ${events} as event set status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`,
-  after: (_attempt: string) => '',
-}
+const ownedRow = 'event.locked_by is null and exists (select from owner)'
 
-const removal: typeof done = {
-  of: (events) => `delete from ${events} as event`,
-  after: (attempt) => `, forgotten as (
-    delete from ${attempt} where event_id in (select event_id from settled) and destination = $2
-  )`,
-}
+const handedBack = 'deliveries = event.deliveries + 1, losses = 0, locked_by = null, locked_until = null'
 
 function leased(isLoss: string): string {
   return `
