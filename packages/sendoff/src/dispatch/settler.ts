@@ -15,6 +15,7 @@ export interface SettlerOptions {
 }
 
 const maxBatch = 500
+const maxWriters = 2
 const longestWaitMs = 5
 const firstRetryMs = 50
 const longestRetryMs = 5_000
@@ -29,7 +30,9 @@ interface Waiting {
 
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the
- * first. One batch is on its way at a time, so that under load the next one fills meanwhile.
+ * first. One batch is on its way at a time, so that under load the next one fills meanwhile; a
+ * second one only if it is full, so that the store has something to do while this process works
+ * on the answer to the first.
  *
  * A write that fails is repeated until it succeeds: the listener has done its work, and an event
  * whose settlement got lost would be delivered again. The leases are renewed meanwhile. After some
@@ -39,11 +42,11 @@ export class Settler {
   readonly #options: SettlerOptions
   #waiting: Waiting[] = []
   #writing = 0
+  #writers = 0
   #failures = 0
-  #flushing = false
   #stopped = false
   #cancelTimer: Cancel | undefined
-  #cancelRetry: Cancel | undefined
+  readonly #cancelRetries = new Set<Cancel>()
   #idle: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
@@ -58,7 +61,7 @@ export class Settler {
   add(delivery: Delivery, outcome: Outcome): void {
     this.#waiting.push({ delivery, outcome, uncertain: false })
     if (this.#waiting.length >= maxBatch) this.flush()
-    else if (!this.#flushing) {
+    else if (this.#writers === 0) {
       this.#cancelTimer ??= this.#options.clock.schedule(longestWaitMs, () => this.flush(), 'keepAlive')
     }
   }
@@ -67,7 +70,7 @@ export class Settler {
   flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    if (!this.#flushing && this.#waiting.length > 0) void this.#writeAll()
+    if (this.#writers < maxWriters && this.#hasWorkFor(this.#writers + 1)) void this.#writeAll()
   }
 
   /** Resolves when everything added so far is acknowledged, or `giveUp` is called. */
@@ -80,26 +83,32 @@ export class Settler {
   giveUp(): void {
     this.#stopped = true
     this.#cancelTimer?.()
-    this.#cancelRetry?.()
+    this.#cancelRetries.forEach((cancel) => cancel())
     this.#becomeIdle()
   }
 
   // Never rejects: a failing store is reported and asked again.
   async #writeAll(): Promise<void> {
-    this.#flushing = true
-    while (this.#waiting.length > 0 && !this.#stopped) {
+    this.#writers++
+    while (this.#hasWorkFor(this.#writers) && !this.#stopped) {
       const batch = this.#waiting.splice(0, this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch)
-      this.#writing = batch.length
+      this.#writing += batch.length
       try {
         await this.#write(batch)
         this.#failures = 0
+        this.#writing -= batch.length
       } catch (error) {
+        this.#writing -= batch.length
         await this.#failed(batch, error)
       }
-      this.#writing = 0
     }
-    this.#flushing = false
+    this.#writers--
     if (this.backlog === 0) this.#becomeIdle()
+  }
+
+  // A store that fails is asked by one at a time.
+  #hasWorkFor(writers: number): boolean {
+    return writers === 1 ? this.#waiting.length > 0 : this.#waiting.length >= maxBatch && this.#failures === 0
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {
@@ -120,7 +129,6 @@ export class Settler {
   async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
     for (const waiting of batch) waiting.uncertain = true
     this.#waiting.push(...batch)
-    this.#writing = 0
     this.#failures++
     if (this.#stopped) return
 
@@ -130,9 +138,11 @@ export class Settler {
         `Trying again in ${delayMs} ms. ${describeError(error)}`,
     )
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.schedule(delayMs, resolve, 'keepAlive')
-      this.#cancelRetry = () => {
-        cancel()
+      const cancelTimer = this.#options.clock.schedule(delayMs, end, 'keepAlive')
+      const cancelRetries = this.#cancelRetries.add(end)
+      function end(): void {
+        cancelTimer()
+        cancelRetries.delete(end)
         resolve()
       }
     })

@@ -16,3 +16,8 @@ export function boundsAround(held: Bounds | null, rows: readonly DuePlace[]): Bo
   }
   return bounds
 }
+
+export function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
+  if (a === null || b === null) return a === b
+  return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
+}

@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { boundsAround, inDueOrder } from '../due-order.ts'
+import { boundsAround, sameBounds } from '../due-order.ts'
 import { dueOptions, dueValues, recentValues } from './claim-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { readRow } from './row-columns.ts'
@@ -126,9 +126,4 @@ function endsOf(bounds: Bounds | null): Value[] {
   if (bounds === null) return [null, null, null, null]
   const { low, high } = bounds
   return [timeValue(low.availableAt), low.seq, timeValue(high.availableAt), high.seq]
-}
-
-function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
-  if (a === null || b === null) return a === b
-  return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
 }

@@ -1,5 +1,5 @@
 import type { PostgresTables } from './postgres-tables.ts'
-import { rowColumns } from './row-columns.ts'
+import { inMs, rowColumns } from './row-columns.ts'
 import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
@@ -64,54 +64,36 @@ export function lockStatementsFor(tables: PostgresTables) {
                 else ${freeRow(tables, '$6')} end`,
       'seq',
     ),
+
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls, $7 time limit to renew the lock with, or null.
+    // By primary key. Answers nothing without the lock.
+    recordHeld: `
+  update ${lock}
+     set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
+         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint,
+         until = coalesce(${timeIn('$7')}, until)
+   where name = $1 and token = $2 and until > clock_timestamp()
+  returning 1`,
   } as const
 
-  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 to $10 the ends of what is
-  // held already, or nulls, $11 time limit to renew the lock with, or null. Answers nothing without the lock; otherwise at least one row, of which the first
-  // column says whether the lock still was the owner's when its bounds were recorded. They are recorded only
-  // where they have changed, so that an idle owner writes nothing.
+  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs. Answers nothing without the lock.
+  // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
+  // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
   function poll(condition: string, order: string): string {
+    const bounds = ['low_at', 'low_seq', 'high_at', 'high_seq']
     return `
   with owner as materialized (
-    select low_at, low_seq, high_at, high_seq
-      from ${lock}
-     where name = $1 and token = $2 and until > clock_timestamp()
-  ), due as materialized (
-    select *
-      from ${events}
-     where exists (select from owner)
-       and ${condition}
-     order by ${order}
-     limit ${rows('$3')}
-  ), place as (
-    select available_at, seq
-      from due
-     union all
-    select to_timestamp(at / 1000), seq
-      from (values ($7::float8, $8::bigint), ($9::float8, $10::bigint)) as held (at, seq)
-     where at is not null
-  ), low as (
-    select available_at, seq from place order by available_at, seq limit 1
-  ), high as (
-    select available_at, seq from place order by available_at desc, seq desc limit 1
-  ), bounds as materialized (
-    select low.available_at as low_at, low.seq as low_seq, high.available_at as high_at, high.seq as high_seq,
-           (low.available_at, low.seq, high.available_at, high.seq)
-             is distinct from (owner.low_at, owner.low_seq, owner.high_at, owner.high_seq)
-             or $11::float8 is not null as changed
-      from owner
-      left join low on true
-      left join high on true
-  ), recorded as (
-    update ${lock} as held
-       set low_at = bounds.low_at, low_seq = bounds.low_seq, high_at = bounds.high_at, high_seq = bounds.high_seq,
-           until = coalesce(${timeIn('$11')}, until)
-      from bounds
-     where bounds.changed and held.name = $1 and held.token = $2
-    returning 1
+    select * from ${lock} where name = $1 and token = $2 and until > clock_timestamp()
   )
-  select (not bounds.changed or exists (select from recorded)), ${rowColumns('due')}
-    from bounds
-    left join due on true`
+  select ${inMs('low_at')}, low_seq, ${inMs('high_at')}, high_seq, nothing.*
+    from owner
+    left join (select ${rowColumns('event')} from ${events} as event where false) as nothing on true
+   union all
+  (select ${bounds.map(() => 'null::bigint').join(', ')}, ${rowColumns('event')}
+     from ${events} as event
+    where exists (select from owner)
+      and ${condition}
+    order by ${order}
+    limit ${rows('$3')})`
   }
 }

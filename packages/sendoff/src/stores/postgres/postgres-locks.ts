@@ -1,5 +1,5 @@
-import type { LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { inDueOrder } from '../due-order.ts'
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import { boundsAround, inDueOrder, sameBounds } from '../due-order.ts'
 import { placeValues, skipRecentValue } from './claim-rows.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { readRow } from './row-columns.ts'
@@ -30,13 +30,13 @@ export async function releaseLock(
   await session.run(statement, [lock, token])
 }
 
-/** Reads due rows for the owner of a lock and records what it then holds. */
+/** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
 export async function pollPending(
   session: PostgresSession,
   statements: PostgresStatements,
   request: PollRequest,
 ): Promise<readonly Row[] | undefined> {
-  const { owner, limit, from, order } = request
+  const { owner, limit, from, order, held, renewMs } = request
   const isWritten = order === 'written'
   const answer = await session.run(isWritten ? statements.pollWritten : statements.pollDue, [
     owner.lock,
@@ -44,19 +44,32 @@ export async function pollPending(
     String(Math.max(0, limit)),
     ...placeValues(from),
     skipRecentValue(request.skipRecentMs),
-    ...heldBounds(request),
-    request.renewMs === undefined ? null : roundedUp(request.renewMs),
   ])
-  const [first] = answer
-  if (first === undefined || first[0] !== 't') return undefined
+  const lock = answer.find((values) => values[seqColumn] === null)
+  if (lock === undefined) return undefined
 
-  // Without a due row, the one row of the answer has nothing but its first column.
-  const rows = first[1] === null ? [] : answer.map((values) => readRow(values, 1))
+  const rows = answer.filter((values) => values !== lock).map((values) => readRow(values, seqColumn))
+  const bounds = boundsAround(held, rows)
+  if (!sameBounds(boundsOf(lock), bounds) || renewMs !== undefined) {
+    const renewal = renewMs === undefined ? null : roundedUp(renewMs)
+    const values = [owner.lock, owner.token, ...endsOf(bounds), renewal]
+    // Nobody else had the lock before, either: its token is never used again.
+    if ((await session.run(statements.recordHeld, values)).length === 0) return undefined
+  }
   return rows.sort(isWritten ? (a, b) => a.seq - b.seq : inDueOrder)
 }
 
-function heldBounds({ held }: PollRequest): Value[] {
-  if (held === null) return [null, null, null, null]
-  const { low, high } = held
+/** Behind the bounds of the lock, the columns of a row begin with its number. */
+const seqColumn = 4
+
+function boundsOf(values: readonly Value[]): Bounds | null {
+  if (values[0] === null) return null
+  const [lowAt, lowSeq, highAt, highSeq] = values.map(Number) as [number, number, number, number]
+  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
+}
+
+function endsOf(bounds: Bounds | null): Value[] {
+  if (bounds === null) return [null, null, null, null]
+  const { low, high } = bounds
   return [low.availableAt, low.seq, high.availableAt, high.seq].map(String)
 }

@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { boundsAround, inDueOrder } from '../due-order.ts'
+import { boundsAround, sameBounds } from '../due-order.ts'
 import { dueRows, dueRowsAsWritten, isAnyDue } from './claim-rows.ts'
 import type { PreparedStatements } from './statements.ts'
 
@@ -98,9 +98,4 @@ function endsOf({ low, high }: Bounds): [number, number, number, number] {
 function boundsOf({ lowAt, lowSeq, highAt, highSeq }: LockRow): Bounds | null {
   if (lowAt === null || lowSeq === null || highAt === null || highSeq === null) return null
   return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
-}
-
-function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
-  if (a === null || b === null) return a === b
-  return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
 }

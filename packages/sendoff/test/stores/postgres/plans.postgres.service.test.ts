@@ -6,7 +6,7 @@ import { statementsFor } from '../../../src/stores/postgres/statements.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
 const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
-const pollValues = ['relay', 'me', '500', '-Infinity', '0', null, null, null, null, null, null]
+const pollValues = ['relay', 'me', '500', '-Infinity', '0', null]
 const alikeValues = ['{a,b}', '', '1']
 const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
 const filterValues = [null, null, null, null]
