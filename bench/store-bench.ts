@@ -31,7 +31,7 @@ export interface Suite {
   readonly together?: true
   /** Its subject draws a chart of its own. */
   readonly drawsItself?: true
-  /** Where once is enough, because one measurement is long. */
+  /** Where once is enough, because one measurement is long, or the usual number too little. */
   readonly rounds?: number
   /** How long a rate is measured, where that is not what other stores need. */
   readonly seconds?: number

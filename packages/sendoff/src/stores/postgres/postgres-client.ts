@@ -8,7 +8,7 @@ export interface PgPool {
 
 /** A client of `pg`. */
 export interface PgClient {
-  query(query: PgQuery): Promise<PgResult>
+  query(query: PgQuery | string): Promise<PgResult>
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
