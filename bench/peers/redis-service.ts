@@ -1,3 +1,4 @@
+import { installDebianPackages } from '../../test/services/debian-packages.ts'
 import { findProgram } from '../../test/services/find-program.ts'
 import { freePort } from '../../test/services/free-port.ts'
 import { ProcessGroup } from '../../test/services/process-group.ts'
@@ -11,6 +12,8 @@ export const redis: Service = {
   async find() {
     return findProgram('redis-server') !== undefined
   },
+
+  install: () => installDebianPackages('redis-server'),
 
   async start(folder) {
     const port = await freePort()

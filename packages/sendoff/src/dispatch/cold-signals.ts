@@ -24,7 +24,7 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
     this.#options = options
   }
 
-  leftToPoller(left: readonly LeftToPoller[]): void {
+  leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
     const { clock, logger, metrics, wakePoller, announce } = this.#options
     const dropped = left.filter(({ reason }) => reason === 'full')
     if (dropped.length > 0) {
@@ -33,7 +33,7 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
     }
     if (left.some(({ reason }) => reason !== 'delayed')) {
       wakePoller()
-      announce()
+      if (!isAnnounced) announce()
     }
     for (const { event, reason } of left) {
       if (reason !== 'delayed') continue
@@ -53,7 +53,7 @@ export function coldOnly(options: ColdSignalsOptions): HotPath {
   return {
     lease: { owner: '', ms: 0 },
     reserve: (event) => (event.dueInMs(options.clock.now()) > 0 ? 'delayed' : 'stopped'),
-    leftToPoller: (left) => signals.leftToPoller(left),
+    leftToPoller: (left, isAnnounced) => signals.leftToPoller(left, isAnnounced),
     perhapsLater: () => signals.perhapsLater(),
   }
 }

@@ -47,8 +47,8 @@ export class DispatcherHotPath implements HotPath {
     return new QueueSlot(this.#options, this.#lookUps, this.#expiries)
   }
 
-  leftToPoller(left: readonly LeftToPoller[]): void {
-    this.#signals.leftToPoller(left)
+  leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
+    this.#signals.leftToPoller(left, isAnnounced)
   }
 
   perhapsLater(): void {

@@ -138,11 +138,11 @@ export class OutboxWriter<UserTx, StoreTx> {
     tx: StoreTx,
     events: readonly EventEnvelope[],
   ): Promise<string[]> {
-    const batch = new WrittenBatch(events, context.observable === false ? undefined : this.#hotPath)
+    const isObservable = context.observable !== false
+    const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#isAlone)
     let results: readonly InsertResult[]
     try {
-      // Whoever sees the commit announces it afterwards, once for many transactions.
-      const announce = context.observable === false
+      const announce = !isObservable || batch.isAnnounced
       results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease, announce)
     } catch (error) {
       batch.giveBack()
@@ -154,6 +154,14 @@ export class OutboxWriter<UserTx, StoreTx> {
     return results.map((result, index) =>
       result.kind === 'duplicate' ? result.eventId : events[index]!.eventId,
     )
+  }
+
+  /**
+   * Whether no other transaction of this process is open. A signal that is part of a transaction costs next to nothing
+   * then; many at once would hold each other up, and are better told of afterwards by one signal.
+   */
+  get #isAlone(): boolean {
+    return this.#txContext instanceof AmbientTransactions && this.#txContext.openCount === 1
   }
 
   // One registration per batch, however many events it has.
@@ -200,16 +208,20 @@ const noLease = { owner: '', ms: 0 }
 /** The events of one insert, with the places that the hot path keeps for them. */
 class WrittenBatch {
   readonly rows: readonly NewRow[]
+  /** Whether the transaction itself is to tell other processes of rows that nobody holds. */
+  readonly isAnnounced: boolean
   readonly #events: readonly EventEnvelope[]
   readonly #hotPath: HotPath | undefined
   readonly #places: (HotSlot | ColdReason)[]
   #results: readonly InsertResult[] = []
 
-  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined) {
+  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined, isAlone: boolean) {
     this.#events = events
     this.#hotPath = hotPath
     this.#places = events.map((event) => hotPath?.reserve(event) ?? 'stopped')
     this.rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
+    this.isAnnounced =
+      isAlone && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
 
   inserted(results: readonly InsertResult[]): readonly EventEnvelope[] {
@@ -244,7 +256,7 @@ class WrittenBatch {
       const isLeft = typeof place === 'string' && this.#results[index]?.kind === 'inserted'
       return isLeft ? [{ event: this.#events[index]!, reason: place }] : []
     })
-    if (left.length > 0) this.#hotPath?.leftToPoller(left)
+    if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)
   }
 
   giveBack(): void {

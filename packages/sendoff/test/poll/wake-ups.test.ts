@@ -11,6 +11,7 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 class Signals implements OutboxWakeUps {
   readonly #callbacks = new Set<() => void>()
   announced = 0
+  committed = 0
   isBroken = false
 
   get listeners(): number {
@@ -26,12 +27,47 @@ class Signals implements OutboxWakeUps {
   async announce() {
     this.announced++
     if (this.isBroken) throw new Error('no signals today')
+    this.#pass()
+  }
+
+  /** A transaction with a signal in it has committed. */
+  commit() {
+    this.committed++
+    if (!this.isBroken) this.#pass()
+  }
+
+  #pass() {
     for (const callback of this.#callbacks) setImmediate(callback)
   }
 }
 
-function sharedStore(signals: OutboxWakeUps): OutboxStore<any> {
-  return { ...memoryStore(), wakeUps: signals, close: async () => {} }
+function sharedStore(signals: Signals): OutboxStore<any> {
+  const store: OutboxStore<any> = memoryStore()
+  const announced = new Set<unknown>()
+  return {
+    ...store,
+    wakeUps: signals,
+    close: async () => {},
+
+    insert(tx, rows, lease, announce = false) {
+      if (announce) announced.add(tx)
+      return store.insert(tx, rows, lease)
+    },
+
+    async transaction(work, within, options) {
+      let handle: unknown
+      const result = await store.transaction(
+        (tx) => {
+          handle = tx
+          return work(tx)
+        },
+        within,
+        options,
+      )
+      if (announced.delete(handle)) signals.commit()
+      return result
+    },
+  }
 }
 
 async function startWriter(test: TestContext, store: OutboxStore<any>): Promise<Outbox<any>> {
@@ -48,6 +84,26 @@ it('a process that only writes wakes those that deliver', async (test) => {
   await writer.transaction(() => writer.write('Tested', 'woken'))
   await metrics.until((seen) => seen.dispatchSuccess === 1)
   deepEqual(listener.payloads, ['woken'])
+  equal(signals.committed, 1)
+  equal(signals.announced, 0)
+})
+
+it('beside other open transactions the signal follows the commit', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const { metrics } = await startOutbox(test, store)
+  const writer = await startWriter(test, store)
+  const mayWrite = Promise.withResolvers<void>()
+  const writing = writer.transaction(async () => {
+    await mayWrite.promise
+    await writer.write('Tested', 'beside another')
+  })
+  const other = writer.transaction(async () => {})
+  mayWrite.resolve()
+  await Promise.all([other, writing])
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  equal(signals.announced, 1)
+  equal(signals.committed, 0)
 })
 
 it('many transactions at once need few signals', async (test) => {
@@ -59,7 +115,8 @@ it('many transactions at once need few signals', async (test) => {
     Array.from({ length: 200 }, () => writer.transaction(() => writer.write('Tested', 'one of many'))),
   )
   await metrics.until((seen) => seen.dispatchSuccess === 200)
-  equal(signals.announced < 50, true, `${signals.announced} signals`)
+  const count = signals.announced + signals.committed
+  equal(count < 50, true, `${count} signals`)
 })
 
 it('events that their own process delivers signal nothing', async (test) => {
@@ -67,7 +124,7 @@ it('events that their own process delivers signal nothing', async (test) => {
   const { outbox, metrics } = await startOutbox(test, sharedStore(signals))
   await writeTested(outbox, 1, 2, 3)
   await metrics.until((seen) => seen.dispatchSuccess === 3)
-  equal(signals.announced, 0)
+  equal(signals.announced + signals.committed, 0)
 })
 
 it('signals that fail cost no event', async (test) => {
@@ -76,8 +133,8 @@ it('signals that fail cost no event', async (test) => {
   const store = sharedStore(signals)
   const { metrics, log } = await startOutbox(test, store, { poller: { intervalMs: 20 } })
   const writer = await startWriter(test, store)
-  await writer.transaction(() => writer.write('Tested', 'found by polling'))
-  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  await Promise.all([1, 2].map(() => writer.transaction(() => writer.write('Tested', 'found by polling'))))
+  await metrics.until((seen) => seen.dispatchSuccess === 2)
   equal(log.filter((line) => line.includes('no signals today')).length, 1)
 })
 
