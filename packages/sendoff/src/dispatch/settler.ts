@@ -16,7 +16,7 @@ export interface SettlerOptions {
 
 const maxBatch = 500
 const maxWriters = 2
-const longestWaitMs = 5
+const longestWaitMs = 2
 const firstRetryMs = 50
 const longestRetryMs = 5_000
 const failuresBeforeOneByOne = 3
