@@ -1,7 +1,7 @@
 import { after } from 'node:test'
 import mariadb from 'mariadb'
 import { mysqlStore } from '../../src/stores/mysql/index.ts'
-import { runMysqlStoreChecks } from './run-mysql-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const database = `checks_of_mariadb_${process.pid}`
 const { hostname, port, username, password } = new URL(process.env['MARIADB_URL']!)
@@ -14,7 +14,7 @@ const pool = mariadb.createPool({
 })
 await pool.query(`create database ${database}`)
 
-runMysqlStoreChecks('mariadb and MariaDB', {
+runServerStoreChecks('mysql store on mariadb and MariaDB', {
   openStore: (table) => mysqlStore({ client: pool, database, table }),
   run: (sql) => pool.query(sql),
 })

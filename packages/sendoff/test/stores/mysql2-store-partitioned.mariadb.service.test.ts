@@ -1,13 +1,13 @@
 import { after } from 'node:test'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../src/stores/mysql/index.ts'
-import { runMysqlStoreChecks } from './run-mysql-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const database = `checks_of_partitioned_${process.pid}`
 const pool = mysql.createPool({ uri: process.env['MARIADB_URL']!, connectionLimit: 20 })
 await pool.query(`create database ${database}`)
 
-runMysqlStoreChecks('mysql2 and a partitioned table of MariaDB', {
+runServerStoreChecks('mysql store on mysql2 and a partitioned table of MariaDB', {
   openStore: (table) => {
     const store = mysqlStore({ client: pool, database, table, partitionBy: 'day' })
     return { ...store, migrate: () => store.migrate().then(() => divide(table)) }

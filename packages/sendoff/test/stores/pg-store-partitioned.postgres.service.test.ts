@@ -1,12 +1,12 @@
 import { after } from 'node:test'
 import pg from 'pg'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { runPostgresStoreChecks } from './run-postgres-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const schema = `checks_of_partitioned_${process.pid}`
 const pool = new pg.Pool({ connectionString: process.env['POSTGRES_URL']!, max: 20 })
 
-runPostgresStoreChecks('pg and a partitioned table', {
+runServerStoreChecks('postgres store on pg and a partitioned table', {
   openStore: (table) => {
     const store = postgresStore({ client: pool, schema, table, partitionBy: 'day' })
     return { ...store, migrate: () => store.migrate().then(() => divide(table)) }

@@ -1,12 +1,12 @@
 import { after } from 'node:test'
 import pg from 'pg'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { runPostgresStoreChecks } from './run-postgres-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const schema = `checks_of_pgbouncer_${process.pid}`
 const pool = new pg.Pool({ connectionString: process.env['PGBOUNCER_URL']!, max: 20 })
 
-runPostgresStoreChecks('pg behind PgBouncer in transaction mode', {
+runServerStoreChecks('postgres store on pg behind PgBouncer in transaction mode', {
   openStore: (table) => postgresStore({ client: pool, schema, table, prepare: false, notify: false }),
   run: (sql) => pool.query(sql),
 })

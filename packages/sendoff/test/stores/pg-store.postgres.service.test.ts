@@ -1,12 +1,12 @@
 import { after } from 'node:test'
 import pg from 'pg'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { runPostgresStoreChecks } from './run-postgres-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const schema = `checks_of_pg_${process.pid}`
 const pool = new pg.Pool({ connectionString: process.env['POSTGRES_URL']!, max: 20 })
 
-runPostgresStoreChecks('pg', {
+runServerStoreChecks('postgres store on pg', {
   openStore: (table) => postgresStore({ client: pool, schema, table }),
   run: (sql) => pool.query(sql),
 })

@@ -1,11 +1,11 @@
 import { after } from 'node:test'
 import { PGlite } from '@electric-sql/pglite'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { runPostgresStoreChecks } from './run-postgres-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const database = new PGlite()
 
-runPostgresStoreChecks('PGlite', {
+runServerStoreChecks('postgres store on PGlite', {
   openStore: (table) => postgresStore({ client: database, table }),
   run: (sql) => database.exec(sql),
 })

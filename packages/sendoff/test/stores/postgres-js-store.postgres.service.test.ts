@@ -1,12 +1,12 @@
 import { after } from 'node:test'
 import postgres from 'postgres'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { runPostgresStoreChecks } from './run-postgres-store-checks.ts'
+import { runServerStoreChecks } from './run-server-store-checks.ts'
 
 const schema = `checks_of_postgres_js_${process.pid}`
 const sql = postgres(process.env['POSTGRES_URL']!, { max: 20, onnotice: () => {} })
 
-runPostgresStoreChecks('postgres.js', {
+runServerStoreChecks('postgres store on postgres.js', {
   openStore: (table) => postgresStore({ client: sql, schema, table }),
   run: (text) => sql.unsafe(text),
 })

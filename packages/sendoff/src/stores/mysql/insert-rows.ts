@@ -1,5 +1,6 @@
 import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
+import { insertBatches } from '../sql/insert-batches.ts'
 import { insertedRow } from './insert-statements.ts'
 import type { CallersSession, Value } from './mysql-driver.ts'
 import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
@@ -9,8 +10,7 @@ import type { MysqlStatements } from './statements.ts'
 import { forgetKeys, type KeyUses, useKeys } from './use-keys.ts'
 
 /** How much goes into one statement: servers take 16 MB at once by default. */
-const maxRows = 1_000
-const maxCharacters = 2_097_152
+const most = { rows: 1_000, characters: 2_097_152 }
 
 /** Adds rows to the open transaction, all or none. */
 export async function insertRows(
@@ -25,7 +25,7 @@ export async function insertRows(
   const seqs = new Map<string, number>()
   try {
     const added = rows.filter((row) => usedBefore(row, uses) === undefined)
-    for (const batch of batchesOf(added)) await insertBatch(session, statements, batch, lease, seqs)
+    for (const batch of insertBatches(added, most)) await insertBatch(session, statements, batch, lease, seqs)
   } catch (error) {
     if (!isDeadlock(error)) await undo(session, statements, uses, [...seqs.values()])
     if (isOutsideTransaction(error)) throw noLongerOpen(error)
@@ -117,21 +117,6 @@ function valuesOf(row: NewRow, lease: Lease): Value[] {
 
 function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}
-
-function* batchesOf(rows: readonly NewRow[]): Iterable<readonly NewRow[]> {
-  let batch: NewRow[] = []
-  let characters = 0
-  for (const row of rows) {
-    if (batch.length === maxRows || (batch.length > 0 && characters + row.payload.length > maxCharacters)) {
-      yield batch
-      batch = []
-      characters = 0
-    }
-    batch.push(row)
-    characters += row.payload.length
-  }
-  if (batch.length > 0) yield batch
 }
 
 // The server names the values of the index, joined by a hyphen.

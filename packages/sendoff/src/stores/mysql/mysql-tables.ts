@@ -1,22 +1,12 @@
 import { OutboxError } from '../../errors.ts'
-import { checkedTableName } from '../sql/table-name.ts'
+import { checkedTableName, type SqlTables, sqlTables } from '../sql/table-name.ts'
 
 /** The names of everything a store has in its database, as they stand in SQL. */
-export interface MysqlTables {
+export interface MysqlTables extends SqlTables {
   /** As given: null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
   readonly isPartitioned: boolean
-  readonly events: string
-  readonly meta: string
-  readonly lock: string
-  readonly node: string
-  readonly partition: string
-  readonly idempotency: string
-  readonly attempt: string
-  readonly control: string
-  readonly audit: string
-  readonly inbox: string
 }
 
 /** For names from outside, which are checked here. */
@@ -30,16 +20,7 @@ export function mysqlTables(database: unknown, name: unknown, isPartitioned = fa
     database: checkedDatabase,
     table,
     isPartitioned,
-    events: named(''),
-    meta: named('_meta'),
-    lock: named('_lock'),
-    node: named('_node'),
-    partition: named('_partition'),
-    idempotency: named('_idempotency'),
-    attempt: named('_attempt'),
-    control: named('_control'),
-    audit: named('_audit'),
-    inbox: named('_inbox'),
+    ...sqlTables(named),
   }
 }
 

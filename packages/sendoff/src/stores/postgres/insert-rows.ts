@@ -1,5 +1,6 @@
 import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
+import { insertBatches } from '../sql/insert-batches.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { serverErrorOf } from './postgres-errors.ts'
 import { rowName } from './row-keys.ts'
@@ -7,8 +8,7 @@ import { roundedUp, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
 /** How much goes into one statement: what the server has to hold in memory at once. */
-const maxRows = 1_000
-const maxCharacters = 8_388_608
+const most = { rows: 1_000, characters: 8_388_608 }
 
 /** Adds rows to the open transaction. An error leaves it fit for a rollback only. */
 export async function insertRows(
@@ -19,7 +19,7 @@ export async function insertRows(
   announce: boolean,
 ): Promise<readonly InsertResult[]> {
   const results: InsertResult[] = []
-  for (const batch of batchesOf(rows)) {
+  for (const batch of insertBatches(rows, most)) {
     try {
       results.push(...(await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))))
     } catch (error) {
@@ -144,21 +144,6 @@ function base64Of(bytes: Uint8Array): string {
 
 function deliveriesOf(row: NewRow): number {
   return row.claimed ? 1 : 0
-}
-
-function* batchesOf(rows: readonly NewRow[]): Iterable<readonly NewRow[]> {
-  let batch: NewRow[] = []
-  let characters = 0
-  for (const row of rows) {
-    if (batch.length === maxRows || (batch.length > 0 && characters + row.payload.length > maxCharacters)) {
-      yield batch
-      batch = []
-      characters = 0
-    }
-    batch.push(row)
-    characters += row.payload.length
-  }
-  if (batch.length > 0) yield batch
 }
 
 // Whether somebody else could take one of them now, as far as can be told from here.

@@ -1,7 +1,7 @@
 import { endingView } from '../sql/ending-view.ts'
 import { endedByHand, SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
-import { onlyConnectionOf } from './only-connection.ts'
+import { onlyConnectionOf } from '../sql/only-connection.ts'
 import type { PgliteDatabase, PgliteQueries, PgliteTransaction } from './postgres-client.ts'
 import type { PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
 import { asText } from './postgres-driver.ts'

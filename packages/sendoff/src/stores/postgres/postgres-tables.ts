@@ -1,23 +1,13 @@
 import { hash } from 'node:crypto'
 import { OutboxError } from '../../errors.ts'
-import { checkedTableName } from '../sql/table-name.ts'
+import { checkedTableName, type SqlTables, sqlTables } from '../sql/table-name.ts'
 
 /** The names of everything a store has in its database, as they stand in SQL. */
-export interface PostgresTables {
+export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string
   /** Whether events are kept in parts, by the time that their ids begin with. */
   readonly isPartitioned: boolean
-  readonly events: string
-  readonly meta: string
-  readonly lock: string
-  readonly node: string
-  readonly partition: string
-  readonly idempotency: string
-  readonly attempt: string
-  readonly control: string
-  readonly audit: string
-  readonly inbox: string
   /** The function that writes an event. */
   readonly write: string
   /** Where wake-ups are announced. */
@@ -34,16 +24,7 @@ export function postgresTables(schema: unknown, name: unknown, isPartitioned = f
     schema: checkedSchema,
     table,
     isPartitioned,
-    events: named(''),
-    meta: named('_meta'),
-    lock: named('_lock'),
-    node: named('_node'),
-    partition: named('_partition'),
-    idempotency: named('_idempotency'),
-    attempt: named('_attempt'),
-    control: named('_control'),
-    audit: named('_audit'),
-    inbox: named('_inbox'),
+    ...sqlTables(named),
     write: named('_write'),
     channel: channelOf(checkedSchema, table),
   }

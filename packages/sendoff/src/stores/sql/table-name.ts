@@ -15,3 +15,33 @@ export function checkedTableName(name: unknown): string {
       'Choose one of up to 48 letters, digits and underscores that does not start with a digit.',
   )
 }
+
+/** The tables of a store, as they stand in SQL. */
+export interface SqlTables {
+  readonly events: string
+  readonly meta: string
+  readonly lock: string
+  readonly node: string
+  readonly partition: string
+  readonly idempotency: string
+  readonly attempt: string
+  readonly control: string
+  readonly audit: string
+  readonly inbox: string
+}
+
+/** The tables whose names `named` makes of that of the events and an ending. */
+export function sqlTables(named: (ending: string) => string): SqlTables {
+  return {
+    events: named(''),
+    meta: named('_meta'),
+    lock: named('_lock'),
+    node: named('_node'),
+    partition: named('_partition'),
+    idempotency: named('_idempotency'),
+    attempt: named('_attempt'),
+    control: named('_control'),
+    audit: named('_audit'),
+    inbox: named('_inbox'),
+  }
+}

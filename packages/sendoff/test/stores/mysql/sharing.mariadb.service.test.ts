@@ -9,8 +9,10 @@ import { isDeadlock } from '../../../src/stores/mysql/mysql-errors.ts'
 import { doneOf, eventIds, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { Gate } from '../../fixtures/gate.ts'
-import { inProcesses } from './child-processes.ts'
+import { inProcesses } from '../child-processes.ts'
 import { MysqlDatabase } from './mysql-database.ts'
+
+const script = new URL('mysql-process.ts', import.meta.url)
 
 const lease = leaseOf('test')
 const database = await MysqlDatabase.create('sharing')
@@ -29,14 +31,14 @@ describe('mysql store: many processes', () => {
   it('that claim at the same time never get the same row, and leave none', async () => {
     const rows = sampleRows(1_000)
     await insertRows(store, rows)
-    const claimed = await inProcesses<string[]>(3, 'claim', database.name)
+    const claimed = await inProcesses<string[]>(script, 3, 'claim', database.name)
 
     deepEqual(claimed.flat().sort(), eventIds(rows).sort())
   })
 
   it('that migrate at the same time do it once', async () => {
     await pool.query('drop table outbox_event, outbox_event_meta, outbox_event_idempotency')
-    await inProcesses(8, 'migrate', database.name)
+    await inProcesses(script, 8, 'migrate', database.name)
     await insertRows(store, sampleRows(1))
 
     equal((await claim()).length, 1)

@@ -6,8 +6,10 @@ import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/statements.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
-import { inProcesses } from './child-processes.ts'
+import { inProcesses } from '../child-processes.ts'
 import { claim, lease, newSchema, newStore, type PgStore, withClient } from './test-store.ts'
+
+const script = new URL('postgres-process.ts', import.meta.url)
 
 const dayMs = 86_400_000
 const week: PurgeRequest = { doneOlderThanMs: 7 * dayMs, limit: 500 }
@@ -176,7 +178,7 @@ describe('postgres store: time partitions', () => {
     const next = monotonicUlids()
     const ids = Array.from({ length: 500 }, (_, index) => (index % 2 === 0 ? next() : `own-${index}`))
     await write(store, ids)
-    const claimed = await inProcesses<string[]>(2, 'claimPartitioned', schema)
+    const claimed = await inProcesses<string[]>(script, 2, 'claimPartitioned', schema)
 
     deepEqual(claimed.flat().sort(), [...ids].sort())
   })

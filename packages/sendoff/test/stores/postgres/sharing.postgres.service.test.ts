@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { inProcesses } from './child-processes.ts'
+import { inProcesses } from '../child-processes.ts'
 import {
   claim,
   lease,
@@ -15,18 +15,20 @@ import {
   write,
 } from './test-store.ts'
 
+const script = new URL('postgres-process.ts', import.meta.url)
+
 describe('postgres store: many processes', () => {
   it('that claim at the same time never get the same row, and leave none', async (t) => {
     const { store, schema } = await newStore(t)
     const rows = await write(store, 1_000)
-    const claimed = await inProcesses<string[]>(3, 'claim', schema)
+    const claimed = await inProcesses<string[]>(script, 3, 'claim', schema)
 
     deepEqual(claimed.flat().sort(), rows.map((row) => row.eventId).sort())
   })
 
   it('that migrate at the same time do it once', async (t) => {
     const { schema, pool } = await newSchema(t)
-    await inProcesses(8, 'migrate', schema)
+    await inProcesses(script, 8, 'migrate', schema)
     const store = postgresStore({ client: pool, schema })
     await write(store, 1)
 

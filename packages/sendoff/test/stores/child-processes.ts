@@ -1,13 +1,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 
-const script = fileURLToPath(new URL('postgres-process.ts', import.meta.url))
-
-/** Runs a task of `postgres-process.ts` in several processes, all at the same moment, and answers what they did. */
-export async function inProcesses<Result>(count: number, task: string, schema: string): Promise<Result[]> {
+/** Runs a task of a script in several processes, all at the same moment, and answers what they did. */
+export async function inProcesses<Result>(
+  script: URL,
+  count: number,
+  task: string,
+  place: string,
+): Promise<Result[]> {
   const children = Array.from({ length: count }, (_, index) =>
-    fork(script, [task, schema, `process-${index}`]),
+    fork(script, [task, place, `process-${index}`]),
   )
   await Promise.all(children.map((child) => once(child, 'message')))
 
