@@ -109,7 +109,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       id: lease.owner,
       // A process that only writes goes with every mode, unless it removes what others still have to deliver.
       mode: mode === 'writerOnly' ? (purge && 'ageMs' in purge ? 'writerOnly' : null) : mode,
-      intervalMs: leaseMs / 2,
+      intervalMs: leaseMs * 0.8,
       clock,
       logger,
       onHeartbeat: (paused) => this.#pauses.update(paused),

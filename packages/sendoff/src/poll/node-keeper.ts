@@ -18,7 +18,7 @@ export interface NodeKeeperOptions {
 
 /**
  * Keeps this process registered, so that one which would break its promises refuses to start.
- * A heartbeat may be missed twice.
+ * A heartbeat may be missed.
  */
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions
@@ -52,7 +52,7 @@ export class NodeKeeper {
 
   get #request(): NodeRequest {
     const { id, mode, intervalMs } = this.#options
-    return { id, mode, ttlMs: intervalMs * 3 }
+    return { id, mode, ttlMs: intervalMs * 2.5 }
   }
 
   #schedule(): void {

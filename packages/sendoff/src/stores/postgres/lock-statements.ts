@@ -5,6 +5,17 @@ import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-condit
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
   const { events, lock } = tables
+  const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
+  const held = `
+    select * from ${lock} where ${isOwner}`
+  const renewed = `
+    update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning *`
+  const due = `${dueFrom('$4', '$5')} and ${freeRow(tables, '$6')}`
+  const written = `${pending}
+       and seq >= $5::bigint
+       and case when blocked_at is not null then false
+                when available_at > (select clock_timestamp()) or $4::float8 is null then false
+                else ${freeRow(tables, '$6')} end`
 
   return {
     // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner, which
@@ -53,37 +64,30 @@ export function lockStatementsFor(tables: PostgresTables) {
     releaseLock: `delete from ${lock} where name = $1 and token = $2`,
 
     // poll. Reads <table>_due in its order: no sort, no DONE row touched.
-    pollDue: poll(`${dueFrom('$4', '$5')} and ${freeRow(tables, '$6')}`, 'available_at, seq'),
+    pollDue: poll(held, due, 'available_at, seq'),
+    pollDueRenewing: poll(renewed, due, 'available_at, seq'),
 
     // poll, where $4 means nothing. Reads <table>_written in its order.
-    pollWritten: poll(
-      `${pending}
-       and seq >= $5::bigint
-       and case when blocked_at is not null then false
-                when available_at > (select clock_timestamp()) or $4::float8 is null then false
-                else ${freeRow(tables, '$6')} end`,
-      'seq',
-    ),
+    pollWritten: poll(held, written, 'seq'),
+    pollWrittenRenewing: poll(renewed, written, 'seq'),
 
-    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls, $7 time limit to renew the lock with, or null.
-    // By primary key. Answers nothing without the lock.
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Answers nothing without the lock.
     recordHeld: `
   update ${lock}
      set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
-         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint,
-         until = coalesce(${timeIn('$7')}, until)
+         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint
    where name = $1 and token = $2 and until > clock_timestamp()
   returning 1`,
   } as const
 
-  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs. Answers nothing without the lock.
+  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the lock
+  // with, where that is done. Answers nothing without the lock.
   // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
   // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
-  function poll(condition: string, order: string): string {
+  function poll(owner: string, condition: string, order: string): string {
     const bounds = ['low_at', 'low_seq', 'high_at', 'high_seq']
     return `
-  with owner as materialized (
-    select * from ${lock} where name = $1 and token = $2 and until > clock_timestamp()
+  with owner as materialized (${owner}
   )
   select ${inMs('low_at')}, low_seq, ${inMs('high_at')}, high_seq, nothing.*
     from owner

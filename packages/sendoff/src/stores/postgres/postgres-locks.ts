@@ -38,23 +38,29 @@ export async function pollPending(
 ): Promise<readonly Row[] | undefined> {
   const { owner, limit, from, order, held, renewMs } = request
   const isWritten = order === 'written'
-  const answer = await session.run(isWritten ? statements.pollWritten : statements.pollDue, [
+  const values = [
     owner.lock,
     owner.token,
     String(Math.max(0, limit)),
     ...placeValues(from),
     skipRecentValue(request.skipRecentMs),
-  ])
+  ]
+  const answer =
+    renewMs === undefined
+      ? await session.run(isWritten ? statements.pollWritten : statements.pollDue, values)
+      : await session.run(isWritten ? statements.pollWrittenRenewing : statements.pollDueRenewing, [
+          ...values,
+          roundedUp(renewMs),
+        ])
   const lock = answer.find((values) => values[seqColumn] === null)
   if (lock === undefined) return undefined
 
-  const rows = answer.filter((values) => values !== lock).map((values) => readRow(values, seqColumn))
+  const rows = answer.filter((each) => each !== lock).map((each) => readRow(each, seqColumn))
   const bounds = boundsAround(held, rows)
-  if (!sameBounds(boundsOf(lock), bounds) || renewMs !== undefined) {
-    const renewal = renewMs === undefined ? null : roundedUp(renewMs)
-    const values = [owner.lock, owner.token, ...endsOf(bounds), renewal]
+  if (!sameBounds(boundsOf(lock), bounds)) {
+    const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])
     // Nobody else had the lock before, either: its token is never used again.
-    if ((await session.run(statements.recordHeld, values)).length === 0) return undefined
+    if (recorded.length === 0) return undefined
   }
   return rows.sort(isWritten ? (a, b) => a.seq - b.seq : inDueOrder)
 }
