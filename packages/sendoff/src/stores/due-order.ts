@@ -21,3 +21,10 @@ export function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
   if (a === null || b === null) return a === b
   return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
 }
+
+/** The bounds with these ends: due time and number of the low one, and of the high one; null where they are. */
+export function boundsOfEnds(ends: readonly unknown[]): Bounds | null {
+  if (ends[0] === null) return null
+  const [lowAt, lowSeq, highAt, highSeq] = ends.map(Number) as [number, number, number, number]
+  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
+}

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../errors.ts'
+import { assertSameKind, isNewest } from '../sql/schema-version.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { serverErrorOf } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
@@ -73,14 +74,7 @@ async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<v
 }
 
 function isCurrent(tables: MysqlTables, version: number): boolean {
-  const newest = newestVersion(tables)
-  if (version <= newest) return version === newest
-
-  throw new OutboxError(
-    'OUTBOX_SCHEMA_TOO_NEW',
-    `The schema of table "${tables.table}" has version ${version}, but this version of sendoff knows only ${newest}. ` +
-      'Deploy the newer version of sendoff here as well.',
-  )
+  return isNewest(tables.table, version, newestVersion(tables))
 }
 
 function newestVersion(tables: MysqlTables): number {
@@ -89,7 +83,7 @@ function newestVersion(tables: MysqlTables): number {
 
 async function storedVersion(session: MysqlSession, tables: MysqlTables): Promise<number> {
   const meta = new Map(await metaOf(session, tables))
-  if (meta.size > 0) assertSameKind(tables, meta.get('partitioned') === 'true')
+  if (meta.size > 0) assertSameKind('mysqlStore', tables, meta.get('partitioned') === 'true')
   return Number(meta.get('version') ?? 0)
 }
 
@@ -102,15 +96,6 @@ async function metaOf(session: MysqlSession, { meta }: MysqlTables): Promise<[ke
     if (serverErrorOf(error)?.errno === 1146) return []
     throw error
   }
-}
-
-function assertSameKind({ table, isPartitioned }: MysqlTables, wasPartitioned: boolean): void {
-  if (isPartitioned === wasPartitioned) return
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    `The table "${table}" was made ${wasPartitioned ? 'with' : 'without'} the option partitionBy of mysqlStore, ` +
-      'and cannot be changed. Give all stores on it the same option, or another table.',
-  )
 }
 
 function recordVersion({ meta }: MysqlTables, version: number): string {

@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { boundsAround, sameBounds } from '../due-order.ts'
+import { boundsAround, boundsOfEnds, sameBounds } from '../due-order.ts'
 import { dueOptions, dueValues, recentValues } from './claim-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { readRow } from './row-columns.ts'
@@ -29,7 +29,7 @@ async function takeLock(
   if (Number(isOwn) === 0 && Number(hasRunOut) === 0) return false
 
   await session.run(statements.takeLock, [token, durationValue(ttlMs), lock])
-  const left = boundsOf(ends)
+  const left = boundsOfEnds(ends)
   if (Number(isOwn) === 0 && left !== null) {
     await countLosses(session, statements, left)
     await session.run(statements.forgetBounds, [lock])
@@ -92,7 +92,7 @@ export async function pollPending<Tx extends object>(
   const [isAnyDue, ...ends] = preview[0]!
   const rows = Number(isAnyDue) === 0 ? [] : await dueRows(driver, statements, request)
   const bounds = boundsAround(held, rows)
-  if (sameBounds(boundsOf(ends), bounds)) return rows
+  if (sameBounds(boundsOfEnds(ends), bounds)) return rows
 
   const recorded = await driver.run(statements.recordBounds, [...endsOf(bounds), owner.lock, owner.token])
   return recorded.affectedRows > 0 ? rows : undefined
@@ -114,12 +114,6 @@ async function dueRows<Tx extends object>(
         ])
       : await driver.run(statements.pollDue(options, limit), dueValues(request))
   return rows.map(readRow)
-}
-
-function boundsOf(ends: readonly unknown[]): Bounds | null {
-  if (ends[0] === null) return null
-  const [lowAt, lowSeq, highAt, highSeq] = ends.map(Number) as [number, number, number, number]
-  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
 }
 
 function endsOf(bounds: Bounds | null): Value[] {

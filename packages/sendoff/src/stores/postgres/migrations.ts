@@ -1,4 +1,4 @@
-import { OutboxError } from '../../errors.ts'
+import { assertSameKind, isNewest } from '../sql/schema-version.ts'
 import { firstSchema } from './first-schema.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
@@ -50,14 +50,7 @@ export async function migrate<Tx extends object>(
 }
 
 function isCurrent(tables: PostgresTables, version: number): boolean {
-  const newest = newestVersion(tables)
-  if (version <= newest) return version === newest
-
-  throw new OutboxError(
-    'OUTBOX_SCHEMA_TOO_NEW',
-    `The schema of table "${tables.table}" has version ${version}, but this version of sendoff knows only ${newest}. ` +
-      'Deploy the newer version of sendoff here as well.',
-  )
+  return isNewest(tables.table, version, newestVersion(tables))
 }
 
 function newestVersion(tables: PostgresTables): number {
@@ -80,17 +73,8 @@ async function storedVersion(session: PostgresSession, tables: PostgresTables): 
       value,
     ]),
   )
-  assertSameKind(tables, meta.get('partitioned') === 'true')
+  assertSameKind('postgresStore', tables, meta.get('partitioned') === 'true')
   return Number(meta.get('version') ?? 0)
-}
-
-function assertSameKind({ table, isPartitioned }: PostgresTables, wasPartitioned: boolean): void {
-  if (isPartitioned === wasPartitioned) return
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    `The table "${table}" was made ${wasPartitioned ? 'with' : 'without'} the option partitionBy of postgresStore, ` +
-      'and cannot be changed. Give all stores on it the same option, or another table.',
-  )
 }
 
 // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even where it has nothing to do.

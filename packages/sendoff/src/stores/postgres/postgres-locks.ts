@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
-import { boundsAround, inDueOrder, sameBounds } from '../due-order.ts'
+import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../due-order.ts'
 import { placeValues, skipRecentValue } from './claim-rows.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { readRow } from './row-columns.ts'
@@ -57,7 +57,7 @@ export async function pollPending(
 
   const rows = answer.filter((each) => each !== lock).map((each) => readRow(each, seqColumn))
   const bounds = boundsAround(held, rows)
-  if (!sameBounds(boundsOf(lock), bounds)) {
+  if (!sameBounds(boundsOfEnds(lock), bounds)) {
     const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])
     // Nobody else had the lock before, either: its token is never used again.
     if (recorded.length === 0) return undefined
@@ -67,12 +67,6 @@ export async function pollPending(
 
 /** Behind the bounds of the lock, the columns of a row begin with its number. */
 const seqColumn = 4
-
-function boundsOf(values: readonly Value[]): Bounds | null {
-  if (values[0] === null) return null
-  const [lowAt, lowSeq, highAt, highSeq] = values.map(Number) as [number, number, number, number]
-  return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }
-}
 
 function endsOf(bounds: Bounds | null): Value[] {
   if (bounds === null) return [null, null, null, null]

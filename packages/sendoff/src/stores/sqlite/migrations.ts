@@ -1,4 +1,4 @@
-import { OutboxError } from '../../errors.ts'
+import { isNewest } from '../sql/schema-version.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
 
@@ -23,15 +23,7 @@ export function schemaSql(table: string): string {
 
 /** Whether the schema is there and current. A schema that only newer code knows is an error. */
 export function isCurrent(handle: SqliteHandle, table: string): boolean {
-  const version = storedVersion(handle, table)
-  const newest = newestVersion(table)
-  if (version <= newest) return version === newest
-
-  throw new OutboxError(
-    'OUTBOX_SCHEMA_TOO_NEW',
-    `The schema of table "${table}" has version ${version}, but this version of sendoff knows only ${newest}. ` +
-      'Deploy the newer version of sendoff here as well.',
-  )
+  return isNewest(table, storedVersion(handle, table), newestVersion(table))
 }
 
 /** Runs the missing steps. Must be called in a transaction that excludes other writers. */
