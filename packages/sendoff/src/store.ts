@@ -63,11 +63,18 @@ export interface OutboxStore<Tx> {
   /**
    * Records outcomes and returns, as the very objects handed in, the settlements that were refused
    * because the row is no longer held by whoever settles it. Those rows are left untouched: their new holder decides. Rows
-   * read without a claim (`lockedBy` null) are settled only while `owner` still has its lock.
+   * read without a claim (`lockedBy` null) are settled only while `owner` still has its lock, and those with an `epoch`
+   * only while their partition is its, too, at that epoch.
    */
   settle(batch: readonly Settlement[], owner?: OwnerFence): Promise<readonly Settlement[]>
 
   readonly locks: OutboxLocks
+
+  /** Left out where the store cannot share ordering keys among processes. */
+  readonly partitions?: OutboxPartitions
+
+  /** Left out with `partitions`. */
+  readonly keys?: OutboxKeys<Tx>
 
   /** Rows that match, in write order. */
   query(filter: RowFilter): Promise<readonly StoredRow[]>
@@ -156,6 +163,15 @@ export interface Row extends EventRow {
   readonly lockedBy: string | null
 }
 
+/** A row as read for its place in an order, which it has whether or not it may be delivered now. */
+export interface OrderedRow extends Row {
+  /**
+   * 0 where it may be delivered now. Otherwise what is left until it is due, or until the lease that somebody has on it
+   * ends; Infinity where that is for people to say: it is blocked, paused, or its key is parked.
+   */
+  readonly waitMs: number
+}
+
 /** A row as shown to people. */
 export interface StoredRow extends Row {
   readonly status: EventStatus
@@ -226,6 +242,8 @@ export interface HeldRow extends RowKey {
   readonly seq: number
   readonly deliveries: number
   readonly lockedBy: string | null
+  /** That of the row's partition when its owner read the row. */
+  readonly epoch?: number | undefined
 }
 
 export interface Settlement {
@@ -273,7 +291,8 @@ export interface OutboxLocks {
   /**
    * Takes the lock if it is free, has run out or is `token`'s already; false otherwise. Where the
    * last owner vanished, the same step counts a loss for every pending row within the bounds it left
-   * behind that nobody has leased since, raises its `deliveries`, and forgets the bounds.
+   * behind that nobody has leased since, raises its `deliveries`, and forgets the bounds. The same goes for the rows
+   * that it said it holds, as far as they are as they were then.
    */
   acquire(request: LockRequest): Promise<boolean>
   /** Extends the lock while it is `token`'s and has not run out; false when it was lost. */
@@ -285,6 +304,146 @@ export interface OutboxLocks {
 export interface LockRequest extends OwnerFence {
   readonly ttlMs: number
 }
+
+/**
+ * Who delivers which ordering keys. The keys are divided into partitions, and each partition belongs to one process at a
+ * time. A process takes part by holding a lock of its own, called `participantLock(token)`: its time limit is that of all
+ * partitions that the process owns. Rows without a key belong to the partition `partitionOfRow` says.
+ */
+export interface OutboxPartitions {
+  /**
+   * Who takes part, and who owns what. Before that, ends the part of everybody whose lock has run out: counts
+   * a loss for every row that they said they hold, raises its `deliveries`, unless it was leased or settled since, and
+   * frees their partitions. Undefined when the lock is no longer the owner's.
+   */
+  shares(owner: OwnerFence): Promise<PartitionShares | undefined>
+  /**
+   * Takes partitions that nobody owns, and raises the epoch of each. Answers those that it got; nothing when the lock is no
+   * longer the owner's.
+   */
+  acquire(owner: OwnerFence, partitions: readonly number[]): Promise<readonly OwnedPartition[]>
+  /** Gives partitions up that are the owner's. Those of somebody who gives the lock up are free as well. */
+  release(owner: OwnerFence, partitions: readonly number[]): Promise<void>
+  /**
+   * Finds keys with due rows, and reads their rows and those of the keys that are named, in write order from each key's first one that
+   * is pending. Rows that have to wait come along, unless they were written for later and nobody has had them yet. Undefined, and
+   * reads nothing, when the lock is no longer the owner's.
+   */
+  read(request: LaneRequest): Promise<LaneAnswer | undefined>
+  /** The same for all pending rows as one lane, whatever their keys: up to `limit` of them. Any lock will do. */
+  readAll(request: OneLaneRequest): Promise<readonly OrderedRow[] | undefined>
+  /**
+   * Remembers, in the lock row, which rows the owner holds, for whoever ends its part or takes its lock over. False when the
+   * lock is no longer its.
+   */
+  hold(owner: OwnerFence, rows: readonly HeldRow[]): Promise<boolean>
+}
+
+export interface PartitionShares {
+  /** The tokens of those who take part, the asker's included. */
+  readonly participants: readonly string[]
+  /** One for each partition, in order. */
+  readonly partitions: readonly PartitionShare[]
+  /** When the first lock of another participant runs out unless it is renewed. */
+  readonly nextEndMs: number
+}
+
+export interface PartitionShare {
+  readonly partition: number
+  /** A token; null for nobody. */
+  readonly owner: string | null
+  readonly epoch: number
+}
+
+export interface OwnedPartition {
+  readonly partition: number
+  /** Rises with every change of owner. */
+  readonly epoch: number
+}
+
+export interface LaneRequest {
+  readonly owner: OwnerFence
+  /** Only keys, and rows without a key, of these partitions are found. */
+  readonly partitions: readonly number[]
+  /** Keys to read in any case. */
+  readonly keys: readonly string[]
+  /** Keys that are not to be found, and the ids of events without a key. */
+  readonly except: readonly string[]
+  /** Only what is due at or behind this place is found. */
+  readonly from?: DuePlace
+  /** How many due rows to look at for finding keys. */
+  readonly window: number
+  /** How many rows to find at most. Of a key that is found, all rows that follow count as found. */
+  readonly limit: number
+  /** How many rows to read of each key. */
+  readonly perKey: number
+  /** Passes over rows that have to wait, instead of reading them as well. */
+  readonly skipWaiting?: boolean
+  /** Extends the lock by so much from now, in the same step. */
+  readonly renewMs?: number
+}
+
+export interface OneLaneRequest {
+  readonly owner: OwnerFence
+  readonly limit: number
+  /** Only rows written after the one of this number. */
+  readonly afterSeq?: number
+  /** Extends the lock by so much from now, in the same step. */
+  readonly renewMs?: number
+}
+
+export interface LaneAnswer {
+  /** Those of one key stand together and in write order. */
+  readonly rows: readonly OrderedRow[]
+  /** Where to go on finding keys; undefined when everything due has been looked at. */
+  readonly next: DuePlace | undefined
+}
+
+/** Ordering keys, for writers who keep their order and for people who watch over them. */
+export interface OutboxKeys<Tx> {
+  /**
+   * Lets no other transaction lock one of these keys until this one ends, so that the order of writing is the order of
+   * commits. Takes all locks in one order before it answers. `partitions` locks whole partitions, where there are too many keys to
+   * lock each; `all` stands for every key there is.
+   */
+  lock(tx: Tx, keys: KeyLocks): Promise<void>
+  /** Keys that do not go on by themselves, by name: their first pending row is blocked or has failed, or they are parked. */
+  blocked(filter: BlockedKeyFilter): Promise<readonly BlockedKey[]>
+  /** Makes the first pending row of a key due now, and lifts its block. False where it does not wait, or somebody has it. */
+  retry(key: string): Promise<boolean>
+  /** Makes the first pending row of a key DEAD, with `reason`. Whoever has it in hand cannot settle it any more. False where there is none. */
+  skip(key: string, reason: string): Promise<boolean>
+  /** Nothing of this key is delivered until it is unparked. */
+  park(key: string): Promise<void>
+  unpark(key: string): Promise<void>
+}
+
+export type KeyLocks = readonly string[] | { readonly partitions: readonly number[] } | 'all'
+
+export interface BlockedKeyFilter {
+  readonly limit: number
+  /** Only keys behind this one. */
+  readonly after?: string
+}
+
+export interface BlockedKey {
+  readonly orderingKey: string
+  readonly isParked: boolean
+  /** Its first pending row; undefined for a parked key without one. */
+  readonly head: StoredRow | undefined
+  /** How many rows are pending behind it: 1,000 stands for that many and more. */
+  readonly waiting: number
+}
+
+/** How far the rows behind a blocked one are counted. */
+export const maxCountedWaiting = 1_000
+
+/** The lock by which a process takes part in sharing partitions. */
+export function participantLock(token: string): string {
+  return `${participantPrefix}${token}`
+}
+
+export const participantPrefix = 'partitions/'
 
 export interface PurgeRequest {
   /** DONE rows that were settled longer ago; all are kept where left out. */
@@ -325,7 +484,8 @@ export interface OutboxNodes {
   /**
    * Registers a process for `ttlMs`, or keeps it registered. The table has one mode at a time: that
    * of its living processes. One that asks for another is not registered, and is told which mode
-   * the living have. A process without a mode goes with all. The answer says what is paused.
+   * the living have. A process without a mode goes with all. The answer says what is paused, and which mode was the last
+   * that anybody joined with.
    */
   join(node: NodeRequest): Promise<NodeAnswer>
   leave(id: string): Promise<void>
@@ -338,7 +498,7 @@ export interface NodeRequest {
 }
 
 export type NodeAnswer =
-  | { readonly kind: 'joined'; readonly paused: readonly PauseTarget[] }
+  | { readonly kind: 'joined'; readonly paused: readonly PauseTarget[]; readonly mode: string | null }
   | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
 
 /** Signals between processes that rows were written. They may get lost, and may come without need. */

@@ -10,3 +10,8 @@ export const partitionCount = 256
 export function partitionOf(orderingKey: string): number {
   return Number.parseInt(hash('sha256', orderingKey).slice(0, 2), 16)
 }
+
+/** The partition of a row: that of its key, or one that its number tells where it has no key. */
+export function partitionOfRow({ partitionNo, seq }: { partitionNo: number | null; seq: number }): number {
+  return partitionNo ?? seq % partitionCount
+}

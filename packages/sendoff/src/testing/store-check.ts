@@ -6,6 +6,8 @@ export interface StoreCheck {
   readonly name: string
   /** Needs a second handle on the same data, as another process would have. */
   readonly needsAnother?: true
+  /** Needs a store that can share ordering keys among processes. */
+  readonly needsPartitions?: true
   run<Tx>(context: StoreCheckContext<Tx>): Promise<void>
 }
 

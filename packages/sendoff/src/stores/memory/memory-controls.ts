@@ -3,6 +3,8 @@ import type { OutboxControls, PauseTarget, RowKey } from '../../store.ts'
 /** The switches of a memory store. */
 export interface MemoryControls extends OutboxControls {
   isPaused(row: RowKey & { readonly eventType: string }): boolean
+  /** Ordering keys that are parked. */
+  readonly parkedKeys: Set<string>
 }
 
 export function memoryControls(): MemoryControls {
@@ -10,6 +12,8 @@ export function memoryControls(): MemoryControls {
   const destinations = new Set<string>()
 
   return {
+    parkedKeys: new Set(),
+
     async pause(target) {
       if ('eventType' in target) eventTypes.add(target.eventType)
       else destinations.add(target.destination)

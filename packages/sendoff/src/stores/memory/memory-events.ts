@@ -1,5 +1,5 @@
 import { isPending } from '../../event/status.ts'
-import type { Bounds, ClaimRequest, HeldRow, PollRequest, RowFilter } from '../../store.ts'
+import type { Bounds, ClaimRequest, DuePlace, HeldRow, PollRequest, RowFilter } from '../../store.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf } from './memory-row.ts'
@@ -11,7 +11,8 @@ import { OrderedRows } from './ordered-rows.ts'
  *
  * A pending row that is not blocked is in one of two orders: among the free ones by due time, or
  * among the leased ones by the end of the lease. A claim first moves rows whose lease ran out from
- * the second to the first, and so never looks at rows that are held or settled.
+ * the second to the first, and so never looks at rows that are held or settled. Besides, everything that is pending is in
+ * write order, all together and by its key.
  */
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
@@ -19,6 +20,8 @@ export class MemoryEvents implements MemoryTables {
   readonly #free = new OrderedRows((row) => row.availableAt)
   readonly #leased = new OrderedRows((row) => row.lockedUntil ?? 0)
   readonly #orders = new Map<MemoryRow, OrderedRows>()
+  readonly #pending = new OrderedRows(() => 0)
+  readonly #pendingByKey = new Map<string, OrderedRows>()
   readonly #isPaused: (row: MemoryRow) => boolean
 
   constructor(isPaused: (row: MemoryRow) => boolean) {
@@ -81,6 +84,28 @@ export class MemoryEvents implements MemoryTables {
     return request.order === 'written' ? this.#dueAsWritten(request, now) : this.#dueInOrder(request, now)
   }
 
+  /** Up to `count` rows that nobody holds, in the order in which they fell due. */
+  dueFrom(from: DuePlace | undefined, now: number, count: number): MemoryRow[] {
+    this.#freeLapsed(now)
+    const rows: MemoryRow[] = []
+    for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0)) {
+      if (row.availableAt > now || rows.length >= count) break
+      rows.push(row)
+    }
+    return rows
+  }
+
+  /** Pending rows in write order: of a key, or all of them. */
+  pendingAsWritten(key?: string, afterSeq = 0): Iterable<MemoryRow> {
+    const rows = key === undefined ? this.#pending : this.#pendingByKey.get(key)
+    return rows?.from(0, afterSeq + 1) ?? []
+  }
+
+  /** The keys of pending rows. */
+  pendingKeys(): Iterable<string> {
+    return this.#pendingByKey.keys()
+  }
+
   /** Counts a loss for every row within the bounds that nobody has leased. */
   countLosses({ low, high }: Bounds): void {
     for (const row of this.#free.from(low.availableAt, low.seq)) {
@@ -88,6 +113,14 @@ export class MemoryEvents implements MemoryTables {
       if (row.lockedBy !== null) continue
       row.losses += 1
       row.deliveries += 1
+    }
+  }
+
+  /** Counts a loss for every row that is as it was when somebody held it without a lease. */
+  countLossesOf(held: readonly HeldRow[]): void {
+    for (const each of held) {
+      const row = this.held({ ...each, lockedBy: null })
+      if (row !== undefined) this.change(row, { losses: row.losses + 1, deliveries: row.deliveries + 1 })
     }
   }
 
@@ -125,15 +158,13 @@ export class MemoryEvents implements MemoryTables {
   }
 
   #dueAsWritten(request: PollRequest, now: number): MemoryRow[] {
-    const { from, limit } = request
     const rows: MemoryRow[] = []
-
-    // The first to be written may be the last to fall due.
-    for (const row of this.#free.from(-Infinity, 0)) {
-      if (row.availableAt > now) break
-      if (row.seq >= (from?.seq ?? 0) && this.#isWanted(row, request, now)) rows.push(row)
+    for (const row of this.#pending.from(0, request.from?.seq ?? 0)) {
+      if (rows.length >= request.limit) break
+      const isFree = this.#orders.get(row) === this.#free && row.availableAt <= now
+      if (isFree && this.#isWanted(row, request, now)) rows.push(row)
     }
-    return rows.sort((a, b) => a.seq - b.seq).slice(0, Math.max(0, limit))
+    return rows
   }
 
   #dueOfKeys(request: ClaimRequest, now: number): MemoryRow[] {
@@ -168,8 +199,11 @@ export class MemoryEvents implements MemoryTables {
   }
 
   #enter(row: MemoryRow, order = row.lockedBy === null ? this.#free : this.#leased): void {
-    if (!isPending(row.status) || row.blockedAt !== null) return
+    if (!isPending(row.status)) return
 
+    this.#pending.add(row)
+    if (row.orderingKey !== null) this.#ofKey(row.orderingKey).add(row)
+    if (row.blockedAt !== null) return
     order.add(row)
     this.#orders.set(row, order)
   }
@@ -177,5 +211,16 @@ export class MemoryEvents implements MemoryTables {
   #leave(row: MemoryRow): void {
     this.#orders.get(row)?.delete(row)
     this.#orders.delete(row)
+    this.#pending.delete(row)
+    if (row.orderingKey === null) return
+    const ofKey = this.#ofKey(row.orderingKey)
+    ofKey.delete(row)
+    if (ofKey.isEmpty) this.#pendingByKey.delete(row.orderingKey)
+  }
+
+  #ofKey(key: string): OrderedRows {
+    const rows = this.#pendingByKey.get(key) ?? new OrderedRows(() => 0)
+    this.#pendingByKey.set(key, rows)
+    return rows
   }
 }

@@ -1,18 +1,35 @@
-import type { Bounds, OutboxLocks, OwnerFence } from '../../store.ts'
+import type { Bounds, HeldRow, OutboxLocks, OwnerFence } from '../../store.ts'
 
 /** The named locks of a memory store. */
 export interface MemoryLocks extends OutboxLocks {
   isOwner(fence: OwnerFence): boolean
   recordBounds(lock: string, bounds: Bounds | null): void
+  recordHeld(lock: string, held: readonly HeldRow[]): void
+  /** All of those whose names begin so. */
+  withPrefix(prefix: string): readonly MemoryLock[]
+  remove(name: string): void
 }
+
+export interface MemoryLock {
+  readonly name: string
+  readonly token: string
+  readonly until: number
+  readonly held: readonly HeldRow[]
+}
+
+const nothing = { bounds: null, held: [] }
 
 interface Lock {
   token: string
   until: number
   bounds: Bounds | null
+  held: readonly HeldRow[]
 }
 
-export function memoryLocks(now: () => number, countLosses: (bounds: Bounds) => void): MemoryLocks {
+export function memoryLocks(
+  now: () => number,
+  countLosses: (bounds: Bounds | null, held: readonly HeldRow[]) => void,
+): MemoryLocks {
   const locks = new Map<string, Lock>()
 
   return {
@@ -20,12 +37,10 @@ export function memoryLocks(now: () => number, countLosses: (bounds: Bounds) => 
       const lock = locks.get(name)
       if (lock !== undefined && lock.token !== token && lock.until > now()) return false
 
-      let bounds = lock?.bounds ?? null
-      if (bounds !== null && lock?.token !== token) {
-        countLosses(bounds)
-        bounds = null
-      }
-      locks.set(name, { token, until: now() + ttlMs, bounds })
+      const isOwn = lock?.token === token
+      if (lock !== undefined && !isOwn) countLosses(lock.bounds, lock.held)
+      const { bounds, held } = isOwn ? lock : nothing
+      locks.set(name, { token, until: now() + ttlMs, bounds, held })
       return true
     },
 
@@ -46,6 +61,16 @@ export function memoryLocks(now: () => number, countLosses: (bounds: Bounds) => 
       const lock = locks.get(name)
       if (lock !== undefined) lock.bounds = bounds
     },
+
+    recordHeld(name, held) {
+      const lock = locks.get(name)
+      if (lock !== undefined) lock.held = held
+    },
+
+    withPrefix: (prefix) =>
+      [...locks].filter(([name]) => name.startsWith(prefix)).map(([name, lock]) => ({ name, ...lock })),
+
+    remove: (name) => void locks.delete(name),
   }
 
   function isOwner({ lock: name, token }: OwnerFence): boolean {

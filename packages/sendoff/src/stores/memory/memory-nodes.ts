@@ -8,6 +8,7 @@ interface Node {
 
 export function memoryNodes(now: () => number, controls: OutboxControls): OutboxNodes {
   let nodes: Node[] = []
+  let lastMode: string | null = null
 
   return {
     async join({ id, mode, ttlMs }) {
@@ -22,7 +23,8 @@ export function memoryNodes(now: () => number, controls: OutboxControls): Outbox
       }
 
       nodes = [...others, { id, mode, until: time + ttlMs }]
-      return { kind: 'joined', paused: await controls.paused() }
+      lastMode = mode ?? lastMode
+      return { kind: 'joined', paused: await controls.paused(), mode: lastMode }
     },
 
     async leave(id) {

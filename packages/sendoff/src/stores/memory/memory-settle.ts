@@ -13,6 +13,7 @@ export function settledFields(row: MemoryRow, outcome: Outcome, now: number): Pa
     losses: 0,
     lockedBy: null,
     lockedUntil: null,
+    blockedAt: null,
     ...outcomeFields(row, outcome, now),
   }
 }

@@ -1,17 +1,20 @@
 import { OutboxError } from '../../errors.ts'
+import { partitionOfRow } from '../../event/partition.ts'
 import { EventStatus } from '../../event/status.ts'
 import { callable, checkOptions } from '../../options.ts'
-import type { FailedAttempt, OutboxStore } from '../../store.ts'
+import type { FailedAttempt, OutboxStore, Outcome } from '../../store.ts'
 import { boundsAround } from '../due-order.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { insertRows } from './memory-insert.ts'
+import { memoryKeys } from './memory-keys.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { memoryNodes } from './memory-nodes.ts'
+import { memoryPartitions } from './memory-partitions.ts'
 import { purgeRows } from './memory-purge.ts'
-import { asRow, asStoredRow, keyOf } from './memory-row.ts'
+import { asRow, asStoredRow, keyOf, type MemoryRow } from './memory-row.ts'
 import { failedAttempt, replayedFields, settledFields } from './memory-settle.ts'
 import { MemoryTx } from './memory-transaction.ts'
 
@@ -33,9 +36,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
   const controls = memoryControls()
   const events = new MemoryEvents((row) => controls.isPaused(row))
   const history = new Map<string, FailedAttempt[]>()
-  const locks = memoryLocks(now, (bounds) => events.countLosses(bounds))
+  const locks = memoryLocks(now, (bounds, held) => {
+    if (bounds !== null) events.countLosses(bounds)
+    events.countLossesOf(held)
+  })
+  const partitions = memoryPartitions(now, events, locks, controls)
   const transactions = new Mutex()
   let lastSeq = 0
+
+  const settleRow = (row: MemoryRow, outcome: Outcome, time: number): void => {
+    if (outcome.kind === 'delete') {
+      events.delete(row)
+      history.delete(keyOf(row))
+      return
+    }
+    const fields = settledFields(row, outcome, time)
+    const attempt = failedAttempt(row, outcome, fields.attempts ?? row.attempts, time)
+    if (attempt !== undefined) history.set(keyOf(row), [...(history.get(keyOf(row)) ?? []), attempt])
+    events.change(row, fields)
+  }
 
   return {
     capabilities: { durable: false, multiProcess: false },
@@ -108,21 +127,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
       return batch.filter(({ row: held, outcome }) => {
         const row = held.lockedBy === null && !ownerHolds ? undefined : events.held(held)
         if (row === undefined) return true
-
-        if (outcome.kind === 'delete') {
-          events.delete(row)
-          history.delete(keyOf(row))
-          return false
+        if (held.lockedBy === null && held.epoch !== undefined) {
+          const partition = { partition: partitionOfRow(row), epoch: held.epoch }
+          if (!partitions.isOwner(owner!.token, partition)) return true
         }
-        const fields = settledFields(row, outcome, time)
-        const attempt = failedAttempt(row, outcome, fields.attempts ?? row.attempts, time)
-        if (attempt !== undefined) history.set(keyOf(row), [...(history.get(keyOf(row)) ?? []), attempt])
-        events.change(row, fields)
+
+        settleRow(row, outcome, time)
         return false
       })
     },
 
     locks,
+
+    partitions,
+
+    keys: memoryKeys(now, events, controls, settleRow),
 
     async query(filter) {
       return events.matching(filter, filter.limit).map(asStoredRow)

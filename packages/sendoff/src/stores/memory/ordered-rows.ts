@@ -17,6 +17,10 @@ export class OrderedRows {
     this.#timeOf = timeOf
   }
 
+  get isEmpty(): boolean {
+    return this.#chunks.length === 0
+  }
+
   add(row: MemoryRow): void {
     const index = this.#chunkAt(this.#timeOf(row), row.seq)
     // Behind all others goes to the end of the last chunk.

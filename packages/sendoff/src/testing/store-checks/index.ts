@@ -4,10 +4,13 @@ import { controlChecks } from './control-checks.ts'
 import { fenceChecks } from './fence-checks.ts'
 import { idempotencyChecks } from './idempotency-checks.ts'
 import { insertChecks } from './insert-checks.ts'
+import { keyChecks } from './key-checks.ts'
+import { laneChecks } from './lane-checks.ts'
 import { leaseChecks } from './lease-checks.ts'
 import { lockChecks } from './lock-checks.ts'
 import { migrateChecks } from './migrate-checks.ts'
 import { nodeChecks } from './node-checks.ts'
+import { partitionChecks } from './partition-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
 import { pollOrderChecks } from './poll-order-checks.ts'
@@ -33,6 +36,9 @@ export const storeChecks: readonly StoreCheck[] = [
   ...lockChecks,
   ...pollChecks,
   ...pollOrderChecks,
+  ...partitionChecks,
+  ...laneChecks,
+  ...keyChecks,
   ...controlChecks,
   ...nodeChecks,
   ...queryChecks,

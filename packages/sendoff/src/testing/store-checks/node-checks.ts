@@ -2,27 +2,41 @@ import { deepEqual, equal } from 'node:assert/strict'
 import type { NodeRequest } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 
-const joined = { kind: 'joined', paused: [] }
-
 export const nodeChecks: readonly StoreCheck[] = [
   {
     name: 'nodes: processes of one mode join, once or many times',
     async run({ store }) {
-      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
-      deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), joined)
-      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joinedIn('multiNode'))
+      deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), joinedIn('multiNode'))
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joinedIn('multiNode'))
     },
   },
   {
     name: 'nodes: whoever joins hears what is paused, the first time and later',
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
-      const paused = [{ eventType: 'Paid' }]
-      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), { kind: 'joined', paused })
-      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), { kind: 'joined', paused })
+      const answer = { ...joinedIn('multiNode'), paused: [{ eventType: 'Paid' }] }
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), answer)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), answer)
 
       await store.controls.resume({ eventType: 'Paid' })
-      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), joinedIn('multiNode'))
+    },
+  },
+  {
+    name: 'nodes: whoever joins hears the last mode that anybody joined with, also when those are gone',
+    async run({ store }) {
+      const writer = nodeOf('writer', null)
+      deepEqual(await store.nodes.join(writer), joinedIn(null))
+      await store.nodes.join(nodeOf('a', 'partitioned'))
+      deepEqual(await store.nodes.join(writer), joinedIn('partitioned'))
+
+      await store.nodes.leave('a')
+      deepEqual(await store.nodes.join(writer), joinedIn('partitioned'))
+      await store.nodes.join(nodeOf('b', 'multiNode'))
+      equal((await store.nodes.join(nodeOf('c', 'ordered'))).kind, 'conflict')
+      deepEqual(await store.nodes.join(writer), joinedIn('multiNode'))
+      deepEqual(await store.nodes.join(nodeOf('d', null)), joinedIn('multiNode'))
     },
   },
   {
@@ -44,20 +58,20 @@ export const nodeChecks: readonly StoreCheck[] = [
     async run({ store }) {
       await store.nodes.join(nodeOf('a', 'multiNode'))
       await store.nodes.join(nodeOf('b', 'ordered'))
-      deepEqual(await store.nodes.join(nodeOf('c', 'multiNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('c', 'multiNode')), joinedIn('multiNode'))
       await store.nodes.leave('a')
       await store.nodes.leave('c')
 
-      deepEqual(await store.nodes.join(nodeOf('d', 'singleNode')), joined)
+      deepEqual(await store.nodes.join(nodeOf('d', 'singleNode')), joinedIn('singleNode'))
     },
   },
   {
     name: 'nodes: a process without a mode goes with all, and keeps none out',
     async run({ store }) {
-      deepEqual(await store.nodes.join(nodeOf('a', null)), joined)
-      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
-      deepEqual(await store.nodes.join(nodeOf('c', null)), joined)
-      deepEqual(await store.nodes.join(nodeOf('a', null)), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', null)), joinedIn(null))
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joinedIn('ordered'))
+      deepEqual(await store.nodes.join(nodeOf('c', null)), joinedIn('ordered'))
+      deepEqual(await store.nodes.join(nodeOf('a', null)), joinedIn('ordered'))
     },
   },
   {
@@ -66,7 +80,7 @@ export const nodeChecks: readonly StoreCheck[] = [
       await store.nodes.join(nodeOf('a', 'multiNode', 50))
       await wait(60)
 
-      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joinedIn('ordered'))
       deepEqual(await store.nodes.join(nodeOf('a', 'multiNode')), {
         kind: 'conflict',
         mode: 'ordered',
@@ -91,7 +105,7 @@ export const nodeChecks: readonly StoreCheck[] = [
       equal((await store.nodes.join(nodeOf('b', 'ordered'))).kind, 'conflict')
       await wait(420)
 
-      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joinedIn('ordered'))
     },
   },
   {
@@ -102,7 +116,7 @@ export const nodeChecks: readonly StoreCheck[] = [
       await store.nodes.leave('a')
       await store.nodes.leave('a')
 
-      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joinedIn('ordered'))
     },
   },
   {
@@ -123,7 +137,7 @@ export const nodeChecks: readonly StoreCheck[] = [
     name: 'nodes: a process that is alone may change its mode, which then is that of the table',
     async run({ store }) {
       await store.nodes.join(nodeOf('a', 'multiNode'))
-      deepEqual(await store.nodes.join(nodeOf('a', 'ordered')), joined)
+      deepEqual(await store.nodes.join(nodeOf('a', 'ordered')), joinedIn('ordered'))
 
       deepEqual(await store.nodes.join(nodeOf('b', 'multiNode')), {
         kind: 'conflict',
@@ -146,6 +160,10 @@ export const nodeChecks: readonly StoreCheck[] = [
     },
   },
 ]
+
+function joinedIn(mode: string | null): object {
+  return { kind: 'joined', paused: [], mode }
+}
 
 function nodeOf(id: string, mode: string | null, ttlMs = 30_000): NodeRequest {
   return { id, mode, ttlMs }

@@ -1,0 +1,84 @@
+import { EventStatus } from '../../event/status.ts'
+import type { BlockedKey, OutboxKeys, Outcome } from '../../store.ts'
+import { maxCountedWaiting } from '../../store.ts'
+import type { MemoryControls } from './memory-controls.ts'
+import type { MemoryEvents } from './memory-events.ts'
+import type { MemoryRow } from './memory-row.ts'
+import { asStoredRow } from './memory-row.ts'
+import type { MemoryTx } from './memory-transaction.ts'
+
+/** What people do about the ordering keys of a memory store. */
+export function memoryKeys(
+  now: () => number,
+  events: MemoryEvents,
+  { parkedKeys }: MemoryControls,
+  settleRow: (row: MemoryRow, outcome: Outcome, now: number) => void,
+): OutboxKeys<MemoryTx> {
+  return {
+    // Transactions run one at a time: they are committed in the order of writing.
+    async lock() {},
+
+    async blocked({ limit, after = '' }) {
+      const keys = new Set([...parkedKeys, ...events.pendingKeys()])
+      return [...keys]
+        .sort()
+        .filter((key) => key > after)
+        .flatMap((key) => blockedKey(key) ?? [])
+        .slice(0, limit)
+    },
+
+    async retry(key) {
+      const head = headOf(key)
+      const time = now()
+      if (head === undefined || isLeased(head, time)) return false
+      if (head.blockedAt === null && head.availableAt <= time) return false
+
+      events.change(head, { blockedAt: null, availableAt: time, deliveries: head.deliveries + 1 })
+      return true
+    },
+
+    async skip(key, reason) {
+      const head = headOf(key)
+      if (head === undefined) return false
+
+      settleRow(head, { kind: 'dead', failure: { error: reason, counted: false } }, now())
+      return true
+    },
+
+    async park(key) {
+      parkedKeys.add(key)
+    },
+
+    async unpark(key) {
+      parkedKeys.delete(key)
+    },
+  }
+
+  // What was written for later, and has been in nobody's hands, does not hold its key up.
+  function pendingOf(key: string): MemoryRow[] {
+    const time = now()
+    const rows: MemoryRow[] = []
+    for (const row of events.pendingAsWritten(key)) {
+      if (row.availableAt > time && row.deliveries === 0 && row.blockedAt === null) continue
+      rows.push(row)
+      if (rows.length > maxCountedWaiting) break
+    }
+    return rows
+  }
+
+  function headOf(key: string): MemoryRow | undefined {
+    return pendingOf(key)[0]
+  }
+
+  function blockedKey(key: string): BlockedKey | undefined {
+    const [head, ...waiting] = pendingOf(key)
+    const isParked = parkedKeys.has(key)
+    const isBlocked = head !== undefined && (head.blockedAt !== null || head.status === EventStatus.RETRY)
+    if (!isParked && !isBlocked) return undefined
+    return { orderingKey: key, isParked, head: head && asStoredRow(head), waiting: waiting.length }
+  }
+}
+
+function isLeased(row: MemoryRow, time: number): boolean {
+  return row.lockedBy !== null && row.lockedUntil! > time
+}

@@ -1,0 +1,198 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import { maxCountedWaiting, type OutboxStore } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import { insertAndClaim, insertOne, insertRows, only, readRow, settleOne } from './check-steps.ts'
+import { keyed } from './lane-checks.ts'
+import { keysOf } from './lane-steps.ts'
+
+const failure = { error: 'Error: no', counted: true }
+
+export const keyChecks: readonly StoreCheck[] = [
+  {
+    name: 'keys: those whose first pending row failed or is blocked are told of, with what waits behind it',
+    needsPartitions: true,
+    async run({ store }) {
+      const retried = await insertAndClaim(store, 'a', keyed('x'))
+      await settleOne(store, retried, { kind: 'retry', delayMs: 20_000, failure })
+      await insertRows(store, [keyed('x'), keyed('x'), keyed('fine')])
+      const blocked = await insertAndClaim(store, 'a', keyed('y'))
+      await settleOne(store, blocked, { kind: 'block', failure })
+      const [first, second, ...others] = await keysOf(store).blocked({ limit: 10 })
+
+      deepEqual(others, [])
+      deepEqual(first, { orderingKey: 'x', isParked: false, head: await readRow(store, retried), waiting: 2 })
+      deepEqual(second, {
+        orderingKey: 'y',
+        isParked: false,
+        head: await readRow(store, blocked),
+        waiting: 0,
+      })
+      ok(second!.head!.blockedAt !== null)
+      equal(second!.head!.lastError, 'Error: no')
+    },
+  },
+  {
+    name: 'keys: they come by name, up to a limit, and from one on',
+    needsPartitions: true,
+    async run({ store }) {
+      for (const key of ['c', 'a', 'b']) await block(store, key)
+
+      deepEqual(await namesOf(store, { limit: 2 }), ['a', 'b'])
+      deepEqual(await namesOf(store, { limit: 2, after: 'b' }), ['c'])
+      deepEqual(await namesOf(store, { limit: 2, after: 'c' }), [])
+    },
+  },
+  {
+    name: 'keys: no more rows are counted than need be',
+    needsPartitions: true,
+    async run({ store }) {
+      await block(store, 'x')
+      await insertRows(
+        store,
+        Array.from({ length: maxCountedWaiting + 5 }, () => keyed('x')),
+      )
+
+      equal(only(await keysOf(store).blocked({ limit: 10 })).waiting, maxCountedWaiting)
+    },
+  },
+  {
+    name: 'keys: a retry makes a blocked row due now, and one in backoff',
+    needsPartitions: true,
+    async run({ store }) {
+      const blocked = await block(store, 'x')
+      const backoff = await insertAndClaim(store, 'a', keyed('y'))
+      await settleOne(store, backoff, { kind: 'retry', delayMs: 20_000, failure })
+
+      equal(await keysOf(store).retry('x'), true)
+      equal(await keysOf(store).retry('y'), true)
+      const due = await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10 })
+      deepEqual(due.map(({ eventId }) => eventId).sort(), [blocked.eventId, backoff.eventId].sort())
+      deepEqual(
+        due.map(({ attempts }) => attempts),
+        [1, 1],
+      )
+    },
+  },
+  {
+    name: 'keys: there is nothing to retry where the first row is due, leased, or not there',
+    needsPartitions: true,
+    async run({ store }) {
+      const due = await insertOne(store, keyed('x'))
+      const leased = await insertAndClaim(store, 'a', keyed('y'))
+
+      for (const key of ['x', 'y', 'z']) equal(await keysOf(store).retry(key), false, key)
+      equal((await readRow(store, due)).deliveries, 0)
+      equal((await readRow(store, leased)).lockedBy, 'a')
+    },
+  },
+  {
+    name: 'keys: skipping makes the first row DEAD with the reason, and nobody can settle it any more',
+    needsPartitions: true,
+    async run({ store }) {
+      const head = await insertAndClaim(store, 'a', keyed('x'))
+      const next = await insertOne(store, keyed('x'))
+      equal(await keysOf(store).skip('x', 'Skipped by Ann.'), true)
+      const skipped = await readRow(store, head)
+
+      equal(skipped.status, EventStatus.DEAD)
+      equal(skipped.lastError, 'Skipped by Ann.')
+      ok(skipped.doneAt !== null && skipped.lockedBy === null)
+      equal((await store.settle([{ row: head, outcome: { kind: 'done' } }])).length, 1)
+      equal((await readRow(store, next)).status, EventStatus.NEW)
+      deepEqual(
+        (await store.attempts(head)).map(({ error }) => error),
+        ['Skipped by Ann.'],
+      )
+    },
+  },
+  {
+    name: 'keys: skipping lifts the block, and there is nothing to skip where nothing is pending',
+    needsPartitions: true,
+    async run({ store }) {
+      const head = await block(store, 'x')
+      equal(await keysOf(store).skip('x', 'no'), true)
+      equal((await readRow(store, head)).blockedAt, null)
+      equal(await keysOf(store).skip('x', 'no'), false)
+      deepEqual(await namesOf(store, { limit: 10 }), [])
+
+      equal(await store.replay([head]), 1)
+    },
+  },
+  {
+    name: 'keys: a parked key is told of, with and without rows, until it is unparked',
+    needsPartitions: true,
+    async run({ store }) {
+      const row = await insertOne(store, keyed('x'))
+      for (const key of ['x', 'x', 'y']) await keysOf(store).park(key)
+
+      deepEqual(await keysOf(store).blocked({ limit: 10 }), [
+        { orderingKey: 'x', isParked: true, head: row, waiting: 0 },
+        { orderingKey: 'y', isParked: true, head: undefined, waiting: 0 },
+      ])
+      for (const key of ['x', 'y', 'z']) await keysOf(store).unpark(key)
+      deepEqual(await namesOf(store, { limit: 10 }), [])
+    },
+  },
+  {
+    name: 'keys: locking them is possible in every way',
+    needsPartitions: true,
+    async run({ store }) {
+      await store.transaction(async (tx) => {
+        const { lock } = keysOf(store)
+        await lock(tx, ['b', 'a', 'b'])
+        await lock(tx, ['a'])
+        await lock(tx, { partitions: [200, 3] })
+        await lock(tx, 'all')
+      })
+    },
+  },
+  {
+    name: 'keys: whoever locks one waits for the transaction that has it',
+    needsAnother: true,
+    needsPartitions: true,
+    async run({ store, another }) {
+      const other = await another!()
+      for (const [held, asked] of [
+        [['x'], ['y', 'x']],
+        [['x'], { partitions: [partitionOfX] }],
+        [{ partitions: [partitionOfX] }, ['x']],
+        ['all', 'all'],
+      ] as const) {
+        const steps: string[] = []
+        const holds = Promise.withResolvers<void>()
+        const goesOn = Promise.withResolvers<void>()
+        const first = store.transaction(async (tx) => {
+          await keysOf(store).lock(tx, held)
+          holds.resolve()
+          await goesOn.promise
+          steps.push('first')
+        })
+        await holds.promise
+        const second = other.transaction(async (tx) => {
+          await keysOf(other).lock(tx, asked)
+          steps.push('second')
+        })
+        setTimeout(() => goesOn.resolve(), 50)
+        await Promise.all([first, second])
+        deepEqual(steps, ['first', 'second'])
+      }
+    },
+  },
+]
+
+/** The first byte of the SHA-256 of `x`. */
+const partitionOfX = 0x2d
+
+async function block<Tx>(store: OutboxStore<Tx>, key: string) {
+  const row = await insertAndClaim(store, 'a', keyed(key))
+  await settleOne(store, row, { kind: 'block', failure })
+  return row
+}
+
+async function namesOf<Tx>(
+  store: OutboxStore<Tx>,
+  filter: { limit: number; after?: string },
+): Promise<string[]> {
+  return (await keysOf(store).blocked(filter)).map(({ orderingKey }) => orderingKey)
+}

@@ -1,0 +1,282 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { partitionCount } from '../../event/partition.ts'
+import type { NewRow, OutboxStore, Row } from '../../store.ts'
+import type { StoreCheck } from '../store-check.ts'
+import { eventIds, insertAndClaim, insertOne, insertRows, only, settleOne } from './check-steps.ts'
+import { keysOf, lanesOf, partitionsOf, readLanes, takePart } from './lane-steps.ts'
+import { sampleRow, sampleRows } from './sample-rows.ts'
+
+const failure = { error: 'Error: no', counted: true }
+
+export const laneChecks: readonly StoreCheck[] = [
+  {
+    name: 'lanes: keys with due rows are found, and the rows of each are read in write order',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const rows = [keyed('x'), keyed('y'), keyed('x'), keyed('x'), keyed('y')]
+      await insertRows(store, rows)
+      const [x, y] = [eventIds([rows[0]!, rows[2]!, rows[3]!]), eventIds([rows[1]!, rows[4]!])]
+
+      deepEqual(await lanesOf(store, owner), [x, y])
+      deepEqual(await lanesOf(store, owner, { perKey: 2 }), [x.slice(0, 2), y])
+    },
+  },
+  {
+    name: 'lanes: rows are read whole, and as they are',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const stored = await insertOne(store, { ...keyed('x'), headers: '{"a":"b"}', tenantId: 'acme' })
+      const { status, doneAt, lastError, lockedUntil, blockedAt, ...row } = stored
+      deepEqual([status, doneAt, lastError, lockedUntil, blockedAt], [0, null, null, null, null])
+      const answer = await readLanes(store, owner, {})
+
+      deepEqual(answer, { rows: [{ ...row, waitMs: 0 }], next: undefined })
+    },
+  },
+  {
+    name: 'lanes: rows without a key are found one by one, and each stands alone',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const rows = sampleRows(3)
+      await insertRows(store, rows)
+
+      deepEqual((await lanesOf(store, owner)).flat().sort(), eventIds(rows).sort())
+      const except = [rows[1]!.eventId]
+      deepEqual(
+        (await lanesOf(store, owner, { except })).flat().sort(),
+        eventIds([rows[0]!, rows[2]!]).sort(),
+      )
+    },
+  },
+  {
+    name: 'lanes: only keys and rows of the partitions that are named are found',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const [one, two] = [keyed('x', 1), keyed('y', 255)]
+      await insertRows(store, [one, two])
+      const keyless = await insertOne(store)
+      const own = keyless.seq % partitionCount
+
+      deepEqual(
+        await lanesOf(store, owner, { partitions: [255] }),
+        own === 255 ? [[two.eventId], [keyless.eventId]] : [[two.eventId]],
+      )
+      deepEqual(
+        await lanesOf(store, owner, { partitions: [own] }),
+        own === 1 ? [[one.eventId], [keyless.eventId]] : [[keyless.eventId]],
+      )
+      deepEqual(await lanesOf(store, owner, { partitions: [] }), [])
+    },
+  },
+  {
+    name: 'lanes: keys that are excepted are not found, but read where they are named',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const [x, y] = [keyed('x'), keyed('y')]
+      await insertRows(store, [x, y])
+
+      deepEqual(await lanesOf(store, owner, { except: ['x'] }), [[y.eventId]])
+      deepEqual(await lanesOf(store, owner, { except: ['x', 'y'], keys: ['x'] }), [[x.eventId]])
+      deepEqual(await lanesOf(store, owner, { except: ['y'], keys: ['x', 'nobody'] }), [[x.eventId]])
+      deepEqual(await lanesOf(store, owner, { partitions: [], keys: ['y'], limit: 0 }), [[y.eventId]])
+    },
+  },
+  {
+    name: 'lanes: a key is an exact text, whatever it looks like',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const keys = ['k', 'K', 'k ', "k'", 'k"', 'k\\', 'k,1', '{k}', 'ké', 'ke\u0301', '%', 'NULL']
+      const rows = keys.map((key) => keyed(key))
+      await insertRows(store, rows)
+
+      for (const [index, key] of keys.entries()) {
+        deepEqual(await lanesOf(store, owner, { limit: 0, keys: [key] }), [[rows[index]!.eventId]], key)
+        const others = await lanesOf(store, owner, { except: [key] })
+        equal(others.length, keys.length - 1, key)
+      }
+    },
+  },
+  {
+    name: 'lanes: a look goes from place to place, and misses no key',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const rows = Array.from({ length: 12 }, (_, index) => keyed(`key-${String(index % 6)}`))
+      await insertRows(store, rows)
+
+      for (const bounds of [{ window: 3 }, { limit: 2 }, { window: 4, limit: 3 }]) {
+        const seen = new Set<string>()
+        let looks = 0
+        let from: { availableAt: number; seq: number } | undefined
+        do {
+          const except = [...seen]
+          const answer = await readLanes(store, owner, { ...bounds, except, ...(from && { from }) })
+          answer!.rows.forEach((row) => seen.add(row.orderingKey!))
+          from = answer!.next
+          looks += 1
+          ok(looks < 30, 'the look does not come to its end')
+        } while (from !== undefined)
+        equal(seen.size, 6)
+        ok(looks > 1)
+      }
+    },
+  },
+  {
+    name: 'lanes: a row in backoff, deferred, blocked or leased holds its key up, and says for how long',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      for (const [key, outcome] of [
+        ['backoff', { kind: 'retry', delayMs: 20_000, failure }],
+        ['deferred', { kind: 'defer', delayMs: 20_000 }],
+        ['blocked', { kind: 'block', failure }],
+      ] as const) {
+        await settleOne(store, await insertAndClaim(store, 'b', keyed(key)), outcome)
+      }
+      await insertAndClaim(store, 'b', keyed('leased'))
+      const keys = ['backoff', 'deferred', 'blocked', 'leased']
+      await insertRows(
+        store,
+        keys.map((key) => keyed(key)),
+      )
+
+      const found = await readLanes(store, owner, {})
+      const named = await readLanes(store, owner, { keys, limit: 0 })
+      for (const { rows } of [found!, named!]) {
+        equal(rows.length, 8)
+        const waits = new Map(keys.map((key) => [key, rows.filter((row) => row.orderingKey === key)]))
+        for (const [key, [head, next]] of waits) {
+          ok(head!.seq < next!.seq, key)
+          equal(next!.waitMs, 0, key)
+          if (key === 'blocked') equal(head!.waitMs, Infinity)
+          else ok(head!.waitMs > 10_000 && head!.waitMs <= 30_000, `${key} ${head!.waitMs}`)
+        }
+      }
+    },
+  },
+  {
+    name: 'lanes: rows that have to wait are passed over, if told to',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      await settleOne(store, await insertAndClaim(store, 'b', keyed('x')), {
+        kind: 'retry',
+        delayMs: 20_000,
+        failure,
+      })
+      await settleOne(store, await insertAndClaim(store, 'b', keyed('x')), { kind: 'block', failure })
+      const next = await insertOne(store, keyed('x'))
+
+      deepEqual(await lanesOf(store, owner, { skipWaiting: true, perKey: 1 }), [[next.eventId]])
+    },
+  },
+  {
+    name: 'lanes: a row written for later takes its place when it is due',
+    needsPartitions: true,
+    async run({ store, wait }) {
+      const owner = await takePart(store, 'a')
+      const later = sampleRow({ ...keyed('x'), due: { inMs: 400 } })
+      const now = keyed('x')
+      await insertRows(store, [later, now])
+
+      deepEqual(await lanesOf(store, owner), [[now.eventId]])
+      await wait(450)
+      deepEqual(await lanesOf(store, owner), [eventIds([later, now])])
+    },
+  },
+  {
+    name: 'lanes: a row whose lease ran out may be delivered, and comes with its lockedBy',
+    needsPartitions: true,
+    async run({ store, wait }) {
+      const owner = await takePart(store, 'a')
+      await insertOne(store, { ...keyed('x'), claimed: true }, { owner: 'b', ms: 50 })
+      await wait(60)
+      const row = only((await readLanes(store, owner, {}))!.rows)
+
+      deepEqual([row.waitMs, row.lockedBy], [0, 'b'])
+    },
+  },
+  {
+    name: 'lanes: settled rows are gone, and a replayed one has its old place',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      const dead = await insertAndClaim(store, 'b', keyed('x'))
+      await settleOne(store, dead, { kind: 'dead', failure })
+      await settleOne(store, await insertAndClaim(store, 'b', keyed('x')), { kind: 'done' })
+      const next = await insertOne(store, keyed('x'))
+      deepEqual(await lanesOf(store, owner), [[next.eventId]])
+
+      await store.replay([dead])
+      deepEqual(await lanesOf(store, owner), [eventIds([dead, next])])
+    },
+  },
+  {
+    name: 'lanes: what is paused holds its key up, too, and so does parking the key',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      await insertRows(store, [
+        keyed('x', 1, 'OrderPlaced'),
+        keyed('x', 1, 'OrderPaid'),
+        keyed('y', 1, 'OrderPaid'),
+      ])
+      await store.controls.pause({ eventType: 'OrderPlaced' })
+      await keysOf(store).park('y')
+      const waits = await waitsOf(store, owner)
+      deepEqual(waits, { x: [Infinity, 0], y: [Infinity] })
+
+      await store.controls.resume({ eventType: 'OrderPlaced' })
+      await keysOf(store).unpark('y')
+      deepEqual(await waitsOf(store, owner), { x: [0, 0], y: [0] })
+    },
+  },
+  {
+    name: 'lanes: all rows as one lane come in write order, whatever their keys and due times',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = { lock: 'relay', token: 'a' }
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
+      const backoff = await insertAndClaim(store, 'b', keyed('x'))
+      await settleOne(store, backoff, { kind: 'retry', delayMs: 20_000, failure })
+      await settleOne(store, await insertAndClaim(store, 'b'), { kind: 'done' })
+      await insertOne(store, { due: { inMs: 20_000 } })
+      const rows = [keyed('y'), sampleRow(), keyed('x')]
+      await insertRows(store, rows)
+      const read = await partitionsOf(store).readAll({ owner, limit: 10 })
+
+      deepEqual(eventIds(read!), eventIds([backoff, ...rows]))
+      ok(read![0]!.waitMs > 10_000)
+      deepEqual(
+        read!.slice(1).map(({ waitMs }) => waitMs),
+        [0, 0, 0],
+      )
+      const some = await partitionsOf(store).readAll({ owner, limit: 2, afterSeq: read![0]!.seq })
+      deepEqual(eventIds(some!), eventIds(rows.slice(0, 2)))
+    },
+  },
+]
+
+export function keyed(orderingKey: string, partitionNo = 5, eventType = 'OrderPlaced'): NewRow {
+  return sampleRow({ orderingKey, partitionNo, eventType })
+}
+
+async function waitsOf<Tx>(
+  store: OutboxStore<Tx>,
+  owner: { lock: string; token: string },
+): Promise<Record<string, number[]>> {
+  const { rows } = (await readLanes(store, owner, {}))!
+  const waits: Record<string, number[]> = {}
+  for (const row of [...rows].sort((a: Row, b: Row) =>
+    a.orderingKey! < b.orderingKey! ? -1 : a.seq - b.seq,
+  )) {
+    ;(waits[row.orderingKey!] ??= []).push(row.waitMs)
+  }
+  return waits
+}

@@ -1,0 +1,67 @@
+import { ok } from 'node:assert/strict'
+import { partitionCount } from '../../event/partition.ts'
+import {
+  type LaneAnswer,
+  type LaneRequest,
+  type OutboxKeys,
+  type OutboxPartitions,
+  type OutboxStore,
+  type OwnerFence,
+  participantLock,
+} from '../../store.ts'
+
+/** Lets a process take part in sharing partitions. */
+export async function takePart<Tx>(
+  store: OutboxStore<Tx>,
+  token: string,
+  ttlMs = 30_000,
+): Promise<OwnerFence> {
+  const owner = { lock: participantLock(token), token }
+  ok(await store.locks.acquire({ ...owner, ttlMs }))
+  return owner
+}
+
+export function partitionsOf<Tx>(store: OutboxStore<Tx>): OutboxPartitions {
+  ok(store.partitions)
+  return store.partitions
+}
+
+export function keysOf<Tx>(store: OutboxStore<Tx>): OutboxKeys<Tx> {
+  ok(store.keys)
+  return store.keys
+}
+
+/** Reads lanes of all partitions, unless the request says otherwise. */
+export function readLanes<Tx>(
+  store: OutboxStore<Tx>,
+  owner: OwnerFence,
+  request: Partial<LaneRequest>,
+): Promise<LaneAnswer | undefined> {
+  return partitionsOf(store).read({
+    owner,
+    partitions: Array.from({ length: partitionCount }, (_, index) => index),
+    keys: [],
+    except: [],
+    window: 100,
+    limit: 100,
+    perKey: 10,
+    ...request,
+  })
+}
+
+/** What was read, as the ids of its rows by key; rows without a key by themselves. */
+export async function lanesOf<Tx>(
+  store: OutboxStore<Tx>,
+  owner: OwnerFence,
+  request: Partial<LaneRequest> = {},
+): Promise<readonly (readonly string[])[]> {
+  const answer = await readLanes(store, owner, request)
+  ok(answer, 'the owner lost its lock')
+  const lanes: { key: string; ids: string[] }[] = []
+  for (const { eventId, orderingKey } of answer.rows) {
+    const key = orderingKey ?? eventId
+    if (lanes.at(-1)?.key === key) lanes.at(-1)!.ids.push(eventId)
+    else lanes.push({ key, ids: [eventId] })
+  }
+  return lanes.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ ids }) => ids)
+}
