@@ -2,21 +2,27 @@ import type { Clock } from './clock.ts'
 import { describeError } from './describe-error.ts'
 import { coldOnly } from './dispatch/cold-signals.ts'
 import { DispatcherHotPath } from './dispatch/dispatcher-hot-path.ts'
-import type { Holding } from './dispatch/delivery.ts'
+import type { LaneSettings, OutboxDispatcherOptions } from './dispatch/dispatcher-options.ts'
+import { laneKeyOf, partitionOfLane } from './dispatch/lane-key.ts'
 import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
 import type { Pauses } from './dispatch/pauses.ts'
+import { OutboxError } from './errors.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
-import type { OutboxMode, OutboxOptions } from './outbox-options.ts'
+import type { OrderedOptions, OutboxMode, OutboxOptions, PartitionedOptions } from './outbox-options.ts'
 import type { Announcer } from './poll/announcer.ts'
 import { answeringInTime } from './poll/answering-in-time.ts'
 import { claimKeys, claimSource } from './poll/claim-source.ts'
+import { LaneSource } from './poll/lane-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { NamedLock } from './poll/named-lock.ts'
+import { onlyLane, OrderedSource } from './poll/ordered-source.ts'
 import { OutboxPoller } from './poll/outbox-poller.ts'
 import { OwnerSource } from './poll/owner-source.ts'
-import type { Lease, OutboxStore } from './store.ts'
+import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
+import type { PendingSource } from './poll/pending-source.ts'
+import { type Lease, type OutboxPartitions, type OutboxStore, participantLock } from './store.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
@@ -31,6 +37,11 @@ export interface OutboxEngineParts {
 
 const lockName = 'outbox-poller'
 
+/** Each key has few events in hand at a time: there has to be room for many keys. */
+const laneCapacity = 2_000
+
+const laneBatchSize = 500
+
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
 
@@ -40,6 +51,8 @@ export class OutboxEngine {
   readonly poller: OutboxPoller
   readonly dispatcher: OutboxDispatcher
   readonly #lock: NamedLock | undefined
+  readonly #keeper: PartitionKeeper | undefined
+  readonly #source: PendingSource
   readonly #leaseKeeper: LeaseKeeper
   readonly #logger: Logger
   readonly #options: OutboxOptions<never, never>
@@ -55,43 +68,64 @@ export class OutboxEngine {
     const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms) }
     this.#options = options
     this.#logger = parts.logger
-    this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(shared)
+    this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(mode, shared)
     const lock = this.#lock
+    const wakePoller = (inMs?: number) => this.poller.wake(inMs)
+    const order = orderOf(mode, options)
 
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
       ...options,
-      ...(mode === 'ordered' ? { workerCount: 1, maxAttempts: options.maxAttempts ?? 1 } : {}),
+      ...order?.settings,
       ...shared,
-      ...(lock === undefined ? {} : { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
-      recordHeld: async () => ownerSource?.recordHeld(),
+      ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
+      ...(lock && { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
+      recordHeld: async () => this.#source.recordHeld?.(),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
-      wakePoller: (inMs) => this.poller.wake(inMs),
+      wakePoller,
       onRoom: () => this.poller.goOn(),
     })
-    const { inFlight } = this.dispatcher
+    const { inFlight, lanes } = this.dispatcher
     const polling = { ...shared, inFlight, skipRecentMs: options.poller?.skipRecentMs ?? 0 }
-    const ownerSource =
-      lock && new OwnerSource({ ...polling, lock, order: mode === 'ordered' ? 'written' : 'due' })
+    if (lock === undefined) {
+      this.#source = claimSource(polling)
+    } else if (lanes === undefined) {
+      this.#source = new OwnerSource({ ...polling, lock })
+    } else {
+      const laning = {
+        ...polling,
+        partitions: requirePartitions(mode, shared.store),
+        lanes,
+        lock,
+        wakePoller,
+      }
+      this.#keeper = mode === 'partitioned' ? this.#partitionKeeper(laning, parts) : undefined
+      this.#source =
+        this.#keeper === undefined
+          ? new OrderedSource(laning)
+          : new LaneSource({
+              ...laning,
+              keeper: this.#keeper,
+              skipWaiting: order?.lanes.onFailure === 'goOn',
+            })
+    }
     this.poller = new OutboxPoller({
       ...polling,
       ...(store.wakeUps === undefined ? { busyIntervalMs: blindBusyIntervalMs } : {}),
+      // Lanes are filled many at a time, and then as they run empty.
+      ...(lanes && { batchSize: laneBatchSize }),
       ...options.poller,
-      source: ownerSource ?? claimSource(polling),
+      source: this.#source,
       handler: {
         handle: (delivery) => this.dispatcher.enqueueCold(delivery),
         availableCapacity: () => this.dispatcher.coldQueueRemainingCapacity(),
       },
     })
     this.#leaseKeeper = new LeaseKeeper({ ...shared, inFlight })
-    const signals = {
-      ...shared,
-      wakePoller: (inMs?: number) => this.poller.wake(inMs),
-      announce: () => parts.announcer.announce(),
-    }
+    const signals = { ...shared, wakePoller, announce: () => parts.announcer.announce() }
     // Order forbids a way past the poller.
     this.hotPath =
-      mode === 'ordered'
+      order !== undefined
         ? coldOnly(signals)
         : new DispatcherHotPath({
             ...signals,
@@ -105,6 +139,7 @@ export class OutboxEngine {
   start(): void {
     this.#leaseKeeper.start()
     if (!(this.#options.poller?.enabled ?? true)) return
+    this.#keeper?.start()
     this.poller.start()
     this.#stopListening = this.#listen()
   }
@@ -120,11 +155,13 @@ export class OutboxEngine {
       await this.#stopListening
     )?.()
     await this.poller.close()
+    await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
     // A listener that is still at work does so under the lock: it then runs out by itself.
     if (this.dispatcher.isRunning) return this.abandon()
     try {
       await this.#lock?.release()
+      if (this.#keeper !== undefined) await this.#options.store.wakeUps?.announce()
     } catch (error) {
       this.#logger.warn(`Releasing the lock failed; it runs out by itself. ${describeError(error)}`)
     }
@@ -140,33 +177,85 @@ export class OutboxEngine {
   // Without wake-ups the poller still looks at its own intervals.
   async #listen(): Promise<(() => Promise<void>) | undefined> {
     try {
-      return await this.#options.store.wakeUps?.listen(() => this.poller.wake())
+      return await this.#options.store.wakeUps?.listen(() => this.#woken())
     } catch (error) {
       this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
       return undefined
     }
   }
 
-  #namedLock({
-    store,
-    lease,
-    clock,
-    logger,
-  }: OutboxEngineParts & { readonly store: OutboxStore<never> }): NamedLock {
+  #woken(): void {
+    this.poller.wake()
+    this.#keeper?.wake()
+  }
+
+  #namedLock(mode: OutboxMode, { store, lease, clock, logger }: SharedParts): NamedLock {
     return new NamedLock({
       locks: store.locks,
-      name: lockName,
+      name: mode === 'partitioned' ? participantLock : lockName,
       token: lease.owner,
       ttlMs: lease.ms,
       clock,
       logger,
-      onLost: (holding) => this.#lockLost(holding),
+      onLost: () => this.#lockLost(),
     })
   }
 
-  #lockLost(holding: Holding): void {
-    this.#logger.warn(`The lock "${lockName}" was lost: what was read under it is left to its next owner.`)
-    for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock === holding) delivery.lose()
+  #partitionKeeper(
+    options: Pick<PartitionKeeperOptions, 'partitions' | 'lock' | 'clock' | 'logger'>,
+    { lease, announcer }: OutboxEngineParts,
+  ): PartitionKeeper {
+    const canBeWoken = this.#options.store.wakeUps !== undefined
+    return new PartitionKeeper({
+      ...options,
+      intervalMs: lease.ms / (canBeWoken ? 2 : 6),
+      letGo: (partitions) => this.dispatcher.leaveLanes((key) => partitions.has(partitionOfLane(key))),
+      onGained: () => this.poller.wake(),
+      announce: () => announcer.announce(),
+    })
+  }
+
+  #lockLost(): void {
+    this.#logger.warn('The lock was lost: what was read under it is left to its next owner.')
+    for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
+    this.#keeper?.lost()
     this.poller.wake()
   }
+}
+
+type SharedParts = OutboxEngineParts & { readonly store: OutboxStore<never> }
+
+interface Order {
+  readonly lanes: Omit<LaneSettings, 'onEmptyLane'>
+  readonly settings: Partial<OutboxDispatcherOptions>
+}
+
+/** How a mode keeps order; undefined for those that do not. */
+function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order | undefined {
+  if (mode === 'ordered') {
+    const { onFailure = 'dead', maxAttempts } = options as OrderedOptions<never, never>
+    return {
+      lanes: { laneOf: () => onlyLane, onFailure: 'wait' },
+      settings: {
+        workerCount: 1,
+        onGivenUp: () => onFailure,
+        ...(onFailure === 'dead' && { maxAttempts: maxAttempts ?? 1 }),
+      },
+    }
+  }
+  if (mode !== 'partitioned') return undefined
+
+  const { onKeyFailure = 'blockUntilDead' } = options as PartitionedOptions<never, never>
+  return {
+    lanes: { laneOf: laneKeyOf, onFailure: onKeyFailure === 'continue' ? 'goOn' : 'wait' },
+    settings: {
+      coldQueueCapacity: options.coldQueueCapacity ?? laneCapacity,
+      onGivenUp: ({ orderingKey }) => (onKeyFailure === 'block' && orderingKey !== null ? 'block' : 'dead'),
+    },
+  }
+}
+
+function requirePartitions(mode: OutboxMode, { partitions }: OutboxStore<never>): OutboxPartitions {
+  if (partitions !== undefined) return partitions
+  throw new OutboxError('OUTBOX_INVALID_OPTION', `The store of Outbox.${mode} cannot keep events in order.`)
 }

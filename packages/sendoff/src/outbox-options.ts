@@ -53,11 +53,38 @@ export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
   readonly metrics?: MetricsExporter
 }
 
-/** Order leaves no choice about these: one worker, and no way past the poller. */
-export type OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> = Omit<
+/** Order leaves no choice about these: there is no way past the poller. */
+interface InOrder<Tx, StoreTx, TxOptions> extends Omit<
   OutboxOptions<Tx, StoreTx, TxOptions>,
-  'hotQueueCapacity' | 'hotShare' | 'workerCount'
->
+  'hotQueueCapacity' | 'hotShare' | 'poller'
+> {
+  readonly poller?: Omit<Partial<PollerSettings>, 'skipRecentMs'>
+}
+
+/** What a process needs that delivers all events one by one. */
+export interface OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends Omit<
+  InOrder<Tx, StoreTx, TxOptions>,
+  'workerCount'
+> {
+  /**
+   * What becomes of an event that has failed for good: `'dead'`, after one attempt unless `maxAttempts` says otherwise. With
+   * `'block'` it stays where it is, and nothing behind it is delivered, until somebody decides.
+   */
+  readonly onFailure?: 'dead' | 'block'
+}
+
+/** What a process needs that delivers the events of each ordering key one by one. */
+export interface PartitionedOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends InOrder<
+  Tx,
+  StoreTx,
+  TxOptions
+> {
+  /**
+   * What a failed event does to those of its key: `'blockUntilDead'` lets them wait until it is delivered or DEAD. With
+   * `'block'` it never becomes DEAD by itself, and they wait until somebody decides. `'continue'` delivers them before it.
+   */
+  readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
+}
 
 export interface PollerSettings {
   readonly enabled: boolean
@@ -115,12 +142,17 @@ const orderedChecks: Record<string, OptionCheck> = {
 
 const optionChecks: Record<OutboxMode, Record<string, OptionCheck>> = {
   writerOnly: writerChecks,
-  ordered: orderedChecks,
+  ordered: { ...orderedChecks, onFailure: oneOf('dead', 'block') },
+  partitioned: {
+    ...orderedChecks,
+    workerCount: count,
+    onKeyFailure: oneOf('blockUntilDead', 'block', 'continue'),
+  },
   singleNode: { ...orderedChecks, workerCount: count, hotQueueCapacity: count, hotShare: count },
   multiNode: { ...orderedChecks, workerCount: count, hotQueueCapacity: count, hotShare: count },
 }
 
-export type OutboxMode = 'singleNode' | 'multiNode' | 'ordered' | 'writerOnly'
+export type OutboxMode = 'singleNode' | 'multiNode' | 'ordered' | 'partitioned' | 'writerOnly'
 
 /** Refuses what does not fit, and what means nothing in this mode. */
 export function checkOutboxOptions(mode: OutboxMode, options: object): void {
@@ -135,7 +167,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
     busyIntervalMs: duration,
     batchSize: count,
     maxBatchSize: count,
-    skipRecentMs: durationOrZero,
+    ...(mode === 'ordered' || mode === 'partitioned' ? {} : { skipRecentMs: durationOrZero }),
   })
   const { ageMs, ...consumedPurgeChecks } = purgeOptionChecks
   if (purge !== true) {

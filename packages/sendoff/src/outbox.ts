@@ -18,6 +18,7 @@ import {
   type OrderedOptions,
   type OutboxMode,
   type OutboxOptions,
+  type PartitionedOptions,
   type WriterOnlyOptions,
 } from './outbox-options.ts'
 import { Announcer } from './poll/announcer.ts'
@@ -131,13 +132,23 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /**
-   * For delivery in the order of writing: one worker under a lock, and no way past the poller. A
-   * failed event is DEAD after one attempt unless told otherwise, because a retry would come late.
+   * For delivery in the order of writing: one worker in all processes, under a lock, which begins nothing before the event
+   * before it is settled. A failed event is DEAD after one attempt unless told otherwise.
    */
   static ordered<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: OrderedOptions<Tx, StoreTx, TxOptions>,
   ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('ordered', options)
+  }
+
+  /**
+   * For delivery in the order of writing for each ordering key, by many processes at once: they share the keys, and each key's
+   * events are delivered one by one, also where some fail and are retried. Other keys go on meanwhile.
+   */
+  static partitioned<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: PartitionedOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
+    return new Outbox('partitioned', options)
   }
 
   /** For processes that only write: other processes, or a change-data-capture reader, deliver. */

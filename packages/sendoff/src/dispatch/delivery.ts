@@ -5,6 +5,8 @@ import type { HeldRow, Row } from '../store.ts'
 export interface Holding {
   /** By the monotonic clock, counted from before the request that granted it. */
   readonly validUntil: number
+  /** That of the partition, where the right is to one. */
+  readonly epoch?: number
 }
 
 export type DeliverySource = 'hot' | 'cold'
@@ -42,7 +44,14 @@ export class Delivery {
   /** As the store needs it for settling, renewing and releasing. */
   get held(): HeldRow {
     const { eventId, destination, seq, lockedBy } = this.row
-    return { eventId, destination, seq, lockedBy, deliveries: this.#deliveries }
+    return { eventId, destination, seq, lockedBy, deliveries: this.#deliveries, epoch: this.lock?.epoch }
+  }
+
+  /**
+   * Whether the row may be what ended the processes that had it: so many vanished in a row. It then runs alone.
+   */
+  get isSuspect(): boolean {
+    return isSuspect(this.row)
   }
 
   get leaseUntil(): number {
@@ -108,6 +117,13 @@ export class Delivery {
     }
     return this.#aborter.signal
   }
+}
+
+/** So many vanished holders make an event a suspect. */
+const suspectLosses = 3
+
+export function isSuspect({ losses }: Row): boolean {
+  return losses >= suspectLosses
 }
 
 export function keyOf({ eventId, destination }: { eventId: string; destination: string }): string {

@@ -6,7 +6,7 @@ import type { Processors } from '../process/processor.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, OwnerFence } from '../store.ts'
+import type { OutboxStore, OwnerFence, Row } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { Pauses } from './pauses.ts'
 
@@ -44,7 +44,17 @@ export interface DispatchSettings {
   readonly processors: Partial<Processors>
 }
 
+export interface LaneSettings {
+  readonly laneOf: (row: Row) => string
+  /** What an event that has to be delivered again does to those behind it in its lane. */
+  readonly onFailure: 'wait' | 'goOn'
+  /** Called when a lane that may have more in the store has run empty. */
+  readonly onEmptyLane: () => void
+}
+
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
+  /** What becomes of an event that is given up: `'dead'`. With `'block'` it stays, for a person to decide. */
+  readonly onGivenUp?: (row: Row) => 'dead' | 'block'
   readonly store: Pick<OutboxStore<never>, 'release' | 'settle'>
   readonly listeners: ListenerRegistry
   readonly codec?: JsonCodec
@@ -52,6 +62,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly logger?: Logger
   readonly metrics?: MetricsExporter
   readonly pauses?: Pauses
+  /** Keeps the cold queue in lanes, each of which runs one delivery after another. */
+  readonly lanes?: LaneSettings
   /** Proof of the lock under which rows were read without a claim. */
   readonly owner?: () => OwnerFence | undefined
   /** Tells the database what this process holds without a lease, after much of it was let go of. */
@@ -60,6 +72,6 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /** Asks the poller to look: rows were let go of, or something falls due. */
   readonly wakePoller?: (inMs?: number) => void
-  /** Called when half of the cold queue is free again. */
+  /** Called when there is room in the cold queue again. */
   readonly onRoom?: () => void
 }

@@ -12,15 +12,14 @@ import type { Outcome, Settlement } from '../store.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import { Conditions } from './conditions.ts'
 import type { Delivery } from './delivery.ts'
-import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+import type { LaneSettings, OutboxDispatcherOptions } from './dispatcher-options.ts'
 import { fairTurns } from './fair-turns.ts'
 import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
+import { LaneQueue } from './lane-queue.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
-
-/** So many vanished holders make an event a suspect: it may be what ended them. */
-const suspectLosses = 3
 
 /** Unacknowledged outcomes beyond this stop new work until the store answers. */
 const maxUnsettled = 2_000
@@ -40,7 +39,9 @@ const abortGraceMs = 1_000
 export class OutboxDispatcher {
   readonly inFlight = new InFlightTracker()
   readonly hotQueue: BoundedQueue<Delivery>
-  readonly #coldQueue: BoundedQueue<Delivery>
+  readonly #coldQueue: DeliveryQueue
+  /** The cold queue, where it has lanes. */
+  readonly lanes: LaneQueue | undefined
   readonly #options: OutboxDispatcherOptions
   readonly #workerCount: number
   readonly #clock: Clock
@@ -66,7 +67,16 @@ export class OutboxDispatcher {
     this.#metrics = metrics
     this.#workerCount = options.workerCount ?? 4
     this.hotQueue = new BoundedQueue(options.hotQueueCapacity ?? 1_000)
-    this.#coldQueue = new BoundedQueue(options.coldQueueCapacity ?? 1_000)
+    const capacity = options.coldQueueCapacity ?? 1_000
+    const { lanes } = options
+    this.lanes =
+      lanes &&
+      new LaneQueue({
+        capacity,
+        laneOf: ({ row }) => lanes.laneOf(row),
+        onEmptyLane: lanes.onEmptyLane,
+      })
+    this.#coldQueue = this.lanes ?? new BoundedQueue(capacity)
     this.#nextTurn = fairTurns(options.hotShare ?? 2)
     this.#handBack = new HandBack({ store, logger, inFlight: this.inFlight })
     this.#chain = new ProcessingChain({
@@ -80,6 +90,7 @@ export class OutboxDispatcher {
       onUnroutable: options.onUnroutable ?? 'dead',
       unroutableDelayMs: options.unroutableDelayMs ?? 60_000,
       deleteCompleted: options.deleteCompleted ?? false,
+      onGivenUp: options.onGivenUp ?? (() => 'dead'),
       interceptors: options.interceptors ?? [],
       processors: options.processors ?? {},
     })
@@ -126,7 +137,16 @@ export class OutboxDispatcher {
 
   /** Gives back a row that will not be run here after all, for the poller to find. */
   handBack(delivery: Delivery): void {
-    void this.#handBack.letGo([delivery]).then(() => this.#wakePoller())
+    void this.#handBack.letGo([delivery, ...this.#endTurn(delivery, false)]).then(() => this.#wakePoller())
+  }
+
+  /** Takes nothing more of some lanes, and resolves when nothing of them is in hand any more. */
+  async leaveLanes(isWanted: (key: string) => boolean): Promise<void> {
+    const { lanes } = this
+    if (lanes === undefined) return
+    await this.#handBack.letGo(lanes.takeLanes(isWanted))
+    this.#settler.flush()
+    await this.#conditions.until(() => ![...lanes.keys].some(isWanted))
   }
 
   /** Whether a listener is still at work. */
@@ -155,7 +175,7 @@ export class OutboxDispatcher {
     await this.#settleWithin(drainTimeoutMs)
   }
 
-  #accept(delivery: Delivery, queue: BoundedQueue<Delivery>): 'queued' | 'present' | 'refused' {
+  #accept(delivery: Delivery, queue: DeliveryQueue): 'queued' | 'present' | 'refused' {
     if (!this.inFlight.tryAcquire(delivery)) {
       this.#alreadyHere(delivery)
       return 'present'
@@ -195,12 +215,14 @@ export class OutboxDispatcher {
       if (delivery === undefined) break
       this.#start(delivery)
     }
+    // Lanes wait for settlements: with nothing else under way there is no company to wait for.
+    if (this.lanes !== undefined && this.#calls.size === 0) this.#settler.flush()
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#conditions.changed()
   }
 
   #mustRunAlone(delivery: Delivery): boolean {
-    return delivery.row.losses >= suspectLosses && !this.#chain.givesUp(delivery)
+    return delivery.isSuspect && !this.#chain.givesUp(delivery)
   }
 
   get #hasFreeSlot(): boolean {
@@ -215,9 +237,9 @@ export class OutboxDispatcher {
   }
 
   /** The next delivery that is surely still ours and not paused; others are let go of. */
-  #takeFrom(queue: BoundedQueue<Delivery>): Delivery | undefined {
+  #takeFrom(queue: DeliveryQueue, after?: Delivery): Delivery | undefined {
     for (;;) {
-      const delivery = queue.take()
+      const delivery = queue.take(after)
       if (delivery === undefined) return undefined
 
       if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#options.onRoom?.()
@@ -243,19 +265,60 @@ export class OutboxDispatcher {
     const { maxBatchSize = 100, timeoutMs } = route.options
     const queue = first.source === 'hot' ? this.hotQueue : this.#coldQueue
     const batch = [first]
-    for (let next = queue.peek(); batch.length < maxBatchSize && next !== undefined; next = queue.peek()) {
+    let last = first
+    for (
+      let next = queue.peek(last);
+      batch.length < maxBatchSize && next !== undefined;
+      next = queue.peek(last)
+    ) {
       if (this.#chain.routeOf(next)?.listener !== route.listener) break
-      const taken = this.#takeFrom(queue)
+      const taken = this.#takeFrom(queue, last)
       if (taken === undefined) break
       batch.push(taken)
+      last = taken
     }
     this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs)
   }
 
   #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {
     if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
-    else deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
+    else if (this.lanes === undefined) {
+      deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
+    } else {
+      this.#endedInLanes(deliveries, outcomes, this.#options.lanes!)
+    }
     this.#pump()
+  }
+
+  // What stands behind a failed event of its lane counts as not delivered, whatever its listener says.
+  #endedInLanes(
+    deliveries: readonly Delivery[],
+    outcomes: readonly Outcome[],
+    { laneOf }: LaneSettings,
+  ): void {
+    const stopped = new Set<string>()
+    for (const [index, delivery] of deliveries.entries()) {
+      const lane = laneOf(delivery.row)
+      if (stopped.has(lane)) {
+        this.handBack(delivery)
+        continue
+      }
+      const outcome = outcomes[index]!
+      if (!this.#goesOnAfter(outcome)) stopped.add(lane)
+      this.#settler.add(delivery, outcome)
+    }
+  }
+
+  /** Whether what stands behind an event in its lane may be delivered now. */
+  #goesOnAfter({ kind }: Outcome): boolean {
+    return (
+      kind === 'done' || kind === 'delete' || kind === 'dead' || this.#options.lanes?.onFailure === 'goOn'
+    )
+  }
+
+  /** Lets the next in a delivery's lane have its turn; otherwise answers what is not to be run here any more. */
+  #endTurn(delivery: Delivery, goesOn: boolean): readonly Delivery[] {
+    return delivery.source === 'cold' ? (this.lanes?.release(delivery, goesOn) ?? []) : []
   }
 
   /**
@@ -296,6 +359,11 @@ export class OutboxDispatcher {
 
   #settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean): void {
     this.inFlight.release(delivery)
+    const left = this.#endTurn(delivery, !refused && this.#goesOnAfter(outcome))
+    if (left.length > 0) {
+      void this.#handBack.letGo(left)
+      this.#options.onRoom?.()
+    }
     // Claimed again by this process before the settlement was acknowledged: that claim has no delivery.
     if (delivery.held.deliveries !== row.deliveries) this.handBack(delivery)
     if (delivery === this.#suspect) this.#suspectDone()
@@ -319,6 +387,11 @@ export class OutboxDispatcher {
         return this.#metrics.incrementDispatchFailure()
       case 'defer':
         return this.#metrics.incrementDispatchDeferred()
+      case 'block':
+        this.#metrics.incrementDispatchFailure()
+        return this.#logger.error(
+          `Event ${row.eventId} (${row.eventType}) failed for good and blocks "${row.orderingKey ?? 'all'}" until somebody decides: ${outcome.failure.error}`,
+        )
       case 'dead':
         this.#metrics.incrementDispatchDead()
         return this.#logger.error(`Event ${row.eventId} (${row.eventType}) is DEAD: ${outcome.failure.error}`)

@@ -2,7 +2,8 @@ import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { OutboxStore } from '../store.ts'
 
-const limited = ['claim', 'pollPending', 'release', 'renew', 'settle'] as const
+const limited = ['claim', 'pollPending', 'release', 'renew', 'settle']
+const limitedOfPartitions = ['acquire', 'hold', 'read', 'readAll', 'release', 'shares']
 
 /**
  * The store, with a time limit on every call that the engine repeats: one that is never answered,
@@ -19,13 +20,24 @@ export function answeringInTime<Tx>(store: OutboxStore<Tx>, clock: Clock, limitM
       call.then(resolve, reject).finally(cancel)
     })
 
-  const calls = Object.fromEntries(
-    limited.map((name) => [
-      name,
-      (...args: never[]) => inTime(name, (store[name] as (...args: never[]) => Promise<unknown>)(...args)),
-    ]),
-  )
-  return new Proxy(store, {
-    get: (target, name) => calls[name as string] ?? (Reflect.get(target, name) as unknown),
+  const limitedCalls = <Target extends object>(target: Target, names: readonly string[]): Target => {
+    const calls = new Map(
+      names.map((name) => {
+        const call = Reflect.get(target, name) as (...args: never[]) => Promise<unknown>
+        return [name, (...args: never[]) => inTime(name, call.apply(target, args))]
+      }),
+    )
+    return new Proxy(target, {
+      get: (_, name) => calls.get(name as string) ?? (Reflect.get(target, name) as unknown),
+    })
+  }
+
+  const { partitions } = store
+  const inTimeStore = limitedCalls(store, limited)
+  if (partitions === undefined) return inTimeStore
+  const inTimePartitions = limitedCalls(partitions, limitedOfPartitions)
+  return new Proxy(inTimeStore, {
+    get: (target, name) =>
+      name === 'partitions' ? inTimePartitions : (Reflect.get(target, name) as unknown),
   })
 }

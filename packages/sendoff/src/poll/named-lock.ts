@@ -7,7 +7,8 @@ import type { OutboxLocks, OwnerFence } from '../store.ts'
 
 export interface NamedLockOptions {
   readonly locks: OutboxLocks
-  readonly name: string
+  /** Where every holding has a lock of its own, the name of it. */
+  readonly name: string | ((token: string) => string)
   /** Unique per process start. */
   readonly token: string
   readonly ttlMs: number
@@ -42,7 +43,9 @@ export class NamedLock {
   }
 
   get fence(): OwnerFence {
-    return { lock: this.#options.name, token: `${this.#options.token}/${this.#acquisitions}` }
+    const { name } = this.#options
+    const token = `${this.#options.token}/${this.#acquisitions}`
+    return { lock: typeof name === 'string' ? name : name(token), token }
   }
 
   /** The holding, acquired now if need be; undefined while somebody else has the lock. */
@@ -120,7 +123,7 @@ export class NamedLock {
       return this.#renewed(holding, askedAt)
     } catch (error) {
       logger.error(
-        `Renewing the lock "${this.#options.name}" failed and will be tried again. ${describeError(error)}`,
+        `Renewing the lock "${this.fence.lock}" failed and will be tried again. ${describeError(error)}`,
       )
     }
     if (this.holding !== undefined) this.#scheduleRenewal(ttlMs / 6)

@@ -107,8 +107,8 @@ export class OutboxPoller {
     return this.#poll(undefined)
   }
 
-  #poll(stopped: Drain | undefined): Promise<void> {
-    const turn = this.#polling.then(() => this.#drainFrom(stopped))
+  #poll(stopped: Drain | undefined, isGoingOn = false): Promise<void> {
+    const turn = this.#polling.then(() => this.#drainFrom(stopped, isGoingOn))
     this.#polling = turn.catch(() => {})
     return turn
   }
@@ -122,17 +122,17 @@ export class OutboxPoller {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const stopped = this.#hasRoom && !this.#woken ? this.#stoppedDrain : undefined
+      const isGoingOn = this.#hasRoom && !this.#woken
       this.#woken = this.#hasRoom = false
-      await this.#pollOrReport(stopped)
+      await this.#pollOrReport(isGoingOn ? this.#stoppedDrain : undefined, isGoingOn)
       await this.#sleep()
     }
   }
 
   // A database that is away for a while must not end the engine: report it, wait, try again.
-  async #pollOrReport(stopped: Drain | undefined): Promise<void> {
+  async #pollOrReport(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
     try {
-      await this.#poll(stopped)
+      await this.#poll(stopped, isGoingOn)
       if (this.#failures > 0) this.#options.logger.info('Polling works again.')
       this.#failures = 0
     } catch (error) {
@@ -141,7 +141,7 @@ export class OutboxPoller {
     }
   }
 
-  async #drainFrom(stopped: Drain | undefined): Promise<void> {
+  async #drainFrom(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
     const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
     this.#wakeTimes.passed(clock.monotonic())
     this.#stoppedDrain = undefined
@@ -165,7 +165,7 @@ export class OutboxPoller {
 
       const pollEnds = inFlight.pollBegins()
       try {
-        const { deliveries, next } = await source.fetch(limit, place)
+        const { deliveries, next } = await source.fetch(limit, place, isGoingOn)
         if (place === undefined) this.#recordLag(deliveries[0])
         if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
         if (!this.#handOver(deliveries) || next === undefined) return

@@ -4,7 +4,7 @@ import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
 import type { Bounds, DuePlace, Lease, OutboxStore, Row } from '../store.ts'
 import { claimKeys } from './claim-source.ts'
 import type { NamedLock } from './named-lock.ts'
-import type { PendingBatch, PendingSource } from './pending-source.ts'
+import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface OwnerSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim' | 'pollPending'>
@@ -13,10 +13,7 @@ export interface OwnerSourceOptions {
   readonly clock: Clock
   readonly lease: Lease
   readonly skipRecentMs: number
-  readonly order: 'due' | 'written'
 }
-
-const nothing: PendingBatch = { deliveries: [], next: undefined }
 
 /**
  * Rows read without claims, for the one process that holds the lock.
@@ -33,9 +30,9 @@ export class OwnerSource implements PendingSource {
   }
 
   async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
-    const { store, lock, inFlight, skipRecentMs, order } = this.#options
+    const { store, lock, inFlight, skipRecentMs } = this.#options
     const holding = await lock.acquire()
-    if (holding === undefined) return nothing
+    if (holding === undefined) return noPending
 
     // From a place on, only the row at that place can be in hand.
     const wanted = limit + (place === undefined ? this.#readUnderLock().length : 1)
@@ -45,13 +42,12 @@ export class OwnerSource implements PendingSource {
       limit: wanted,
       held: this.#heldBounds(),
       skipRecentMs,
-      order,
       ...(place === undefined ? {} : { from: place }),
       ...(renewal && { renewMs: renewal.ttlMs }),
     })
     if (rows === undefined) {
       lock.lost()
-      return nothing
+      return noPending
     }
     renewal?.done()
 

@@ -4,9 +4,13 @@ import type { DuePlace } from '../store.ts'
 /** Where the poller gets due rows from, as deliveries that this process may run. */
 export interface PendingSource {
   /**
-   * Up to `limit` due rows in order, from `place` on.
+   * Up to `limit` due rows in order, from `place` on. `isGoingOn` says that nothing has happened but that there is room again,
+   * or something to be filled up.
    */
-  fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch>
+  fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch>
+
+  /** Tells the store what this process holds without a lease, where it has to know. */
+  recordHeld?(): Promise<void>
 }
 
 export interface PendingBatch {
@@ -14,3 +18,5 @@ export interface PendingBatch {
   /** Where to go on at once; undefined when there is nothing more to be had for the moment. */
   readonly next: DuePlace | undefined
 }
+
+export const noPending: PendingBatch = { deliveries: [], next: undefined }

@@ -20,6 +20,10 @@ export class ListenerContext implements DispatchContext {
   get fencingToken(): number {
     return this.#delivery.row.deliveries
   }
+
+  get epoch(): number | undefined {
+    return this.#delivery.lock?.epoch
+  }
 }
 
 export class ListenerBatchContext implements BatchContext {

@@ -11,7 +11,7 @@ import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { BatchAnswer, BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
 import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
-import type { Outcome } from '../store.ts'
+import type { Outcome, Row } from '../store.ts'
 import { fallback } from './fallback.ts'
 import { Interceptors } from './interceptors.ts'
 import { ListenerBatchContext, ListenerContext } from './listener-context.ts'
@@ -31,6 +31,8 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly onUnroutable: 'dead' | 'defer'
   readonly unroutableDelayMs: number
   readonly deleteCompleted: boolean
+  /** Whether an event that is given up is DEAD, or blocks what is behind it until a person decides. */
+  readonly onGivenUp: (row: Row) => 'dead' | 'block'
 }
 
 /**
@@ -111,9 +113,9 @@ export class ProcessingChain {
       const event = EventEnvelope.stored(delivery.row, this.#options.codec)
       const failed = failedDelivery(delivery, event, this.routeOf(delivery)!, delivery.abortReason)
       const retried = await this.#stages.retry.process(failed)
-      return isFailed(retried) ? await this.#last(retried) : retried
+      return isFailed(retried) ? this.#givenUp(delivery, await this.#last(retried)) : retried
     } catch (error) {
-      return dead(error)
+      return this.#givenUp(delivery, dead(error))
     }
   }
 
@@ -122,13 +124,13 @@ export class ProcessingChain {
     delivery: Delivery,
     route: Route | undefined,
   ): EventEnvelope | Outcome | Promise<EventEnvelope | Outcome> {
-    if (this.givesUp(delivery)) return tooManyLosses(delivery.row.losses)
+    if (this.givesUp(delivery)) return this.#givenUp(delivery, tooManyLosses(delivery.row.losses))
 
     let event: EventEnvelope
     try {
       event = EventEnvelope.stored(delivery.row, this.#options.codec)
     } catch (error) {
-      return dead(error)
+      return this.#givenUp(delivery, dead(error))
     }
     if (this.#interceptors.none && route !== undefined) return event
     return this.#intercept(delivery, event, route)
@@ -163,16 +165,22 @@ export class ProcessingChain {
     if (!this.#interceptors.none) await this.#interceptors.after(event, error)
     if (isInterrupted(delivery)) return handedBack
     try {
-      if (route === undefined) return this.#unroutableOutcome(error)
+      if (route === undefined) return this.#givenUp(delivery, this.#unroutableOutcome(error))
 
       const retried = await this.#stages.retry.process(failedDelivery(delivery, event, route, error))
       if (!isFailed(retried)) return retried
       const second = await this.#stages.fallback.process(retried)
-      return isFailed(second) ? await this.#last(second) : this.#completed(second)
+      return isFailed(second) ? this.#givenUp(delivery, await this.#last(second)) : this.#completed(second)
     } catch (broken) {
       // Not the listener's doing: a policy or a stage is broken.
-      return dead(broken)
+      return this.#givenUp(delivery, dead(broken))
     }
+  }
+
+  // A listener that says so itself gives an event up for good: that is not asked here.
+  #givenUp({ row }: Delivery, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) === 'dead') return outcome
+    return { kind: 'block', failure: outcome.failure }
   }
 
   async #last(failed: FailedDelivery): Promise<Outcome> {

@@ -38,6 +38,11 @@ export interface DispatchContext {
   readonly signal: AbortSignal
   /** A number that rises with every delivery: a later delivery of the same event has a higher one. */
   readonly fencingToken: number
+  /**
+   * In `Outbox.partitioned`, a number that rises whenever another process takes over the event's ordering key: whatever
+   * comes with a lower one than was seen for the key is from a process that has lost it. Undefined elsewhere.
+   */
+  readonly epoch: number | undefined
 }
 
 export interface BatchContext {

@@ -185,6 +185,7 @@ describe('the chain', () => {
       onUnroutable: 'dead',
       unroutableDelayMs: 1,
       deleteCompleted: false,
+      onGivenUp: () => 'dead',
       ...options,
     })
 

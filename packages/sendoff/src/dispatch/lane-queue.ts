@@ -1,0 +1,176 @@
+import type { Delivery } from './delivery.ts'
+import type { DeliveryQueue } from './delivery-queue.ts'
+
+interface Lane {
+  readonly key: string
+  waiting: Delivery[]
+  /** Those under way: from `take` to `release`. */
+  readonly running: Set<Delivery>
+  /** Whether the store has, or may have, more rows for it than were offered. */
+  hasMore: boolean
+  /** Nothing of it is started any more: one of those under way has to be delivered again first. */
+  isStopped: boolean
+}
+
+export interface LaneQueueOptions {
+  readonly capacity: number
+  /** Deliveries of one lane run one after another. */
+  readonly laneOf: (delivery: Delivery) => string
+  /** Called when a lane has run out of deliveries that the store may have more of. */
+  readonly onEmptyLane?: () => void
+}
+
+/**
+ * A bounded queue of lanes. Of each lane one delivery is under way at a time, or one batch, and the next is not handed out before that one was
+ * released: settled for good, that is. Lanes take turns, so that a long one holds up no other.
+ */
+export class LaneQueue implements DeliveryQueue {
+  readonly capacity: number
+  readonly #options: LaneQueueOptions
+  readonly #lanes = new Map<string, Lane>()
+  /** Lanes with deliveries of which none is under way, by whose turn it is. */
+  readonly #ready = new Set<Lane>()
+  readonly #empty = new Set<string>()
+  #length = 0
+
+  constructor(options: LaneQueueOptions) {
+    this.#options = options
+    this.capacity = options.capacity
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  get room(): number {
+    return this.capacity - this.#length
+  }
+
+  /** The lanes that are not to be filled from elsewhere: everything they have to offer is known, or asked for. */
+  get keys(): Iterable<string> {
+    return this.#lanes.keys()
+  }
+
+  get laneCount(): number {
+    return this.#lanes.size
+  }
+
+  has(key: string): boolean {
+    return this.#lanes.has(key)
+  }
+
+  offer(delivery: Delivery): boolean {
+    if (this.room <= 0) return false
+    const lane = this.#laneOf(this.#options.laneOf(delivery))
+    lane.waiting.push(delivery)
+    this.#length += 1
+    this.#sort(lane)
+    return true
+  }
+
+  /** Says of a lane whether the store may have more for it. One without deliveries is then there to be filled. */
+  expectMore(key: string, hasMore: boolean): void {
+    const lane = this.#laneOf(key)
+    lane.hasMore = hasMore
+    this.#sort(lane)
+  }
+
+  /** Up to `count` lanes that have run empty. They stay known until they are filled, or `expectMore` says that nothing comes. */
+  emptyLanes(count: number): string[] {
+    return [...this.#empty].slice(0, count)
+  }
+
+  get hasEmptyLanes(): boolean {
+    return this.#empty.size > 0
+  }
+
+  peek(after?: Delivery): Delivery | undefined {
+    return this.#nextLane(after)?.waiting[0]
+  }
+
+  take(after?: Delivery): Delivery | undefined {
+    const lane = this.#nextLane(after)
+    const delivery = lane?.waiting.shift()
+    if (lane === undefined || delivery === undefined) return undefined
+
+    this.#length -= 1
+    lane.running.add(delivery)
+    this.#sort(lane)
+    return delivery
+  }
+
+  /**
+   * Ends what `take` began. The lane goes on where nothing has to be repeated; otherwise it is given up, and what waited in it is
+   * returned: it is not to be run before that.
+   */
+  release(delivery: Delivery, goesOn: boolean): readonly Delivery[] {
+    const lane = this.#lanes.get(this.#options.laneOf(delivery))
+    if (!lane?.running.delete(delivery)) return []
+
+    if (goesOn) {
+      this.#sort(lane)
+      return []
+    }
+    lane.isStopped = true
+    return this.#drop(lane)
+  }
+
+  /** Takes out what waits in some lanes, which end as soon as nothing of them is under way. */
+  takeLanes(isWanted: (key: string) => boolean): Delivery[] {
+    return [...this.#lanes.values()].flatMap((lane) => {
+      if (!isWanted(lane.key)) return []
+      lane.isStopped = true
+      return this.#drop(lane)
+    })
+  }
+
+  takeAll(): Delivery[] {
+    return this.takeLanes(() => true)
+  }
+
+  #laneOf(key: string): Lane {
+    const known = this.#lanes.get(key)
+    if (known !== undefined) return known
+
+    const lane: Lane = { key, waiting: [], running: new Set(), hasMore: false, isStopped: false }
+    this.#lanes.set(key, lane)
+    return lane
+  }
+
+  // A batch first takes what follows in the lane that it began with.
+  #nextLane(after: Delivery | undefined): Lane | undefined {
+    if (after !== undefined) {
+      const lane = this.#lanes.get(this.#options.laneOf(after))
+      if (lane !== undefined && lane.waiting.length > 0 && !lane.isStopped) return lane
+    }
+    const [first] = this.#ready
+    return first
+  }
+
+  #drop(lane: Lane): Delivery[] {
+    const { waiting } = lane
+    lane.waiting = []
+    lane.hasMore = false
+    this.#length -= waiting.length
+    this.#sort(lane)
+    return waiting
+  }
+
+  /** Puts a lane where it belongs after a change. */
+  #sort(lane: Lane): void {
+    const isFree = lane.running.size === 0
+    if (isFree && lane.waiting.length > 0) this.#ready.add(lane)
+    else this.#ready.delete(lane)
+
+    if (!isFree || lane.waiting.length > 0) {
+      this.#empty.delete(lane.key)
+    } else if (lane.hasMore) {
+      if (this.#empty.has(lane.key)) return
+      this.#empty.add(lane.key)
+      this.#options.onEmptyLane?.()
+    } else {
+      this.#empty.delete(lane.key)
+      this.#lanes.delete(lane.key)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../clock.ts'
+import { Delivery, type Holding, isSuspect, keyOf } from '../dispatch/delivery.ts'
+import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import type { Lease, OrderedRow, OutboxPartitions, OutboxStore, OwnerFence } from '../store.ts'
+import { claimKeys } from './claim-source.ts'
+
+export interface LaneIntakeOptions {
+  readonly store: Pick<OutboxStore<never>, 'claim'>
+  readonly partitions: Pick<OutboxPartitions, 'hold'>
+  readonly inFlight: InFlightTracker
+  readonly clock: Clock
+  readonly lease: Lease
+}
+
+/** What a lane offers now. */
+export interface LaneOffer {
+  /** The rows that may run, one after another. */
+  readonly ready: readonly OrderedRow[]
+  /** How long the first row has to wait, where none may run. */
+  readonly waitMs: number | undefined
+  /** Whether there is, or may be, something behind those that may run. */
+  readonly hasMore: boolean
+}
+
+/**
+ * The rows of a lane up to the first that has to wait, as far as there is room. A suspect comes first or not at all: it runs
+ * alone, and what stands before it has to be done by then.
+ */
+export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: number): LaneOffer {
+  const end = rows.findIndex((row, index) => row.waitMs > 0 || (index > 0 && isSuspect(row)))
+  const ready = end === -1 ? rows : rows.slice(0, end)
+  return {
+    ready: ready.slice(0, Math.max(0, room)),
+    waitMs: ready.length === 0 ? rows[0]?.waitMs : undefined,
+    hasMore: ready.length > 0 && (end !== -1 || !isWhole || ready.length > room),
+  }
+}
+
+/** Makes deliveries of rows that were read, and lets the store know which rows this process has in hand. */
+export class LaneIntake {
+  readonly #options: LaneIntakeOptions
+  #hasRecorded = false
+
+  constructor(options: LaneIntakeOptions) {
+    this.#options = options
+  }
+
+  /** Deliveries for the rows of each lane. Undefined when the lock is no longer the owner's. */
+  async take(
+    owner: OwnerFence,
+    lanes: readonly { readonly holding: Holding; readonly ready: readonly OrderedRow[] }[],
+  ): Promise<readonly (readonly Delivery[])[] | undefined> {
+    const claimed = await this.#claimLapsed(lanes.flatMap(({ ready }) => ready))
+    const taken = lanes.map(({ holding, ready }) => {
+      const deliveries: Delivery[] = []
+      for (const row of ready) {
+        const delivery = row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(keyOf(row))
+        // Still in hand, or somebody else has it after all: what is behind it has to wait.
+        if (delivery === undefined || this.#options.inFlight.get(delivery.key) !== undefined) break
+        deliveries.push(delivery)
+      }
+      return deliveries
+    })
+    return (await this.#record(owner, taken.flat())) ? taken : undefined
+  }
+
+  /** Lets the store know what is in hand, if it was told of something else. */
+  async recordHeld(owner: OwnerFence): Promise<void> {
+    if (this.#hasRecorded) await this.#write(owner, this.#inHand())
+  }
+
+  async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
+    const lapsed = rows.filter((row) => row.lockedBy !== null)
+    if (lapsed.length === 0) return new Map()
+    const claimed = await claimKeys(this.#options, lapsed, 'cold')
+    return new Map(claimed.map((delivery) => [delivery.key, delivery]))
+  }
+
+  async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
+    const unclaimed = taken.filter(({ lock }) => lock !== undefined)
+    const inHand = this.#inHand()
+    if (unclaimed.length > 0) return this.#write(owner, [...inHand, ...unclaimed])
+    return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
+  }
+
+  async #write(owner: OwnerFence, deliveries: readonly Delivery[]): Promise<boolean> {
+    const rows = deliveries.map(({ held }) => held)
+    this.#hasRecorded = rows.length > 0
+    return this.#options.partitions.hold(owner, rows)
+  }
+
+  #inHand(): readonly Delivery[] {
+    return [...this.#options.inFlight.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
+  }
+}

@@ -1,0 +1,168 @@
+import type { Delivery } from '../dispatch/delivery.ts'
+import { laneKeyOf, nameOfLane, orderingKeyOf } from '../dispatch/lane-key.ts'
+import type { LaneQueue } from '../dispatch/lane-queue.ts'
+import { partitionOfRow } from '../event/partition.ts'
+import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store.ts'
+import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
+import { LookPlan } from './look-plan.ts'
+import type { NamedLock } from './named-lock.ts'
+import type { PartitionHolding, PartitionKeeper } from './partition-keeper.ts'
+import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
+import { WaitingKeys } from './waiting-keys.ts'
+
+export interface LaneSourceOptions extends LaneIntakeOptions {
+  readonly partitions: OutboxPartitions
+  readonly keeper: PartitionKeeper
+  readonly lanes: LaneQueue
+  readonly lock: NamedLock
+  readonly skipWaiting: boolean
+  /** Asks the poller to look again after some time. */
+  readonly wakePoller: (inMs: number) => void
+}
+
+/** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
+const window = 4_000
+
+/** After so long a lane is looked at again that could not be filled. */
+const lostRowMs = 50
+
+/** A lane is filled with so many rows at most, so that none takes all the room. */
+const maxDepth = 100
+
+/**
+ * The rows of keys whose partitions belong to this process, read without claims.
+ *
+ * A look through what is due finds keys. Each becomes a lane, filled from the key's first pending row, and filled
+ * again whenever it has run empty, without being looked for.
+ */
+export class LaneSource implements PendingSource {
+  readonly #options: LaneSourceOptions
+  readonly #intake: LaneIntake
+  readonly #waiting: WaitingKeys
+  readonly #looks: LookPlan
+  /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
+  #depth = 4
+
+  constructor(options: LaneSourceOptions) {
+    this.#options = options
+    this.#intake = new LaneIntake(options)
+    this.#waiting = new WaitingKeys(options.clock)
+    this.#looks = new LookPlan(options.clock)
+  }
+
+  async fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch> {
+    const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
+    await keeper.ready
+    const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
+    if (holdings.size === 0) return noPending
+
+    if (place === undefined && !isGoingOn) this.#beginLook()
+    const { from } = this.#looks
+    const fill = lanes.emptyLanes(Math.max(1, Math.floor(limit / this.#depth)))
+    if (from === 'nowhere' && fill.length === 0) return noPending
+
+    const renewal = lock.dueRenewal
+    const askedAt = clock.monotonic()
+    const finding = Math.max(1, Math.floor(limit / this.#depth) - fill.length)
+    const answer = await partitions.read({
+      owner: lock.fence,
+      partitions: [...holdings.keys()],
+      keys: fill.flatMap((key) => orderingKeyOf(key) ?? []),
+      except: [...[...lanes.keys].map(nameOfLane), ...this.#waiting.names],
+      ...(typeof from === 'object' && { from }),
+      window: from === 'nowhere' ? 0 : window,
+      limit: from === 'nowhere' ? 0 : finding,
+      perKey: this.#depth,
+      skipWaiting,
+      ...(renewal && { renewMs: renewal.ttlMs }),
+    })
+    if (answer === undefined) return this.#lost()
+    renewal?.done()
+    if (from !== 'nowhere') {
+      this.#looks.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
+    }
+
+    const deliveries = await this.#take(answer, fill, holdings, limit)
+    if (deliveries === undefined) return this.#lost()
+    const goesOn = this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes
+    return { deliveries, next: goesOn ? somewhere : undefined }
+  }
+
+  async recordHeld(): Promise<void> {
+    const { lock } = this.#options
+    if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)
+  }
+
+  #beginLook(): void {
+    const waitMs = this.#looks.begin()
+    if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+  }
+
+  async #take(
+    { rows }: LaneAnswer,
+    fill: readonly string[],
+    holdings: ReadonlyMap<number, PartitionHolding>,
+    limit: number,
+  ): Promise<readonly Delivery[] | undefined> {
+    const { keeper, lanes, lock } = this.#options
+    const read = Map.groupBy(rows, laneKeyOf)
+    let room = limit
+    const offers = [...read].flatMap(([key, ofLane]) => {
+      const holding = holdings.get(partitionOfRow(ofLane[0]!))
+      if (holding === undefined || !keeper.isActive(holding)) return []
+      const offer = offerOf(ofLane, ofLane.length < this.#depth || !isKeyed(ofLane), room)
+      room -= offer.ready.length
+      return [{ key, holding, ...offer }]
+    })
+    this.#learnDepth([...read.values()].filter(isKeyed))
+
+    const taken = await this.#intake.take(lock.fence, offers)
+    if (taken === undefined) return undefined
+    offers.forEach((offer, index) => this.#sort(offer, taken[index]!))
+    // Nothing came for these: their keys are through, or somebody else's.
+    const offered = new Set(offers.map(({ key }) => key))
+    for (const key of fill) if (!offered.has(key)) lanes.expectMore(key, false)
+    return taken.flat()
+  }
+
+  #sort(
+    { key, waitMs, hasMore, ready }: LaneOffer & { readonly key: string },
+    taken: readonly Delivery[],
+  ): void {
+    const { lanes, wakePoller } = this.#options
+    if (waitMs !== undefined) {
+      lanes.expectMore(key, false)
+      this.#waiting.add(key, waitMs)
+      if (waitMs < Infinity) wakePoller(Math.max(1, waitMs))
+    } else if (taken.length < ready.length) {
+      // Somebody has a row that was free a moment ago.
+      lanes.expectMore(key, false)
+      wakePoller(lostRowMs)
+    } else {
+      // Where there was no room, the lane is there to be filled next.
+      lanes.expectMore(key, hasMore)
+    }
+  }
+
+  #learnDepth(lanes: readonly (readonly OrderedRow[])[]): void {
+    if (lanes.length === 0) return
+    const { capacity, laneCount } = this.#options.lanes
+    const most = Math.max(1, Math.min(maxDepth, Math.floor(capacity / Math.max(1, laneCount))))
+    const full = lanes.filter((rows) => rows.length >= this.#depth).length
+    const wanted =
+      full * 2 > lanes.length ? this.#depth * 2 : full * 4 < lanes.length ? this.#depth / 2 : this.#depth
+    this.#depth = Math.max(1, Math.min(most, Math.ceil(wanted)))
+  }
+
+  #lost(): PendingBatch {
+    this.#options.lock.lost()
+    return noPending
+  }
+}
+
+// The poller goes on from some place; which one, the plan of looks knows.
+const somewhere: DuePlace = { availableAt: 0, seq: 0 }
+
+function isKeyed(rows: readonly OrderedRow[]): boolean {
+  return rows[0]!.orderingKey !== null
+}

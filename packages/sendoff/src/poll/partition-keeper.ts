@@ -1,0 +1,205 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Holding } from '../dispatch/delivery.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { OutboxPartitions, OwnedPartition, OwnerFence, PartitionShares } from '../store.ts'
+import type { NamedLock } from './named-lock.ts'
+import { planPartitions } from './partition-plan.ts'
+
+export interface PartitionKeeperOptions {
+  readonly partitions: OutboxPartitions
+  /** The lock by which this process takes part. */
+  readonly lock: NamedLock
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The longest pause between two looks at who owns what. */
+  readonly intervalMs: number
+  /** Stops taking rows of these partitions, and resolves when nothing of them is in hand. */
+  readonly letGo: (partitions: ReadonlySet<number>) => Promise<void>
+  /** There is more to be found: partitions were gained. */
+  readonly onGained: () => void
+  /** Tells other processes that partitions became free, or that there is one more to share them with. */
+  readonly announce: () => void
+}
+
+/** A partition in this process's hands, for as long as its lock is. */
+export class PartitionHolding implements Holding {
+  readonly partition: number
+  readonly epoch: number
+  /** Nothing more is to be read of it: it goes to somebody else. */
+  isLeaving = false
+  readonly #lock: Holding
+
+  constructor({ partition, epoch }: OwnedPartition, lock: Holding) {
+    this.partition = partition
+    this.epoch = epoch
+    this.#lock = lock
+  }
+
+  /** What comes in while it is being given up is not run any more. */
+  get validUntil(): number {
+    return this.isLeaving ? -Infinity : this.#lock.validUntil
+  }
+}
+
+/** Whoever lacks partitions that others have yet to let go of looks so often. */
+const shortPauseMs = 500
+
+/** So long after the end of somebody's lock it is surely over by the clock of the database. */
+const marginMs = 20
+
+/** What is committed wakes everybody: looks at who owns what need not be as many. */
+const wakePauseMs = 1_000
+
+/**
+ * Keeps this process's share of the partitions: takes its part of what is free, and gives up what others should have, as soon
+ * as nothing of it is in hand any more. Whoever vanishes is replaced when its time is over.
+ */
+export class PartitionKeeper {
+  readonly #options: PartitionKeeperOptions
+  readonly #owned = new Map<number, PartitionHolding>()
+  readonly #firstLook = Promise.withResolvers<void>()
+  #holding: Holding | undefined
+  #looking: Promise<void> | undefined
+  #lastLook = -Infinity
+  #cancel: Cancel | undefined
+  #stopped = false
+
+  constructor(options: PartitionKeeperOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    void this.look()
+  }
+
+  /** Resolves when this process has looked for its share once. */
+  get ready(): Promise<void> {
+    if (this.#lastLook === -Infinity) this.start()
+    return this.#firstLook.promise
+  }
+
+  /** The partitions to read from at this moment. */
+  get active(): readonly PartitionHolding[] {
+    if (this.#options.lock.holding === undefined || this.#options.lock.holding !== this.#holding) return []
+    return [...this.#owned.values()].filter(({ isLeaving }) => !isLeaving)
+  }
+
+  isActive(holding: PartitionHolding): boolean {
+    return this.#owned.get(holding.partition) === holding && !holding.isLeaving
+  }
+
+  /** The lock is somebody else's, or nobody's: so are the partitions. */
+  lost(): void {
+    this.#owned.clear()
+    if (!this.#stopped) this.#schedule(0)
+  }
+
+  /** Something has happened that may be about partitions. */
+  wake(): void {
+    const inMs = this.#lastLook + wakePauseMs - this.#options.clock.monotonic()
+    if (inMs <= 0) void this.look()
+  }
+
+  /** Looks at who owns what, and acts on it. Never rejects. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookNow().finally(() => (this.#looking = undefined))
+    return this.#looking
+  }
+
+  /** Stops looking. The lock is released, or runs out, by itself. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel?.()
+    this.#firstLook.resolve()
+    await this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
+    let pauseMs = shortPauseMs
+    this.#lastLook = this.#options.clock.monotonic()
+    try {
+      pauseMs = await this.#share()
+    } catch (error) {
+      this.#options.logger.error(
+        `Looking for partitions failed and will be tried again. ${describeError(error)}`,
+      )
+    }
+    this.#firstLook.resolve()
+    this.#schedule(pauseMs)
+  }
+
+  #schedule(inMs: number): void {
+    this.#cancel?.()
+    if (!this.#stopped) this.#cancel = this.#options.clock.schedule(inMs, () => void this.look())
+  }
+
+  /** Answers how long to wait before the next look. */
+  async #share(): Promise<number> {
+    const { lock, partitions, intervalMs } = this.#options
+    const isNew = lock.holding === undefined
+    const holding = await lock.acquire()
+    if (holding === undefined) return shortPauseMs
+    this.#holding = holding
+    const { fence } = lock
+
+    const shares = await partitions.shares(fence)
+    if (shares === undefined) {
+      lock.lost()
+      return shortPauseMs
+    }
+    this.#adopt(shares, fence, holding)
+    const { acquire, release, missing } = planPartitions(shares, fence.token)
+    void this.#giveUp(release, fence)
+    const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
+    for (const owned of gained) this.#gain(owned, fence, holding)
+    if (gained.length > 0) this.#options.onGained()
+    if (isNew && missing > 0) this.#options.announce()
+
+    const isShort = missing > 0 || gained.length < acquire.length
+    return Math.min(isShort ? shortPauseMs : intervalMs, shares.nextEndMs + marginMs)
+  }
+
+  /** What the store says is this process's own although it does not know: the answer that said so got lost. */
+  #adopt({ partitions }: PartitionShares, fence: OwnerFence, holding: Holding): void {
+    for (const { partition, owner, epoch } of partitions) {
+      const known = this.#owned.get(partition)
+      if (owner === fence.token) {
+        if (known?.epoch !== epoch) this.#gain({ partition, epoch }, fence, holding)
+      } else if (known !== undefined) {
+        this.#owned.delete(partition)
+      }
+    }
+  }
+
+  #gain(owned: OwnedPartition, fence: OwnerFence, holding: Holding): void {
+    if (this.#options.lock.fence.token !== fence.token) return
+    this.#owned.set(owned.partition, new PartitionHolding(owned, holding))
+  }
+
+  // Never rejects. What cannot be given up now is, after the next look.
+  async #giveUp(numbers: readonly number[], fence: OwnerFence): Promise<void> {
+    const leaving = numbers
+      .flatMap((number) => this.#owned.get(number) ?? [])
+      .filter((each) => !each.isLeaving)
+    if (leaving.length === 0) return
+
+    for (const holding of leaving) holding.isLeaving = true
+    try {
+      await this.#options.letGo(new Set(leaving.map(({ partition }) => partition)))
+      await this.#options.partitions.release(
+        fence,
+        leaving.map(({ partition }) => partition),
+      )
+      for (const holding of leaving) {
+        if (this.#owned.get(holding.partition) === holding) this.#owned.delete(holding.partition)
+      }
+      this.#options.announce()
+    } catch (error) {
+      for (const holding of leaving) holding.isLeaving = false
+      this.#options.logger.error(
+        `Giving up ${leaving.length} partitions failed and will be tried again. ${describeError(error)}`,
+      )
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { Clock } from '../clock.ts'
+import { nameOfLane } from '../dispatch/lane-key.ts'
+
+/** After so long a key is looked at again: somebody may have decided about it meanwhile. */
+const longestMs = 5_000
+
+/** So many are remembered, so that memory stays bounded; others are found again with each look. */
+const most = 1_000
+
+/** Keys whose first row has to wait, so that the rows behind it are not looked at in vain. */
+export class WaitingKeys {
+  readonly #clock: Clock
+  readonly #until = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(laneKey: string, waitMs: number): void {
+    const name = nameOfLane(laneKey)
+    this.#until.delete(name)
+    this.#until.set(name, this.#clock.monotonic() + Math.min(waitMs, longestMs))
+    if (this.#until.size <= most) return
+    const [oldest] = this.#until.keys()
+    this.#until.delete(oldest!)
+  }
+
+  /** Those that still have to wait. */
+  get names(): readonly string[] {
+    const now = this.#clock.monotonic()
+    for (const [name, until] of this.#until) if (until <= now) this.#until.delete(name)
+    return [...this.#until.keys()]
+  }
+}
