@@ -1,6 +1,5 @@
 import type { PostgresTables } from './postgres-tables.ts'
-import { rowColumns } from './row-columns.ts'
-import { inMs } from './row-columns.ts'
+import { inMs, rowColumns } from './row-columns.ts'
 import {
   dueFrom,
   isHeldUp,
@@ -40,8 +39,8 @@ export function laneStatementsFor(tables: PostgresTables) {
     update ${lock} set until = ${timeIn(ms)} where ${isOwner} returning 1`
   }
 
-  // $1 lock, $2 token, $3 wanted partitions as 256 bytes of 0 or 1, $4 keys to read, $5 keys and ids not to find,
-  // $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 whether to pass over what has to wait,
+  // $1 lock, $2 token, $3 wanted partitions as 256 bytes of 0 or 1 in hex, $4 keys to read, $5 keys and ids not to find,
+  // $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 1 to pass over what has to wait,
   // $12 time limit to renew the lock with, where that is done.
   //
   // Answers nothing without the lock. Otherwise one row with the place to go on from, or nulls, and one for each row
@@ -65,7 +64,7 @@ export function laneStatementsFor(tables: PostgresTables) {
   ), found as materialized (
     select *
       from looked
-     where get_byte($3::bytea, coalesce(partition_no, seq % 256)::integer) = 1
+     where get_byte((select decode($3, 'hex')), coalesce(partition_no, seq % 256)::integer) = 1
        and coalesce(ordering_key, event_id) not in (select unnest($5::text[]))
      limit ${rows('$9')}
   ), next as materialized (
@@ -90,7 +89,7 @@ export function laneStatementsFor(tables: PostgresTables) {
       from ${events} as event
      where ${pendingOf('lane.key')}
        and case when ${isStillToCome} then false
-                when $11::boolean then ${isReady} and not (${isHeldUp(tables)})
+                when $11::integer = 1 then ${isReady} and not (${isHeldUp(tables)})
                 else true end
      order by seq
      limit ${rows('$10')}) as ordered

@@ -65,7 +65,7 @@ export async function unparkKey(
 function readBlockedKey([orderingKey, isParked, pending, ...head]: readonly Value[]): BlockedKey {
   return {
     orderingKey: orderingKey!,
-    isParked: isParked === 't' || isParked === 'true',
+    isParked: isParked === 't',
     head: head[0] === null ? undefined : readStoredRow(head),
     waiting: Math.max(0, Number(pending) - 1),
   }

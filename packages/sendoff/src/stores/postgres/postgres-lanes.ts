@@ -24,7 +24,7 @@ export async function readLanes(
     String(mayFind ? window : 0),
     String(Math.max(0, limit)),
     String(perKey),
-    String(skipWaiting === true),
+    skipWaiting === true ? '1' : '0',
   ]
   const answer =
     renewMs === undefined
@@ -74,5 +74,5 @@ function readOrderedRow(values: readonly Value[], { wait, seq }: Columns): Order
 function maskOf(partitions: readonly number[]): string {
   const mask = Buffer.alloc(partitionCount)
   for (const partition of partitions) mask[partition] = 1
-  return `\\x${mask.toString('hex')}`
+  return mask.toString('hex')
 }
