@@ -244,6 +244,8 @@ export interface HeldRow extends RowKey {
   readonly lockedBy: string | null
   /** That of the row's partition when its owner read the row. */
   readonly epoch?: number | undefined
+  /** As the row says. Rows of many partitions and epochs that name theirs may be settled at less cost. */
+  readonly partitionNo?: number | null | undefined
 }
 
 export interface Settlement {

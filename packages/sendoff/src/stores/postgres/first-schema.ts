@@ -65,7 +65,7 @@ create table ${events} (
 create index "${table}_due" on ${events} (available_at, seq)
  where status not in (1, 3) and blocked_at is null`,
     `create index "${table}_written" on ${events} (seq) where status in (0, 2)`,
-    `create index "${table}_key" on ${events} (ordering_key, seq) where status in (0, 2) and ordering_key is not null`,
+    `create index "${table}_key" on ${events} (ordering_key, seq) where status & 1 = 0 and ordering_key is not null`,
     `create index "${table}_attention" on ${events} (seq) where status = 3 or blocked_at is not null`,
     `
 create table ${meta} (
@@ -80,7 +80,8 @@ create table ${lock} (
   low_at   timestamptz(3),
   low_seq  bigint,
   high_at  timestamptz(3),
-  high_seq bigint
+  high_seq bigint,
+  held     text
 )`,
     `
 create table ${node} (
@@ -93,9 +94,9 @@ create table ${node} (
 create table ${partition} (
   partition_no smallint primary key,
   owner        text,
-  epoch        bigint not null default 0,
-  until        timestamptz(3)
+  epoch        bigint not null default 0
 )`,
+    `insert into ${partition} (partition_no) select generate_series(0, 255)`,
     `
 create table ${idempotency} (
   key        text collate "C" primary key,

@@ -1,3 +1,4 @@
+import { countedLosses } from './partition-statements.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-conditions.ts'
@@ -6,10 +7,11 @@ import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-condit
 export function lockStatementsFor(tables: PostgresTables) {
   const { events, lock } = tables
   const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
+  const bounds = 'low_at, low_seq, high_at, high_seq'
   const held = `
-    select * from ${lock} where ${isOwner}`
+    select ${bounds} from ${lock} where ${isOwner}`
   const renewed = `
-    update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning *`
+    update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning ${bounds}`
   const due = `${dueFrom('$4', '$5')} and ${freeRow(tables, '$6')}`
   const written = `${pending}
        and seq >= $5::bigint
@@ -20,25 +22,26 @@ export function lockStatementsFor(tables: PostgresTables) {
   return {
     // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner, which
     // hold on to the row by KEY SHARE. Where that owner vanished, what it had read counts a loss: by
-    // <table>_due between the bounds, about as many rows as it held.
+    // <table>_due between the bounds, about as many rows as it held, and by <table>_written what it said it holds.
     acquireLock: `
   with before as materialized (
-    select token, until, low_at, low_seq, high_at, high_seq
+    select token, until, ${bounds}, held
       from ${lock}
      where name = $1
        for update
   ), taken as (
-    insert into ${lock} as held (name, token, until)
+    insert into ${lock} as old (name, token, until)
     select $1, $2, ${timeIn('$3')}
      where not exists (select from before where token <> $2 and until > clock_timestamp())
         on conflict (name) do update
        set token    = excluded.token,
            until    = excluded.until,
-           low_at   = case when held.token = excluded.token then held.low_at end,
-           low_seq  = case when held.token = excluded.token then held.low_seq end,
-           high_at  = case when held.token = excluded.token then held.high_at end,
-           high_seq = case when held.token = excluded.token then held.high_seq end
-     where held.token = excluded.token or held.until <= clock_timestamp()
+           low_at   = case when old.token = excluded.token then old.low_at end,
+           low_seq  = case when old.token = excluded.token then old.low_seq end,
+           high_at  = case when old.token = excluded.token then old.high_at end,
+           high_seq = case when old.token = excluded.token then old.high_seq end,
+           held     = case when old.token = excluded.token then old.held end
+     where old.token = excluded.token or old.until <= clock_timestamp()
     returning 1
   ), counted as (
     update ${events}
@@ -50,7 +53,9 @@ export function lockStatementsFor(tables: PostgresTables) {
        and (available_at, seq) >= (before.low_at, before.low_seq)
        and (available_at, seq) <= (before.high_at, before.high_seq)
        and locked_by is null
-  )
+  ), vanished as (
+    select held from before where exists (select from taken) and token <> $2
+  ), ${countedLosses(tables, 'vanished')}
   select 1 from taken`,
 
     // $1 name, $2 token, $3 time limit. By primary key.
@@ -85,7 +90,6 @@ export function lockStatementsFor(tables: PostgresTables) {
   // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
   // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
   function poll(owner: string, condition: string, order: string): string {
-    const bounds = ['low_at', 'low_seq', 'high_at', 'high_seq']
     return `
   with owner as materialized (${owner}
   )
@@ -93,7 +97,7 @@ export function lockStatementsFor(tables: PostgresTables) {
     from owner
     left join (select ${rowColumns('event')} from ${events} as event where false) as nothing on true
    union all
-  (select ${bounds.map(() => 'null::bigint').join(', ')}, ${rowColumns('event')}
+  (select null::bigint, null::bigint, null::bigint, null::bigint, ${rowColumns('event')}
      from ${events} as event
     where exists (select from owner)
       and ${condition}

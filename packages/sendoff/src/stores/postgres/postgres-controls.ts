@@ -25,10 +25,10 @@ export async function paused(
   return targetsOf(await session.run(statements.paused))
 }
 
-/** The targets among rows of kind and name; rows without a kind say nothing. */
+/** The targets among rows of kind and name; those of other kinds, and without one, say nothing. */
 export function targetsOf(controls: readonly (readonly Value[])[]): readonly PauseTarget[] {
   return controls
-    .filter(([kind]) => kind !== null)
+    .filter(([kind]) => kind === 'pauseType' || kind === 'pauseDestination')
     .map(([kind, name]) => (kind === 'pauseType' ? { eventType: name! } : { destination: name! }))
 }
 

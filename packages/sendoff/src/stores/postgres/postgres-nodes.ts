@@ -1,6 +1,6 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
-import { paused, targetsOf } from './postgres-controls.ts'
-import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
+import { targetsOf } from './postgres-controls.ts'
+import type { PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
 import { roundedUp } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
@@ -12,7 +12,7 @@ export async function joinNode<Tx extends object>(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [id, mode, roundedUp(ttlMs)])
-  if (kept.length > 0) return { kind: 'joined', paused: targetsOf(kept) }
+  if (kept.length > 0) return joined(kept)
 
   return driver.transaction((tx) => joinAlone(driver.session(tx), statements, node))
 }
@@ -31,5 +31,11 @@ async function joinAlone(
   }
 
   await session.run(statements.joinNode, [id, mode, roundedUp(ttlMs)])
-  return { kind: 'joined', paused: await paused(session, statements) }
+  await session.run(statements.recordMode, [mode])
+  return joined(await session.run(statements.modeAndPaused))
+}
+
+function joined(controls: readonly (readonly Value[])[]): NodeAnswer {
+  const mode = controls.find(([kind]) => kind === 'mode')?.[1] ?? null
+  return { kind: 'joined', paused: targetsOf(controls), mode }
 }

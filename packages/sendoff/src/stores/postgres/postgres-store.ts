@@ -11,8 +11,11 @@ import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import type { PostgresClient, PostgresTx } from './postgres-client.ts'
 import { pause, paused, resume } from './postgres-controls.ts'
 import { needsTransaction, serverErrorOf } from './postgres-errors.ts'
+import { blockedKeys, lockKeys, parkKey, retryKey, skipKey, unparkKey } from './postgres-keys.ts'
+import { readAll, readLanes } from './postgres-lanes.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './postgres-locks.ts'
 import { joinNode } from './postgres-nodes.ts'
+import { acquirePartitions, holdRows, releasePartitions, sharesOf } from './postgres-partitions.ts'
 import { postgresTables } from './postgres-tables.ts'
 import { PostgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
@@ -126,6 +129,24 @@ export function postgresStore<Client extends PostgresClient>(
       acquire: (request) => acquireLock(own, statements, request),
       renew: (request) => renewLock(own, statements, request),
       release: (fence) => releaseLock(own, statements, fence),
+    },
+
+    partitions: {
+      shares: (owner) => sharesOf(own, statements, owner),
+      acquire: (owner, partitions) => acquirePartitions(own, statements, owner, partitions),
+      release: (owner, partitions) => releasePartitions(own, statements, owner, partitions),
+      read: (request) => readLanes(own, statements, request),
+      readAll: (request) => readAll(own, statements, request),
+      hold: (owner, rows) => holdRows(own, statements, owner, rows),
+    },
+
+    keys: {
+      lock: (tx, keys) => lockKeys(driver.session(tx), statements, keys),
+      blocked: (filter) => blockedKeys(own, statements, filter),
+      retry: (key) => retryKey(own, statements, key),
+      skip: (key, reason) => skipKey(own, statements, key, reason),
+      park: (key) => parkKey(own, statements, key),
+      unpark: (key) => unparkKey(own, statements, key),
     },
 
     query: (filter) => queryRows(own, statements, filter),

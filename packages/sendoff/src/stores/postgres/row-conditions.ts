@@ -6,6 +6,11 @@ export const pending = 'status in (0, 2)'
 /** What <table>_due holds. To PostgreSQL these are different conditions, so that a statement goes by one of the two. */
 export const unblocked = 'status not in (1, 3) and blocked_at is null'
 
+/** What <table>_key holds of the key, in words that leave PostgreSQL no other index for the rows of a key in their order. */
+export function pendingOf(key: string): string {
+  return `status & 1 = 0 and ordering_key = ${key}`
+}
+
 /** The same as `pending` to us, but no reason to use an index of pending rows: for statements that go by primary key. */
 export const unsettled = 'status & 1 = 0'
 
@@ -18,8 +23,8 @@ export function rows(count: string): string {
   return `(select ${count}::integer)`
 }
 
-// A subquery is evaluated once for each run of a statement, and can be looked up in an index.
-const now = '(select clock_timestamp())'
+/** A subquery is evaluated once for each run of a statement, and can be looked up in an index. */
+export const now = '(select clock_timestamp())'
 
 /** The time so many milliseconds from now, cut down to whole ones. */
 export function timeIn(ms: string): string {
@@ -51,6 +56,23 @@ export function freeRow({ control }: PostgresTables, skipRecentMs: string, excep
            else destination <> all (array(select name from ${control} where kind = 'pauseDestination'))
          end`
 }
+
+/** Whether nobody has a lease on a row. One CASE, for the same reason. */
+export const unleased = `case when locked_by is not null and locked_until > ${now} then false else true end`
+
+/** A row written for later that nobody has had so far takes its place among the others when it is due. */
+export const isStillToCome = `available_at > ${now} and deliveries = 0 and blocked_at is null`
+
+/** Whether it is for people to say when a row goes on: it is blocked, paused, or its key is parked. */
+export function isHeldUp({ control }: PostgresTables): string {
+  return `blocked_at is not null
+                or event_type = any (array(select name from ${control} where kind = 'pauseType'))
+                or destination = any (array(select name from ${control} where kind = 'pauseDestination'))
+                or ordering_key in (select name from ${control} where kind = 'park')`
+}
+
+/** Whether a row may go out now, as far as its times say: it is due, and nobody has a lease on it. */
+export const isReady = `greatest(available_at, locked_until) <= ${now}`
 
 /**
  * Whether a row may be deleted: DONE and DEAD ones, and those of any state, each from its own age in milliseconds

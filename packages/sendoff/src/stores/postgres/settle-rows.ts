@@ -1,8 +1,9 @@
+import { partitionCount, partitionOfRow } from '../../event/partition.ts'
 import type { OwnerFence, Settlement } from '../../store.ts'
 import { storedErrorText } from '../error-text.ts'
 import type { PostgresSession } from './postgres-driver.ts'
 import { rowName } from './row-keys.ts'
-import { roundedUp, storable, textArray } from './statement-values.ts'
+import { numberArray, roundedUp, storable, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
 /** Records outcomes in one statement, and answers the settlements that were refused. */
@@ -15,9 +16,11 @@ export async function settleRows(
   const { first, repeated } = firstOfEachRow(batch)
   if (first.length === 0) return []
 
-  const refused = areAlike(first)
-    ? await settleAlike(session, statements, first, owner)
-    : await settleEach(session, statements, first, owner)
+  const epochs = areAlike(first) ? epochsOf(first) : undefined
+  const refused =
+    epochs === undefined
+      ? await settleEach(session, statements, first, owner)
+      : await settleAlike(session, statements, first, epochs, owner)
   return [...refused, ...repeated]
 }
 
@@ -36,10 +39,31 @@ function areAlike(batch: readonly Settlement[]): boolean {
   )
 }
 
+/**
+ * The epochs at which rows of the batch were read, by partition and 0 for none; nothing at all for rows without epochs.
+ * Undefined where a partition has two, or it is not known which row is of which partition.
+ */
+function epochsOf(batch: readonly Settlement[]): readonly number[] | undefined {
+  const { epoch: first } = batch[0]!.row
+  const isOne = batch.every(({ row }) => row.epoch === first)
+  if (isOne) return first === undefined ? [] : new Array<number>(partitionCount).fill(first)
+
+  const epochs = new Array<number>(partitionCount).fill(0)
+  for (const { row } of batch) {
+    const { epoch, partitionNo, seq } = row
+    if (epoch === undefined || partitionNo === undefined) return undefined
+    const partition = partitionOfRow({ partitionNo, seq })
+    if (epochs[partition] !== 0 && epochs[partition] !== epoch) return undefined
+    epochs[partition] = epoch
+  }
+  return epochs
+}
+
 async function settleAlike(
   session: PostgresSession,
   statements: PostgresStatements,
   batch: readonly Settlement[],
+  epochs: readonly number[],
   owner: OwnerFence | undefined,
 ): Promise<readonly Settlement[]> {
   const { row, outcome } = batch[0]!
@@ -47,14 +71,15 @@ async function settleAlike(
   const values = [textArray(batch.map((each) => each.row.eventId)), row.destination, String(row.deliveries)]
   if (row.lockedBy === null && owner === undefined) return batch
 
+  const { settleDone, settleDoneOwned, settleDoneShared } = statements
+  const { settleDelete, settleDeleteOwned, settleDeleteShared } = statements
+  const owned = [...values, owner?.lock ?? null, owner?.token ?? null]
   const refused =
-    row.lockedBy === null
-      ? await session.run(isDone ? statements.settleDoneOwned : statements.settleDeleteOwned, [
-          ...values,
-          owner!.lock,
-          owner!.token,
-        ])
-      : await session.run(isDone ? statements.settleDone : statements.settleDelete, [...values, row.lockedBy])
+    row.lockedBy !== null
+      ? await session.run(isDone ? settleDone : settleDelete, [...values, row.lockedBy])
+      : epochs.length === 0
+        ? await session.run(isDone ? settleDoneOwned : settleDeleteOwned, owned)
+        : await session.run(isDone ? settleDoneShared : settleDeleteShared, [...owned, numberArray(epochs)])
   if (refused.length === 0) return []
 
   const ids = new Set(refused.map(([id]) => id))
@@ -101,6 +126,7 @@ function fieldsOf({ row, outcome }: Settlement): unknown[] {
     outcome.kind === 'defer' ? reason : failed,
     failed,
     failure?.counted === true ? 1 : 0,
+    row.epoch ?? null,
   ]
 }
 

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto'
 import { insertStatementsFor } from './insert-statements.ts'
+import { keyStatementsFor } from './key-statements.ts'
+import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
+import { partitionStatementsFor } from './partition-statements.ts'
 import type { Statement } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { rowColumns } from './row-columns.ts'
@@ -18,7 +21,11 @@ const givenRows = `
 
 /** Every statement of the store, for checked names. */
 export function statementsFor(tables: PostgresTables) {
-  const { events, isPartitioned, attempt, lock } = tables
+  const { events, isPartitioned, attempt, lock, partition } = tables
+
+  // Rows without a holder are only their owner's to settle, and those with an epoch only while their partition is its.
+  const isOwned = `(given.locked_by is not null or exists (select from owner)
+            and (given.epoch is null or ${epochOf('$3')} = given.epoch))`
 
   return named({
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in
@@ -82,6 +89,12 @@ export function statementsFor(tables: PostgresTables) {
     settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
+    // alike, $4 lock, $5 token, $6 the epochs of all partitions, 0 for those of which no row is given: of rows that
+    // the owner of partitions read. Who owns a partition is read without a lock: nobody takes it before the row of
+    // the owner's lock is gone, and that is waited for.
+    settleDoneShared: alike('done', sharedRow('$5', '$6'), owner('$4', '$5')),
+    settleDeleteShared: alike('delete', sharedRow('$5', '$6'), owner('$4', '$5')),
+
     // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
     // once, with their history. By primary key. Answers the places of those that were refused. Takes a third
     // more of the server's time for a row than those for rows that are alike.
@@ -90,7 +103,8 @@ export function statementsFor(tables: PostgresTables) {
   ), given as materialized (
     select (fields ->> 0) as event_id, (fields ->> 1) as destination, (fields ->> 2)::integer as deliveries,
            (fields ->> 3) as locked_by, (fields ->> 4) as kind, (fields ->> 5)::float8 as delay_ms,
-           (fields ->> 6) as last_error, (fields ->> 7) as failure, (fields ->> 8)::integer as counted, place
+           (fields ->> 6) as last_error, (fields ->> 7) as failure, (fields ->> 8)::integer as counted,
+           (fields ->> 9)::bigint as epoch, place
       from jsonb_array_elements((select $1::text::jsonb)) with ordinality as settlements (fields, place)
   ), changed as (
     update ${events} as event
@@ -106,7 +120,7 @@ export function statementsFor(tables: PostgresTables) {
            attempts     = event.attempts + given.counted,
            ${handedBack}
       from given
-     where given.kind <> 'delete' and ${held} and ${ownedBy(true)}
+     where given.kind <> 'delete' and ${held} and ${isOwned}
     returning event.event_id, event.destination, event.attempts, given.failure, given.locked_by, given.place
   ), history as (
     insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
@@ -117,7 +131,7 @@ export function statementsFor(tables: PostgresTables) {
   ), removed as (
     delete from ${events} as event
      using given
-     where given.kind = 'delete' and ${held} and ${ownedBy(true)}
+     where given.kind = 'delete' and ${held} and ${isOwned}
     returning event.event_id, event.destination, given.place
   ), forgotten as (
     delete from ${attempt} as attempt
@@ -130,6 +144,9 @@ export function statementsFor(tables: PostgresTables) {
 
     ...insertStatementsFor(tables),
     ...lockStatementsFor(tables),
+    ...partitionStatementsFor(tables),
+    ...laneStatementsFor(tables),
+    ...keyStatementsFor(tables),
     ...upkeepStatementsFor(tables),
   } as const)
 
@@ -152,6 +169,16 @@ export function statementsFor(tables: PostgresTables) {
        for key share`
   }
 
+  // The epoch of the row's partition if that is the token's. An array is made once, and looked up at no cost.
+  function epochOf(token: string): string {
+    return `(array(select case when owner = ${token} then epoch else 0 end
+                     from ${partition} order by partition_no))[${partitionIndex}]`
+  }
+
+  function sharedRow(token: string, epochs: string): string {
+    return `${ownedRow} and ${epochOf(token)} = (${epochs}::bigint[])[${partitionIndex}]`
+  }
+
   function changed(columns: string, busyRows = ''): string {
     return `
   with given as materialized (${givenRows}
@@ -159,7 +186,7 @@ export function statementsFor(tables: PostgresTables) {
     select event.event_id, event.destination, given.place
       from given
       join ${events} as event on ${held}
-     where ${ownedBy(false)}
+     where given.locked_by is not null
        for no key update of event ${busyRows}
   ), changed as (
     update ${events} as event
@@ -167,7 +194,7 @@ export function statementsFor(tables: PostgresTables) {
       from held
      where event.event_id = held.event_id and event.destination = held.destination
   )
-  select place, exists (select from ${events} as event where ${held} and ${ownedBy(false)})
+  select place, exists (select from ${events} as event where ${held} and given.locked_by is not null)
     from given
    where place not in (select place from held)`
   }
@@ -175,7 +202,7 @@ export function statementsFor(tables: PostgresTables) {
   // $1 event ids, $2 the destination and $3 the deliveries of all of them. Answers the ids of rows that were refused.
   function alike(kind: 'done' | 'delete', isHeld: string, ownerRow?: string): string {
     const done = `update ${events} as event
-       set status = 1, done_at = ${wholeNow}, last_error = null, ${handedBack}`
+       set status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, ${handedBack}`
     const forgotten = `, forgotten as (
     delete from ${attempt} where event_id in (select event_id from settled) and destination = $2
   )`
@@ -203,12 +230,7 @@ const held = `event.event_id = given.event_id
        and event.locked_by is not distinct from given.locked_by
        and event.${unsettled}`
 
-// Rows without a holder are only their owner's to settle.
-function ownedBy(hasOwner: boolean): string {
-  return hasOwner
-    ? '(given.locked_by is not null or exists (select from owner))'
-    : 'given.locked_by is not null'
-}
+const partitionIndex = 'coalesce(event.partition_no, event.seq % 256) + 1'
 
 const ownedRow = 'event.locked_by is null and exists (select from owner)'
 

@@ -128,7 +128,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    order by kind, name`,
 
     // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps others out.
-    // Answers what is paused, or at least one row of nulls; nothing for a process that is not registered.
+    // Answers the last mode and what is paused, or at least one row of nulls; nothing for a process that is not registered.
     keepNode: `
   with kept as (
     update ${node}
@@ -138,7 +138,14 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   )
   select kind, name
     from kept
-    left join ${control} on kind in ('pauseType', 'pauseDestination')
+    left join ${control} on kind in ('mode', 'pauseType', 'pauseDestination')
+   order by kind, name`,
+
+    // No parameters. By primary key: the last mode and what is paused.
+    modeAndPaused: `
+  select kind, name
+    from ${control}
+   where kind in ('mode', 'pauseType', 'pauseDestination')
    order by kind, name`,
 
     // No parameters. Until the end of the transaction nobody else joins.
@@ -155,6 +162,16 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   insert into ${node} (id, mode, started_at, until)
   values ($1, $2, ${timeIn('0')}, ${timeIn('$3')})
   on conflict (id) do update set mode = excluded.mode, until = excluded.until`,
+
+    // $1 mode. By primary key: the one row of this kind. A process without a mode leaves it alone.
+    recordMode: `
+  with forgotten as (
+    delete from ${control} where kind = 'mode' and name <> $1
+  )
+  insert into ${control} (kind, name, updated_at)
+  select 'mode', $1, ${timeIn('0')}
+   where $1 is not null
+      on conflict (kind, name) do nothing`,
 
     // $1 id. By primary key.
     leaveNode: `delete from ${node} where id = $1`,

@@ -1,3 +1,4 @@
+import { allKeysLock, keyLock, partitionLock } from './key-locks.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 
 /**
@@ -5,7 +6,8 @@ import type { PostgresTables } from './postgres-tables.ts'
  * called in and by the rules of the writer: the same limits and defaults, ids of the same form, the same
  * partition for a key. Part of a published migration, and so without anything that may change elsewhere.
  */
-export function writeFunction({ events, idempotency, write, channel }: PostgresTables): string {
+export function writeFunction(tables: PostgresTables): string {
+  const { events, idempotency, control, write, channel } = tables
   return `
 create function ${write}(
   event_type      text,
@@ -35,6 +37,8 @@ declare
   random bytea;
   used_by text;
   due_at timestamptz;
+  partition_no integer;
+  last_mode text;
 begin
   if event_type is null or payload is null then
     raise exception 'The event needs an event_type and a payload.' using errcode = 'invalid_parameter_value';
@@ -100,6 +104,17 @@ begin
   aggregate_type := coalesce(aggregate_type, '__GLOBAL__');
   ordering_key := coalesce(ordering_key, aggregate_type || ':' || aggregate_id);
 
+  partition_no := get_byte(sha256(convert_to(ordering_key, 'UTF8')), 0);
+
+  -- Whoever writes with the same key waits until this transaction ends, so that rows are committed in the order of seq.
+  select control.name into last_mode from ${control} as control where control.kind = 'mode';
+  if last_mode = 'ordered' then
+    perform pg_advisory_xact_lock(${allKeysLock(tables)});
+  elsif last_mode = 'partitioned' and ordering_key is not null then
+    perform pg_advisory_xact_lock_shared(${partitionLock(tables, 'partition_no')});
+    perform pg_advisory_xact_lock(${keyLock(tables, 'ordering_key')});
+  end if;
+
   if event_id is null then
     event_id := '';
     rest := round(extract(epoch from written_at) * 1000);
@@ -127,8 +142,7 @@ begin
          event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
          payload, content_type, headers, available_at, occurred_at, created_at)
   values (event_id, '', event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
-          get_byte(sha256(convert_to(ordering_key, 'UTF8')), 0),
-          payload, content_type, headers, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
+          partition_no, payload, content_type, headers, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
           written_at);
 
   if due_at <= clock_timestamp() then

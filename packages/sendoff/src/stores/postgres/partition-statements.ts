@@ -1,0 +1,91 @@
+import { participantPrefix } from '../../store.ts'
+import type { PostgresTables } from './postgres-tables.ts'
+import { pending } from './row-conditions.ts'
+
+/** The statements about who owns which partitions, for checked names. */
+export function partitionStatementsFor(tables: PostgresTables) {
+  const { lock, partition } = tables
+  const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
+  const isParticipant = `starts_with(name, '${participantPrefix}')`
+
+  return {
+    // $1 lock, $2 token. Reads both tables, which are small. Answers a row for each who takes part, with the
+    // milliseconds that are left and no number, and one for each partition; nothing without the lock.
+    shares: `
+  with owner as materialized (
+    select 1 from ${lock} where ${isOwner}
+  ), participant as materialized (
+    select token, date_part('epoch', until - clock_timestamp()) * 1000 as left_ms
+      from ${lock}
+     where ${isParticipant} and exists (select from owner)
+  )
+  select null::smallint, token, null::bigint, left_ms
+    from participant
+   union all
+  (select partition_no, (select token from participant where token = owner), epoch, null
+     from ${partition}
+    where exists (select from owner)
+    order by partition_no)`,
+
+    // No parameters. Waits for settlements of those whose time is over, which hold on to their lock by KEY SHARE, and then
+    // looks again whether it is. What they said they hold counts a loss, by <table>_written.
+    endShares: `
+  with vanished as (
+    delete from ${lock} where ${isParticipant} and until <= clock_timestamp() returning held
+  ), ${countedLosses(tables, 'vanished')}
+  select 1`,
+
+    // $1 lock, $2 token, $3 numbers. By primary key. What was free when the statement began is free still if its epoch is
+    // the same: whether its owner takes part would be answered as of the beginning. SKIP LOCKED, so that
+    // of two who want the same nobody waits for the other.
+    acquirePartitions: `
+  with free as materialized (
+    select partition_no, epoch
+      from ${partition}
+     where partition_no = any ($3::smallint[])
+       and exists (select from ${lock} where ${isOwner})
+       and (owner is null or owner not in (select token from ${lock} where ${isParticipant}))
+  ), locked as materialized (
+    select partition_no
+      from ${partition} as partition
+      join free using (partition_no, epoch)
+       for update of partition skip locked
+  )
+  update ${partition} as partition
+     set owner = $2, epoch = epoch + 1
+    from locked
+   where partition.partition_no = locked.partition_no
+  returning partition.partition_no, partition.epoch`,
+
+    // $1 lock, $2 token, $3 numbers. By primary key. Waits for settlements that are under way without their owner
+    // knowing, as after a lost connection: the next owner would not see them, and deliver the rows again.
+    releasePartitions: `
+  with settled as materialized (
+    select 1 from ${lock} where name = $1 and token = $2 for update
+  )
+  update ${partition}
+     set owner = null
+   where owner = $2 and partition_no = any ($3::smallint[]) and (select count(*) from settled) >= 0`,
+
+    // $1 lock, $2 token, $3 the rows as pairs of number and deliveries in JSON, or null. By primary key. Answers nothing
+    // without the lock.
+    holdRows: `update ${lock} set held = $3 where ${isOwner} returning 1`,
+  } as const
+}
+
+/** Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then. */
+export function countedLosses({ events }: PostgresTables, locks: string): string {
+  return `lost as materialized (
+    select (pair ->> 0)::bigint as seq, (pair ->> 1)::integer as deliveries
+      from ${locks}
+     cross join jsonb_array_elements(held::jsonb) as pair
+  ), counted_held as (
+    update ${events} as event
+       set losses = losses + 1, deliveries = event.deliveries + 1
+      from lost
+     where event.seq = lost.seq
+       and event.deliveries = lost.deliveries
+       and ${pending}
+       and locked_by is null
+  )`
+}
