@@ -1,4 +1,4 @@
-import { failedOfKey, inLine, pending, unblocked, waitMs } from './row-conditions.ts'
+import { failedOfKey, inLine, ownWaitMs, pending, unblocked, waitMs } from './row-conditions.ts'
 import { rowColumns, storedColumns } from './row-columns.ts'
 
 /** The statements about rows in the order of their keys, for a checked table name. */
@@ -22,15 +22,14 @@ export function laneStatementsFor(table: string) {
    order by available_at, seq
    limit ?`,
 
-    // waitMs, ? key, inLine, ? 1 for rows that have to wait as well, ? limit. Reads <table>_key in its order.
-    lane: `
-  select ${orderedColumns}
-    from ${events} indexed by "${table}_key"
-   where ordering_key = ?
-     and ${inLine}
-     and (? or wait_ms = 0)
-   order by seq
-   limit ?`,
+    // No parameters. By primary key: whether anything is paused or parked.
+    anyControl: `select 1 from "${table}_control" where kind in ('park', 'pauseType', 'pauseDestination') limit 1`,
+
+    // ownWaitMs, ? key, inLine, ? 1 for rows that have to wait as well, ? limit. Reads <table>_key in its order.
+    lane: lane(ownWaitMs),
+
+    // As lane, where something is paused or parked.
+    controlledLane: lane(waitMs(table)),
 
     // waitMs, ? seqs as a JSON array. By primary key.
     ordered: `
@@ -86,4 +85,17 @@ export function laneStatementsFor(table: string) {
      set blocked_at = null, available_at = ?, deliveries = deliveries + 1
    where seq = ? and ${pending}`,
   } as const
+
+  // SQLite takes a limit that is nothing but a parameter as a hint for its plan, and plans anew whenever one is bound:
+  // 70 µs for each key instead of 15.
+  function lane(wait: string): string {
+    return `
+  select ${rowColumns}, ${wait} as wait_ms
+    from ${events} indexed by "${table}_key"
+   where ordering_key = ?
+     and ${inLine}
+     and (? or wait_ms = 0)
+   order by seq
+   limit 0 + ?`
+  }
 }

@@ -8,6 +8,7 @@ import type {
   OwnerFence,
 } from '../../store.ts'
 import { inOrder, readOrderedRow } from './row-columns.ts'
+import type { SqliteStatement } from './sqlite-client.ts'
 import { ownedLock, renewLock } from './sqlite-locks.ts'
 import type { PreparedStatements } from './statements.ts'
 
@@ -22,9 +23,10 @@ export function readLanes(
   const { found, next } = findDue(statements, request, now)
   const keys = new Set([...request.keys, ...found.flatMap(({ orderingKey }) => orderingKey ?? [])])
   const keyless = found.filter(({ orderingKey }) => orderingKey === null)
+  const lane = statements.anyControl.get() === undefined ? statements.lane : statements.controlledLane
   return {
     rows: [
-      ...[...keys].flatMap((key) => readLane(statements, key, request, now)),
+      ...[...keys].flatMap((key) => readLane(lane, key, request, now)),
       ...readKeyless(statements, keyless, now),
     ],
     next,
@@ -99,7 +101,7 @@ type DueValues = readonly [
 ]
 
 function readLane(
-  { lane }: PreparedStatements,
+  lane: SqliteStatement,
   key: string,
   { perKey, skipWaiting = false }: LaneRequest,
   now: number,

@@ -21,12 +21,15 @@ export function unpaused(table: string): string {
          and destination not in (select name from "${table}_control" where kind = 'pauseDestination'))`
 }
 
-/** ? now, ? now. How long a row has to wait, in milliseconds; null for until a person decides. */
+/** ? now, ? now. How long a row has to wait, in milliseconds, as far as its own columns tell; null for until a person decides. */
+export const ownWaitMs =
+  'iif(blocked_at is null, max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?)), null)'
+
+/** As `ownWaitMs`, with pauses and parked keys. Takes SQLite 80 µs to set up, whatever the number of rows. */
 export function waitMs(table: string): string {
   return `case
-           when blocked_at is not null or not ${unpaused(table)}
-             or exists (select 1 from "${table}_control" where kind = 'park')
-            and ordering_key in (select name from "${table}_control" where kind = 'park') then null
-           else max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?))
+           when not ${unpaused(table)} then null
+           when ordering_key in (select name from "${table}_control" where kind = 'park') then null
+           else ${ownWaitMs}
          end`
 }

@@ -263,6 +263,7 @@ const readingRows: ReadonlySet<string> = new Set([
   'dueByKey',
   'dueKeys',
   'lane',
+  'controlledLane',
   'ordered',
   'oneLane',
   'headOfKey',
