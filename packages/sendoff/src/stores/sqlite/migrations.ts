@@ -1,3 +1,4 @@
+import { partitionRows } from '../sql/partition-rows.ts'
 import { isNewest } from '../sql/schema-version.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
@@ -63,7 +64,8 @@ function recordVersion(table: string, version: number): string {
  * bounds in a lock row outlive the rows they were taken from.
  *
  * `_due` holds pending rows only: it stays small whatever the number of DONE rows, and a claim,
- * which changes none of its columns, leaves it alone. `_dead` holds what people ask for most.
+ * which changes none of its columns, leaves it alone. `_key` has the same rows by ordering key and `_pending` in
+ * write order; `_failed` and `_dead` hold what people ask for most.
  *
  * What can be long comes last in a row: SQLite reads a row from its start, and would have to go
  * through all of the payload for the columns behind it.
@@ -99,6 +101,9 @@ create table "${table}" (
 ) strict;
 create index "${table}_due" on "${table}" (available_at, seq) where status in (0, 2) and blocked_at is null;
 create index "${table}_key" on "${table}" (ordering_key, seq) where status in (0, 2) and ordering_key is not null;
+create index "${table}_pending" on "${table}" (seq) where status in (0, 2);
+create index "${table}_failed" on "${table}" (ordering_key)
+ where ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null);
 create index "${table}_dead" on "${table}" (seq) where status = 3;
 
 create table "${table}_meta" (
@@ -113,7 +118,8 @@ create table "${table}_lock" (
   low_at   integer,
   low_seq  integer,
   high_at  integer,
-  high_seq integer
+  high_seq integer,
+  held     text
 ) strict, without rowid;
 
 create table "${table}_node" (
@@ -126,9 +132,9 @@ create table "${table}_node" (
 create table "${table}_partition" (
   partition_no integer primary key,
   owner        text,
-  epoch        integer not null default 0,
-  until        integer
+  epoch        integer not null default 0
 ) strict;
+insert into "${table}_partition" (partition_no) values ${partitionRows};
 
 create table "${table}_idempotency" (
   key        text primary key,

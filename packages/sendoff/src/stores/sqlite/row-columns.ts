@@ -1,5 +1,5 @@
 import type { EventStatus } from '../../event/status.ts'
-import type { Row, StoredRow } from '../../store.ts'
+import type { OrderedRow, Row, StoredRow } from '../../store.ts'
 
 /** The columns of a `Row`, in the order in which `readRow` takes their values. */
 export const rowColumns = `
@@ -87,8 +87,15 @@ export function readStoredRow(values: unknown): StoredRow {
   }
 }
 
-// Before Node 22.16 node:sqlite makes objects only; their properties are in the order of the columns.
-function inOrder<Values>(values: unknown): Values {
+/** Of the columns of a `Row`, and then its wait in milliseconds; null for one without an end. */
+export function readOrderedRow(values: unknown): OrderedRow {
+  const row = inOrder<readonly [...RowValues, waitMs: number | null]>(values)
+
+  return { ...readRow(row), waitMs: row[19] ?? Infinity }
+}
+
+/** The values of a row that was asked for as an array: before Node 22.16 node:sqlite makes objects only, in the order of the columns. */
+export function inOrder<Values>(values: unknown): Values {
   return (Array.isArray(values) ? values : Object.values(values as object)) as Values
 }
 

@@ -17,7 +17,7 @@ export function settleRows(
   const refused = new Set<Settlement>()
   for (const group of groupsOf(batch)) {
     if (group[0]!.row.lockedBy === null && !ownerHolds) group.forEach((settlement) => refused.add(settlement))
-    else settleGroup(statements, group, now, refused)
+    else settleGroup(statements, group, owner, now, refused)
   }
   return [...refused]
 }
@@ -28,7 +28,7 @@ function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]>
   for (const settlement of batch) {
     const { row, outcome } = settlement
     const simple = outcome.kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
-    const key = simple ? `${outcome.kind} ${row.deliveries} ${row.lockedBy}` : settlement
+    const key = simple ? `${outcome.kind} ${row.deliveries} ${epochOf(row)} ${row.lockedBy}` : settlement
     const group = groups.get(key)
     if (group === undefined) groups.set(key, [settlement])
     else group.push(settlement)
@@ -39,17 +39,43 @@ function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]>
 function settleGroup(
   statements: PreparedStatements,
   group: readonly Settlement[],
+  owner: OwnerFence | undefined,
   now: number,
   refused: Set<Settlement>,
 ): void {
-  if (group.length > 1 && settlesAtOnce(statements, group, now)) return
-  for (const settlement of group) if (!settleRow(statements, settlement, now)) refused.add(settlement)
+  if (group.length > 1 && settlesAtOnce(statements, group, owner, now)) return
+  for (const settlement of group) {
+    const isSettled = isInHand(statements, settlement.row, owner) && settleRow(statements, settlement, now)
+    if (!isSettled) refused.add(settlement)
+  }
+}
+
+/** Whether the partition of a row that was read in it is still the owner's. */
+function isInHand(
+  { isInOwnedPartition }: PreparedStatements,
+  row: HeldRow,
+  owner: OwnerFence | undefined,
+): boolean {
+  const epoch = epochOf(row)
+  return epoch === null || isInOwnedPartition.get(row.seq, owner!.token, epoch) !== undefined
+}
+
+/** The epoch that counts: a lease needs none. */
+function epochOf({ lockedBy, epoch }: HeldRow): number | null {
+  return lockedBy === null ? (epoch ?? null) : null
 }
 
 /** Whether one statement settled them all; if not, nothing has changed. */
-function settlesAtOnce(statements: PreparedStatements, group: readonly Settlement[], now: number): boolean {
+function settlesAtOnce(
+  statements: PreparedStatements,
+  group: readonly Settlement[],
+  owner: OwnerFence | undefined,
+  now: number,
+): boolean {
   const { row, outcome } = group[0]!
-  const held = [JSON.stringify(group.map((settlement) => settlement.row.seq)), row.deliveries, row.lockedBy]
+  const seqs = JSON.stringify(group.map((settlement) => settlement.row.seq))
+  const epoch = epochOf(row)
+  const held = [seqs, row.deliveries, row.lockedBy, epoch, owner?.token ?? null, epoch]
   statements.beginGroup.run()
   const { changes } =
     outcome.kind === 'delete'
@@ -66,7 +92,11 @@ function settlesAtOnce(statements: PreparedStatements, group: readonly Settlemen
 }
 
 /** Whether the row was still held. */
-function settleRow(statements: PreparedStatements, { row, outcome }: Settlement, now: number): boolean {
+export function settleRow(
+  statements: PreparedStatements,
+  { row, outcome }: Settlement,
+  now: number,
+): boolean {
   switch (outcome.kind) {
     case 'done': {
       const { failure } = outcome

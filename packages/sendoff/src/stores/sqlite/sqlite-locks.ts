@@ -10,6 +10,7 @@ interface LockRow {
   readonly lowSeq: number | null
   readonly highAt: number | null
   readonly highSeq: number | null
+  readonly held: string | null
 }
 
 export function acquireLock(
@@ -21,10 +22,11 @@ export function acquireLock(
   if (lock !== undefined && lock.token !== token && lock.until > now) return false
 
   statements.takeLock.run(name, token, Math.ceil(now + ttlMs))
-  const left = lock === undefined || lock.token === token ? null : boundsOf(lock)
-  if (left !== null) {
-    statements.countLosses.run(...endsOf(left))
-    recordBounds(statements, name, null)
+  if (lock !== undefined && lock.token !== token) {
+    const left = boundsOf(lock)
+    if (left !== null) statements.countLosses.run(...endsOf(left))
+    if (lock.held !== null) statements.countLossesOfHeld.run(lock.held)
+    if (left !== null || lock.held !== null) statements.forgetHeld.run(name)
   }
   return true
 }

@@ -1,5 +1,5 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
-import { paused } from './sqlite-controls.ts'
+import { pausesAndMode } from './sqlite-controls.ts'
 import type { PreparedStatements } from './statements.ts'
 
 /** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
@@ -16,5 +16,10 @@ export function joinNode(
   }
 
   statements.joinNode.run(id, mode, now, Math.ceil(now + ttlMs))
-  return { kind: 'joined', paused: paused(statements) }
+  const { paused, mode: lastMode } = pausesAndMode(statements)
+  if (mode !== null && mode !== lastMode) {
+    statements.forgetMode.run()
+    statements.setControl.run('mode', mode, now)
+  }
+  return { kind: 'joined', paused, mode: mode ?? lastMode }
 }

@@ -7,14 +7,17 @@ import { insertRows } from './insert-rows.ts'
 import { isCurrent, migrate, schemaSql } from './migrations.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { readLanes, readOneLane } from './read-lanes.ts'
 import { replayRows } from './replay-rows.ts'
 import { changesHeld, settleRows } from './settle-rows.ts'
-import type { SqliteHandle } from './sqlite-client.ts'
+import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
 import { hasOpenTransaction } from './sqlite-client.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { pause, paused, resume } from './sqlite-controls.ts'
+import { blockedKeys, retryKey, skipHead } from './sqlite-keys.ts'
 import { acquireLock, pollPending, previewPoll, renewLock } from './sqlite-locks.ts'
 import { joinNode } from './sqlite-nodes.ts'
+import { acquirePartitions, endLapsedParts, holdRows, readShares } from './sqlite-partitions.ts'
 import { endedByHand, SqliteTransaction } from './sqlite-transaction.ts'
 import { StatementPool } from './statement-pool.ts'
 import type { PreparedStatements } from './statements.ts'
@@ -143,6 +146,43 @@ export function sqliteStore<Handle extends SqliteHandle>(
       release: ({ lock, token }) => write(({ releaseLock }) => void releaseLock.run(lock, token)),
     },
 
+    partitions: {
+      shares: (owner) =>
+        connection.alone(async (handle) => {
+          const shares = await snapshotOn(handle, (statements) => readShares(statements, owner, now()))
+          if (shares !== 'lapsed') return shares
+          return writeOn(handle, (statements) => endLapsedParts(statements, owner, now()))
+        }),
+
+      acquire: (owner, partitions) =>
+        write((statements) => acquirePartitions(statements, owner, partitions, now())),
+
+      release: (owner, partitions) =>
+        write(({ releasePartitions }) => void releasePartitions.run(owner.token, JSON.stringify(partitions))),
+
+      read: (request) => readingAs(request.renewMs, (statements) => readLanes(statements, request, now())),
+
+      readAll: (request) =>
+        readingAs(request.renewMs, (statements) => readOneLane(statements, request, now())),
+
+      hold: (owner, rows) => write((statements) => holdRows(statements, owner, rows, now())),
+    },
+
+    keys: {
+      // Transactions run one at a time: they are committed in the order of writing.
+      async lock() {},
+
+      blocked: (filter) =>
+        connection.alone((handle) =>
+          snapshotOn(handle, (statements) => blockedKeys(statements, filter, now())),
+        ),
+
+      retry: (key) => write((statements) => retryKey(statements, key, now())),
+      skip: (key, reason) => write((statements) => skipHead(statements, key, reason, now())),
+      park: (key) => write(({ setControl }) => void setControl.run('park', key, now())),
+      unpark: (key) => write(({ liftControl }) => void liftControl.run('park', key)),
+    },
+
     query: (filter) => read((statements) => queryRows(statements, filter)),
 
     count: (filter) => read((statements) => countRows(statements, filter)),
@@ -205,6 +245,16 @@ export function sqliteStore<Handle extends SqliteHandle>(
     return connection.alone((handle) => writeOn(handle, work))
   }
 
+  /** Takes the write lock only where there is something to renew: an idle owner stands in nobody's way. */
+  function readingAs<Result>(
+    renewMs: number | undefined,
+    work: (statements: PreparedStatements) => Result,
+  ): Promise<Result> {
+    return connection.alone((handle) =>
+      renewMs === undefined ? snapshotOn(handle, work) : writeOn(handle, work),
+    )
+  }
+
   function readOn<Result>(
     handle: Handle,
     work: (statements: PreparedStatements) => Result,
@@ -216,10 +266,26 @@ export function sqliteStore<Handle extends SqliteHandle>(
     handle: Handle,
     work: (statements: PreparedStatements) => Result,
   ): Result | Promise<Result> {
+    return togetherOn(handle, statementsOn(handle).begin, work)
+  }
+
+  /** All that `work` reads is of one moment. */
+  function snapshotOn<Result>(
+    handle: Handle,
+    work: (statements: PreparedStatements) => Result,
+  ): Result | Promise<Result> {
+    return togetherOn(handle, statementsOn(handle).beginRead, work)
+  }
+
+  function togetherOn<Result>(
+    handle: Handle,
+    begin: SqliteStatement,
+    work: (statements: PreparedStatements) => Result,
+  ): Result | Promise<Result> {
     const statements = statementsOn(handle)
 
     return connection.retrying(() => {
-      statements.begin.run()
+      begin.run()
       try {
         const result = work(statements)
         statements.commit.run()

@@ -1,11 +1,10 @@
+import { laneStatementsFor } from './lane-statements.ts'
+import { partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
+import { pending, unblocked, unpaused } from './row-conditions.ts'
 import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
-
-// A condition in exactly these words lets SQLite use the partial index <table>_due.
-const pending = 'status in (0, 2)'
-const unblocked = `${pending} and blocked_at is null`
 
 // ? available_at and ? seq to start from, ? now, ? written at the latest.
 const dueWithin = `${unblocked}
@@ -21,24 +20,22 @@ const held = `
      and locked_by is ?
      and ${pending}`
 
-// ? seqs as a JSON array, ? deliveries, ? locked by.
-const heldGroup = `
-   where seq in (select value from json_each(?))
-     and deliveries = ?
-     and locked_by is ?
-     and ${pending}`
-
 /** Every statement of the store, for a checked table name. */
 export function statementsFor(table: string) {
   const events = `"${table}"`
 
-  // No parameters. The control table is read once for each run of a statement, by its primary key.
-  // Asking first whether anything is paused at all keeps the usual case cheap: it adds 2 to 5 % to
-  // the statements of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
-  const unpaused = `
-         (not exists (select 1 from "${table}_control" where kind in ('pauseType', 'pauseDestination'))
-          or event_type not in (select name from "${table}_control" where kind = 'pauseType')
-         and destination not in (select name from "${table}_control" where kind = 'pauseDestination'))`
+  // ? seqs as a JSON array, ? deliveries, ? locked by, ? epoch or null for any, ? token, ? epoch. By primary key, and the
+  // partitions by theirs.
+  const heldGroup = `
+   where seq in (select value from json_each(?))
+     and deliveries = ?
+     and locked_by is ?
+     and ${pending}
+     and (? is null
+          or exists (select 1
+                       from "${table}_partition" as part
+                      where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
+                        and part.owner = ? and part.epoch = ?))`
 
   return {
     // Takes the write lock at once: a transaction that reads first and writes later could fail half-way.
@@ -76,7 +73,7 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused}
+     and ${unpaused(table)}
    limit 1`,
 
     // dueWithin, ? now, ? limit. Reads <table>_due in its order: no sort, no DONE row touched.
@@ -85,7 +82,7 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused}
+     and ${unpaused(table)}
    order by available_at, seq
    limit ?`,
 
@@ -100,7 +97,7 @@ export function statementsFor(table: string) {
      and available_at <= ?
      and created_at <= ?
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused}
+     and ${unpaused(table)}
    order by seq
    limit ?`,
 
@@ -123,7 +120,7 @@ export function statementsFor(table: string) {
    where seq in (select value from json_each(?))
      and created_at <= ?
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused}
+     and ${unpaused(table)}
    order by seq
    limit ?`,
 
@@ -136,7 +133,7 @@ export function statementsFor(table: string) {
      and destination = ?
      and ${dueWithin}
      and (locked_by is null or locked_until <= ? or locked_by = ?)
-     and ${unpaused}`,
+     and ${unpaused(table)}`,
 
     // ? holder whose rows count no loss, ? new holder, ? lease end,
     // ? seqs as a JSON array. By primary key; no indexed column changes. Medians for batches of
@@ -168,9 +165,9 @@ export function statementsFor(table: string) {
     keepGroup: 'release sendoff_group',
     undoGroup: 'rollback to sendoff_group',
 
-    // ? now, ? seqs as a JSON array, ? deliveries, ? locked by. By primary key.
+    // ? now, heldGroup.
     settleDoneGroup: settle('status = 1, done_at = ?, last_error = null', heldGroup),
-    // ? seqs as a JSON array, ? deliveries, ? locked by. By primary key.
+    // heldGroup.
     settleDeleteGroup: `delete from ${events} ${heldGroup}`,
 
     // ? now, held.
@@ -182,7 +179,7 @@ export function statementsFor(table: string) {
     // ? due, ? reason or null to keep the last one, held.
     settleDefer: settle('status = 0, available_at = ?, last_error = coalesce(?, last_error)'),
     // ? now, ? error, ? 1 if it counts, held.
-    settleBlock: settleFailed('blocked_at = ?, last_error = ?'),
+    settleBlock: settleFailed('blocked_at = ?, last_error = ?', ''),
     // ? now, ? error, ? 1 if it counts, held.
     settleDead: settleFailed('status = 3, done_at = ?, last_error = ?'),
     // held.
@@ -198,7 +195,7 @@ export function statementsFor(table: string) {
 
     // ? name. By primary key.
     lock: `
-  select token, until, low_at as lowAt, low_seq as lowSeq, high_at as highAt, high_seq as highSeq
+  select token, until, low_at as lowAt, low_seq as lowSeq, high_at as highAt, high_seq as highSeq, held
     from "${table}_lock"
    where name = ?`,
 
@@ -211,7 +208,7 @@ export function statementsFor(table: string) {
     // ? until, ? name, ? token, ? now. By primary key.
     renewLock: `update "${table}_lock" set until = ? where name = ? and token = ? and until > ?`,
 
-    // ? name, ? token. By primary key; the bounds go with the row.
+    // ? name, ? token. By primary key; what it remembers goes with the row.
     releaseLock: `delete from "${table}_lock" where name = ? and token = ?`,
 
     // ? available_at and ? seq of both ends, ? name. By primary key.
@@ -230,17 +227,25 @@ export function statementsFor(table: string) {
      and (available_at, seq) <= (?, ?)
      and locked_by is null`,
 
+    // ? name. By primary key.
+    forgetHeld: `
+  update "${table}_lock"
+     set low_at = null, low_seq = null, high_at = null, high_seq = null, held = null
+   where name = ?`,
+
+    ...laneStatementsFor(table),
+    ...partitionStatementsFor(table),
     ...upkeepStatementsFor(table),
   } as const
 
-  function settle(outcome: string, rows = held): string {
+  function settle(outcome: string, rows = held, unblocks = 'blocked_at = null, '): string {
     return `
   update ${events}
-     set ${outcome}, deliveries = deliveries + 1, losses = 0, locked_by = null, locked_until = null ${rows}`
+     set ${outcome}, ${unblocks}deliveries = deliveries + 1, losses = 0, locked_by = null, locked_until = null ${rows}`
   }
 
-  function settleFailed(outcome: string): string {
-    return `${settle(`${outcome}, attempts = attempts + ?`)}
+  function settleFailed(outcome: string, unblocks?: string): string {
+    return `${settle(`${outcome}, attempts = attempts + ?`, held, unblocks)}
   returning attempts`
   }
 }
@@ -256,6 +261,12 @@ const readingRows: ReadonlySet<string> = new Set([
   'dueNearby',
   'dueBySeqs',
   'dueByKey',
+  'dueKeys',
+  'lane',
+  'controlledLane',
+  'ordered',
+  'oneLane',
+  'headOfKey',
   'query',
   'queryDead',
   'queryEvent',

@@ -107,21 +107,24 @@ export function upkeepStatementsFor(table: string) {
           order by created_at
           limit ?)`,
 
-    // ? kind, ? name, ? now. By primary key; what is paused already stays as it is.
-    pause: `
+    // ? kind, ? name, ? now. By primary key; what is set already stays as it is.
+    setControl: `
   insert into "${table}_control" (kind, name, updated_at)
   values (?, ?, ?)
   on conflict (kind, name) do nothing`,
 
     // ? kind, ? name. By primary key.
-    resume: `delete from "${table}_control" where kind = ? and name = ?`,
+    liftControl: `delete from "${table}_control" where kind = ? and name = ?`,
 
     // No parameters. By primary key.
-    paused: `
+    pausesAndMode: `
   select kind, name
     from "${table}_control"
-   where kind in ('pauseType', 'pauseDestination')
+   where kind in ('pauseType', 'pauseDestination', 'mode')
    order by kind, name`,
+
+    // No parameters. By primary key.
+    forgetMode: `delete from "${table}_control" where kind = 'mode'`,
 
     // ? now. Reads the table, which has a row for each process.
     forgetNodes: `delete from "${table}_node" where until <= ?`,

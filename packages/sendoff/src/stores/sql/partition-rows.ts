@@ -1,0 +1,6 @@
+import { partitionCount } from '../../event/partition.ts'
+
+/** The numbers of all partitions as rows of an INSERT. */
+export const partitionRows = Array.from({ length: partitionCount }, (_, partition) => `(${partition})`).join(
+  ', ',
+)

@@ -1,0 +1,68 @@
+import { EventStatus } from '../../event/status.ts'
+import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store.ts'
+import { maxCountedWaiting } from '../../store.ts'
+import { readStoredRow } from './row-columns.ts'
+import { settleRow } from './settle-rows.ts'
+import type { PreparedStatements } from './statements.ts'
+
+/** Keys that do not go on by themselves, by name. */
+export function blockedKeys(
+  statements: PreparedStatements,
+  { limit, after = '' }: BlockedKeyFilter,
+  now: number,
+): readonly BlockedKey[] {
+  const blocked: BlockedKey[] = []
+  let next: string | null = after
+  while (blocked.length < limit) {
+    next = (statements.nextTroubledKey.get(next, next) as { key: string | null }).key
+    if (next === null) break
+    const key = blockedKey(statements, next, now)
+    if (key !== undefined) blocked.push(key)
+  }
+  return blocked
+}
+
+/** Makes the first row of a key due. False where it is due, or in somebody's hands. */
+export function retryKey(statements: PreparedStatements, key: string, now: number): boolean {
+  const head = headOf(statements, key, now)
+  if (head === undefined || (head.blockedAt === null && head.availableAt <= now)) return false
+  if (head.lockedBy !== null && head.lockedUntil! > now) return false
+
+  statements.retryNow.run(now, head.seq)
+  return true
+}
+
+/** Makes the first row of a key DEAD, whoever has it. */
+export function skipHead(statements: PreparedStatements, key: string, reason: string, now: number): boolean {
+  const head = headOf(statements, key, now)
+  if (head === undefined) return false
+
+  const failure = { error: reason, counted: false }
+  return settleRow(statements, { row: head, outcome: { kind: 'dead', failure } }, now)
+}
+
+// A row that failed may stand behind others, which then go on.
+function blockedKey(statements: PreparedStatements, key: string, now: number): BlockedKey | undefined {
+  const head = headOf(statements, key, now)
+  const isParked = statements.isParked.get(key) !== undefined
+  const isBlocked = head !== undefined && (head.blockedAt !== null || head.status === EventStatus.RETRY)
+  if (!isParked && !isBlocked) return undefined
+
+  return { orderingKey: key, isParked, head, waiting: waitingBehind(statements, head, key, now) }
+}
+
+function waitingBehind(
+  statements: PreparedStatements,
+  head: StoredRow | undefined,
+  key: string,
+  now: number,
+): number {
+  if (head === undefined) return 0
+  const counted = statements.waitingBehind.get(key, head.seq, now, maxCountedWaiting) as { count: number }
+  return counted.count
+}
+
+function headOf({ headOfKey }: PreparedStatements, key: string, now: number): StoredRow | undefined {
+  const values = headOfKey.get(key, now)
+  return values === undefined ? undefined : readStoredRow(values)
+}
