@@ -1,4 +1,5 @@
 export { type Clock, systemClock } from './clock.ts'
+export { BlockedKeyManager, type BlockedKeyManagerOptions } from './dead/blocked-key-manager.ts'
 export {
   type DeadEventFilter,
   DeadEventManager,
@@ -7,7 +8,11 @@ export {
 } from './dead/dead-event-manager.ts'
 export { Delivery, type DeliverySource, type Holding } from './dispatch/delivery.ts'
 export { DispatcherHotPath, type DispatcherHotPathOptions } from './dispatch/dispatcher-hot-path.ts'
-export type { DispatchSettings, OutboxDispatcherOptions } from './dispatch/dispatcher-options.ts'
+export type {
+  DispatchSettings,
+  LaneSettings,
+  OutboxDispatcherOptions,
+} from './dispatch/dispatcher-options.ts'
 export { InFlightTracker } from './dispatch/in-flight-tracker.ts'
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
 export { Pauses } from './dispatch/pauses.ts'
@@ -39,7 +44,13 @@ export { monotonicUlids } from './event/ulid.ts'
 export { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
 export { InMemoryMetrics, type MetricsExporter, noMetrics } from './observe/metrics.ts'
 export { OutboxBackend } from './outbox-backend.ts'
-export type { OrderedOptions, OutboxOptions, PollerSettings, WriterOnlyOptions } from './outbox-options.ts'
+export type {
+  OrderedOptions,
+  OutboxOptions,
+  PartitionedOptions,
+  PollerSettings,
+  WriterOnlyOptions,
+} from './outbox-options.ts'
 export { Outbox } from './outbox.ts'
 export { claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
 export { LeaseKeeper, type LeaseKeeperOptions } from './poll/lease-keeper.ts'

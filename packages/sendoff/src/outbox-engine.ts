@@ -184,6 +184,12 @@ export class OutboxEngine {
     }
   }
 
+  /** Something may have become due that nobody here has written. */
+  wake(): void {
+    this.#source.forgetWaiting?.()
+    this.poller.wake()
+  }
+
   #woken(): void {
     this.poller.wake()
     this.#keeper?.wake()
@@ -216,7 +222,8 @@ export class OutboxEngine {
   }
 
   #lockLost(): void {
-    this.#logger.warn('The lock was lost: what was read under it is left to its next owner.')
+    const { lock } = this.#lock!.fence
+    this.#logger.warn(`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
     for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
     this.#keeper?.lost()
     this.poller.wake()
@@ -238,7 +245,7 @@ function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order 
       lanes: { laneOf: () => onlyLane, onFailure: 'wait' },
       settings: {
         workerCount: 1,
-        onGivenUp: () => onFailure,
+        onGivenUp: () => (onFailure === 'block' ? 'retry' : 'dead'),
         ...(onFailure === 'dead' && { maxAttempts: maxAttempts ?? 1 }),
       },
     }

@@ -67,8 +67,8 @@ export interface OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> ext
   'workerCount'
 > {
   /**
-   * What becomes of an event that has failed for good: `'dead'`, after one attempt unless `maxAttempts` says otherwise. With
-   * `'block'` it stays where it is, and nothing behind it is delivered, until somebody decides.
+   * What becomes of an event that has failed: it is `'dead'`, after one attempt unless `maxAttempts` says otherwise. With
+   * `'block'` it is tried again and again, with pauses as the retry policy says, and everything behind it waits.
    */
   readonly onFailure?: 'dead' | 'block'
 }

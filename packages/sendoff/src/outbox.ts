@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
+import { BlockedKeyManager } from './dead/blocked-key-manager.ts'
 import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
 import { coldOnly } from './dispatch/cold-signals.ts'
@@ -27,6 +28,7 @@ import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
 import type { TransactionOptions, Transactions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
+import type { WriteOrder } from './write/key-locks.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
 
@@ -45,6 +47,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly writer: OutboxWriter<Tx, StoreTx>
   /** Finds events that were given up, and replays them. */
   readonly deadEvents: DeadEventManager
+  readonly #blockedKeys: BlockedKeyManager | undefined
   readonly #options: Partial<OutboxOptions<Tx, StoreTx, TxOptions>>
   readonly #store: OutboxStore<StoreTx>
   readonly #clock: Clock
@@ -54,6 +57,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly #engine: OutboxEngine | undefined
   readonly #nodeKeeper: NodeKeeper
   readonly #purge: OutboxPurgeScheduler | undefined
+  #writeOrder: WriteOrder
   #state: State = 'new'
   #closed: Promise<void> | undefined
 
@@ -99,9 +103,20 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       clock,
       logger,
       ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
+      writeOrder: () => this.#writeOrder,
       hotPath: this.#engine?.hotPath ?? coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} }),
     })
-    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.poller.wake() })
+    this.#writeOrder = writeOrderOf(mode)
+    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.wake() })
+    this.#blockedKeys =
+      store.keys &&
+      new BlockedKeyManager({
+        keys: store.keys,
+        onChanged: () => {
+          this.#engine?.wake()
+          announce()
+        },
+      })
 
     const purge = options.purge === true ? {} : options.purge
     this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger })
@@ -113,7 +128,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       intervalMs: leaseMs * 0.8,
       clock,
       logger,
-      onHeartbeat: (paused) => this.#pauses.update(paused),
+      onHeartbeat: ({ paused, mode: lastMode }) => {
+        this.#pauses.update(paused)
+        // Writers go with the mode of those who deliver.
+        if (mode === 'writerOnly') this.#writeOrder = writeOrderOf(lastMode)
+      },
     })
   }
 
@@ -156,6 +175,15 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     options: WriterOnlyOptions<Tx, StoreTx, TxOptions>,
   ): Outbox<Tx, StoreTx, TxOptions> {
     return new Outbox('writerOnly', options)
+  }
+
+  /** Finds ordering keys that are blocked, and decides about them. */
+  get blockedKeys(): BlockedKeyManager {
+    if (this.#blockedKeys !== undefined) return this.#blockedKeys
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The store of this outbox does not keep events in order by key.',
+    )
   }
 
   /** The transaction the running code is part of, for callbacks after its commit or rollback. */
@@ -250,7 +278,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   async resume(target: PauseTarget): Promise<void> {
     this.#requireStarted('resume')
     await this.#pauses.resume(target)
-    this.#engine?.poller.wake()
+    this.#engine?.wake()
   }
 
   paused(): Promise<readonly PauseTarget[]> {
@@ -329,6 +357,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
           `The outbox is closed, so ${what}() is not possible. Make a new one.`,
         )
   }
+}
+
+/** What writers lock for the order that a mode keeps. */
+function writeOrderOf(mode: string | null): WriteOrder {
+  return mode === 'partitioned' ? 'key' : mode === 'ordered' ? 'all' : 'none'
 }
 
 function uniqueOwner(name: string = `${hostname().slice(0, 80)}-${process.pid}`): string {

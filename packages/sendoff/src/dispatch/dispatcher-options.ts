@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { MetricsExporter } from '../observe/metrics.ts'
+import type { GivenUp } from '../process/processing-chain.ts'
 import type { Processors } from '../process/processor.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
@@ -53,8 +54,8 @@ export interface LaneSettings {
 }
 
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
-  /** What becomes of an event that is given up: `'dead'`. With `'block'` it stays, for a person to decide. */
-  readonly onGivenUp?: (row: Row) => 'dead' | 'block'
+  /** `'dead'` for all. */
+  readonly onGivenUp?: (row: Row) => GivenUp
   readonly store: Pick<OutboxStore<never>, 'release' | 'settle'>
   readonly listeners: ListenerRegistry
   readonly codec?: JsonCodec

@@ -88,6 +88,10 @@ export class LaneSource implements PendingSource {
     return { deliveries, next: goesOn ? somewhere : undefined }
   }
 
+  forgetWaiting(): void {
+    this.#waiting.clear()
+  }
+
   async recordHeld(): Promise<void> {
     const { lock } = this.#options
     if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)

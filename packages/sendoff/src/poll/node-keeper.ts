@@ -2,7 +2,7 @@ import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { NodeRequest, OutboxNodes, PauseTarget } from '../store.ts'
+import type { NodeAnswer, NodeRequest, OutboxNodes } from '../store.ts'
 
 export interface NodeKeeperOptions {
   readonly nodes: OutboxNodes
@@ -12,8 +12,8 @@ export interface NodeKeeperOptions {
   readonly intervalMs: number
   readonly clock: Clock
   readonly logger: Logger
-  /** Hears with every heartbeat what is paused. */
-  readonly onHeartbeat: (paused: readonly PauseTarget[]) => void
+  /** Hears with every heartbeat what is paused, and in which mode the table is. */
+  readonly onHeartbeat: (answer: NodeAnswer & { readonly kind: 'joined' }) => void
 }
 
 /**
@@ -40,7 +40,7 @@ export class NodeKeeper {
           'and both together would deliver events twice. Stop the others first, or use the same preset.',
       )
     }
-    onHeartbeat(answer.paused)
+    onHeartbeat(answer)
     this.#schedule()
   }
 
@@ -69,7 +69,7 @@ export class NodeKeeper {
           `This process was away for too long, and ${answer.nodes.join(', ')} uses the table in mode "${answer.mode}" by now. Stop one of them.`,
         )
       } else {
-        onHeartbeat(answer.paused)
+        onHeartbeat(answer)
       }
     } catch (error) {
       logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)

@@ -9,6 +9,9 @@ export interface PendingSource {
    */
   fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch>
 
+  /** Looks again at what it took for waiting. */
+  forgetWaiting?(): void
+
   /** Tells the store what this process holds without a lease, where it has to know. */
   recordHeld?(): Promise<void>
 }

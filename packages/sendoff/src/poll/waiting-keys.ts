@@ -25,6 +25,10 @@ export class WaitingKeys {
     this.#until.delete(oldest!)
   }
 
+  clear(): void {
+    this.#until.clear()
+  }
+
   /** Those that still have to wait. */
   get names(): readonly string[] {
     const now = this.#clock.monotonic()

@@ -12,6 +12,7 @@ import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { BatchAnswer, BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
 import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
 import type { Outcome, Row } from '../store.ts'
+import { exponentialBackoff } from './exponential-backoff.ts'
 import { fallback } from './fallback.ts'
 import { Interceptors } from './interceptors.ts'
 import { ListenerBatchContext, ListenerContext } from './listener-context.ts'
@@ -19,6 +20,12 @@ import { permanentFailure } from './permanent-failure.ts'
 import { primary } from './primary.ts'
 import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
 import { retryProcessor, type RetryProcessorOptions } from './retry.ts'
+
+/**
+ * What becomes of an event that is given up: it is DEAD, blocks what is behind it until a person decides, or is not given up after
+ * all but tried again and again.
+ */
+export type GivenUp = 'dead' | 'block' | 'retry'
 
 export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly listeners: ListenerRegistry
@@ -31,8 +38,7 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly onUnroutable: 'dead' | 'defer'
   readonly unroutableDelayMs: number
   readonly deleteCompleted: boolean
-  /** Whether an event that is given up is DEAD, or blocks what is behind it until a person decides. */
-  readonly onGivenUp: (row: Row) => 'dead' | 'block'
+  readonly onGivenUp: (row: Row) => GivenUp
 }
 
 /**
@@ -124,7 +130,7 @@ export class ProcessingChain {
     delivery: Delivery,
     route: Route | undefined,
   ): EventEnvelope | Outcome | Promise<EventEnvelope | Outcome> {
-    if (this.givesUp(delivery)) return this.#givenUp(delivery, tooManyLosses(delivery.row.losses))
+    if (this.givesUp(delivery)) return this.#neverAgain(delivery, tooManyLosses(delivery.row.losses))
 
     let event: EventEnvelope
     try {
@@ -178,8 +184,18 @@ export class ProcessingChain {
   }
 
   // A listener that says so itself gives an event up for good: that is not asked here.
-  #givenUp({ row }: Delivery, outcome: Outcome): Outcome {
-    if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) === 'dead') return outcome
+  #givenUp(delivery: Delivery, outcome: Outcome): Outcome {
+    const { row } = delivery
+    if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) !== 'retry') {
+      return this.#neverAgain(delivery, outcome)
+    }
+    const delayMs = usualBackoff.computeDelayMs(row.attempts + 1)
+    return { kind: 'retry', delayMs, failure: { ...outcome.failure, counted: true } }
+  }
+
+  // What may have ended processes is not tried again by itself.
+  #neverAgain({ row }: Delivery, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) !== 'block') return outcome
     return { kind: 'block', failure: outcome.failure }
   }
 
@@ -222,6 +238,8 @@ export class ProcessingChain {
       : { kind: 'defer', delayMs: unroutableDelayMs, reason: describeError(error) }
   }
 }
+
+const usualBackoff = exponentialBackoff()
 
 // A listener that stopped because of a shutdown, or because somebody else has its event by now, has
 // not failed: whoever comes next begins anew. In the second case this is refused anyway.

@@ -17,6 +17,7 @@ import type { InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
 import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
+import { KeyLocksToTake, type WriteOrder } from './key-locks.ts'
 import { TransactionScope, transactionEnded } from './transaction-scope.ts'
 import type { TxContext } from './tx-context.ts'
 import type { WriterHook } from './writer-hook.ts'
@@ -26,6 +27,8 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly writerHook?: WriterHook
   readonly hotPath?: HotPath
+  /** What has to be locked so that events are committed in the order of writing: nothing. */
+  readonly writeOrder?: () => WriteOrder
   readonly codec?: JsonCodec
   readonly clock?: Clock
   readonly logger?: Logger
@@ -48,6 +51,8 @@ export class OutboxWriter<UserTx, StoreTx> {
   readonly #txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly #hook: WriterHook | undefined
   readonly #hotPath: HotPath | undefined
+  readonly #writeOrder: () => WriteOrder
+  readonly #keyLocks = new KeyLocksToTake()
   readonly #codec: JsonCodec
   readonly #clock: Clock
   readonly #logger: Logger
@@ -57,6 +62,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     this.#txContext = options.txContext
     this.#hook = options.writerHook
     this.#hotPath = options.hotPath
+    this.#writeOrder = options.writeOrder ?? (() => 'none')
     this.#codec = options.codec ?? JsonCodec.getDefault()
     this.#clock = options.clock ?? systemClock
     this.#logger = options.logger ?? standardLogger
@@ -142,6 +148,8 @@ export class OutboxWriter<UserTx, StoreTx> {
     const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#isAlone)
     let results: readonly InsertResult[]
     try {
+      const locks = this.#keyLocks.for(this.#writeOrder(), context, batch.rows)
+      if (locks !== undefined) await this.#store.keys?.lock(tx, locks)
       const announce = !isObservable || batch.isAnnounced
       results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease, announce)
     } catch (error) {
