@@ -215,7 +215,7 @@ export class OutboxEngine {
     return new PartitionKeeper({
       ...options,
       intervalMs: lease.ms / (canBeWoken ? 2 : 6),
-      letGo: (partitions) => this.dispatcher.leaveLanes((key) => partitions.has(partitionOfLane(key))),
+      letGo: (partition) => this.dispatcher.leavePartition(partition),
       onGained: () => this.poller.wake(),
       announce: () => announcer.announce(),
     })
@@ -242,7 +242,7 @@ function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order 
   if (mode === 'ordered') {
     const { onFailure = 'dead', maxAttempts } = options as OrderedOptions<never, never>
     return {
-      lanes: { laneOf: () => onlyLane, onFailure: 'wait' },
+      lanes: { laneOf: () => onlyLane, partitionOf: () => 0, onFailure: 'wait' },
       settings: {
         workerCount: 1,
         onGivenUp: () => (onFailure === 'block' ? 'retry' : 'dead'),
@@ -254,7 +254,11 @@ function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order 
 
   const { onKeyFailure = 'blockUntilDead' } = options as PartitionedOptions<never, never>
   return {
-    lanes: { laneOf: laneKeyOf, onFailure: onKeyFailure === 'continue' ? 'goOn' : 'wait' },
+    lanes: {
+      laneOf: laneKeyOf,
+      partitionOf: partitionOfLane,
+      onFailure: onKeyFailure === 'continue' ? 'goOn' : 'wait',
+    },
     settings: {
       coldQueueCapacity: options.coldQueueCapacity ?? laneCapacity,
       onGivenUp: ({ orderingKey }) => (onKeyFailure === 'block' && orderingKey !== null ? 'block' : 'dead'),

@@ -47,6 +47,7 @@ export interface DispatchSettings {
 
 export interface LaneSettings {
   readonly laneOf: (row: Row) => string
+  readonly partitionOf: (laneKey: string) => number
   /** What an event that has to be delivered again does to those behind it in its lane. */
   readonly onFailure: 'wait' | 'goOn'
   /** Called when a lane that may have more in the store has run empty. */

@@ -3,6 +3,7 @@ import type { DeliveryQueue } from './delivery-queue.ts'
 
 interface Lane {
   readonly key: string
+  readonly partition: number
   waiting: Delivery[]
   /** Those under way: from `take` to `release`. */
   readonly running: Set<Delivery>
@@ -16,6 +17,8 @@ export interface LaneQueueOptions {
   readonly capacity: number
   /** Deliveries of one lane run one after another. */
   readonly laneOf: (delivery: Delivery) => string
+  /** Lanes of one partition can be given away together. */
+  readonly partitionOf: (laneKey: string) => number
   /** Called when a lane has run out of deliveries that the store may have more of. */
   readonly onEmptyLane?: () => void
 }
@@ -31,6 +34,7 @@ export class LaneQueue implements DeliveryQueue {
   /** Lanes with deliveries of which none is under way, by whose turn it is. */
   readonly #ready = new Set<Lane>()
   readonly #empty = new Set<string>()
+  readonly #countByPartition = new Map<number, number>()
   #length = 0
 
   constructor(options: LaneQueueOptions) {
@@ -115,25 +119,36 @@ export class LaneQueue implements DeliveryQueue {
     return this.#drop(lane)
   }
 
-  /** Takes out what waits in some lanes, which end as soon as nothing of them is under way. */
-  takeLanes(isWanted: (key: string) => boolean): Delivery[] {
-    return [...this.#lanes.values()].flatMap((lane) => {
-      if (!isWanted(lane.key)) return []
-      lane.isStopped = true
-      return this.#drop(lane)
-    })
+  /** Whether there are lanes of a partition. */
+  hasPartition(partition: number): boolean {
+    return this.#countByPartition.has(partition)
+  }
+
+  /** Takes out what waits in the lanes of a partition, which end as soon as nothing of them is under way. */
+  takePartition(partition: number): Delivery[] {
+    if (!this.hasPartition(partition)) return []
+    return this.#give([...this.#lanes.values()].filter((lane) => lane.partition === partition))
   }
 
   takeAll(): Delivery[] {
-    return this.takeLanes(() => true)
+    return this.#give([...this.#lanes.values()])
+  }
+
+  #give(lanes: readonly Lane[]): Delivery[] {
+    return lanes.flatMap((lane) => {
+      lane.isStopped = true
+      return this.#drop(lane)
+    })
   }
 
   #laneOf(key: string): Lane {
     const known = this.#lanes.get(key)
     if (known !== undefined) return known
 
-    const lane: Lane = { key, waiting: [], running: new Set(), hasMore: false, isStopped: false }
+    const partition = this.#options.partitionOf(key)
+    const lane: Lane = { key, partition, waiting: [], running: new Set(), hasMore: false, isStopped: false }
     this.#lanes.set(key, lane)
+    this.#countByPartition.set(partition, (this.#countByPartition.get(partition) ?? 0) + 1)
     return lane
   }
 
@@ -170,7 +185,14 @@ export class LaneQueue implements DeliveryQueue {
       this.#options.onEmptyLane?.()
     } else {
       this.#empty.delete(lane.key)
-      this.#lanes.delete(lane.key)
+      this.#forget(lane)
     }
+  }
+
+  #forget({ key, partition }: Lane): void {
+    if (!this.#lanes.delete(key)) return
+    const count = this.#countByPartition.get(partition)! - 1
+    if (count === 0) this.#countByPartition.delete(partition)
+    else this.#countByPartition.set(partition, count)
   }
 }

@@ -74,6 +74,7 @@ export class OutboxDispatcher {
       new LaneQueue({
         capacity,
         laneOf: ({ row }) => lanes.laneOf(row),
+        partitionOf: lanes.partitionOf,
         onEmptyLane: lanes.onEmptyLane,
       })
     this.#coldQueue = this.lanes ?? new BoundedQueue(capacity)
@@ -140,13 +141,13 @@ export class OutboxDispatcher {
     void this.#handBack.letGo([delivery, ...this.#endTurn(delivery, false)]).then(() => this.#wakePoller())
   }
 
-  /** Takes nothing more of some lanes, and resolves when nothing of them is in hand any more. */
-  async leaveLanes(isWanted: (key: string) => boolean): Promise<void> {
+  /** Begins nothing more of a partition, and resolves when nothing of it is in hand any more. */
+  async leavePartition(partition: number): Promise<void> {
     const { lanes } = this
     if (lanes === undefined) return
-    await this.#handBack.letGo(lanes.takeLanes(isWanted))
+    await this.#handBack.letGo(lanes.takePartition(partition))
     this.#settler.flush()
-    await this.#conditions.until(() => ![...lanes.keys].some(isWanted))
+    await this.#conditions.until(() => !lanes.hasPartition(partition))
   }
 
   /** Whether a listener is still at work. */

@@ -14,8 +14,8 @@ export interface PartitionKeeperOptions {
   readonly logger: Logger
   /** The longest pause between two looks at who owns what. */
   readonly intervalMs: number
-  /** Stops taking rows of these partitions, and resolves when nothing of them is in hand. */
-  readonly letGo: (partitions: ReadonlySet<number>) => Promise<void>
+  /** Takes no more rows of a partition, and resolves when nothing of it is in hand. Never rejects. */
+  readonly letGo: (partition: number) => Promise<void>
   /** There is more to be found: partitions were gained. */
   readonly onGained: () => void
   /** Tells other processes that partitions became free, or that there is one more to share them with. */
@@ -150,7 +150,7 @@ export class PartitionKeeper {
     }
     this.#adopt(shares, fence, holding)
     const { acquire, release, missing } = planPartitions(shares, fence.token)
-    void this.#giveUp(release, fence)
+    this.#giveUp(release, fence)
     const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
     for (const owned of gained) this.#gain(owned, fence, holding)
     if (gained.length > 0) this.#options.onGained()
@@ -177,28 +177,36 @@ export class PartitionKeeper {
     this.#owned.set(owned.partition, new PartitionHolding(owned, holding))
   }
 
-  // Never rejects. What cannot be given up now is, after the next look.
-  async #giveUp(numbers: readonly number[], fence: OwnerFence): Promise<void> {
+  /** Gives partitions up, each as soon as nothing of it is in hand: those that are idle together and at once. */
+  #giveUp(numbers: readonly number[], fence: OwnerFence): void {
     const leaving = numbers
       .flatMap((number) => this.#owned.get(number) ?? [])
       .filter((each) => !each.isLeaving)
-    if (leaving.length === 0) return
+    const idle: PartitionHolding[] = []
+    for (const holding of leaving) {
+      holding.isLeaving = true
+      void this.#options.letGo(holding.partition).then(() => {
+        if (idle.push(holding) === 1) setImmediate(() => void this.#release(idle.splice(0), fence))
+      })
+    }
+  }
 
-    for (const holding of leaving) holding.isLeaving = true
+  // Never rejects. What cannot be given up now is, after the next look.
+  async #release(idle: readonly PartitionHolding[], fence: OwnerFence): Promise<void> {
+    const { partitions, logger, announce } = this.#options
     try {
-      await this.#options.letGo(new Set(leaving.map(({ partition }) => partition)))
-      await this.#options.partitions.release(
+      await partitions.release(
         fence,
-        leaving.map(({ partition }) => partition),
+        idle.map(({ partition }) => partition),
       )
-      for (const holding of leaving) {
+      for (const holding of idle) {
         if (this.#owned.get(holding.partition) === holding) this.#owned.delete(holding.partition)
       }
-      this.#options.announce()
+      announce()
     } catch (error) {
-      for (const holding of leaving) holding.isLeaving = false
-      this.#options.logger.error(
-        `Giving up ${leaving.length} partitions failed and will be tried again. ${describeError(error)}`,
+      for (const holding of idle) holding.isLeaving = false
+      logger.error(
+        `Giving up ${idle.length} partitions failed and will be tried again. ${describeError(error)}`,
       )
     }
   }

@@ -13,6 +13,7 @@ function laneQueue(capacity: number, onEmptyLane = () => {}) {
   return new LaneQueue({
     capacity,
     laneOf: (delivery) => (delivery as unknown as Item).lane,
+    partitionOf: (lane) => (lane === 'x' ? 1 : 2),
     onEmptyLane,
   })
 }
@@ -144,12 +145,10 @@ describe('a queue of lanes', () => {
     ;[x0, x1, y0].forEach((each) => queue.offer(each))
     queue.expectMore('x', true)
     queue.take()
-    deepEqual(
-      queue.takeLanes((key) => key === 'x'),
-      [x1],
-    )
+    deepEqual(queue.takePartition(1), [x1])
     ok(queue.has('x'))
     deepEqual(queue.release(x0, true), [])
     deepEqual([...queue.keys], ['y'])
+    deepEqual([queue.hasPartition(1), queue.hasPartition(2)], [false, true])
   })
 })

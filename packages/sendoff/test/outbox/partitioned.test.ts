@@ -1,0 +1,468 @@
+import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { EventStatus } from '../../src/event/status.ts'
+import { Outbox } from '../../src/outbox.ts'
+import type { PartitionedOptions } from '../../src/outbox-options.ts'
+import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { DispatchResult } from '../../src/route/dispatch-result.ts'
+import type { DispatchContext } from '../../src/route/event-listener.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { type OutboxStore, participantLock } from '../../src/store.ts'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore } from '../fixtures/outbox-fixture.ts'
+
+interface Step {
+  readonly key: string
+  readonly n: number
+}
+
+type Listen = (step: Step, context: DispatchContext) => unknown
+
+const onEveryStoreOnce = (
+  name: string,
+  body: (test: TestContext, open: () => OutboxStore<any>) => Promise<void>,
+) => onEveryStore(name, body, ['multiNode'])
+
+async function start(
+  test: TestContext,
+  store: OutboxStore<any>,
+  listen: Listen,
+  options: Partial<PartitionedOptions<any, any>> = {},
+): Promise<Outbox<any>> {
+  const listeners = new ListenerRegistry().register('Stepped', async (event, context) => {
+    return (await listen(event.payload as Step, context)) as undefined
+  })
+  const outbox = await Outbox.partitioned<any>({
+    store,
+    listeners,
+    logger: false,
+    retryPolicy: fixedDelay(1),
+    poller: { busyIntervalMs: 5 },
+    leaseMs: 2_000,
+    drainTimeoutMs: 1_000,
+    shutdownTimeoutMs: 1_000,
+    ...options,
+  }).start()
+  test.after(() => outbox.close())
+  return outbox
+}
+
+function write(outbox: Outbox<any>, ...steps: Step[]): Promise<string[]> {
+  return outbox.transaction(async () => {
+    const ids: string[] = []
+    for (const step of steps) ids.push((await outbox.write('Stepped', step, { orderingKey: step.key }))!)
+    return ids
+  })
+}
+
+const stepsOf = (key: string, count: number): Step[] => Array.from({ length: count }, (_, n) => ({ key, n }))
+
+/** Resolves when something is true, asked again and again. */
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+onEveryStoreOnce(
+  'events of a key run in the order of writing through failures, on two nodes',
+  async (test, open) => {
+    const seen = new Map<string, number[]>()
+    const running = new Set<string>()
+    let failures = 0
+    const listen: Listen = async ({ key, n }, { attempt }) => {
+      ok(!running.has(key), `two events of ${key} at once`)
+      running.add(key)
+      await new Promise((resolve) => setImmediate(resolve))
+      running.delete(key)
+      if (attempt === 1 && n % 3 === 1) {
+        failures++
+        throw new Error('not now')
+      }
+      seen.set(key, [...(seen.get(key) ?? []), n])
+    }
+    const nodes = [await start(test, open(), listen), await start(test, open(), listen)]
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`)
+    for (let n = 0; n < 12; n++) await write(nodes[n % 2]!, ...keys.map((key) => ({ key, n })))
+    await until(() => [...seen.values()].flat().length === 240)
+
+    for (const key of keys) deepEqual(seen.get(key), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+    equal(failures, 80)
+  },
+)
+
+onEveryStoreOnce('an event starts when the one before it is settled, and not before', async (test, open) => {
+  const store = open()
+  const states: unknown[] = []
+  let ids: string[] = []
+  const listen: Listen = async ({ n }) => {
+    if (n > 0) states.push((await store.query({ eventId: ids[n - 1]!, limit: 1 }))[0]?.status)
+  }
+  const outbox = await start(test, store, listen, { poller: { enabled: false } })
+  ids = await write(outbox, ...stepsOf('a', 20))
+  await outbox.drain()
+
+  deepEqual(new Set(states), new Set([EventStatus.DONE]))
+  equal(states.length, 19)
+})
+
+onEveryStoreOnce('a failed event holds up its key until it is DEAD, and no other key', async (test, open) => {
+  const seen: string[] = []
+  const outbox = await start(
+    test,
+    open(),
+    ({ key, n }) => {
+      seen.push(`${key}${n}`)
+      if (key === 'bad' && n === 0) throw new Error('no')
+    },
+    { maxAttempts: 3 },
+  )
+  await write(outbox, ...stepsOf('bad', 2), ...stepsOf('good', 2))
+  await until(() => seen.includes('bad1') && seen.includes('good1'))
+
+  deepEqual(
+    seen.filter((each) => each.startsWith('bad')),
+    ['bad0', 'bad0', 'bad0', 'bad1'],
+  )
+  equal(await outbox.deadEvents.count(), 1)
+})
+
+onEveryStoreOnce('a key can go on past a failed event, if told to', async (test, open) => {
+  const seen: number[] = []
+  let fails = true
+  const outbox = await start(
+    test,
+    open(),
+    ({ n }) => {
+      if (n === 0 && fails) throw new Error('no')
+      seen.push(n)
+      if (n === 3) fails = false
+    },
+    { onKeyFailure: 'continue', retryPolicy: fixedDelay(20), maxAttempts: 1_000 },
+  )
+  await write(outbox, ...stepsOf('a', 4))
+  await until(() => seen.length === 4)
+  deepEqual(seen, [1, 2, 3, 0])
+})
+
+onEveryStoreOnce('an event that is given up blocks its key until somebody retries it', async (test, open) => {
+  const seen: string[] = []
+  let fails = true
+  const outbox = await start(
+    test,
+    open(),
+    ({ key, n }) => {
+      if (key === 'a' && n === 0 && fails) throw new Error('out of stock')
+      seen.push(`${key}${n}`)
+    },
+    { onKeyFailure: 'block', maxAttempts: 2 },
+  )
+  const [first] = await write(outbox, ...stepsOf('a', 3), ...stepsOf('b', 1))
+  await until(async () => (await outbox.blockedKeys.query())[0]?.head?.blockedAt != null)
+  const [blocked] = await outbox.blockedKeys.query()
+
+  equal(blocked!.orderingKey, 'a')
+  equal(blocked!.head!.eventId, first)
+  equal(blocked!.waiting, 2)
+  match(blocked!.head!.lastError!, /out of stock/)
+  deepEqual(seen, ['b0'])
+  equal(await outbox.deadEvents.count(), 0)
+
+  fails = false
+  equal(await outbox.blockedKeys.retry('a'), true)
+  await until(() => seen.length === 4)
+  deepEqual(seen, ['b0', 'a0', 'a1', 'a2'])
+  await until(async () => (await outbox.blockedKeys.query()).length === 0)
+})
+
+onEveryStoreOnce('a blocked event can be skipped, and is DEAD then', async (test, open) => {
+  const seen: number[] = []
+  const outbox = await start(
+    test,
+    open(),
+    ({ n }) => {
+      if (n === 0) throw new Error('never')
+      seen.push(n)
+    },
+    { onKeyFailure: 'block', maxAttempts: 1 },
+  )
+  await write(outbox, ...stepsOf('a', 3))
+  await until(async () => (await outbox.blockedKeys.query())[0]?.head?.blockedAt != null)
+  equal(await outbox.blockedKeys.skip('a', 'Known to be wrong.'), true)
+  await until(() => seen.length === 2)
+
+  deepEqual(seen, [1, 2])
+  equal((await outbox.deadEvents.query())[0]?.lastError, 'Known to be wrong.')
+})
+
+onEveryStoreOnce('a parked key waits until it is unparked', async (test, open) => {
+  const seen: string[] = []
+  const outbox = await start(test, open(), ({ key, n }) => void seen.push(`${key}${n}`))
+  await outbox.blockedKeys.park('a')
+  await write(outbox, ...stepsOf('a', 2), ...stepsOf('b', 1))
+  await until(() => seen.length > 0)
+  await outbox.drain()
+  deepEqual(seen, ['b0'])
+  const [parked] = await outbox.blockedKeys.query()
+  deepEqual([parked!.orderingKey, parked!.isParked, parked!.waiting], ['a', true, 1])
+
+  await outbox.blockedKeys.unpark('a')
+  await until(() => seen.length === 3)
+  deepEqual(seen, ['b0', 'a0', 'a1'])
+})
+
+onEveryStoreOnce('a paused event type holds up what is behind it', async (test, open) => {
+  const seen: unknown[] = []
+  const listeners = new ListenerRegistry()
+    .register('Stepped', (event) => void seen.push(event.payload))
+    .register('Paused', (event) => void seen.push(event.payload))
+  const outbox = await start(test, open(), () => {}, { listeners })
+  await outbox.pause({ eventType: 'Paused' })
+  await outbox.transaction(async () => {
+    for (const [type, n] of [
+      ['Stepped', 0],
+      ['Paused', 1],
+      ['Stepped', 2],
+    ] as const) {
+      await outbox.write(type, n, { orderingKey: 'a' })
+    }
+  })
+  await outbox.drain()
+  deepEqual(seen, [0])
+  await outbox.resume({ eventType: 'Paused' })
+  await until(() => seen.length === 3)
+  deepEqual(seen, [0, 1, 2])
+})
+
+onEveryStoreOnce('a deferred event holds up its key without counting an attempt', async (test, open) => {
+  const seen: string[] = []
+  const outbox = await start(test, open(), ({ n }, { attempt }) => {
+    seen.push(`${n} ${attempt}`)
+    return n === 0 && seen.length < 3 ? DispatchResult.retryAfter(1) : undefined
+  })
+  await write(outbox, ...stepsOf('a', 2))
+  await until(() => seen.length === 4)
+  deepEqual(seen, ['0 1', '0 1', '0 1', '1 1'])
+})
+
+onEveryStoreOnce('a long key does not starve others, and does not fill memory', async (test, open) => {
+  const seen: string[] = []
+  const store = open()
+  const gate = new Gate()
+  const outbox = await start(
+    test,
+    store,
+    async ({ key, n }) => {
+      if (key === 'long' && n === 0) await gate.passed
+      seen.push(key)
+    },
+    { coldQueueCapacity: 40 },
+  )
+  const keys = Array.from({ length: 60 }, (_, index) => `k${index}`)
+  await outbox.transaction(() =>
+    outbox.writeAll([
+      ...stepsOf('long', 500).map((step) => ({
+        type: 'Stepped',
+        payload: step,
+        fields: { orderingKey: 'long' },
+      })),
+      ...keys.map((key) => ({ type: 'Stepped', payload: { key, n: 0 }, fields: { orderingKey: key } })),
+    ] as never),
+  )
+  await until(() => seen.length === 60)
+  ok(!seen.includes('long'))
+  gate.open()
+  await until(() => seen.length === 560)
+})
+
+onEveryStoreOnce('events without a key run beside one another', async (test, open) => {
+  const gate = new Gate()
+  let running = 0
+  const outbox = await start(test, open(), async () => {
+    if (++running === 4) gate.open()
+    await gate.passed
+  })
+  await outbox.transaction(async () => {
+    for (let n = 0; n < 4; n++) await outbox.write('Stepped', { n })
+  })
+  await gate.passed
+  equal(running, 4)
+})
+
+onEveryStoreOnce(
+  'a batch has the events of a key in order, and a failure stops those behind it',
+  async (test, open) => {
+    const batches: string[][] = []
+    const done: string[] = []
+    let fails = true
+    const listeners = new ListenerRegistry().register('Stepped', {
+      async onEvents(events) {
+        const names = events.map((event) => `${(event.payload as Step).key}${(event.payload as Step).n}`)
+        batches.push(names)
+        return names.map((name) => {
+          if (name === 'a1' && fails) {
+            fails = false
+            return new Error('no')
+          }
+          done.push(name)
+          return undefined
+        })
+      },
+    })
+    const outbox = await start(test, open(), () => {}, { listeners, poller: { enabled: false } })
+    await write(outbox, ...stepsOf('a', 4), ...stepsOf('b', 2))
+    await until(async () => {
+      await outbox.poll()
+      return done.filter((name) => name === 'a3').length === 2
+    })
+    await outbox.drain()
+
+    deepEqual(batches[0]!.toSorted(), ['a0', 'a1', 'a2', 'a3', 'b0', 'b1'])
+    // What stood behind the failed one in its batch counts as not delivered.
+    deepEqual(
+      batches.flat().filter((name) => name.startsWith('a')),
+      ['a0', 'a1', 'a2', 'a3', 'a1', 'a2', 'a3'],
+    )
+    equal(batches.flat().filter((name) => name.startsWith('b')).length, 2)
+  },
+)
+
+onEveryStoreOnce('a node that joins gets its share without a key in two hands', async (test, open) => {
+  const holders = new Map<string, string>()
+  const epochs = new Map<string, number[]>()
+  const gate = new Gate()
+  let started = 0
+  const listenAs =
+    (node: string): Listen =>
+    async ({ key, n }, { epoch }) => {
+      equal(holders.get(key), undefined, `${key} is with ${holders.get(key)}, and with ${node}`)
+      holders.set(key, node)
+      epochs.set(key, [...(epochs.get(key) ?? []), epoch!])
+      if (n === 0 && ++started === 4) firstRunning.open()
+      if (n === 0) await gate.passed
+      holders.delete(key)
+    }
+  const firstRunning = new Gate()
+  const first = await start(test, open(), listenAs('first'))
+  const keys = Array.from({ length: 40 }, (_, index) => `key-${index}`)
+  await write(first, ...keys.flatMap((key) => stepsOf(key, 3)))
+  await firstRunning.passed
+
+  const seen = { second: 0 }
+  await start(test, open(), async (step, context) => {
+    await listenAs('second')(step, context)
+    seen.second++
+  })
+  await until(() => seen.second > 0 || started > 4 || holders.size > 4)
+  gate.open()
+  await until(() => [...epochs.values()].flat().length === 120)
+
+  ok(seen.second > 0, 'the second node had nothing to do')
+  for (const [key, ofKey] of epochs) {
+    deepEqual(
+      ofKey,
+      ofKey.toSorted((a, b) => a - b),
+      `${key}: the epoch fell`,
+    )
+  }
+})
+
+onEveryStoreOnce('a node that is closed hands its keys over at once', async (test, open) => {
+  const seen: string[] = []
+  const first = await start(test, open(), () => void seen.push('first'), { leaseMs: 600_000 })
+  const store = open()
+  const second = await start(test, store, () => void seen.push('second'), { leaseMs: 3_000 })
+  await first.close()
+  const keys = Array.from({ length: 20 }, (_, index) => ({ key: `key-${index}`, n: 0 }))
+  await write(second, ...keys)
+  await until(() => seen.length === 20)
+  deepEqual(new Set(seen), new Set(['second']))
+})
+
+onEveryStoreOnce(
+  'what a vanished process held is delivered by another, and counted as lost',
+  async (test, open) => {
+    const store = open()
+    await store.migrate()
+    const gone = { lock: participantLock('gone'), token: 'gone' }
+    await store.locks.acquire({ ...gone, ttlMs: 300 })
+    await store.partitions!.acquire(
+      gone,
+      Array.from({ length: 256 }, (_, index) => index),
+    )
+    const seen: number[] = []
+    const outbox = await start(test, store, ({ n }) => void seen.push(n))
+    const [first] = await write(outbox, ...stepsOf('a', 2))
+    const answer = await store.query({ eventId: first!, limit: 1 })
+    await store.partitions!.hold(gone, answer)
+    await until(() => seen.length === 2)
+    deepEqual(seen, [0, 1])
+  },
+)
+
+onEveryStoreOnce('a suspect runs alone, after those before it in its key', async (test, open) => {
+  const store = open()
+  await store.migrate()
+  const writer = Outbox.writerOnly<any>({ store: open(), logger: false })
+  await writer.start()
+  test.after(() => writer.close())
+  const ids = await write(writer, ...stepsOf('a', 3), ...stepsOf('b', 2))
+  const [suspect] = await store.query({ eventId: ids[1]!, limit: 1 })
+  for (let loss = 0; loss < 3; loss++) {
+    const owner = { lock: participantLock(`gone-${loss}`), token: `gone-${loss}` }
+    await store.locks.acquire({ ...owner, ttlMs: 1 })
+    const [row] = await store.query({ eventId: suspect!.eventId, limit: 1 })
+    await store.partitions!.hold(owner, [row!])
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const asker = { lock: participantLock('asker'), token: 'asker' }
+    await store.locks.acquire({ ...asker, ttlMs: 10_000 })
+    await store.partitions!.shares(asker)
+    await store.locks.release(asker)
+  }
+  const lost = (await store.query({ eventId: suspect!.eventId, limit: 1 }))[0]!.losses
+  const seen: string[] = []
+  const running = new Set<string>()
+  await start(test, store, async ({ key, n }) => {
+    const name = `${key}${n}`
+    running.add(name)
+    if (name === 'a1' && lost === 3) equal(running.size, 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    running.delete(name)
+    seen.push(name)
+  })
+  await until(() => seen.length === 5)
+  deepEqual(
+    seen.filter((name) => name.startsWith('a')),
+    ['a0', 'a1', 'a2'],
+  )
+})
+
+onEveryStoreOnce('a listener that outlives its time keeps its key', async (test, open) => {
+  const gate = new Gate()
+  const seen: string[] = []
+  const outbox = await start(
+    test,
+    open(),
+    async ({ key, n }, { signal }) => {
+      seen.push(`${key}${n}`)
+      if (key === 'a' && n === 0 && seen.filter((name) => name === 'a0').length === 1) {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        await write(outbox, { key: 'b', n: 0 })
+        await until(() => seen.includes('b0'))
+        await gate.passed
+      }
+    },
+    { listenerTimeoutMs: 20 },
+  )
+  await write(outbox, ...stepsOf('a', 2))
+  await until(() => seen.includes('b0'))
+  ok(!seen.includes('a1'))
+  gate.open()
+  await until(() => seen.includes('a1'))
+})
+
+onEveryStoreOnce('options that order leaves no choice about are refused', async (_, open) => {
+  const required = { store: open(), listeners: new ListenerRegistry() }
+  throws(() => Outbox.partitioned({ ...required, hotShare: 2 } as never), /hotShare/)
+  throws(() => Outbox.partitioned({ ...required, onKeyFailure: 'stop' } as never), /onKeyFailure/)
+  throws(() => Outbox.partitioned({ ...required, poller: { skipRecentMs: 5 } } as never), /skipRecentMs/)
+  throws(() => Outbox.ordered({ ...required, onFailure: 'wait' } as never), /onFailure/)
+})
