@@ -2,7 +2,7 @@ import { maxCountedWaiting } from '../../store.ts'
 import { allKeysLock, keyLock, partitionLock } from './key-locks.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { storedColumns } from './row-columns.ts'
-import { isStillToCome, now, pendingOf, rows, timeIn } from './row-conditions.ts'
+import { isStillToCome, noneOf, now, pendingOf, rows, timeIn } from './row-conditions.ts'
 
 const wholeNow = timeIn('0')
 
@@ -64,8 +64,9 @@ export function keyStatementsFor(tables: PostgresTables) {
            select count(*)
              from (select 1
                      from ${events} as event
-                    where ${pendingOf('listed.key')} and not (${isStillToCome})
-                    limit ${maxCountedWaiting + 1}) as counted), head.*
+                    where ${pendingOf('listed.key')} and ${noneOf([isStillToCome])}
+                    order by seq
+                    limit ${rows(`${maxCountedWaiting + 1}`)}) as counted), head.*
     from listed
     left join lateral (${headOf('listed.key', storedColumns('event'))}) as head on true
    order by key`,
@@ -105,7 +106,7 @@ export function keyStatementsFor(tables: PostgresTables) {
     return `
     select ${columns}
       from ${events} as event
-     where ${pendingOf(key)} and not (${isStillToCome})
+     where ${pendingOf(key)} and ${noneOf([isStillToCome])}
      order by seq
      limit 1`
   }

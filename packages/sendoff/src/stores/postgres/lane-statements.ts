@@ -5,6 +5,7 @@ import {
   isHeldUp,
   isReady,
   isStillToCome,
+  noneOf,
   now,
   pending,
   pendingOf,
@@ -88,9 +89,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     select ${waitMs}, ${rowColumns('event')}
       from ${events} as event
      where ${pendingOf('lane.key')}
-       and case when ${isStillToCome} then false
-                when $11::integer = 1 then ${isReady} and not (${isHeldUp(tables)})
-                else true end
+       and ${noneOf([isStillToCome, `$11::integer = 1 and (not ${isReady} or ${isHeldUp(tables)})`])}
      order by seq
      limit ${rows('$10')}) as ordered
    union all
@@ -122,7 +121,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     where exists (select from owner)
       and ${pending}
       and seq > $3::bigint
-      and case when ${isStillToCome} then false else true end
+      and ${noneOf([isStillToCome])}
     order by seq
     limit ${rows('$4')})`
   }

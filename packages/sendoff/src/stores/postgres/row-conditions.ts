@@ -41,24 +41,31 @@ export function dueFrom(at: string, seq: string, state = unblocked): string {
 /**
  * Whether a row that is due is free: not leased (but perhaps to `exceptHolder`), not paused, and not
  * written within the last milliseconds of the parameter `skipRecentMs`, which may be null.
- *
- * One CASE and not a list of conditions, because PostgreSQL guesses how many rows fit each. From
- * statistics of a moment when all rows were leased, or went to one destination, it would guess none, and
- * then sort all that is due rather than read the index in its order: 130 ms for a claim instead of 20,
- * with 20,000 rows due.
  */
 export function freeRow({ control }: PostgresTables, skipRecentMs: string, exceptHolder?: string): string {
   const isHeld = exceptHolder === undefined ? 'locked_by is not null' : `locked_by <> ${exceptHolder}`
-  return `case
-           when ${isHeld} and locked_until > ${now} then false
-           when event_type = any (array(select name from ${control} where kind = 'pauseType')) then false
-           when created_at > (select clock_timestamp() - ${skipRecentMs}::float8 * interval '1 millisecond') then false
-           else destination <> all (array(select name from ${control} where kind = 'pauseDestination'))
-         end`
+  return noneOf([
+    `${isHeld} and locked_until > ${now}`,
+    `event_type = any (array(select name from ${control} where kind = 'pauseType'))`,
+    `created_at > (select clock_timestamp() - ${skipRecentMs}::float8 * interval '1 millisecond')`,
+    `destination = any (array(select name from ${control} where kind = 'pauseDestination'))`,
+  ])
 }
 
-/** Whether nobody has a lease on a row. One CASE, for the same reason. */
-export const unleased = `case when locked_by is not null and locked_until > ${now} then false else true end`
+/**
+ * Whether none of these is so, in words of which PostgreSQL always guesses that nearly all rows fit.
+ *
+ * It guesses for each of a list of conditions. From statistics of a moment when all rows were leased, or went to
+ * one destination, it would guess that none fit, and then sort all that is due rather than read the
+ * index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. Of a CASE by itself it
+ * guesses that half fit, which is one row of two, and no reason not to sort.
+ */
+export function noneOf(conditions: readonly string[]): string {
+  return `case ${conditions.map((each) => `when ${each} then null`).join('\n            ')} else true end is not null`
+}
+
+/** Whether nobody has a lease on a row. */
+export const unleased = noneOf([`locked_by is not null and locked_until > ${now}`])
 
 /** A row written for later that nobody has had so far takes its place among the others when it is due. */
 export const isStillToCome = `available_at > ${now} and deliveries = 0 and blocked_at is null`

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/statements.ts'
+import { fillingOf, moments, planOf } from './explained-plan.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
 const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
@@ -12,31 +13,33 @@ const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
 const filterValues = [null, null, null, null]
 
 describe('postgres store: plans', () => {
-  it('claims and reads go by their partial index, whatever the statistics say', async (t) => {
-    const { pool, schema, table } = await newStore(t)
-    const { claim: claimStatement, pollDue, pollWritten } = statementsOf(schema)
-    await withClient(pool, async (client) => {
-      await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
+  for (const keys of [0, 40]) {
+    it(`with ${keys} keys, claims and reads go by their partial index, whatever the statistics say`, async (t) => {
+      const { pool, schema, table } = await newStore(t)
+      const { claim: claimStatement, pollDue, pollWritten } = statementsOf(schema)
+      await withClient(pool, async (client) => {
+        await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
 
-      for (const [moment, change] of moments(table)) {
-        await client.query(change)
-        for (const mode of ['custom', 'generic']) {
-          await client.query(`set plan_cache_mode = force_${mode}_plan`)
-          const plans = [
-            await planOf(client, claimStatement.text, claimValues),
-            await planOf(client, pollDue.text, pollValues),
-            await planOf(client, pollWritten.text, pollValues),
-          ]
-          const where = `${moment}, ${mode} plan`
-          match(plans[0]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
-          match(plans[0]!, /Tid Scan on outbox_event event/, where)
-          match(plans[1]!, /Index Scan using outbox_event_due on outbox_event/, where)
-          match(plans[2]!, /Index Scan using outbox_event_written on outbox_event/, where)
-          for (const plan of plans) ok(!/Seq Scan on outbox_event\b/.test(plan), `${where}: ${plan}`)
+        for (const [moment, change] of moments(table, keys)) {
+          await client.query(change)
+          for (const mode of ['custom', 'generic']) {
+            await client.query(`set plan_cache_mode = force_${mode}_plan`)
+            const plans = [
+              await planOf(client, claimStatement.text, claimValues),
+              await planOf(client, pollDue.text, pollValues),
+              await planOf(client, pollWritten.text, pollValues),
+            ]
+            const where = `${moment}, ${mode} plan`
+            match(plans[0]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
+            match(plans[0]!, /Tid Scan on outbox_event event/, where)
+            match(plans[1]!, /Index Scan using outbox_event_due on outbox_event/, where)
+            match(plans[2]!, /Index Scan using outbox_event_written on outbox_event/, where)
+            for (const plan of plans) ok(!/Seq Scan on outbox_event\b/.test(plan), `${where}: ${plan}`)
+          }
         }
-      }
+      })
     })
-  })
+  }
 
   it('settlements, renewals and claims by key go by primary key', async (t) => {
     const { pool, schema, table } = await newStore(t)
@@ -118,56 +121,6 @@ describe('postgres store: plans', () => {
 
 function statementsOf(schema: string) {
   return statementsFor(postgresTables(schema, 'outbox_event'))
-}
-
-/** What PostgreSQL was last told of the table, and what the table then is. */
-function moments(table: string): readonly [name: string, sql: string][] {
-  const due = `update ${table} set available_at = clock_timestamp() where status = 0`
-  return [
-    ['never analyzed, pending', fillingOf(table, 5_000, 0)],
-    ['analyzed as pending', `analyze ${table}`],
-    [
-      'analyzed as all leased',
-      `update ${table} set locked_by = 'a', locked_until = 'infinity'; analyze ${table};
-       update ${table} set locked_by = null, locked_until = null`,
-    ],
-    ['analyzed as delayed', `update ${table} set available_at = 'infinity'; analyze ${table}; ${due}`],
-    ['analyzed as pending, then mostly done', `update ${table} set status = 1 where seq % 10 > 0`],
-    ['with many done', `${fillingOf(table, 60_000, 1)}; analyze ${table}`],
-    [
-      'analyzed as all done, then pending again',
-      `update ${table} set status = 1; analyze ${table};
-       ${fillingOf(table, 5_000, 0)}`,
-    ],
-  ]
-}
-
-let filled = 0
-
-function fillingOf(table: string, count: number, status: number): string {
-  filled += 1
-  return `
-    insert into ${table} (event_id, destination, event_type, aggregate_type, payload, status, done_at,
-                          available_at, occurred_at, created_at)
-    select '01K' || ${filled} || lpad(i::text, 12, '0'), '', 'OrderPlaced', 'Order', '{"order":1}', ${status},
-           case ${status} when 0 then null else clock_timestamp() end,
-           clock_timestamp(), clock_timestamp(), clock_timestamp()
-      from generate_series(1, ${count}) as i`
-}
-
-async function planOf(
-  client: pg.PoolClient,
-  sql: string,
-  values: readonly (string | null)[],
-): Promise<string> {
-  const types = values.map(() => 'unknown').join(', ')
-  await client.query(`prepare explained (${types}) as ${sql}`)
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(value)))
-  const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-    `explain (costs off) execute explained (${literals.join(', ')})`,
-  )
-  await client.query('deallocate explained')
-  return rows.map((row) => row['QUERY PLAN']).join('\n')
 }
 
 /** Counted as soon as the sessions that made them are idle for a while, or asked to. */
