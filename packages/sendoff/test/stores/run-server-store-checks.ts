@@ -32,7 +32,9 @@ export function runServerStoreChecks<Tx>(name: string, { openStore, run }: Check
         try {
           const store = await open()
           // Much faster than to make all tables anew.
-          for (const each of tablesOf(store.schemaSql())) await run(`delete from ${each}`)
+          const schema = store.schemaSql()
+          for (const each of tablesOf(schema)) await run(`delete from ${each}`)
+          for (const each of rowsOf(schema)) await run(each)
           await check.run({ store, wait: (ms) => delay(ms), another: open })
         } finally {
           await Promise.all(opened.map((store) => store.close()))
@@ -46,4 +48,9 @@ export function runServerStoreChecks<Tx>(name: string, { openStore, run }: Check
 function tablesOf(schema: string): readonly string[] {
   const tables = schema.matchAll(/^create table (?:if not exists )?(\S+) \(/gm)
   return Array.from(tables, ([, table]) => table!).filter((table) => !/_meta["`]$/.test(table))
+}
+
+// What a new table is born with; all of it can be added again.
+function rowsOf(schema: string): readonly string[] {
+  return Array.from(schema.matchAll(/^insert into [^;]+;/gm), ([insert]) => insert)
 }
