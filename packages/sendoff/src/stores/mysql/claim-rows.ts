@@ -128,7 +128,8 @@ export function recentValues({ skipRecentMs = 0 }: DueRequest): Value[] {
   return skipRecentMs > 0 ? [ageValue(skipRecentMs)] : []
 }
 
-function placeValues(from: DuePlace | undefined): Value[] {
+/** The parameters of a place to start at, if there is one. */
+export function placeValues(from: DuePlace | undefined): Value[] {
   if (from === undefined) return []
   const at = timeValue(from.availableAt)
   return [at, at, from.seq]

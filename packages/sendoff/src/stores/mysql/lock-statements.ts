@@ -12,15 +12,32 @@ export function lockStatementsFor(tables: MysqlTables) {
     // ? name, ? token. By primary key: whether somebody else has the lock. Locks nothing.
     lockOfOthers: `select 1 from ${lock} where name = ? and token <> ? and until > ${now}`,
 
+    // ? name, ? token. By primary key: whether the lock is the asker's. Locks nothing.
+    ownLock: `select 1 from ${lock} where name = ? and token = ? and until > ${now}`,
+
     // ? name. By primary key. Makes the row if there is none, and locks it: waits for settlements of the last owner.
     makeLock: `
   insert into ${lock} (name, token, until)
   values (?, '', '1970-01-01')
       on duplicate key update name = name`,
 
-    // ? token, ? name. By primary key. Whether it is the asker's own, whether it has run out, and its bounds.
+    // ? name for each. By primary key, and in its order: two who lock several never wait for each other in a circle.
+    lockNames: (names: string) => `
+  select 1
+    from ${lock} force index (primary)
+   where name in (${names})
+   order by name
+     for update`,
+
+    // ? name for each, in order. By primary key. Makes and locks rows, as makeLock.
+    makeLocks: (count: number) => `
+  insert into ${lock} (name, token, until)
+  values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
+      on duplicate key update name = name`,
+
+    // ? token, ? name. By primary key. Whether it is the asker's own, whether it has run out, and what it remembers.
     lockRow: `
-  select token = ?, until <= ${now}, ${bounds}
+  select token = ?, until <= ${now}, held, ${bounds}
     from ${lock}
    where name = ?
      for update`,
@@ -50,7 +67,7 @@ export function lockStatementsFor(tables: MysqlTables) {
      set until = ${timeIn}
    where name = ? and token = ? and until > ${now}`,
 
-    // ? name, ? token. By primary key; the bounds go with the row.
+    // ? name, ? token. By primary key; what it remembers goes with the row.
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
 
     // ? name, ? token. By primary key. A takeover waits for the end of the transaction, and is waited for.
@@ -80,13 +97,19 @@ export function lockStatementsFor(tables: MysqlTables) {
    order by due_at, seq
    limit ${limit}`,
 
-    // With `from`, ? seq to start at; freeRow. Reads the index `queue` in its order.
-    pollWritten: (options: DueOptions, limit: number) => `
-  select ${rowColumns}
-    from ${events} as event force index (queue)
-   where queue = 0 ${options.from ? 'and seq >= ?' : ''}
-     and due_at <= ${now}
-     and ${freeRow(tables, options)}
+    // With `from`, ? seq to start at; freeRow: for each of the two queues. Reads the index `queue` in its order.
+    pollWritten: (options: DueOptions, limit: number) => `${[0, 2]
+      .map(
+        (queue) => `
+  (select ${rowColumns}
+     from ${events} as event force index (queue)
+    where queue = ${queue} ${options.from ? 'and seq >= ?' : ''}
+      and due_at <= ${now}
+      and ${freeRow(tables, options)}
+    order by seq
+    limit ${limit})`,
+      )
+      .join(' union all ')}
    order by seq
    limit ${limit}`,
 
@@ -97,9 +120,9 @@ export function lockStatementsFor(tables: MysqlTables) {
    where name = ? and token = ? and until > ${now}`,
 
     // ? name. By primary key.
-    forgetBounds: `
+    forgetHeld: `
   update ${lock}
-     set low_at = null, low_seq = null, high_at = null, high_seq = null
+     set low_at = null, low_seq = null, high_at = null, high_seq = null, held = null
    where name = ?`,
   } as const
 }

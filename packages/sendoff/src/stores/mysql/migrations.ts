@@ -1,10 +1,12 @@
 import { OutboxError } from '../../errors.ts'
+import { partitionRows } from '../sql/partition-rows.ts'
 import { assertSameKind, isNewest } from '../sql/schema-version.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { serverErrorOf } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { partitioning } from './partitioning.ts'
 import { upkeepLock } from './upkeep-lock.ts'
+import { writeLockRows } from './write-locks.ts'
 
 /**
  * One step of the schema. Published steps never change: databases exist that have run them. Every
@@ -112,16 +114,16 @@ function stillMigrating({ table }: MysqlTables): OutboxError {
 
 /**
  * Times are in UTC and in whole milliseconds, so that a program that counts in those means the very same.
- * Names and ids are compared character by character. Idempotency keys are bytes: all other types that
- * MySQL and MariaDB have in common take 'a' and 'a ' for the same.
+ * Names and ids are compared character by character. Idempotency keys are bytes, and so are ordering keys where they are looked
+ * up or parked: all other types that MySQL and MariaDB have in common take 'a' and 'a ' for the same.
  *
  * Rows lie in the order of `seq`: writers add at the end, settlements find rows by it, and the other indexes
  * stay small, because each of their entries ends with it. With the event id as primary key, draining
  * 40,000 rows in batches of 500 takes 70 µs of MariaDB's time for each row instead of 60.
  *
  * There are no partial indexes. Generated columns stand in, which are null for what is none of an index's
- * business: `due_at` for claims, `queue` for those who read in write order (0) and for what waits for a
- * person, dead rows and blocked ones (1), `pending_key` for the rows of one ordering key. DONE rows are in these
+ * business: `due_at` for claims, `queue` for those who read in write order (NEW 0 and RETRY 2) and for what waits for a
+ * person, dead rows (1) and blocked ones (3), `pending_key` for the rows of one ordering key. DONE rows are in these
  * indexes too, but all in one place that nobody reads. A claim changes none of the columns. They are stored: virtual
  * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
  */
@@ -159,9 +161,11 @@ create table if not exists ${events} (
   payload        longtext,
   payload_bytes  longblob,
   due_at         datetime(3)  as (case when status in (0, 2) and blocked_at is null then available_at end) stored,
-  queue          smallint     as (case when status = 3 or blocked_at is not null then 1
-                                       when status in (0, 2) then 0 end) stored,
-  pending_key    varchar(255) as (case when status in (0, 2) then ordering_key end) stored,
+  queue          smallint     as (case when status = 3 then 1
+                                       when status not in (0, 2) then null
+                                       when blocked_at is not null then 3
+                                       else status end) stored,
+  pending_key    varbinary(1020) as (case when status in (0, 2) then cast(ordering_key as binary) end) stored,
   primary key (${isPartitioned ? 'seq, event_id' : 'seq'}),
   unique key event (event_id, destination),
   key due (due_at, seq),
@@ -181,7 +185,8 @@ create table if not exists ${lock} (
   low_at   datetime(3),
   low_seq  bigint,
   high_at  datetime(3),
-  high_seq bigint
+  high_seq bigint,
+  held     mediumtext
 ) ${options}`,
     `
 create table if not exists ${node} (
@@ -194,8 +199,7 @@ create table if not exists ${node} (
 create table if not exists ${partition} (
   partition_no smallint not null primary key,
   owner        varchar(255),
-  epoch        bigint not null default 0,
-  until        datetime(3)
+  epoch        bigint not null default 0
 ) ${options}`,
     // `uses` is 1 for whoever has just used a key for the first time, and more for everybody else.
     `
@@ -220,7 +224,7 @@ create table if not exists ${attempt} (
     `
 create table if not exists ${control} (
   kind       varchar(64)  not null,
-  name       varchar(255) not null,
+  name       varbinary(1020) not null,
   value      text,
   updated_at datetime(3)  not null,
   primary key (kind, name)
@@ -240,6 +244,12 @@ create table if not exists ${inbox} (
   received_at datetime(3)  not null,
   primary key (consumer, message_id)
 ) ${options}`,
+    `
+insert into ${partition} (partition_no) values ${partitionRows}
+on duplicate key update partition_no = partition_no`,
+    `
+insert into ${lock} (name, token, until) values ${writeLockRows}
+on duplicate key update name = name`,
     `
 insert into ${meta} (\`key\`, value) values ('partitioned', '${isPartitioned}')
 on duplicate key update value = value`,

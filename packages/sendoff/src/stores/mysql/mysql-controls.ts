@@ -1,5 +1,6 @@
 import type { PauseTarget } from '../../store.ts'
 import type { MysqlSession } from './mysql-driver.ts'
+import { textOf } from './row-columns.ts'
 import type { MysqlStatements } from './statements.ts'
 
 export async function pause(
@@ -7,7 +8,7 @@ export async function pause(
   statements: MysqlStatements,
   target: PauseTarget,
 ): Promise<void> {
-  await session.run(statements.pause, controlOf(target))
+  await session.run(statements.setControl, controlOf(target))
 }
 
 export async function resume(
@@ -15,19 +16,34 @@ export async function resume(
   statements: MysqlStatements,
   target: PauseTarget,
 ): Promise<void> {
-  await session.run(statements.resume, controlOf(target))
+  await session.run(statements.liftControl, controlOf(target))
 }
 
 export async function paused(
   session: MysqlSession,
   statements: MysqlStatements,
 ): Promise<readonly PauseTarget[]> {
-  const { rows } = await session.run(statements.paused)
-  return rows.map(([kind, name]) =>
-    kind === 'pauseType' ? { eventType: String(name) } : { destination: String(name) },
-  )
+  return (await pausesAndMode(session, statements)).paused
 }
 
-function controlOf(target: PauseTarget): [kind: string, name: string] {
-  return 'eventType' in target ? ['pauseType', target.eventType] : ['pauseDestination', target.destination]
+/** What is paused, and the last mode that anybody joined with. */
+export async function pausesAndMode(
+  session: MysqlSession,
+  statements: MysqlStatements,
+): Promise<{ paused: readonly PauseTarget[]; mode: string | null }> {
+  const { rows } = await session.run(statements.pausesAndMode)
+  const controls = rows.map(([kind, name]) => ({ kind: String(kind), name: textOf(name)! }))
+  const pauses = controls.filter(({ kind }) => kind !== 'mode')
+  return {
+    paused: pauses.map(({ kind, name }) =>
+      kind === 'pauseType' ? { eventType: name } : { destination: name },
+    ),
+    mode: controls.find(({ kind }) => kind === 'mode')?.name ?? null,
+  }
+}
+
+function controlOf(target: PauseTarget): [kind: string, name: Buffer] {
+  return 'eventType' in target
+    ? ['pauseType', Buffer.from(target.eventType)]
+    : ['pauseDestination', Buffer.from(target.destination)]
 }

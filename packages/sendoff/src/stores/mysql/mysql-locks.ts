@@ -1,8 +1,10 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
 import { boundsAround, boundsOfEnds, sameBounds } from '../due-order.ts'
+import { heldInText } from '../sql/held-text.ts'
 import { dueOptions, dueValues, recentValues } from './claim-rows.ts'
+import { fencesOf } from './held-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
-import { readRow } from './row-columns.ts'
+import { readRow, textOf } from './row-columns.ts'
 import { durationValue, rowsOf, timeValue } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
@@ -25,15 +27,16 @@ async function takeLock(
 ): Promise<boolean> {
   await session.run(statements.makeLock, [lock])
   const { rows } = await session.run(statements.lockRow, [token, lock])
-  const [isOwn, hasRunOut, ...ends] = rows[0]!
+  const [isOwn, hasRunOut, held, ...ends] = rows[0]!
   if (Number(isOwn) === 0 && Number(hasRunOut) === 0) return false
 
   await session.run(statements.takeLock, [token, durationValue(ttlMs), lock])
+  if (Number(isOwn) !== 0) return true
+
   const left = boundsOfEnds(ends)
-  if (Number(isOwn) === 0 && left !== null) {
-    await countLosses(session, statements, left)
-    await session.run(statements.forgetBounds, [lock])
-  }
+  if (left !== null) await countLosses(session, statements, left)
+  if (held !== null) await countLossesOfHeld(session, statements, textOf(held))
+  if (left !== null || held !== null) await session.run(statements.forgetHeld, [lock])
   return true
 }
 
@@ -50,6 +53,16 @@ async function countLosses(
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
 }
 
+/** Counts a loss for each of the rows that somebody held, as far as they are as they were then. */
+export async function countLossesOfHeld(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  held: string | null,
+): Promise<void> {
+  const rows = heldInText(held).toSorted((a, b) => a.seq - b.seq)
+  if (rows.length > 0) await session.run(statements.countLossesOfHeld(...fencesOf(rows)), [null])
+}
+
 export async function renewLock<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
@@ -59,7 +72,16 @@ export async function renewLock<Tx extends object>(
   if (affectedRows > 0) return true
 
   // It is lost, or was renewed within the same millisecond before, which is no change.
-  return (await driver.run(statements.shareLock, [lock, token])).rows.length > 0
+  return ownsLock(driver, statements, { lock, token })
+}
+
+/** Whether the lock is the owner's. In a transaction it stays so to the end of it. */
+export async function ownsLock(
+  session: MysqlSession,
+  { shareLock }: MysqlStatements,
+  { lock, token }: OwnerFence,
+): Promise<boolean> {
+  return (await session.run(shareLock, [lock, token])).rows.length > 0
 }
 
 export async function releaseLock<Tx extends object>(
@@ -106,12 +128,10 @@ async function dueRows<Tx extends object>(
   const { from, order } = request
   const limit = Math.max(0, request.limit)
   const options = dueOptions(request)
+  const writtenValues = [...(from === undefined ? [] : [from.seq]), ...recentValues(request)]
   const { rows } =
     order === 'written'
-      ? await driver.run(statements.pollWritten(options, limit), [
-          ...(from === undefined ? [] : [from.seq]),
-          ...recentValues(request),
-        ])
+      ? await driver.run(statements.pollWritten(options, limit), [...writtenValues, ...writtenValues])
       : await driver.run(statements.pollDue(options, limit), dueValues(request))
   return rows.map(readRow)
 }

@@ -1,6 +1,6 @@
 import type { NodeAnswer, NodeRequest } from '../../store.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { paused } from './mysql-controls.ts'
+import { pausesAndMode } from './mysql-controls.ts'
 import { durationValue } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
@@ -12,7 +12,7 @@ export async function joinNode<Tx extends object>(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [durationValue(ttlMs), id, mode])
-  if (kept.affectedRows > 0) return { kind: 'joined', paused: await paused(driver, statements) }
+  if (kept.affectedRows > 0) return { kind: 'joined', ...(await pausesAndMode(driver, statements)) }
 
   return driver.briefly((session) => joinAlone(session, statements, node))
 }
@@ -32,5 +32,10 @@ async function joinAlone(
 
   const until = durationValue(ttlMs)
   await session.run(statements.joinNode, [id, mode, until, mode, until])
-  return { kind: 'joined', paused: await paused(session, statements) }
+  const { paused, mode: lastMode } = await pausesAndMode(session, statements)
+  if (mode !== null && mode !== lastMode) {
+    await session.run(statements.forgetMode)
+    await session.run(statements.setControl, ['mode', Buffer.from(mode)])
+  }
+  return { kind: 'joined', paused, mode: mode ?? lastMode }
 }

@@ -9,17 +9,21 @@ import { insertRows } from './insert-rows.ts'
 import { migrate, schemaSql } from './migrations.ts'
 import type { MysqlClient, MysqlTx } from './mysql-client.ts'
 import { pause, paused, resume } from './mysql-controls.ts'
+import { blockedKeys, retryKey, skipHead } from './mysql-keys.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.ts'
 import { joinNode } from './mysql-nodes.ts'
+import { acquirePartitions, holdRows, readShares, releasePartitions } from './mysql-partitions.ts'
 import { mysqlTables } from './mysql-tables.ts'
 import { ownDriver } from './own-driver.ts'
 import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { readLanes, readOneLane } from './read-lanes.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
 import { isInTransaction } from './foreign-session.ts'
 import { statementsFor } from './statements.ts'
+import { lockKeys } from './write-locks.ts'
 
 export interface MysqlStoreOptions<Client extends MysqlClient> {
   /** A pool of `mysql2` (with promises or callbacks) or of `mariadb`. The store does not close it. */
@@ -91,6 +95,24 @@ export function mysqlStore<Client extends MysqlClient>(
       acquire: (request) => acquireLock(own, statements, request),
       renew: (request) => renewLock(own, statements, request),
       release: (fence) => releaseLock(own, statements, fence),
+    },
+
+    partitions: {
+      shares: (owner) => readShares(own, statements, owner),
+      acquire: (owner, partitions) => acquirePartitions(own, statements, owner, partitions),
+      release: (owner, partitions) => releasePartitions(own, statements, owner, partitions),
+      read: (request) => readLanes(own, statements, request),
+      readAll: (request) => readOneLane(own, statements, request),
+      hold: (owner, rows) => holdRows(own, statements, owner, rows),
+    },
+
+    keys: {
+      lock: async (tx, keys) => lockKeys(driver.session(tx), statements, keys),
+      blocked: (filter) => blockedKeys(own, statements, filter),
+      retry: (key) => retryKey(own, statements, key),
+      skip: (key, reason) => skipHead(own, statements, key, reason),
+      park: async (key) => void (await own.run(statements.setControl, ['park', Buffer.from(key)])),
+      unpark: async (key) => void (await own.run(statements.liftControl, ['park', Buffer.from(key)])),
     },
 
     query: (filter) => queryRows(own, statements, filter),

@@ -13,7 +13,7 @@ import type { MysqlTables } from './mysql-tables.ts'
 import { aheadPartition } from './partitioning.ts'
 import { outlived } from './purge-rows.ts'
 import { inMs } from './row-columns.ts'
-import { now as serverTime } from './row-conditions.ts'
+import { now as serverTime, pendingQueues } from './row-conditions.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 interface NamedPartition extends TimePartition {
@@ -125,7 +125,7 @@ async function dropPartition<Tx extends object>(
 // No parameters. By the partition's own part of the index `queue`.
 async function hasPending(session: MysqlSession, events: string, name: string): Promise<boolean> {
   const { rows } = await session.run(
-    `select 1 from ${events} partition (${name}) force index (queue) where queue in (0, 1) and status in (0, 2) limit 1`,
+    `select 1 from ${events} partition (${name}) force index (queue) where queue in (${pendingQueues.join()}) limit 1`,
   )
   return rows.length > 0
 }

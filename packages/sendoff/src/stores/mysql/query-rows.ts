@@ -2,6 +2,7 @@ import { EventStatus } from '../../event/status.ts'
 import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import type { MysqlSession, Value } from './mysql-driver.ts'
 import { readStoredRow, textOf } from './row-columns.ts'
+import { pendingQueues } from './row-conditions.ts'
 import { numberList } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 import type { RowSource } from './upkeep-statements.ts'
@@ -54,9 +55,9 @@ function sourceOf({ eventId, status }: CountFilter): RowSource {
   return status.every((code) => code === EventStatus.NEW || code === EventStatus.RETRY) ? 'pending' : 'all'
 }
 
-// Pending rows come from two places in their index.
+// Pending rows come from several places in their index.
 function valuesFor(source: RowSource, values: readonly Value[]): readonly Value[] {
-  return source === 'pending' ? [...values, ...values] : values
+  return source === 'pending' ? pendingQueues.flatMap(() => values) : values
 }
 
 /** The condition called `matching` and its parameters. */

@@ -1,5 +1,5 @@
 import type { EventStatus } from '../../event/status.ts'
-import type { Row, StoredRow } from '../../store.ts'
+import type { OrderedRow, Row, StoredRow } from '../../store.ts'
 
 type Values = readonly unknown[]
 
@@ -57,6 +57,12 @@ export function readStoredRow(values: Values): StoredRow {
 
 export function numberOf(value: unknown): number | null {
   return value === null ? null : Number(value)
+}
+
+/** Of the columns of a `Row`, and then its wait in microseconds; -1 for one without an end. */
+export function readOrderedRow(values: Values): OrderedRow {
+  const wait = Number(values[20])
+  return { ...readRow(values), waitMs: wait < 0 ? Infinity : Math.ceil(wait / 1_000) }
 }
 
 export function textOf(value: unknown): string | null {

@@ -8,6 +8,12 @@ export const now = 'utc_timestamp(6)'
 
 export const pending = 'status in (0, 2)'
 
+/** Where pending rows are in the index `queue`: those that are NEW, RETRY, or blocked. */
+export const pendingQueues = [0, 2, 3] as const
+
+/** Whether a pending row has its place in write order: all have but those written for later that nobody has had yet. */
+export const inLine = `(event.available_at <= ${now} or event.deliveries > 0 or event.blocked_at is not null)`
+
 /** The time so many microseconds from now: ? microseconds. */
 export const timeIn = `${wholeNow} + interval ? microsecond`
 
@@ -34,7 +40,7 @@ export function due({ from }: DueOptions): string {
  * reads an index in its order. Subqueries lock nothing.
  */
 export function freeRow(
-  { control }: MysqlTables,
+  tables: MysqlTables,
   { skipRecent, exceptHolder = false }: { skipRecent: boolean; exceptHolder?: boolean },
 ): string {
   const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
@@ -42,8 +48,19 @@ export function freeRow(
   return `case
            when ${isHeld} and event.locked_until > ${now} then false
            ${isRecent}
-           when exists (select 1 from ${control} where kind = 'pauseType' and name = event.event_type) then false
-           when exists (select 1 from ${control} where kind = 'pauseDestination' and name = event.destination) then false
+           when ${paused(tables)} then false
            else true
          end`
+}
+
+/** Whether people hold a row up that they have not blocked: it is paused, or its key is parked. */
+export function heldUp(tables: MysqlTables): string {
+  return `(${paused(tables)}
+             or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
+}
+
+// Names are bytes there.
+function paused({ control }: MysqlTables): string {
+  return `(exists (select 1 from ${control} where kind = 'pauseType' and name = cast(event.event_type as binary))
+             or exists (select 1 from ${control} where kind = 'pauseDestination' and name = cast(event.destination as binary)))`
 }

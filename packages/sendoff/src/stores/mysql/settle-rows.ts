@@ -3,6 +3,7 @@ import { fencesOf } from './held-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { textOf } from './row-columns.ts'
 import { changesOf, countOf, storedText } from './outcome-changes.ts'
+import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-epochs.ts'
 import { inSeqOrder, keyCondition, rowsOf } from './statement-values.ts'
 import { attemptRow, type MysqlStatements } from './statements.ts'
 
@@ -43,18 +44,24 @@ async function settleAlike<Tx extends object>(
   const areAlike = batch.every(({ row, outcome }) => row.lockedBy === holder && isPlainly(outcome, kind))
   if (!areAlike || (holder === null && owner === undefined)) return false
 
-  const fences = fencesOf(batch.map(({ row }) => row))
-  const text =
-    kind === 'delete' ? statements.settleDelete(...fences, batch.length) : statements.settleDone(...fences)
+  const rows = batch.map(({ row }) => row)
+  const textFor = (owned: OwnedEpochs | undefined): string => {
+    const [named, fences] = fencesOf(rows)
+    const fenced = owned === undefined ? fences : `${fences} and ${epochCondition(rows, owned)}`
+    return kind === 'delete'
+      ? statements.settleDelete(named, fenced, batch.length)
+      : statements.settleDone(named, fenced)
+  }
   // One row is settled or not: no need to be able to undo it.
   if (batch.length === 1 && kind === 'done' && holder !== null) {
-    return (await driver.run(text, [holder])).affectedRows === 1
+    return (await driver.run(textFor(undefined), [holder])).affectedRows === 1
   }
 
   try {
     await driver.briefly(async (session) => {
-      if (holder === null && !(await isOwner(session, statements, owner))) throw new Incomplete()
-      const { affectedRows } = await session.run(text, [holder])
+      const owned = holder === null ? await ownership(session, statements, batch, owner) : undefined
+      if (holder === null && owned === undefined) throw new Incomplete()
+      const { affectedRows } = await session.run(textFor(owned), [holder])
       if (affectedRows !== batch.length) throw new Incomplete()
       if (kind === 'delete') await forgetHistory(session, statements, batch)
     })
@@ -78,30 +85,32 @@ async function settleEach(
   owner: OwnerFence | undefined,
 ): Promise<readonly Settlement[]> {
   const needsOwner = batch.some(({ row }) => row.lockedBy === null)
-  const ownerHolds = needsOwner && (await isOwner(session, statements, owner))
+  const owned = needsOwner ? await ownership(session, statements, batch, owner) : undefined
 
   const { rows } = await session.run(statements.lockRows(rowsIn(batch)))
   const locked = new Map(rows.map(([seq, ...fields]) => [Number(seq), fields]))
   const isHeld = ({ row }: Settlement): boolean => {
-    const [deliveries, lockedBy] = locked.get(row.seq) ?? []
+    const [deliveries, lockedBy, , partition] = locked.get(row.seq) ?? []
     if (deliveries === undefined || Number(deliveries) !== row.deliveries) return false
-    return textOf(lockedBy) === row.lockedBy && (row.lockedBy !== null || ownerHolds)
+    if (textOf(lockedBy) !== row.lockedBy) return false
+    return row.lockedBy !== null || (owned !== undefined && isInEpoch(row, Number(partition), owned))
   }
 
   const accepted = batch.filter(isHeld)
-  await removeRows(session, statements, accepted)
-  await changeRows(session, statements, accepted)
-  await addHistory(session, statements, accepted, (seq) => Number(locked.get(seq)![2]))
+  await recordOutcomes(session, statements, accepted, (seq) => Number(locked.get(seq)![2]))
   return batch.filter((settlement) => !isHeld(settlement))
 }
 
-async function isOwner(
+/** Records what became of rows that this transaction has locked. */
+export async function recordOutcomes(
   session: MysqlSession,
-  { shareLock }: MysqlStatements,
-  owner: OwnerFence | undefined,
-): Promise<boolean> {
-  if (owner === undefined) return false
-  return (await session.run(shareLock, [owner.lock, owner.token])).rows.length > 0
+  statements: MysqlStatements,
+  accepted: readonly Settlement[],
+  attemptsBefore: (seq: number) => number,
+): Promise<void> {
+  await removeRows(session, statements, accepted)
+  await changeRows(session, statements, accepted)
+  await addHistory(session, statements, accepted, attemptsBefore)
 }
 
 async function removeRows(

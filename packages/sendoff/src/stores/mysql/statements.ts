@@ -1,6 +1,8 @@
 import { insertStatementsFor } from './insert-statements.ts'
+import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
 import type { MysqlTables } from './mysql-tables.ts'
+import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
@@ -83,6 +85,10 @@ export function statementsFor(tables: MysqlTables) {
     // held.
     release: (rows: string, fences: string) => changed('locked_by = null, locked_until = null', rows, fences),
 
+    // held. What somebody held without a lease, with null for its holder.
+    countLossesOfHeld: (rows: string, fences: string) =>
+      changed('losses = losses + 1, deliveries = deliveries + 1', rows, fences),
+
     // held.
     settleDone: (rows: string, fences: string) => changed(doneColumns, rows, fences),
 
@@ -96,7 +102,7 @@ export function statementsFor(tables: MysqlTables) {
 
     // No parameters. By primary key, in its order, so that two never wait for each other in a circle.
     lockRows: (rows: string) => `
-  select seq, deliveries, locked_by, attempts
+  select seq, deliveries, locked_by, attempts, ${partitionOfRow}
     from ${events} force index (primary)
    where ${rows}
      and ${pending}
@@ -124,7 +130,9 @@ export function statementsFor(tables: MysqlTables) {
   delete from ${attempt} using ${attempt} force index (event) where ${keyed}`,
 
     ...insertStatementsFor(tables),
+    ...laneStatementsFor(tables),
     ...lockStatementsFor(tables),
+    ...partitionStatementsFor(tables),
     ...upkeepStatementsFor(tables),
   } as const
 
@@ -149,7 +157,7 @@ export function statementsFor(tables: MysqlTables) {
 /** One row of `addAttempts`. */
 export const attemptRow = `(?, ?, ?, ${wholeNow}, ?, ?)`
 
-const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, deliveries = deliveries + 1, losses = 0,
+const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, deliveries = deliveries + 1, losses = 0,
          locked_by = null, locked_until = null`
 
 export type MysqlStatements = ReturnType<typeof statementsFor>

@@ -1,6 +1,6 @@
 import type { MysqlTables } from './mysql-tables.ts'
 import { inMs, storedColumns } from './row-columns.ts'
-import { ago, now, timeIn, wholeNow } from './row-conditions.ts'
+import { ago, now, pendingQueues, timeIn, wholeNow } from './row-conditions.ts'
 
 /** Which rows a question is about, as far as an index can tell. */
 export type RowSource = 'all' | 'event' | 'dead' | 'pending'
@@ -10,16 +10,17 @@ export function upkeepStatementsFor(tables: MysqlTables) {
   const { events, meta, attempt, control, idempotency, node } = tables
 
   return {
-    // The parameters of `matching`, for `pending` twice. In write order, of which the index `event` alone knows nothing.
+    // The parameters of `matching`, for `pending` three times. In write order, of which the index `event` alone knows nothing.
     query: (source: RowSource, matching: string, limit: number) =>
       source === 'pending'
-        ? `(${query(free, matching, limit)}) union all (${query(blocked, matching, limit)}) order by seq limit ${limit}`
+        ? `${pendingSources.map((each) => `(${query(each, matching, limit)})`).join(' union all ')}
+   order by seq limit ${limit}`
         : query(sources[source], matching, limit),
 
-    // The parameters of `matching`, for `pending` twice.
+    // The parameters of `matching`, for `pending` three times.
     count: (source: RowSource, matching: string) =>
       source === 'pending'
-        ? `select (${count(free, matching)}) + (${count(blocked, matching)})`
+        ? `select ${pendingSources.map((each) => `(${count(each, matching)})`).join(' + ')}`
         : count(sources[source], matching),
 
     // ? event id, ? destination. By the index `event` of the history.
@@ -61,21 +62,24 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
-    // ? kind, ? name. By primary key; what is paused already stays as it is.
-    pause: `
+    // ? kind, ? name. By primary key; what is set already stays as it is.
+    setControl: `
   insert into ${control} (kind, name, updated_at)
   values (?, ?, ${wholeNow})
       on duplicate key update name = name`,
 
     // ? kind, ? name. By primary key.
-    resume: `delete from ${control} where kind = ? and name = ?`,
+    liftControl: `delete from ${control} where kind = ? and name = ?`,
 
     // No parameters. By primary key.
-    paused: `
+    pausesAndMode: `
   select kind, name
     from ${control}
-   where kind in ('pauseType', 'pauseDestination')
+   where kind in ('pauseType', 'pauseDestination', 'mode')
    order by kind, name`,
+
+    // No parameters. By primary key.
+    forgetMode: `delete from ${control} where kind = 'mode'`,
 
     // timeIn, ? id, ? mode. By primary key. A process that is registered with this mode keeps others out.
     keepNode: `
@@ -124,8 +128,10 @@ interface Source {
 const sources = {
   all: { index: 'primary', condition: '' },
   event: { index: 'event', condition: '' },
-  dead: { index: 'queue', condition: 'queue = 1 and status = 3 and' },
+  dead: { index: 'queue', condition: 'queue = 1 and' },
 } as const
 
-const free: Source = { index: 'queue', condition: 'queue = 0 and' }
-const blocked: Source = { index: 'queue', condition: 'queue = 1 and status in (0, 2) and' }
+const pendingSources: readonly Source[] = pendingQueues.map((queue) => ({
+  index: 'queue',
+  condition: `queue = ${queue} and`,
+}))

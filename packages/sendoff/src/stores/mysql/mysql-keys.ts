@@ -1,0 +1,109 @@
+import { EventStatus } from '../../event/status.ts'
+import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store.ts'
+import { maxCountedWaiting } from '../../store.ts'
+import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import { readStoredRow, textOf } from './row-columns.ts'
+import { recordOutcomes } from './settle-rows.ts'
+import { placeholders } from './statement-values.ts'
+import type { MysqlStatements } from './statements.ts'
+
+/** How many keys are looked at by one statement. */
+const keysAtOnce = 100
+
+/** Keys that do not go on by themselves, by name. */
+export async function blockedKeys<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  { limit, after = '' }: BlockedKeyFilter,
+): Promise<readonly BlockedKey[]> {
+  const blocked: BlockedKey[] = []
+  let last = Buffer.from(after)
+  while (blocked.length < limit) {
+    const size = Math.min(limit - blocked.length, keysAtOnce)
+    const { rows } = await driver.run(statements.troubledKeys(size), [last, last])
+    const keys = rows.map(([key]) => Buffer.from(textOf(key)!))
+    if (keys.length > 0) blocked.push(...(await blockedOf(driver, statements, keys)))
+    if (keys.length < size) break
+    last = keys.at(-1)!
+  }
+  return blocked
+}
+
+// A row that failed may stand behind others, which then go on.
+async function blockedOf(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  keys: readonly Buffer[],
+): Promise<readonly BlockedKey[]> {
+  const parkedRows = await session.run(statements.parkedKeys(placeholders(keys.length)), keys)
+  const parked = new Set(parkedRows.rows.map(([name]) => textOf(name)))
+  const headRows = await session.run(statements.headsOfKeys(keys.length), keys)
+  const heads = new Map(headRows.rows.map(readStoredRow).map((head) => [head.orderingKey, head]))
+
+  const held = keys.map(String).filter((key) => parked.has(key) || isStuck(heads.get(key)))
+  const waiting = await waitingBehind(
+    session,
+    statements,
+    held.flatMap((key) => heads.get(key) ?? []),
+  )
+  return held.map((orderingKey) => ({
+    orderingKey,
+    isParked: parked.has(orderingKey),
+    head: heads.get(orderingKey),
+    waiting: waiting.get(orderingKey) ?? 0,
+  }))
+}
+
+function isStuck(head: StoredRow | undefined): boolean {
+  return head !== undefined && (head.blockedAt !== null || head.status === EventStatus.RETRY)
+}
+
+async function waitingBehind(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  heads: readonly StoredRow[],
+): Promise<ReadonlyMap<string | null, number>> {
+  if (heads.length === 0) return new Map()
+
+  const values = heads.flatMap(({ orderingKey, seq }) => [Buffer.from(orderingKey!), seq])
+  const { rows } = await session.run(statements.waitingBehind(heads.length, maxCountedWaiting), values)
+  return new Map(rows.map(([index, count]) => [heads[Number(index)]!.orderingKey, Number(count)]))
+}
+
+/** Makes the first row of a key due. False where it is due, or in somebody's hands. */
+export function retryKey<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  key: string,
+): Promise<boolean> {
+  return driver.briefly(async (session) => {
+    const head = await lockedHead(session, statements, key)
+    return head !== undefined && (await session.run(statements.retryNow, [head.seq])).affectedRows > 0
+  })
+}
+
+/** Makes the first row of a key DEAD, whoever has it. */
+export function skipHead<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  key: string,
+  reason: string,
+): Promise<boolean> {
+  return driver.briefly(async (session) => {
+    const head = await lockedHead(session, statements, key)
+    if (head === undefined) return false
+
+    const outcome = { kind: 'dead', failure: { error: reason, counted: false } } as const
+    await recordOutcomes(session, statements, [{ row: head, outcome }], () => head.attempts)
+    return true
+  })
+}
+
+async function lockedHead(
+  session: MysqlSession,
+  { lockHead }: MysqlStatements,
+  key: string,
+): Promise<StoredRow | undefined> {
+  const { rows } = await session.run(lockHead, [Buffer.from(key)])
+  return rows[0] && readStoredRow(rows[0])
+}

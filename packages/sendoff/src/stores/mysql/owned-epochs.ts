@@ -1,0 +1,48 @@
+import type { HeldRow, OwnerFence, Settlement } from '../../store.ts'
+import { ownsLock } from './mysql-locks.ts'
+import type { MysqlSession } from './mysql-driver.ts'
+import { partitionOfRow } from './partition-statements.ts'
+import { numberList, rowsOf } from './statement-values.ts'
+import type { MysqlStatements } from './statements.ts'
+
+/** The epochs of the partitions that somebody owns, as far as they matter, by their number. */
+export type OwnedEpochs = ReadonlyMap<number, number>
+
+/** What the owner has partitions for, to the end of the transaction; undefined where it has not even its lock. */
+export async function ownership(
+  session: MysqlSession,
+  statements: MysqlStatements,
+  batch: readonly Settlement[],
+  owner: OwnerFence | undefined,
+): Promise<OwnedEpochs | undefined> {
+  if (owner === undefined || !(await ownsLock(session, statements, owner))) return undefined
+
+  const epochs = new Set(batch.flatMap(({ row }) => (row.lockedBy === null ? (row.epoch ?? []) : [])))
+  if (epochs.size === 0) return new Map()
+
+  const { rows } = await session.run(statements.ownedPartitions(numberList([...epochs])), [owner.token])
+  return new Map(rows.map(([partition, epoch]) => [Number(partition), Number(epoch)]))
+}
+
+/** Whether a row that was read without a claim is still its reader's to settle. */
+export function isInEpoch({ epoch }: HeldRow, partition: number, owned: OwnedEpochs): boolean {
+  return epoch === undefined || owned.get(partition) === epoch
+}
+
+/** The condition that all of the rows are in partitions that are owned at their epochs. Mostly there is one epoch. */
+export function epochCondition(rows: readonly HeldRow[], owned: OwnedEpochs): string {
+  const groups = [...Map.groupBy(rows, ({ epoch }) => epoch)].map(([epoch, group]) => {
+    const partitions = [...owned].filter(([, each]) => each === epoch).map(([partition]) => partition)
+    return { group, condition: epoch === undefined ? 'true' : isAmongPartitions(partitions) }
+  })
+  if (groups.length === 1) return groups[0]!.condition
+
+  const conditions = groups.map(
+    ({ group, condition }) => `${rowsOf(group.map(({ seq }) => seq))} and ${condition}`,
+  )
+  return `(${conditions.join(' or ')})`
+}
+
+function isAmongPartitions(partitions: readonly number[]): string {
+  return partitions.length === 0 ? 'false' : `${partitionOfRow} in (${numberList(partitions)})`
+}

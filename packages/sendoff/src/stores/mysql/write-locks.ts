@@ -1,0 +1,39 @@
+import { partitionCount, partitionOf } from '../../event/partition.ts'
+import type { KeyLocks } from '../../store.ts'
+import type { CallersSession } from './mysql-driver.ts'
+import { placeholders } from './statement-values.ts'
+import type { MysqlStatements } from './statements.ts'
+
+const allKeys = 'write/all'
+
+/** The locks of writers as rows of an INSERT: nobody owns them, their rows are locked. */
+export const writeLockRows = [...Array.from({ length: partitionCount }, (_, index) => lockOf(index)), allKeys]
+  .map((name) => `('${name}', '', '1970-01-01')`)
+  .join(', ')
+
+/**
+ * Locks ordering keys to the end of the caller's transaction, those of one partition together: there is a row for each
+ * partition, and all of them are locked in the order of their names.
+ */
+export async function lockKeys(
+  session: CallersSession,
+  statements: MysqlStatements,
+  keys: KeyLocks,
+): Promise<void> {
+  const names = [...new Set(namesOf(keys))].sort()
+  if (names.length === 0) return
+
+  await session.assertInTransaction?.()
+  const { rows } = await session.run(statements.lockNames(placeholders(names.length)), names)
+  // Somebody has emptied the table: without the rows nothing would be locked.
+  if (rows.length < names.length) await session.run(statements.makeLocks(names.length), names)
+}
+
+function namesOf(keys: KeyLocks): readonly string[] {
+  if (keys === 'all') return [allKeys]
+  return 'partitions' in keys ? keys.partitions.map(lockOf) : keys.map((key) => lockOf(partitionOf(key)))
+}
+
+function lockOf(partition: number): string {
+  return `write/${String(partition).padStart(3, '0')}`
+}
