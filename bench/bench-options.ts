@@ -37,6 +37,7 @@ export interface BenchOptions {
 
 const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   drain: 0,
+  ordered: 0,
   write: 2,
   latency: 5,
   idle: 10,

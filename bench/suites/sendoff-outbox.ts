@@ -2,7 +2,7 @@ import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxStore } fro
 import { type OrderPayload, OrderPlaced } from '../bench-event.ts'
 import type { BenchDatabases, Conditions, StartWorker } from '../store-bench.ts'
 
-export type Mode = 'singleNode' | 'multiNode'
+export type Mode = 'singleNode' | 'multiNode' | 'partitioned'
 
 export interface OutboxChoices {
   readonly deleteCompleted?: boolean

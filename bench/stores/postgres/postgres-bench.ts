@@ -9,6 +9,7 @@ import { drainSubjects } from '../../suites/drain.ts'
 import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
+import { orderedSubjects } from '../../suites/ordered.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { postgresGrownTables } from './grown-tables.ts'
@@ -38,6 +39,7 @@ export const postgresBench: StoreBench = {
       limit: 'limit-claim-update',
       peer,
     },
+    ordered: { subjects: [...orderedSubjects(postgresDatabases), peerDrain(graphileWorker)], peer },
     write: {
       subjects: [
         ...writeSubjects(postgresDatabases, { concurrent: true, serverCpuUs }),

@@ -1,0 +1,70 @@
+import { type EventToWrite, Outbox } from 'sendoff'
+import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import type { BenchDatabase, BenchDatabases, Subject } from '../store-bench.ts'
+import { type Backlog, drainSubject, sendoffBacklog } from './drain.ts'
+import { sendoffWorker } from './sendoff-outbox.ts'
+
+const keys = 1_000
+const blockedKeys = ['blocked-1', 'blocked-2']
+const eventsPerWrite = 1_000
+
+/** Told apart by their type from the events that are delivered. */
+const stuckType = 'OrderStuck'
+
+/** How fast Sendoff delivers a backlog in the order of its keys, also where most of it is stuck behind blocked keys. */
+export function orderedSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
+  const worker = sendoffWorker(databases, 'partitioned')
+  return [
+    drainSubject({ name: 'sendoff-partitioned', worker, backlog: keyedBacklog(databases, false) }),
+    drainSubject({ name: 'sendoff-partitioned-blocked', worker, backlog: keyedBacklog(databases, true) }),
+  ]
+}
+
+/** Events of a thousand keys in turn; behind as many and half as many again that wait for two blocked ones, if told to. */
+function keyedBacklog<Tx>(databases: BenchDatabases<Tx>, withBlocked: boolean): Backlog {
+  return {
+    ...sendoffBacklog(databases),
+    async fill(name, count, conditions) {
+      const database = await databases.create(name, conditions)
+      if (withBlocked) await writeStuck(database, count)
+      await writeKeyed(database, count)
+      await database.tidy?.()
+      await database.close()
+    },
+  }
+}
+
+/** As many events as are to be delivered, twice, behind the first one of each of two keys, which a person has to decide about. */
+async function writeStuck<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+  await writeAll(database, count * 2, (number) => ({
+    type: { name: stuckType },
+    payload: payloadOf(number),
+    fields: { orderingKey: blockedKeys[number % blockedKeys.length]! },
+  }))
+  const store = database.openStore()
+  const heads = await store.claim({ lease: { owner: 'bench', ms: 60_000 }, limit: blockedKeys.length })
+  const failure = { error: 'Error: blocked', counted: true }
+  await store.settle(heads.map((row) => ({ row, outcome: { kind: 'block', failure } })))
+  await store.close()
+}
+
+function writeKeyed<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+  return writeAll(database, count, (number) =>
+    OrderPlaced.of(payloadOf(number), { orderingKey: `key-${number % keys}` }),
+  )
+}
+
+async function writeAll<Tx>(
+  database: BenchDatabase<Tx>,
+  count: number,
+  eventOf: (number: number) => EventToWrite,
+): Promise<void> {
+  const outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
+  for (let written = 0; written < count; written += eventsPerWrite) {
+    const length = Math.min(eventsPerWrite, count - written)
+    await outbox.transaction(() =>
+      outbox.writeAll(Array.from({ length }, (_, index) => eventOf(written + index))),
+    )
+  }
+  await outbox.close()
+}
