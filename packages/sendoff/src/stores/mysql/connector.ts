@@ -15,9 +15,9 @@ export interface Connector<Connection extends object> {
   /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
   readonly escapesByBackslash: boolean
   /** Methods of a connection that run the statement which is their first parameter. */
-  readonly watched: readonly string[]
+  readonly watched: readonly PropertyKey[]
   /** Properties of a connection that lead around it. */
-  readonly unwatched: readonly string[]
+  readonly unwatched: readonly PropertyKey[]
 }
 
 /** A connection of whichever driver, as a place where statements run and that knows the state of the server. */

@@ -1,5 +1,5 @@
 import type { TransactionOptions } from '../../transactions.ts'
-import { endingView } from '../sql/ending-view.ts'
+import { endingView, type ViewOwner } from '../sql/ending-view.ts'
 import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { foreignSession } from './foreign-session.ts'
@@ -33,8 +33,8 @@ export function poolDriver<Connection extends PooledConnection>(
       work: (connection: Connection) => Promise<Result>,
     ) => withinSavepoint(sessionOf(connection), watches.get(connection)!, name, () => work(connection)),
 
-    view: (connection: Connection, assertOpen: () => void) =>
-      transactionView(connection, watches.get(connection)!, connector, assertOpen),
+    view: (connection: Connection, owner: ViewOwner) =>
+      transactionView(connection, watches.get(connection)!, connector, owner),
   }
 
   return {
@@ -165,7 +165,7 @@ function foreignParts<Tx extends object>() {
   return {
     savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>
       withinSavepoint(sessionOf(tx), new TransactionWatch(), name, () => work(tx)),
-    view: endingView<Tx>,
+    view: (tx: Tx, owner: ViewOwner) => endingView(tx, owner),
   }
 }
 
