@@ -200,10 +200,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /** Writes events in one statement. Answers their ids in order, or nothing if a hook suppressed them. */
-  writeAll(
-    events: readonly (EventEnvelope | EventToWrite)[],
-    options?: WriteOptions<Tx>,
-  ): Promise<string[]> {
+  writeAll(events: readonly (EventEnvelope | EventToWrite)[], options?: WriteOptions<Tx>): Promise<string[]> {
     if (!this.#isWritable) return Promise.reject(this.#stateError('writeAll'))
     return this.writer.writeAll(events, options)
   }

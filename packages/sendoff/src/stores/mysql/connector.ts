@@ -22,6 +22,8 @@ export interface Connector<Connection extends object> {
 
 /** A connection of whichever driver, as a place where statements run and that knows the state of the server. */
 export interface ConnectionSession extends MysqlSession {
+  /** As `run`, by a statement that stays prepared on the connection. */
+  runPrepared(text: string, values: readonly Value[]): Promise<Answer>
   /** Whether a transaction is open, by the server's own word. */
   inTransaction(): Promise<boolean>
 }

@@ -18,6 +18,14 @@ export interface Mysql2Connection {
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
+/** A connection of `mysql2` with callbacks, which is also behind each one with promises. */
+export interface Mysql2Core {
+  query(query: Mysql2Query, callback: Mysql2Callback): unknown
+  execute(query: Mysql2Query, callback: Mysql2Callback): unknown
+}
+
+type Mysql2Callback = (error: Error | null, result: unknown) => void
+
 /** A statement with everything that a pool's user may have set otherwise. */
 export interface Mysql2Query {
   readonly sql: string
@@ -38,6 +46,7 @@ export interface MariadbPool {
 /** A connection of `mariadb`. */
 export interface MariadbConnection {
   query(query: MariadbQuery, values: unknown[]): Promise<unknown>
+  execute(query: MariadbQuery, values: unknown[]): Promise<unknown>
   release(): Promise<void>
   destroy(): void
   on(event: 'error', listener: (error: Error) => void): unknown

@@ -4,7 +4,7 @@ import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { foreignSession } from './foreign-session.ts'
 import { mariadbSession } from './mariadb-connector.ts'
-import type { CallersSession, MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import type { CallersSession, DriverOptions, MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { commitFailure } from './mysql-errors.ts'
 import { mysql2Session } from './mysql2-connector.ts'
 import { onlyConnectionOf } from '../sql/only-connection.ts'
@@ -25,6 +25,7 @@ const watches = new WeakMap<object, TransactionWatch>()
 /** A server behind a pool of connections, whichever package it is of. */
 export function poolDriver<Connection extends PooledConnection>(
   connector: Connector<Connection>,
+  { prepare }: DriverOptions,
 ): MysqlDriver<Connection> {
   const parts = {
     savepoint: <Result>(
@@ -78,7 +79,7 @@ export function poolDriver<Connection extends PooledConnection>(
       const watch = watches.get(handle)
       watch?.assertAlive()
       const session = sessionOf(handle)
-      return known === undefined ? session : watchedSession(session, known, watch)
+      return known === undefined ? session : watchedSession(session, known, watch, prepare)
     },
 
     keepsRows(tx) {
@@ -128,12 +129,12 @@ export function poolDriver<Connection extends PooledConnection>(
 
 // The level holds for the next transaction only: nothing of it stays with the connection.
 async function begin(session: MysqlSession, isolation: TransactionOptions['isolation']): Promise<void> {
-  const level = isolation === undefined ? [] : [`set transaction isolation level ${isolation}`]
-  await Promise.all([...level, 'start transaction'].map((text) => session.run(text)))
+  const level = isolation && session.run(`set transaction isolation level ${isolation}`)
+  await Promise.all([level, session.run('start transaction')])
 }
 
 async function commit(session: ConnectionSession, watch: TransactionWatch): Promise<void> {
-  await watch.idle()
+  if (watch.isBusy) await watch.idle()
   watch.assertAlive()
   if (watch.isDoubtful && !(await session.inTransaction())) throw watch.ended()
 
@@ -173,19 +174,26 @@ function watchedSession(
   session: CallersSession,
   transaction: SqlTransaction,
   watch: TransactionWatch | undefined,
+  prepare: boolean,
 ): CallersSession {
+  const runs = session.runPrepared
   return {
     ...session,
-    async run(text, values) {
-      await watch?.idle()
+    run: watched(session.run),
+    ...(runs && { runPrepared: watched(prepare ? runs : session.run) }),
+  }
+
+  function watched(run: CallersSession['run']): CallersSession['run'] {
+    return async (text, values) => {
+      if (watch?.isBusy) await watch.idle()
       transaction.assertOpen()
       watch?.assertAlive()
       try {
-        return await session.run(text, values)
+        return await run(text, values)
       } catch (error) {
         watch?.sawError(error)
         throw error
       }
-    },
+    }
   }
 }
