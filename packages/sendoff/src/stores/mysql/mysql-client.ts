@@ -12,6 +12,7 @@ export interface Mysql2CallbackPool {
 /** A connection of `mysql2/promise`. */
 export interface Mysql2Connection {
   query(query: Mysql2Query): Promise<[unknown, unknown]>
+  execute(query: Mysql2Query): Promise<[unknown, unknown]>
   release(): void
   destroy(): void
   on(event: 'error', listener: (error: Error) => void): unknown

@@ -27,23 +27,19 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
 /** A connection of `mysql2`, if `tx` is one: with promises, or with callbacks. */
 export function mysql2Session(tx: object): ConnectionSession | undefined {
   if (!('beginTransaction' in tx)) return undefined
-  if ('promise' in tx && typeof tx.promise === 'function') return sessionOn(tx as object as Mysql2Core)
-  return 'connection' in tx ? sessionOn(tx.connection as Mysql2Core) : undefined
+  if ('promise' in tx && typeof tx.promise === 'function') return coreSession(tx as object as Mysql2Core)
+  if (!('connection' in tx)) return undefined
+
+  // Who has put methods of their own in front of a connection's gets to see every statement.
+  const isWrapped = Object.hasOwn(tx, 'query') || Object.hasOwn(tx, 'execute')
+  return isWrapped
+    ? sessionOf(promisesOf(tx as object as Mysql2Connection))
+    : coreSession(tx.connection as Mysql2Core)
 }
 
-// By callbacks: with its promises, mysql2 notes where each statement comes from, which takes longer the more asynchronous
-// functions lie behind it, and here took longer than all else that we do to write an event.
-function sessionOn(connection: Mysql2Core): ConnectionSession {
-  const ask = (method: 'query' | 'execute', text: string, values: readonly Value[]) =>
-    new Promise<unknown>((resolve, reject) => {
-      connection[method](queryOf(connection, text, values), (error, result) => {
-        if (error === null) return resolve(result)
-        // Where it was thrown says nothing: in the code that reads from the socket.
-        Error.captureStackTrace(error)
-        reject(error)
-      })
-    })
+type Ask = (method: 'query' | 'execute', text: string, values: readonly Value[]) => Promise<unknown>
 
+function sessionOf(ask: Ask): ConnectionSession {
   return {
     run: async (text, values = []) => answerOf(await ask('query', text, values)),
 
@@ -51,6 +47,26 @@ function sessionOn(connection: Mysql2Core): ConnectionSession {
 
     inTransaction: async () => tellsOfTransaction(((await ask('query', 'do 0', [])) as Header).serverStatus),
   }
+}
+
+function promisesOf(connection: Mysql2Connection): Ask {
+  return async (method, text, values) => (await connection[method](queryOf(connection, text, values)))[0]
+}
+
+// By callbacks: with its promises, mysql2 notes where each statement comes from, which takes longer the more asynchronous
+// functions lie behind it, and took longer than all else that is done here to write an event.
+function coreSession(connection: Mysql2Core): ConnectionSession {
+  return sessionOf(
+    (method, text, values) =>
+      new Promise((resolve, reject) => {
+        connection[method](queryOf(connection, text, values), (error, result) => {
+          if (error === null) return resolve(result)
+          // Where it was made says nothing: in the code that reads from the socket.
+          Error.captureStackTrace(error)
+          reject(error)
+        })
+      }),
+  )
 }
 
 function queryOf(client: object, sql: string, values: readonly Value[]): Mysql2Query {
@@ -68,11 +84,12 @@ function queryOf(client: object, sql: string, values: readonly Value[]): Mysql2Q
 const plainly = (_: unknown, next: () => unknown) => next()
 
 function hasTypeCast(client: object): boolean {
-  const { pool, config } = client as {
+  const { pool, connection, config } = client as {
     pool?: { config?: { connectionConfig?: { typeCast?: unknown } } }
+    connection?: { config?: { typeCast?: unknown } }
     config?: { typeCast?: unknown }
   }
-  const typeCast = pool?.config?.connectionConfig?.typeCast ?? config?.typeCast
+  const typeCast = (pool?.config?.connectionConfig ?? connection?.config ?? config)?.typeCast
   return typeof typeCast === 'function'
 }
 

@@ -176,24 +176,22 @@ function watchedSession(
   watch: TransactionWatch | undefined,
   prepare: boolean,
 ): CallersSession {
-  const runs = session.runPrepared
   return {
     ...session,
-    run: watched(session.run),
-    ...(runs && { runPrepared: watched(prepare ? runs : session.run) }),
+    run: (text, values) => watched(() => session.run(text, values)),
+    runPrepared: (text, values) =>
+      watched(() => (prepare && session.runPrepared?.(text, values)) || session.run(text, values)),
   }
 
-  function watched(run: CallersSession['run']): CallersSession['run'] {
-    return async (text, values) => {
-      if (watch?.isBusy) await watch.idle()
-      transaction.assertOpen()
-      watch?.assertAlive()
-      try {
-        return await run(text, values)
-      } catch (error) {
-        watch?.sawError(error)
-        throw error
-      }
+  async function watched<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (watch?.isBusy) await watch.idle()
+    transaction.assertOpen()
+    watch?.assertAlive()
+    try {
+      return await run()
+    } catch (error) {
+      watch?.sawError(error)
+      throw error
     }
   }
 }
