@@ -81,9 +81,10 @@ export async function measureWrites(
   const { seconds } = conditions
 
   // By number rather than by time: with a slow disk, code that has run too rarely to be compiled would
-  // be measured. For the same reason without waiting for the disk, where that can be had.
+  // be measured. For the same reason without waiting for the disk, or with many waiting for it at once.
   const warmUp = counted(await openWrites('warm-up', { ...conditions, synchronous: 'NORMAL' }))
-  await repeated(warmUp.single, (calls, ms) => calls < 10_000 * seconds && ms < 1_500 * seconds)
+  const isCold = (calls: number, ms: number) => calls < 10_000 * seconds && ms < 2_500 * seconds
+  await repeated(warmUp.single, isCold, concurrent ? concurrentWriters : 1)
   await repeated(warmUp.bulk, (calls) => calls < 5 * seconds)
   await warmUp.close()
 

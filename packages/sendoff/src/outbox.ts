@@ -214,8 +214,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
    * transaction of this outbox it is a part of that one, which can fail alone. `options` are those of
    * the ORM or driver that runs it, such as an isolation level.
    */
-  async transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
-    this.#requireStarted('transaction')
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
+    if (this.#state !== 'started') return Promise.reject(this.#stateError('transaction'))
     return this.#transactions.transaction(work, options)
   }
 
@@ -233,21 +233,14 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     payload: Input,
     options?: EventFields & WriteOptions<Tx>,
   ): Promise<string | null>
-  async write(
-    first: never,
-    second?: unknown,
-    third?: EventFields & WriteOptions<Tx>,
-  ): Promise<string | null> {
-    this.#requireWritable('write')
+  write(first: never, second?: unknown, third?: EventFields & WriteOptions<Tx>): Promise<string | null> {
+    if (!this.#isWritable) return Promise.reject(this.#stateError('write'))
     return this.writer.write(first, second, third)
   }
 
   /** Writes events in one statement. Answers their ids in order, or nothing if a hook suppressed them. */
-  async writeAll(
-    events: readonly (EventEnvelope | EventToWrite)[],
-    options?: WriteOptions<Tx>,
-  ): Promise<string[]> {
-    this.#requireWritable('writeAll')
+  writeAll(events: readonly (EventEnvelope | EventToWrite)[], options?: WriteOptions<Tx>): Promise<string[]> {
+    if (!this.#isWritable) return Promise.reject(this.#stateError('writeAll'))
     return this.writer.writeAll(events, options)
   }
 
@@ -337,9 +330,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   // What was open when closing began may still be completed.
-  #requireWritable(what: string): void {
-    if (this.#state === 'closing' && this.#transactions.openCount > 0) return
-    this.#requireStarted(what)
+  get #isWritable(): boolean {
+    return this.#state === 'started' || (this.#state === 'closing' && this.#transactions.openCount > 0)
   }
 
   #requireStarted(what: string): void {

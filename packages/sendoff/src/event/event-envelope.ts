@@ -59,14 +59,14 @@ export class EventEnvelope<Payload = unknown> {
 
   /** A new event whose payload is known to be sound. */
   static encoded(
-    options: EnvelopeOptions,
+    options: PlainFields,
     payload: string | Uint8Array,
     codec: JsonCodec,
     now: number = Date.now(),
   ): EventEnvelope {
     const eventType = nameOf(options.eventType)
     const aggregateType = nameOf(options.aggregateType ?? AggregateType.GLOBAL)
-    checkFields({ ...options, eventType, aggregateType })
+    checkFields(options, eventType, aggregateType)
     checkSize(eventType, payload)
 
     const { aggregateId = null, headers, availableAt, deliverAfterMs } = options
@@ -227,6 +227,11 @@ export class EventEnvelope<Payload = unknown> {
   }
 }
 
+/** What an envelope is made of beside its payload. `undefined` counts as left out. */
+type PlainFields = {
+  readonly [Name in keyof Omit<EnvelopeOptions, 'eventType'>]: EnvelopeOptions[Name] | undefined
+} & Pick<EnvelopeOptions, 'eventType'>
+
 interface EnvelopeData {
   readonly eventId: string
   readonly eventType: string
@@ -243,7 +248,11 @@ interface EnvelopeData {
   readonly idempotencyKey?: string | null
 }
 
-function dueOf(occurredAt: number, availableAt?: Date, deliverAfterMs?: number): EnvelopeData['due'] {
+function dueOf(
+  occurredAt: number,
+  availableAt: Date | undefined,
+  deliverAfterMs: number | undefined,
+): EnvelopeData['due'] {
   if (deliverAfterMs !== undefined) return { at: occurredAt + deliverAfterMs, inMs: deliverAfterMs }
   return availableAt === undefined ? undefined : { at: availableAt.getTime() }
 }
@@ -258,6 +267,9 @@ function checkJson(json: unknown): void {
 }
 
 function checkSize(eventType: string, payload: string | Uint8Array): void {
+  // A text has three bytes at most for each of its units: most are too short to be looked at.
+  if (payload.length <= maxPayloadBytes / 3) return
+
   const size = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength
   if (size > maxPayloadBytes) {
     throw new OutboxError(

@@ -43,11 +43,15 @@ const maxLengths: ReadonlyMap<string, number | undefined> = new Map([
 
 /** Refuses fields that break a rule, with an error that names the field. The same on every store. */
 export function checkFields(
-  fields: EventFields & { readonly eventType: string; readonly aggregateType: string },
+  fields: { readonly [Name in keyof EventFields]: EventFields[Name] | undefined },
+  eventType: string,
+  aggregateType: string,
 ): void {
+  checkText('eventType', eventType, lengths.eventType)
+  checkText('aggregateType', aggregateType, lengths.aggregateType)
   for (const name in fields) {
     const value = fields[name as keyof EventFields]
-    if (value === undefined) continue
+    if (value === undefined || name === 'eventType' || name === 'aggregateType') continue
 
     const maxLength = maxLengths.get(name)
     if (maxLength !== undefined) checkText(name, value, maxLength)

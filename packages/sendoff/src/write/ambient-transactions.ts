@@ -98,21 +98,18 @@ export class AmbientTransactions<
     outer?: TransactionScope<UserTx, StoreTx>,
   ): Promise<Result> {
     let scope: TransactionScope<UserTx, StoreTx> | undefined
-    let isWorkDone = false
     if (outer === undefined) this.#open++
     try {
-      const running = async (tx: UserTx) => {
+      const running = (tx: UserTx) => {
         scope = this.#begin(tx, outer)
-        const answer = await this.#ambient.run(scope, runIn, scope, work)
-        isWorkDone = true
-        return answer
+        return this.#ambient.run(scope, runIn, scope, work)
       }
       const result = await this.#transactions.transaction(running, outer?.userTx, options)
       scope!.succeed()
       return result
     } catch (error) {
       // With the connection lost on the commit, nobody knows what the database did.
-      if (isWorkDone && outer === undefined) scope!.doubt()
+      if (scope?.isWorkDone && outer === undefined) scope.doubt()
       else scope?.fail()
       throw error
     } finally {

@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
-import { type EventType, isDefinedEvent } from '../event/event-type.ts'
+import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues, type SchemaResult } from '../event/standard-schema.ts'
 
@@ -17,31 +17,29 @@ export function encodeEvent(
   if (!isDefinedEvent(type))
     return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec, now)
 
-  const envelope = (): EventEnvelope => {
-    const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
-    const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
-    return EventEnvelope.encoded(
-      {
-        aggregateType: type.aggregateType,
-        ...fields,
-        eventType: name,
-        ...(aggregateId === undefined ? {} : { aggregateId }),
-        ...(orderingKey === undefined ? {} : { orderingKey }),
-      },
-      encode(name, payload, codec),
-      codec,
-      now,
-    )
-  }
   const validated = type.schema?.['~standard'].validate(payload)
   if (validated instanceof Promise) {
     return validated.then((result) => {
       refuseIssues(name, result)
-      return envelope()
+      return encodeDefined(type, payload, fields, codec, now)
     })
   }
   if (validated !== undefined) refuseIssues(name, validated)
-  return envelope()
+  return encodeDefined(type, payload, fields, codec, now)
+}
+
+function encodeDefined(
+  type: DefinedEvent<unknown>,
+  payload: unknown,
+  fields: EventFields,
+  codec: JsonCodec,
+  now: number | undefined,
+): EventEnvelope {
+  const { name, aggregateType } = type
+  const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
+  const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
+  const options = { aggregateType, ...fields, eventType: name, aggregateId, orderingKey }
+  return EventEnvelope.encoded(options, encode(name, payload, codec), codec, now)
 }
 
 function refuseIssues(name: string, { issues }: SchemaResult<unknown>): void {

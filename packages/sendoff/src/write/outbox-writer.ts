@@ -92,9 +92,8 @@ export class OutboxWriter<UserTx, StoreTx> {
       return id
     }
 
-    const { tx, ...fields } = third ?? {}
-    const [id = null] = await this.#writeIn(tx, () => [
-      encodeEvent(typeOf(first), second, fields, this.#codec, this.#clock.now()),
+    const [id = null] = await this.#writeIn(third?.tx, () => [
+      encodeEvent(typeOf(first), second, fieldsOf(third), this.#codec, this.#clock.now()),
     ])
     return id
   }
@@ -114,20 +113,25 @@ export class OutboxWriter<UserTx, StoreTx> {
     })
   }
 
-  async #writeIn(tx: UserTx | undefined, encode: () => readonly Encoded[]): Promise<string[]> {
+  #writeIn(tx: UserTx | undefined, encode: () => readonly Encoded[]): Promise<string[]> {
     const context = this.#contextOf(tx)
-    const write = async () => {
-      if (!(await context.isTransactionActive())) {
-        throw context instanceof TransactionScope ? transactionEnded() : noTransaction()
-      }
-      const written = await allEncoded(encode())
-      const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
-      if (events === null || events === undefined || events.length === 0) return []
-      return context.perform === undefined
-        ? this.#insert(context, context.currentTransaction(), events)
-        : context.perform((storeTx) => this.#insert(context, storeTx, events))
-    }
+    const write = () => this.#write(context, encode)
     return context.track === undefined ? write() : context.track(write)
+  }
+
+  // What is there already is not awaited: each turn costs as much as encoding an event.
+  async #write(context: TxContext<StoreTx>, encode: () => readonly Encoded[]): Promise<string[]> {
+    const isActive = context.isTransactionActive()
+    if (isActive !== true && !(await isActive)) {
+      throw context instanceof TransactionScope ? transactionEnded() : noTransaction()
+    }
+    const encoded = encode()
+    const written = encoded.every(isReady) ? encoded : await Promise.all(encoded.map(async (event) => event))
+    const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
+    if (events === null || events === undefined || events.length === 0) return []
+    return await (context.perform === undefined
+      ? this.#insert(context, context.currentTransaction(), events)
+      : context.perform((storeTx) => this.#insert(context, storeTx, events)))
   }
 
   #contextOf(tx: UserTx | undefined): TxContext<StoreTx> {
@@ -192,10 +196,11 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   #call(moment: 'afterWrite' | 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void {
+    if (this.#hook === undefined) return
     const report = (error: unknown) =>
       this.#logger.error(`The writer hook failed in ${moment}: ${describeError(error)}`)
     try {
-      const answer = this.#hook?.[moment]?.(events)
+      const answer = this.#hook[moment]?.(events)
       if (answer instanceof Promise) answer.catch(report)
     } catch (error) {
       report(error)
@@ -205,10 +210,8 @@ export class OutboxWriter<UserTx, StoreTx> {
 
 type Encoded = EventEnvelope | Promise<EventEnvelope>
 
-// Waiting for each of many that are there already would take longer than encoding them.
-function allEncoded(events: readonly Encoded[]): readonly EventEnvelope[] | Promise<EventEnvelope[]> {
-  const isReady = (event: Encoded): event is EventEnvelope => event instanceof EventEnvelope
-  return events.every(isReady) ? events : Promise.all(events.map(async (event) => event))
+function isReady(event: Encoded): event is EventEnvelope {
+  return event instanceof EventEnvelope
 }
 
 const noLease = { owner: '', ms: 0 }
@@ -234,6 +237,8 @@ class WrittenBatch {
 
   inserted(results: readonly InsertResult[]): readonly EventEnvelope[] {
     this.#results = results
+    if (results.every(({ kind }) => kind === 'inserted')) return this.#events
+
     results.forEach((result, index) => {
       if (result.kind === 'duplicate') this.#giveBack(index)
     })
@@ -260,9 +265,10 @@ class WrittenBatch {
   }
 
   #leaveToPoller(): void {
-    const left = this.#places.flatMap((place, index): LeftToPoller[] => {
+    const left: LeftToPoller[] = []
+    this.#places.forEach((place, index) => {
       const isLeft = typeof place === 'string' && this.#results[index]?.kind === 'inserted'
-      return isLeft ? [{ event: this.#events[index]!, reason: place }] : []
+      if (isLeft) left.push({ event: this.#events[index]!, reason: place })
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)
   }
@@ -308,6 +314,14 @@ function bornRow(
     createdAt: now,
     lockedBy: owner,
   }
+}
+
+const noFields: EventFields = {}
+
+function fieldsOf<UserTx>(options: (EventFields & WriteOptions<UserTx>) | undefined): EventFields {
+  if (options?.tx === undefined) return options ?? noFields
+  const fields = { ...options, tx: undefined }
+  return fields
 }
 
 function typeOf(value: unknown): string | EventType {

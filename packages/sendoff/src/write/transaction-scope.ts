@@ -27,6 +27,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly #pending = new Set<Promise<unknown>>()
   #openPart: Promise<unknown> | undefined
   #active = true
+  #isWorkDone = false
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
   #afterDoubt: (() => void)[] = []
@@ -37,6 +38,11 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     this.#storeTx = storeTx
     this.#logger = logger
     this.#parent = parent
+  }
+
+  /** Whether the work in it has ended well, so that only the commit can have failed. */
+  get isWorkDone(): boolean {
+    return this.#isWorkDone
   }
 
   isTransactionActive(): boolean {
@@ -66,18 +72,24 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     return this === other || (this.#parent?.isWithin(other) ?? false)
   }
 
-  async track<Result>(write: () => Promise<Result>): Promise<Result> {
+  track<Result>(write: () => Promise<Result>): Promise<Result> {
     const running = write()
     this.#pending.add(running)
-    try {
-      return await running
-    } finally {
-      this.#pending.delete(running)
-    }
+    // Not `running` itself: that counts as awaited now, so that nobody would be told of its failure.
+    return running.then(
+      (result) => {
+        this.#pending.delete(running)
+        return result
+      },
+      (error: unknown) => {
+        this.#pending.delete(running)
+        throw error
+      },
+    )
   }
 
-  async perform<Result>(insert: (tx: StoreTx) => Promise<Result>): Promise<Result> {
-    while (this.#openPart !== undefined) await this.#openPart
+  perform<Result>(insert: (tx: StoreTx) => Promise<Result>): Promise<Result> {
+    if (this.#openPart !== undefined) return this.#openPart.then(() => this.perform(insert))
     this.#requireActive()
     return insert(this.#storeTx)
   }
@@ -96,6 +108,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     try {
       const result = await work(this.userTx)
       while (this.#pending.size > 0) await Promise.all(this.#pending)
+      this.#isWorkDone = true
       return result
     } finally {
       if (this.#pending.size > 0) await Promise.allSettled(this.#pending)

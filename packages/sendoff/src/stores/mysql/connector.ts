@@ -15,13 +15,15 @@ export interface Connector<Connection extends object> {
   /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
   readonly escapesByBackslash: boolean
   /** Methods of a connection that run the statement which is their first parameter. */
-  readonly watched: readonly string[]
+  readonly watched: readonly PropertyKey[]
   /** Properties of a connection that lead around it. */
-  readonly unwatched: readonly string[]
+  readonly unwatched: readonly PropertyKey[]
 }
 
 /** A connection of whichever driver, as a place where statements run and that knows the state of the server. */
 export interface ConnectionSession extends MysqlSession {
+  /** As `run`, by a statement that stays prepared on the connection. */
+  runPrepared(text: string, values: readonly Value[]): Promise<Answer>
   /** Whether a transaction is open, by the server's own word. */
   inTransaction(): Promise<boolean>
 }

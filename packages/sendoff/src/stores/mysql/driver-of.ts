@@ -2,19 +2,20 @@ import { OutboxError } from '../../errors.ts'
 import { kindOf } from '../../options.ts'
 import { mariadbConnector } from './mariadb-connector.ts'
 import type { MariadbPool, Mysql2CallbackPool, Mysql2Pool } from './mysql-client.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
+import type { DriverOptions, MysqlDriver } from './mysql-driver.ts'
 import { mysql2Connector } from './mysql2-connector.ts'
 import { poolDriver } from './pool-driver.ts'
 
 /** The driver for a client, by what it can do. */
-export function driverOf(client: unknown): MysqlDriver<object> {
+export function driverOf(client: unknown, options: DriverOptions): MysqlDriver<object> {
   if (has(client, 'getConnection', 'query', 'activeConnections')) {
-    return known(poolDriver(mariadbConnector(client as MariadbPool)))
+    return known(poolDriver(mariadbConnector(client as MariadbPool), options))
   }
   if (has(client, 'getConnection', 'promise')) {
-    return known(poolDriver(mysql2Connector((client as Mysql2CallbackPool).promise())))
+    return known(poolDriver(mysql2Connector((client as Mysql2CallbackPool).promise()), options))
   }
-  if (has(client, 'getConnection', 'query')) return known(poolDriver(mysql2Connector(client as Mysql2Pool)))
+  if (has(client, 'getConnection', 'query'))
+    return known(poolDriver(mysql2Connector(client as Mysql2Pool), options))
 
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',

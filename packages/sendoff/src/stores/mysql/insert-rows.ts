@@ -20,25 +20,31 @@ export async function insertRows(
   lease: Lease,
   certain: boolean,
 ): Promise<readonly InsertResult[]> {
-  await session.assertInTransaction?.()
-  const uses = await useKeys(session, statements, rows)
-  const seqs = new Map<string, number>()
+  if (session.assertInTransaction !== undefined) await session.assertInTransaction()
+  const isKeyed = rows.some(({ idempotencyKey }) => idempotencyKey !== null)
+  const uses = isKeyed ? await useKeys(session, statements, rows) : noUses
+  const seqs: number[] = []
   try {
-    const added = rows.filter((row) => usedBefore(row, uses) === undefined)
-    for (const batch of insertBatches(added, most)) await insertBatch(session, statements, batch, lease, seqs)
+    const added = isKeyed ? rows.filter((row) => usedBefore(row, uses) === undefined) : rows
+    for (const batch of insertBatches(added, most)) {
+      seqs.push(...(await insertBatch(session, statements, batch, lease)))
+    }
   } catch (error) {
-    if (!isDeadlock(error)) await undo(session, statements, uses, [...seqs.values()])
+    if (!isDeadlock(error)) await undo(session, statements, uses, seqs)
     if (isOutsideTransaction(error)) throw noLongerOpen(error)
     throw isDuplicate(error) ? duplicateEventId(duplicateOf(rows, error), { cause: error }) : error
   }
 
+  let place = 0
   return rows.map((row) => {
     const eventId = usedBefore(row, uses)
     return eventId === undefined
-      ? { kind: 'inserted', seq: seqs.get(rowName(row))!, deliveries: row.claimed ? 1 : 0, certain }
+      ? { kind: 'inserted', seq: seqs[place++]!, deliveries: row.claimed ? 1 : 0, certain }
       : { kind: 'duplicate', eventId }
   })
 }
+
+const noUses: KeyUses = new Map()
 
 /** The event that has used the key of a row, where that is not the row's own writing. */
 function usedBefore({ idempotencyKey, eventId }: NewRow, uses: KeyUses): string | undefined {
@@ -46,35 +52,58 @@ function usedBefore({ idempotencyKey, eventId }: NewRow, uses: KeyUses): string 
   return use === undefined || (use.isFirst && use.eventId === eventId) ? undefined : use.eventId
 }
 
-/** Adds the rows in one statement, and their numbers to `seqs`. */
+/** Adds the rows in one statement, and answers their numbers. */
 async function insertBatch(
   session: CallersSession,
   statements: MysqlStatements,
   rows: readonly NewRow[],
   lease: Lease,
-  seqs: Map<string, number>,
-): Promise<void> {
-  const texts = rows.map(({ due, claimed }, index) =>
-    insertedRow({ isFirst: index === 0, isTimed: 'at' in due, isClaimed: claimed }),
-  )
-  const values = rows.flatMap((row) => valuesOf(row, lease))
-  const { insertId } = await session.run(statements.insert(texts.join()), values)
-  if (rows.length === 1 && insertId !== undefined) {
-    seqs.set(rowName(rows[0]!), insertId)
-    return
-  }
+): Promise<readonly number[]> {
+  const insertId =
+    rows.length === 1
+      ? await insertOnly(session, statements, rows[0]!, lease)
+      : await insertMany(session, statements, rows, lease)
+  if (rows.length === 1 && insertId !== undefined) return [insertId]
 
   const { rows: range } = await session.run(statements.insertedRange(rows.length))
   const [first, step, lastEventId] = range[0] ?? []
   if (textOf(lastEventId ?? null) === rows.at(-1)!.eventId) {
-    rows.forEach((row, index) => seqs.set(rowName(row), Number(first) + index * Number(step)))
-    return
+    return rows.map((_, index) => Number(first) + index * Number(step))
   }
-  const { condition, values: keys } = keyCondition(rows)
-  const answer = await session.run(statements.insertedSeqs(condition), keys)
-  for (const [seq, eventId, destination] of answer.rows) {
-    seqs.set(rowName({ eventId: String(eventId), destination: String(destination) }), Number(seq))
-  }
+  const { condition, values } = keyCondition(rows)
+  const answer = await session.run(statements.insertedSeqs(condition), values)
+  const seqs = new Map(
+    answer.rows.map(([seq, eventId, destination]) => [
+      rowName({ eventId: String(eventId), destination: String(destination) }),
+      Number(seq),
+    ]),
+  )
+  return rows.map((row) => seqs.get(rowName(row))!)
+}
+
+async function insertOnly(
+  session: CallersSession,
+  statements: MysqlStatements,
+  row: NewRow,
+  lease: Lease,
+): Promise<number | undefined> {
+  const text = statements.insertOnly({ isTimed: 'at' in row.due, isClaimed: row.claimed })
+  const values = valuesOf(row, lease)
+  const { insertId } = await (session.runPrepared?.(text, values) ?? session.run(text, values))
+  return insertId
+}
+
+async function insertMany(
+  session: CallersSession,
+  statements: MysqlStatements,
+  rows: readonly NewRow[],
+  lease: Lease,
+): Promise<undefined> {
+  const texts = rows.map(({ due, claimed }, index) =>
+    insertedRow({ isFirst: index === 0, isTimed: 'at' in due, isClaimed: claimed }),
+  )
+  const values = rows.flatMap((row) => valuesOf(row, lease))
+  await session.run(statements.insert(texts.join()), values)
 }
 
 // Unlike others, these servers keep what a failed transaction has done so far, and commit it if they are told to.

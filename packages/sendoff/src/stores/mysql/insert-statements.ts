@@ -12,6 +12,8 @@ export interface InsertedRowShape {
   readonly isClaimed: boolean
 }
 
+const flags = [false, true]
+
 /**
  * One row of `insert`: a parameter for each column but `created_at`. Where the due time is not given, its
  * parameter is a duration in microseconds, and so is that of a lease; without a lease there are none for it.
@@ -29,10 +31,20 @@ const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
 export function insertStatementsFor({ events, idempotency }: MysqlTables) {
+  // insertedRow for each. The index `event` refuses an id used before.
+  const insert = (rows: string) => `insert into ${events} (${columns})
+  values ${rows}`
+
+  // Built once: an only row is what most transactions write.
+  const onlyRows = flags.map((isTimed) =>
+    flags.map((isClaimed) => insert(insertedRow({ isFirst: true, isTimed, isClaimed }))),
+  )
+
   return {
-    // insertedRow for each. The index `event` refuses an id used before.
-    insert: (rows: string) => `insert into ${events} (${columns})
-  values ${rows}`,
+    insert,
+
+    insertOnly: ({ isTimed, isClaimed }: Omit<InsertedRowShape, 'isFirst'>) =>
+      onlyRows[Number(isTimed)]![Number(isClaimed)]!,
 
     // No parameters. By primary key: the number of the first row that the statement before has added, the step from
     // each to the next, and the event id of the last, by which to tell that a server does count like this.

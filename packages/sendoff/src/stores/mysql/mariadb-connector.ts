@@ -26,6 +26,8 @@ export function mariadbSession(tx: object): ConnectionSession | undefined {
   return {
     run: async (text, values = []) => answerOf(await connection.query(queryOf(text), [...values])),
 
+    runPrepared: async (text, values) => answerOf(await connection.execute(queryOf(text), [...values])),
+
     async inTransaction() {
       await connection.query(queryOf('do 0'), [])
       return tellsOfTransaction(Number(connection.info?.status))

@@ -12,11 +12,20 @@ export interface Mysql2CallbackPool {
 /** A connection of `mysql2/promise`. */
 export interface Mysql2Connection {
   query(query: Mysql2Query): Promise<[unknown, unknown]>
+  execute(query: Mysql2Query): Promise<[unknown, unknown]>
   release(): void
   destroy(): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
+
+/** A connection of `mysql2` with callbacks, which is also behind each one with promises. */
+export interface Mysql2Core {
+  query(query: Mysql2Query, callback: Mysql2Callback): unknown
+  execute(query: Mysql2Query, callback: Mysql2Callback): unknown
+}
+
+type Mysql2Callback = (error: Error | null, result: unknown) => void
 
 /** A statement with everything that a pool's user may have set otherwise. */
 export interface Mysql2Query {
@@ -38,6 +47,7 @@ export interface MariadbPool {
 /** A connection of `mariadb`. */
 export interface MariadbConnection {
   query(query: MariadbQuery, values: unknown[]): Promise<unknown>
+  execute(query: MariadbQuery, values: unknown[]): Promise<unknown>
   release(): Promise<void>
   destroy(): void
   on(event: 'error', listener: (error: Error) => void): unknown

@@ -17,6 +17,8 @@ export interface CallersAnswer {
 /** Where statements of the caller run. */
 export interface CallersSession {
   run(text: string, values?: readonly Value[]): Promise<CallersAnswer>
+  /** As `run`, by a statement that stays prepared on its connection. Left out where the handle cannot, or must not. */
+  runPrepared?(text: string, values: readonly Value[]): Promise<CallersAnswer>
   /**
    * Throws where the transaction has ended on the server unseen, as by a deadlock, so that an insert would be
    * kept by itself. Left out where that is seen.
@@ -69,4 +71,8 @@ export interface MysqlDriver<Tx extends object> extends MysqlSession {
 
   /** Whether a transaction is open on `tx`; undefined where the handle cannot tell. */
   inTransaction(tx: Tx): Promise<boolean | undefined>
+}
+
+export interface DriverOptions {
+  readonly prepare: boolean
 }

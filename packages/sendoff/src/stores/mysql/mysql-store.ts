@@ -1,5 +1,5 @@
 import type { OptionCheck } from '../../options.ts'
-import { anything, checkOptions, oneOf, requireOptions } from '../../options.ts'
+import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows } from './claim-rows.ts'
@@ -32,6 +32,8 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
   readonly database?: string
   /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
   readonly table?: string
+  /** Whether the insert of an event stays prepared on each connection. False where a proxy does not support it. */
+  readonly prepare?: boolean
   /** Divides the table by time, so that a purge can drop whole parts of it. Decided when the table is made. */
   readonly partitionBy?: PartitionPeriod
 }
@@ -46,6 +48,7 @@ const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, Option
   // These have a check and an error code of their own.
   database: anything,
   table: anything,
+  prepare: flag,
   partitionBy: oneOf('day', 'week', 'month'),
 }
 
@@ -56,10 +59,10 @@ export function mysqlStore<Client extends MysqlClient>(
   checkOptions('mysqlStore', options, optionChecks)
   requireOptions('mysqlStore', options, ['client'])
 
-  const { client, database, table = 'outbox_event', partitionBy } = options
+  const { client, database, table = 'outbox_event', prepare = true, partitionBy } = options
   const tables = mysqlTables(database, table, partitionBy !== undefined)
   const statements = statementsFor(tables)
-  const driver = driverOf(client)
+  const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
   const lastClaim = { isEmpty: true }
 
@@ -73,7 +76,7 @@ export function mysqlStore<Client extends MysqlClient>(
       if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
     },
 
-    transaction: async (work, within, transactionOptions) =>
+    transaction: (work, within, transactionOptions) =>
       within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),
 
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),

@@ -1,10 +1,10 @@
 import type { TransactionOptions } from '../../transactions.ts'
-import { endingView } from '../sql/ending-view.ts'
+import { endingView, type ViewOwner } from '../sql/ending-view.ts'
 import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { foreignSession } from './foreign-session.ts'
 import { mariadbSession } from './mariadb-connector.ts'
-import type { CallersSession, MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import type { CallersSession, DriverOptions, MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { commitFailure } from './mysql-errors.ts'
 import { mysql2Session } from './mysql2-connector.ts'
 import { onlyConnectionOf } from '../sql/only-connection.ts'
@@ -25,6 +25,7 @@ const watches = new WeakMap<object, TransactionWatch>()
 /** A server behind a pool of connections, whichever package it is of. */
 export function poolDriver<Connection extends PooledConnection>(
   connector: Connector<Connection>,
+  { prepare }: DriverOptions,
 ): MysqlDriver<Connection> {
   const parts = {
     savepoint: <Result>(
@@ -33,8 +34,8 @@ export function poolDriver<Connection extends PooledConnection>(
       work: (connection: Connection) => Promise<Result>,
     ) => withinSavepoint(sessionOf(connection), watches.get(connection)!, name, () => work(connection)),
 
-    view: (connection: Connection, assertOpen: () => void) =>
-      transactionView(connection, watches.get(connection)!, connector, assertOpen),
+    view: (connection: Connection, owner: ViewOwner) =>
+      transactionView(connection, watches.get(connection)!, connector, owner),
   }
 
   return {
@@ -78,7 +79,7 @@ export function poolDriver<Connection extends PooledConnection>(
       const watch = watches.get(handle)
       watch?.assertAlive()
       const session = sessionOf(handle)
-      return known === undefined ? session : watchedSession(session, known, watch)
+      return known === undefined ? session : watchedSession(session, known, watch, prepare)
     },
 
     keepsRows(tx) {
@@ -128,12 +129,12 @@ export function poolDriver<Connection extends PooledConnection>(
 
 // The level holds for the next transaction only: nothing of it stays with the connection.
 async function begin(session: MysqlSession, isolation: TransactionOptions['isolation']): Promise<void> {
-  const level = isolation === undefined ? [] : [`set transaction isolation level ${isolation}`]
-  await Promise.all([...level, 'start transaction'].map((text) => session.run(text)))
+  const level = isolation && session.run(`set transaction isolation level ${isolation}`)
+  await Promise.all([level, session.run('start transaction')])
 }
 
 async function commit(session: ConnectionSession, watch: TransactionWatch): Promise<void> {
-  await watch.idle()
+  if (watch.isBusy) await watch.idle()
   watch.assertAlive()
   if (watch.isDoubtful && !(await session.inTransaction())) throw watch.ended()
 
@@ -165,7 +166,7 @@ function foreignParts<Tx extends object>() {
   return {
     savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>
       withinSavepoint(sessionOf(tx), new TransactionWatch(), name, () => work(tx)),
-    view: endingView<Tx>,
+    view: (tx: Tx, owner: ViewOwner) => endingView(tx, owner),
   }
 }
 
@@ -173,19 +174,24 @@ function watchedSession(
   session: CallersSession,
   transaction: SqlTransaction,
   watch: TransactionWatch | undefined,
+  prepare: boolean,
 ): CallersSession {
   return {
     ...session,
-    async run(text, values) {
-      await watch?.idle()
-      transaction.assertOpen()
-      watch?.assertAlive()
-      try {
-        return await session.run(text, values)
-      } catch (error) {
-        watch?.sawError(error)
-        throw error
-      }
-    },
+    run: (text, values) => watched(() => session.run(text, values)),
+    runPrepared: (text, values) =>
+      watched(() => (prepare && session.runPrepared?.(text, values)) || session.run(text, values)),
+  }
+
+  async function watched<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (watch?.isBusy) await watch.idle()
+    transaction.assertOpen()
+    watch?.assertAlive()
+    try {
+      return await run()
+    } catch (error) {
+      watch?.sawError(error)
+      throw error
+    }
   }
 }

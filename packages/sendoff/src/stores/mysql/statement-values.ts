@@ -8,7 +8,7 @@ const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** A time as a DATETIME in UTC, which means the same whatever time zone a connection has. */
 export function timeValue(ms: number): string {
   const time = Math.min(Math.max(Math.ceil(ms), earliest), latest)
-  return new Date(time).toISOString().replace('T', ' ').slice(0, -1)
+  return new Date(time).toISOString().slice(0, -1)
 }
 
 /**

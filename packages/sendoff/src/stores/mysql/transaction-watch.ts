@@ -53,6 +53,10 @@ export class TransactionWatch {
     }
   }
 
+  get isBusy(): boolean {
+    return this.#running.size > 0
+  }
+
   /** Resolves when no statement of the code is under way. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)

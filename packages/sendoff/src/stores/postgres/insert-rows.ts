@@ -21,7 +21,9 @@ export async function insertRows(
   const results: InsertResult[] = []
   for (const batch of insertBatches(rows, most)) {
     try {
-      results.push(...(await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))))
+      const added = await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))
+      if (added.length === rows.length) return added
+      results.push(...added)
     } catch (error) {
       throw isDuplicateId(error) ? duplicateEventId(duplicateOf(batch, error), { cause: error }) : error
     }

@@ -36,7 +36,7 @@ export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDri
       }
     },
 
-    async transaction(work, isolation) {
+    transaction(work, isolation) {
       assertUsable()
       return onlyConnection === undefined
         ? driver.transaction(work, isolation)

@@ -1,10 +1,10 @@
 import { invalidOption } from '../../options.ts'
-import { endingView } from '../sql/ending-view.ts'
+import { endingView, type ViewOwner } from '../sql/ending-view.ts'
 import { endedByHand, SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../sql/only-connection.ts'
 import { listenByPg } from './pg-listener.ts'
-import type { PgClient, PgPool, PgQuery } from './postgres-client.ts'
+import type { PgClient, PgPool, PgQuery, PgResult } from './postgres-client.ts'
 import type { DriverOptions, PostgresDriver, PostgresSession, Statement, Value } from './postgres-driver.ts'
 import { commitFailure, rolledBack } from './postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
@@ -14,18 +14,20 @@ type Rows = readonly (readonly Value[])[]
 // Answers as the server sends them, whatever parsers the pool's user has set.
 const types = { getTypeParser: () => (value: string) => value }
 const ignore = () => {}
+// Code that was written for a client of its own releases it at its end. Here that is not its task.
+const ignored = { release: ignore }
 const guarded = new WeakSet<PgPool>()
 
 /** PostgreSQL through a pool of `pg`. */
 export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriver<PgClient> {
   guardPool(pool)
+  const descriptions = new WeakMap<Statement, PgQuery>()
 
   const parts = {
     savepoint: <Result>(client: PgClient, name: string, work: (client: PgClient) => Promise<Result>) =>
       withinSavepoint(sessionOn(client), name, () => work(client)),
 
-    // Code that was written for a client of its own releases it at its end. Here that is not its task.
-    view: (client: PgClient, assertOpen: () => void) => endingView(client, assertOpen, { release: ignore }),
+    view: (client: PgClient, owner: ViewOwner) => endingView(client, owner, ignored),
   }
 
   return {
@@ -33,7 +35,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     multiProcess: true,
     onlyConnection: maxOf(pool) === 1 ? onlyConnectionOf(pool) : undefined,
 
-    run: async (statement, values) => (await pool.query(queryOf(statement, values))).rows as unknown as Rows,
+    run: async (statement, values) => rowsOf(await pool.query(queryOf(statement), valuesOf(values))),
 
     async transaction(work, isolation) {
       const client = await pool.connect()
@@ -80,15 +82,31 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
 
   function sessionOn(client: PgClient): PostgresSession {
     return {
-      run: async (statement, values) =>
-        (await client.query(queryOf(statement, values))).rows as unknown as Rows,
+      run: async (statement, values) => rowsOf(await client.query(queryOf(statement), valuesOf(values))),
     }
   }
 
-  function queryOf({ name, text }: Statement, values: readonly Value[] = []): PgQuery {
-    const query: PgQuery = { text, values: values as Value[], rowMode: 'array', types }
-    return prepare && name !== undefined ? { ...query, name } : query
+  // pg copies every property of a description that is its own, which takes it longer than all else that we do to write
+  // an event: these are inherited. Only with a name: who adds a comment to statements copies those without one.
+  function queryOf(statement: Statement): PgQuery {
+    const { name, text } = statement
+    if (!prepare || name === undefined) return { text, rowMode: 'array', types }
+
+    let description = descriptions.get(statement)
+    if (description === undefined) {
+      description = { name, text, rowMode: 'array', types }
+      descriptions.set(statement, description)
+    }
+    return Object.create(description) as PgQuery
   }
+}
+
+function valuesOf(values: readonly Value[] = []): Value[] {
+  return values as Value[]
+}
+
+function rowsOf({ rows }: PgResult): Rows {
+  return rows as unknown as Rows
 }
 
 /** Refuses what it cannot read, and sees to it that a lost idle connection does not end the process. */

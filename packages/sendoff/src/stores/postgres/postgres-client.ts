@@ -1,14 +1,14 @@
 /** A pool of `pg`, as used here. Transactions are handed its clients. */
 export interface PgPool {
   connect(): Promise<PgClient>
-  query(query: PgQuery): Promise<PgResult>
+  query(query: PgQuery, values: (string | null)[]): Promise<PgResult>
   on(event: 'error', listener: (error: Error) => void): unknown
   readonly options?: object
 }
 
 /** A client of `pg`. */
 export interface PgClient {
-  query(query: PgQuery | string): Promise<PgResult>
+  query(query: PgQuery | string, values?: (string | null)[]): Promise<PgResult>
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
@@ -27,7 +27,6 @@ export interface PgClient {
 export interface PgQuery {
   readonly name?: string
   readonly text: string
-  values?: (string | null)[]
   rowMode: 'array'
   types?: { getTypeParser(): (value: string) => string }
 }

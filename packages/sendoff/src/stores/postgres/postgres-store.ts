@@ -92,9 +92,11 @@ export function postgresStore<Client extends PostgresClient>(
       if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
     },
 
-    async transaction(work, within, options = {}) {
-      checkOptions('transaction', options, { isolation: isolationLevel })
-      return within === undefined ? own.transaction(work, options.isolation) : driver.nested(within, work)
+    async transaction(work, within, options) {
+      if (options !== undefined) checkOptions('transaction', options, { isolation: isolationLevel })
+      return await (within === undefined
+        ? own.transaction(work, options?.isolation)
+        : driver.nested(within, work))
     },
 
     async inTransaction(tx) {
@@ -111,9 +113,8 @@ export function postgresStore<Client extends PostgresClient>(
       }
     },
 
-    async insert(tx, rows, lease, announce = false) {
-      return insert(driver.session(tx), statements, rows, lease, announce && notify)
-    },
+    insert: (tx, rows, lease, announce = false) =>
+      insert(driver.session(tx), statements, rows, lease, announce && notify),
 
     claim: (request) => claimRows(own, statements, request),
 

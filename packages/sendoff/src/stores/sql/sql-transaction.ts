@@ -1,5 +1,6 @@
 import { OutboxError } from '../../errors.ts'
 import { Mutex } from '../mutex.ts'
+import { type ViewOwner, viewOwnerOf } from './ending-view.ts'
 
 /** How a transaction of one driver is divided, and what its code gets to see of it. */
 export interface TransactionParts<Handle extends object> {
@@ -9,15 +10,14 @@ export interface TransactionParts<Handle extends object> {
    */
   savepoint<Result>(handle: Handle, name: string, work: (inner: Handle) => Promise<Result>): Promise<Result>
 
-  /** The handle as code may use it, until `assertOpen` throws. */
-  view(handle: Handle, assertOpen: () => void): Handle
+  /** The handle as code may use it, until its owner's `assertOpen` throws. */
+  view(handle: Handle, owner: ViewOwner): Handle
 }
-
-const transactionsOfViews = new WeakMap<object, SqlTransaction>()
 
 /** The transaction that handed out `tx`, if any did. */
 export function transactionOf<Handle extends object>(tx: Handle): SqlTransaction<Handle> | undefined {
-  return transactionsOfViews.get(tx) as SqlTransaction<Handle> | undefined
+  const owner = viewOwnerOf(tx)
+  return owner instanceof SqlTransaction ? (owner as SqlTransaction<Handle>) : undefined
 }
 
 const foreignTransactions = new WeakMap<object, SqlTransaction>()
@@ -41,12 +41,12 @@ export function transactionAround<Handle extends object>(
  * Code gets a view of the handle that ends with the transaction: a statement that was not awaited
  * and comes late would otherwise run in whichever transaction has the connection by then.
  */
-export class SqlTransaction<Handle extends object = object> {
+export class SqlTransaction<Handle extends object = object> implements ViewOwner {
   readonly handle: Handle
   readonly #parts: TransactionParts<Handle>
   readonly #around: SqlTransaction<Handle> | undefined
   readonly #depth: number
-  readonly #nested = new Set<Promise<unknown>>()
+  #nested: Set<Promise<unknown>> | undefined
   #nestedMutex: Mutex | undefined
   #hasEnded = false
 
@@ -70,27 +70,26 @@ export class SqlTransaction<Handle extends object = object> {
    * are waited for, and refused everything: what they would run later would hit whoever has the connection then.
    */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
-    const view = this.#parts.view(this.handle, () => this.assertOpen())
-    transactionsOfViews.set(view, this)
     try {
-      const result = await work(view)
-      if (this.#nested.size > 0) throw nestedStillOpen()
+      const result = await work(this.#parts.view(this.handle, this))
+      if (this.#nested !== undefined && this.#nested.size > 0) throw nestedStillOpen()
       return result
     } finally {
       this.#hasEnded = true
-      await Promise.allSettled(this.#nested)
+      if (this.#nested !== undefined) await Promise.allSettled(this.#nested)
     }
   }
 
   /** Runs `work` within a savepoint. One at a time: savepoints are a stack. */
   async nested<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    const nested = (this.#nested ??= new Set())
     this.#nestedMutex ??= new Mutex()
     const running = this.#nestedMutex.run(() => this.#inSavepoint(work))
-    this.#nested.add(running)
+    nested.add(running)
     try {
       return await running
     } finally {
-      this.#nested.delete(running)
+      nested.delete(running)
     }
   }
 

@@ -76,6 +76,39 @@ describe('mysql store: whatever its pool is set to', () => {
   })
 })
 
+describe('mysql store: prepared inserts', () => {
+  const pools = {
+    mysql2: () => database.mysql2Pool({ connectionLimit: 1 }),
+    mariadb: () => database.mariadbPool({ connectionLimit: 1 }),
+  }
+
+  for (const [name, openPool] of Object.entries(pools)) {
+    it(`${name}: the insert of one event is prepared once for a connection`, async () => {
+      deepEqual(await statementsOf(openPool(), {}), { prepared: 1, executed: 2 })
+    })
+
+    it(`${name}: nothing is prepared where that is not wanted`, async () => {
+      deepEqual(await statementsOf(openPool(), { prepare: false }), { prepared: 0, executed: 0 })
+    })
+  }
+
+  async function statementsOf(pool: object, options: { prepare?: boolean }) {
+    const client = pool as ReturnType<typeof database.mysql2Pool>
+    const store = mysqlStore({ client, table: 'prepared_event', ...options })
+    await store.migrate()
+    await insertOne(store)
+    await insertOne(store)
+    return { prepared: await countOf(client, 'prepare'), executed: await countOf(client, 'execute') }
+  }
+
+  async function countOf(client: ReturnType<typeof database.mysql2Pool>, what: string): Promise<number> {
+    const query = `show session status like 'Com_stmt_${what}'`
+    const answer: unknown = await client.query(query)
+    const [, count] = JSON.stringify(answer).match(/"Value":"(\d+)"/) ?? []
+    return Number(count)
+  }
+})
+
 describe('mysql store: options', () => {
   const client = database.mysql2Pool()
 
