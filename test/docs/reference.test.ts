@@ -43,7 +43,8 @@ describe('docs/options.md', () => {
 
   const ofPresets = {
     writerOnly: ['Every outbox', 'Outboxes that only write'],
-    ordered: ['Every outbox', 'Outboxes that deliver'],
+    ordered: ['Every outbox', 'Outboxes that deliver', 'Outboxes with one order'],
+    partitioned: ['Every outbox', 'Outboxes that deliver', 'Outboxes with order per key'],
     singleNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
     multiNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
   } as const
