@@ -42,13 +42,21 @@ export type { StandardSchema } from './event/standard-schema.ts'
 export { EventStatus } from './event/status.ts'
 export { monotonicUlids } from './event/ulid.ts'
 export { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
-export { InMemoryMetrics, type MetricsExporter, noMetrics } from './observe/metrics.ts'
+export {
+  type CircuitBreakerState,
+  InMemoryMetrics,
+  type MetricsExporter,
+  noMetrics,
+} from './observe/metrics.ts'
+export type { TracedSpan, Tracer } from './observe/tracing.ts'
 export { OutboxBackend } from './outbox-backend.ts'
 export type {
   OrderedOptions,
   OutboxOptions,
   PartitionedOptions,
   PollerSettings,
+  SingleWriterLock,
+  SingleWriterOptions,
   WriterOnlyOptions,
 } from './outbox-options.ts'
 export { Outbox } from './outbox.ts'
@@ -56,6 +64,7 @@ export { claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
 export { LeaseKeeper, type LeaseKeeperOptions } from './poll/lease-keeper.ts'
 export { OutboxPoller, type OutboxPollerHandler, type OutboxPollerOptions } from './poll/outbox-poller.ts'
 export type { PendingBatch, PendingSource } from './poll/pending-source.ts'
+export type { CircuitBreakerOptions } from './process/circuit-breaker.ts'
 export { exponentialBackoff, type ExponentialBackoffOptions } from './process/exponential-backoff.ts'
 export { fixedDelay, type FixedDelayOptions } from './process/fixed-delay.ts'
 export { linearBackoff, type LinearBackoffOptions } from './process/linear-backoff.ts'

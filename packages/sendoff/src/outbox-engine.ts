@@ -10,7 +10,13 @@ import { OutboxError } from './errors.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
-import type { OrderedOptions, OutboxMode, OutboxOptions, PartitionedOptions } from './outbox-options.ts'
+import type {
+  OrderedOptions,
+  OutboxMode,
+  OutboxOptions,
+  PartitionedOptions,
+  SingleWriterOptions,
+} from './outbox-options.ts'
 import type { Announcer } from './poll/announcer.ts'
 import { answeringInTime } from './poll/answering-in-time.ts'
 import { claimKeys, claimSource } from './poll/claim-source.ts'
@@ -22,7 +28,9 @@ import { OutboxPoller } from './poll/outbox-poller.ts'
 import { OwnerSource } from './poll/owner-source.ts'
 import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
 import type { PendingSource } from './poll/pending-source.ts'
+import { SingleWriterSource } from './poll/single-writer-source.ts'
 import { type Lease, type OutboxPartitions, type OutboxStore, participantLock } from './store.ts'
+import { CircuitBreaker } from './process/circuit-breaker.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
@@ -40,7 +48,7 @@ const lockName = 'outbox-poller'
 /** Each key has few events in hand at a time: there has to be room for many keys. */
 const laneCapacity = 2_000
 
-const laneBatchSize = 500
+const wholeBatchSize = 500
 
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
@@ -50,6 +58,7 @@ export class OutboxEngine {
   readonly hotPath: HotPath
   readonly poller: OutboxPoller
   readonly dispatcher: OutboxDispatcher
+  readonly breaker: CircuitBreaker | undefined
   readonly #lock: NamedLock | undefined
   readonly #keeper: PartitionKeeper | undefined
   readonly #source: PendingSource
@@ -72,12 +81,17 @@ export class OutboxEngine {
     const lock = this.#lock
     const wakePoller = (inMs?: number) => this.poller.wake(inMs)
     const order = orderOf(mode, options)
+    this.breaker = mode === 'singleWriter' ? breakerOf(options, parts) : undefined
+    const { breaker } = this
 
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
       ...options,
+      ...(mode === 'singleWriter' && { workerCount: options.workerCount ?? 1 }),
       ...order?.settings,
       ...shared,
+      ...(breaker && { breaker }),
+      ...(mode === 'singleWriter' && { mayBegin: (again) => lock!.hasTimeLeft(again) }),
       ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
       ...(lock && { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
       recordHeld: async () => this.#source.recordHeld?.(),
@@ -90,7 +104,8 @@ export class OutboxEngine {
     if (lock === undefined) {
       this.#source = claimSource(polling)
     } else if (lanes === undefined) {
-      this.#source = new OwnerSource({ ...polling, lock })
+      const source = new OwnerSource({ ...polling, lock })
+      this.#source = mode === 'singleWriter' ? this.#singleWriterSource(source, lock) : source
     } else {
       const laning = {
         ...polling,
@@ -112,8 +127,8 @@ export class OutboxEngine {
     this.poller = new OutboxPoller({
       ...polling,
       ...(store.wakeUps === undefined ? { busyIntervalMs: blindBusyIntervalMs } : {}),
-      // Lanes are filled many at a time, and then as they run empty.
-      ...(lanes && { batchSize: laneBatchSize }),
+      // Lanes are filled many at a time, and then as they run empty; a single writer has its ticks.
+      ...((lanes || mode === 'singleWriter') && { batchSize: wholeBatchSize }),
       ...options.poller,
       source: this.#source,
       handler: {
@@ -132,6 +147,7 @@ export class OutboxEngine {
             dispatcher: this.dispatcher,
             listeners,
             pauses,
+            breaker,
             claimKeys: (keys) => claimKeys(polling, keys, 'hot'),
           })
   }
@@ -154,9 +170,12 @@ export class OutboxEngine {
     await (
       await this.#stopListening
     )?.()
-    await this.poller.close()
+    const polled = this.poller.close()
+    // A single writer's tick ends with its deliveries.
+    if (this.#source.drained === undefined) await polled
     await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
+    await polled
     // A listener that is still at work does so under the lock: it then runs out by itself.
     if (this.dispatcher.isRunning) return this.abandon()
     try {
@@ -195,12 +214,26 @@ export class OutboxEngine {
     this.#keeper?.wake()
   }
 
+  #singleWriterSource(source: OwnerSource, lock: NamedLock): SingleWriterSource {
+    const { tracer } = this.#options as SingleWriterOptions<never, never>
+    return new SingleWriterSource({
+      source,
+      lock,
+      logger: this.#logger,
+      tracer,
+      untilSettled: (deliveries) => this.dispatcher.untilSettled(deliveries),
+    })
+  }
+
   #namedLock(mode: OutboxMode, { store, lease, clock, logger }: SharedParts): NamedLock {
+    const own = (this.#options as SingleWriterOptions<never, never>).lock ?? {}
+    const ttlMs = own.ttlMs ?? lease.ms
     return new NamedLock({
       locks: store.locks,
-      name: mode === 'partitioned' ? participantLock : lockName,
+      name: mode === 'partitioned' ? participantLock : (own.name ?? lockName),
       token: lease.owner,
-      ttlMs: lease.ms,
+      ttlMs,
+      ...(mode === 'singleWriter' && { renewMarginMs: own.renewMarginMs ?? ttlMs / 3 }),
       clock,
       logger,
       onLost: () => this.#lockLost(),
@@ -228,6 +261,19 @@ export class OutboxEngine {
     this.#keeper?.lost()
     this.poller.wake()
   }
+}
+
+function breakerOf(
+  options: OutboxOptions<never, never>,
+  { clock, logger, metrics }: OutboxEngineParts,
+): CircuitBreaker | undefined {
+  const { circuitBreaker = {} } = options as SingleWriterOptions<never, never>
+  if (circuitBreaker === false) return undefined
+  return new CircuitBreaker(circuitBreaker, {
+    clock,
+    logger,
+    onState: (state) => metrics.recordCircuitBreakerState(state),
+  })
 }
 
 type SharedParts = OutboxEngineParts & { readonly store: OutboxStore<never> }

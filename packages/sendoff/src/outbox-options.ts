@@ -3,6 +3,7 @@ import type { DispatchSettings } from './dispatch/dispatcher-options.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
+import type { Tracer } from './observe/tracing.ts'
 import {
   checkOptions,
   count,
@@ -15,6 +16,7 @@ import {
   requireOptions,
   text,
 } from './options.ts'
+import { circuitBreakerChecks, type CircuitBreakerOptions } from './process/circuit-breaker.ts'
 import { type PurgeOptions, purgeOptionChecks } from './purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from './route/listener-registry.ts'
 import type { OutboxStore } from './store.ts'
@@ -51,6 +53,28 @@ export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
   /** How long `close()` waits for running listeners: 30 s. */
   readonly shutdownTimeoutMs?: number
   readonly metrics?: MetricsExporter
+}
+
+/** What a process needs of which one at a time delivers what was not sent right after its commit. */
+export interface SingleWriterOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends OutboxOptions<
+  Tx,
+  StoreTx,
+  TxOptions
+> {
+  readonly lock?: Partial<SingleWriterLock>
+  /** Between a commit and the listener; `false` for none. */
+  readonly circuitBreaker?: CircuitBreakerOptions | false
+  /** Gets a span for every tick: a tracer of OpenTelemetry. */
+  readonly tracer?: Tracer
+}
+
+export interface SingleWriterLock {
+  /** `outbox-poller`. */
+  readonly name: string
+  /** How long it lasts without being renewed: `leaseMs`. */
+  readonly ttlMs: number
+  /** It is renewed before a delivery that would begin so shortly before its end: a third of `ttlMs`. */
+  readonly renewMarginMs: number
 }
 
 /** Order leaves no choice about these: there is no way past the poller. */
@@ -148,11 +172,21 @@ const optionChecks: Record<OutboxMode, Record<string, OptionCheck>> = {
     workerCount: count,
     onKeyFailure: oneOf('blockUntilDead', 'block', 'continue'),
   },
+  singleWriter: {
+    ...orderedChecks,
+    workerCount: count,
+    hotQueueCapacity: count,
+    hotShare: count,
+    lock: having(),
+    circuitBreaker: (value) => (value === false ? undefined : having()(value)),
+    tracer: having('startSpan'),
+  },
   singleNode: { ...orderedChecks, workerCount: count, hotQueueCapacity: count, hotShare: count },
   multiNode: { ...orderedChecks, workerCount: count, hotQueueCapacity: count, hotShare: count },
 }
 
-export type OutboxMode = 'singleNode' | 'multiNode' | 'ordered' | 'partitioned' | 'writerOnly'
+export type OutboxMode =
+  'singleNode' | 'multiNode' | 'singleWriter' | 'ordered' | 'partitioned' | 'writerOnly'
 
 /** Refuses what does not fit, and what means nothing in this mode. */
 export function checkOutboxOptions(mode: OutboxMode, options: object): void {
@@ -177,6 +211,10 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
       mode === 'writerOnly' ? { ...consumedPurgeChecks, ageMs } : consumedPurgeChecks,
     )
   }
+  const { lock = {}, circuitBreaker = {} } = options as Partial<SingleWriterOptions<never, never>>
+  checkOptions(`the lock of ${what}`, lock, { name: text, ttlMs: duration, renewMarginMs: duration })
+  if (circuitBreaker !== false)
+    checkOptions(`the circuitBreaker of ${what}`, circuitBreaker, circuitBreakerChecks)
   const stage = having('process')
   checkOptions(`the processors of ${what}`, processors, {
     primary: stage,

@@ -12,7 +12,7 @@ import type { EventFields } from './event/event-fields.ts'
 import type { DefinedEvent, EventToWrite, PlainEventType } from './event/event-type.ts'
 import { JsonCodec } from './event/json-codec.ts'
 import { type Logger, loggerFrom } from './observe/logger.ts'
-import { metricsFrom } from './observe/metrics.ts'
+import { type CircuitBreakerState, metricsFrom } from './observe/metrics.ts'
 import { OutboxEngine } from './outbox-engine.ts'
 import {
   checkOutboxOptions,
@@ -20,6 +20,7 @@ import {
   type OutboxMode,
   type OutboxOptions,
   type PartitionedOptions,
+  type SingleWriterOptions,
   type WriterOnlyOptions,
 } from './outbox-options.ts'
 import { Announcer } from './poll/announcer.ts'
@@ -151,6 +152,16 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /**
+   * For a relay of which one process at a time delivers, whoever takes the lock of a tick first, while each sends its own
+   * events right after their commits, through a circuit breaker.
+   */
+  static singleWriter<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+    options: SingleWriterOptions<Tx, StoreTx, TxOptions>,
+  ): Outbox<Tx, StoreTx, TxOptions> {
+    return new Outbox('singleWriter', options)
+  }
+
+  /**
    * For delivery in the order of writing: one worker in all processes, under a lock, which begins nothing before the event
    * before it is settled. A failed event is DEAD after one attempt unless told otherwise.
    */
@@ -184,6 +195,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       'OUTBOX_INVALID_OPTION',
       'The store of this outbox does not keep events in order by key.',
     )
+  }
+
+  /** Whether events are sent right after their commits; undefined without a circuit breaker. */
+  get circuitBreakerState(): CircuitBreakerState | undefined {
+    return this.#engine?.breaker?.state
   }
 
   /** The transaction the running code is part of, for callbacks after its commit or rollback. */

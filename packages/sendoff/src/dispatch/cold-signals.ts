@@ -31,11 +31,13 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
       logger.warn(`The hot queue is full: ${dropped.length} events were left to the poller.`)
       dropped.forEach(() => metrics.incrementHotDropped())
     }
-    if (left.some(({ reason }) => reason !== 'delayed')) {
+    // What fails at the moment has time until the next tick.
+    if (left.some(({ reason }) => reason !== 'delayed' && reason !== 'broken')) {
       wakePoller()
       if (!isAnnounced) announce()
     }
     for (const { event, reason } of left) {
+      if (reason === 'broken') metrics.incrementHotBroken()
       if (reason !== 'delayed') continue
       metrics.incrementHotSkippedDelayed()
       wakePoller(event.dueInMs(clock.now()))

@@ -21,6 +21,8 @@ export class Delivery {
   /** The lock under which the row was read without a claim; undefined for a leased row. */
   readonly lock: Holding | undefined
   settled = false
+  /** Whether it was settled as delivered. */
+  hasSucceeded = false
   #deliveries: number
   #attempts: number
   #leaseUntil: number

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { Lease, Row, RowKey } from '../store.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from '../write/hot-path.ts'
@@ -15,6 +16,8 @@ export interface DispatcherHotPathOptions extends ColdSignalsOptions, LookUpsOpt
   readonly listeners: ListenerRegistry
   readonly lease: Lease
   readonly pauses: Pauses
+  /** Leaves events to the poller while it is open. */
+  readonly breaker?: CircuitBreaker | undefined
 }
 
 /** Leads events from their commit into the dispatcher's hot queue. */
@@ -37,11 +40,12 @@ export class DispatcherHotPath implements HotPath {
   }
 
   reserve(event: EventEnvelope): HotSlot | ColdReason {
-    const { dispatcher, listeners, pauses, clock } = this.#options
+    const { dispatcher, listeners, pauses, clock, breaker } = this.#options
     if (event.dueInMs(clock.now()) > 0) return 'delayed'
     if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
     if (!dispatcher.accepts || pauses.isPaused({ eventType: event.eventType, destination: '' }))
       return 'stopped'
+    if (breaker?.isOpen) return 'broken'
     if (!dispatcher.hotQueue.reserve()) return 'full'
 
     return new QueueSlot(this.#options, this.#lookUps, this.#expiries)

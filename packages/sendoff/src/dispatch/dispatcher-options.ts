@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { MetricsExporter } from '../observe/metrics.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { GivenUp } from '../process/processing-chain.ts'
 import type { Processors } from '../process/processor.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
@@ -64,6 +65,12 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly logger?: Logger
   readonly metrics?: MetricsExporter
   readonly pauses?: Pauses
+  /** Lets hot deliveries through while they succeed; others are left to the poller. */
+  readonly breaker?: CircuitBreaker
+  /**
+   * Whether a cold delivery may begin now: not shortly before a lock runs out, which is renewed first. Then `again` is called.
+   */
+  readonly mayBegin?: (again: () => void) => boolean
   /** Keeps the cold queue in lanes, each of which runs one delivery after another. */
   readonly lanes?: LaneSettings
   /** Proof of the lock under which rows were read without a claim. */

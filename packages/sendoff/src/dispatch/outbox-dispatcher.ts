@@ -139,6 +139,12 @@ export class OutboxDispatcher {
   /** Gives back a row that will not be run here after all, for the poller to find. */
   handBack(delivery: Delivery): void {
     void this.#handBack.letGo([delivery, ...this.#endTurn(delivery, false)]).then(() => this.#wakePoller())
+    this.#conditions.changed()
+  }
+
+  /** Resolves when all of these are settled, or were handed back. */
+  untilSettled(deliveries: readonly Delivery[]): Promise<void> {
+    return this.#conditions.until(() => deliveries.every(({ settled }) => settled))
   }
 
   /** Begins nothing more of a partition, and resolves when nothing of it is in hand any more. */
@@ -239,6 +245,9 @@ export class OutboxDispatcher {
 
   /** The next delivery that is surely still ours and not paused; others are let go of. */
   #takeFrom(queue: DeliveryQueue, after?: Delivery): Delivery | undefined {
+    const { mayBegin, breaker } = this.#options
+    const isHot = queue === this.hotQueue
+    if (!isHot && queue.length > 0 && mayBegin?.(() => this.#schedulePump()) === false) return undefined
     for (;;) {
       const delivery = queue.take(after)
       if (delivery === undefined) return undefined
@@ -248,6 +257,9 @@ export class OutboxDispatcher {
         this.handBack(delivery)
       } else if (this.#options.pauses?.isPaused(delivery.row)) {
         this.handBack(delivery)
+      } else if (isHot && breaker?.begin() === false) {
+        // At its next tick the poller tries it: it must not be woken for each.
+        void this.#handBack.letGo([delivery])
       } else {
         return delivery
       }
@@ -360,6 +372,8 @@ export class OutboxDispatcher {
 
   #settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean): void {
     this.inFlight.release(delivery)
+    delivery.hasSucceeded = !refused && (outcome.kind === 'done' || outcome.kind === 'delete')
+    if (delivery.source === 'hot') this.#options.breaker?.ended(delivery.hasSucceeded)
     const left = this.#endTurn(delivery, !refused && this.#goesOnAfter(outcome))
     if (left.length > 0) {
       void this.#handBack.letGo(left)

@@ -11,6 +11,8 @@ export interface MetricsExporter {
   /** An event is due later: it was left to the poller. */
   incrementHotSkippedDelayed(): void
   incrementColdEnqueued(): void
+  /** The circuit breaker is open: the event was left to the poller. */
+  incrementHotBroken(): void
   incrementDispatchSuccess(): void
   /** A failure that will be retried. */
   incrementDispatchFailure(): void
@@ -22,7 +24,11 @@ export interface MetricsExporter {
   /** How long the oldest event of a poll had been due. */
   recordOldestLagMs(lagMs: number): void
   recordListenerDurationMs(durationMs: number): void
+  recordCircuitBreakerState(state: CircuitBreakerState): void
 }
+
+/** Lets calls through, none, or a few to see whether they succeed again. */
+export type CircuitBreakerState = 'closed' | 'open' | 'halfOpen'
 
 /** The exporter that an option asks for, unable to throw. */
 export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): MetricsExporter {
@@ -38,6 +44,7 @@ export const noMetrics: MetricsExporter = {
   incrementHotDropped() {},
   incrementHotSkippedDelayed() {},
   incrementColdEnqueued() {},
+  incrementHotBroken() {},
   incrementDispatchSuccess() {},
   incrementDispatchFailure() {},
   incrementDispatchDead() {},
@@ -46,6 +53,7 @@ export const noMetrics: MetricsExporter = {
   recordQueueDepths() {},
   recordOldestLagMs() {},
   recordListenerDurationMs() {},
+  recordCircuitBreakerState() {},
 }
 
 /** Keeps the numbers in memory, for tests and for a quick look. */
@@ -54,6 +62,8 @@ export class InMemoryMetrics implements MetricsExporter {
   hotDropped = 0
   hotSkippedDelayed = 0
   coldEnqueued = 0
+  hotBroken = 0
+  circuitBreakerState: CircuitBreakerState = 'closed'
   dispatchSuccess = 0
   dispatchFailure = 0
   dispatchDead = 0
@@ -75,6 +85,12 @@ export class InMemoryMetrics implements MetricsExporter {
   }
   incrementColdEnqueued(): void {
     this.coldEnqueued++
+  }
+  incrementHotBroken(): void {
+    this.hotBroken++
+  }
+  recordCircuitBreakerState(state: CircuitBreakerState): void {
+    this.circuitBreakerState = state
   }
   incrementDispatchSuccess(): void {
     this.dispatchSuccess++

@@ -12,11 +12,16 @@ export interface NamedLockOptions {
   /** Unique per process start. */
   readonly token: string
   readonly ttlMs: number
+  /** So long before its end it is renewed: half of its time. */
+  readonly renewMarginMs?: number
   readonly clock: Clock
   readonly logger: Logger
   /** What was held under the lock is nobody's, or somebody else's, from now on. */
   readonly onLost: (holding: Holding) => void
 }
+
+/** A renewal that came to nothing is tried again after so long. */
+const retryMs = 50
 
 /**
  * A named lock in the database, renewed while it is held.
@@ -101,7 +106,27 @@ export class NamedLock {
     if (this.#holding !== holding || askedAt < this.#renewedAt) return
     this.#renewedAt = askedAt
     holding.validUntil = validUntil(askedAt, ttlMs)
-    this.#scheduleRenewal(ttlMs / 2)
+    this.#scheduleRenewal(ttlMs - this.#marginMs)
+  }
+
+  get #marginMs(): number {
+    return this.#options.renewMarginMs ?? this.#options.ttlMs / 2
+  }
+
+  /**
+   * Whether enough of its time is left to begin something under it. If not, it is renewed first, and `again` is called when
+   * that has come to an end.
+   */
+  hasTimeLeft(again: () => void): boolean {
+    const { clock } = this.#options
+    const holding = this.#holding
+    if (holding === undefined || clock.monotonic() < holding.validUntil - this.#marginMs / 2) return true
+
+    this.#cancelRenewal?.()
+    void this.#renew().then(() =>
+      clock.schedule(this.#holding?.validUntil === holding.validUntil ? retryMs : 0, again),
+    )
+    return false
   }
 
   #scheduleRenewal(inMs: number): void {

@@ -108,7 +108,7 @@ export class OutboxPoller {
   }
 
   #poll(stopped: Drain | undefined, isGoingOn = false): Promise<void> {
-    const turn = this.#polling.then(() => this.#drainFrom(stopped, isGoingOn))
+    const turn = this.#polling.then(() => this.#wholeDrain(stopped, isGoingOn))
     this.#polling = turn.catch(() => {})
     return turn
   }
@@ -139,6 +139,18 @@ export class OutboxPoller {
       this.#failures++
       this.#options.logger.error(`Polling failed and will be tried again. ${describeError(error)}`)
     }
+  }
+
+  async #wholeDrain(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
+    const { source } = this.#options
+    try {
+      await this.#drainFrom(stopped, isGoingOn)
+    } catch (error) {
+      await source.drained?.(error)
+      throw error
+    }
+    // One that waits for room is not over.
+    if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
   }
 
   async #drainFrom(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {

@@ -9,6 +9,9 @@ export interface PendingSource {
    */
   fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch>
 
+  /** Called when a drain has come to its end, or failed: nothing more is fetched before it resolves. Never rejects. */
+  drained?(error?: unknown): Promise<void>
+
   /** Looks again at what it took for waiting. */
   forgetWaiting?(): void
 

@@ -33,4 +33,5 @@ export interface LeftToPoller {
   readonly reason: ColdReason
 }
 
-export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped'
+/** `broken`: what it would go to fails at the moment. */
+export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped' | 'broken'

@@ -1,0 +1,233 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { EventStatus } from '../../src/event/status.ts'
+import { InMemoryMetrics } from '../../src/observe/metrics.ts'
+import type { Tracer } from '../../src/observe/tracing.ts'
+import { Outbox } from '../../src/outbox.ts'
+import type { SingleWriterOptions } from '../../src/outbox-options.ts'
+import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import type { OutboxStore } from '../../src/store.ts'
+import { Gate } from '../fixtures/gate.ts'
+import { onEveryStore, writeTested } from '../fixtures/outbox-fixture.ts'
+import { RecordingListener } from '../fixtures/recording-listener.ts'
+
+const lockName = 'outbox-poller'
+const onEveryStoreOnce = (name: string, body: (test: TestContext, open: () => OutboxStore<any>) => Promise<void>) =>
+  onEveryStore(name, body, ['multiNode'])
+
+async function start(
+  test: TestContext,
+  store: OutboxStore<any>,
+  listener: RecordingListener,
+  options: Partial<SingleWriterOptions<any, any>> = {},
+): Promise<Outbox<any>> {
+  const outbox = await Outbox.singleWriter<any>({
+    store,
+    listeners: new ListenerRegistry().register('Tested', listener),
+    logger: false,
+    drainTimeoutMs: 1_000,
+    shutdownTimeoutMs: 1_000,
+    ...options,
+  }).start()
+  test.after(() => outbox.close())
+  return outbox
+}
+
+/** Writes events that nobody sends after their commit. */
+async function writeCold(test: TestContext, store: OutboxStore<any>, ...payloads: unknown[]): Promise<string[]> {
+  const writer = await Outbox.writerOnly<any>({ store, logger: false }).start()
+  test.after(() => writer.close())
+  return writeTested(writer, ...payloads)
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
+
+async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+onEveryStoreOnce('a tick sends what is due, oldest first, and gives the lock back', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener()
+  const outbox = await start(test, store, listener, { poller: { enabled: false } })
+  await writeCold(test, open(), ...numbers(30))
+  await outbox.poll()
+
+  deepEqual(listener.payloads, numbers(30))
+  equal(await store.count({ status: [EventStatus.DONE] }), 30)
+  equal(await store.locks.acquire({ lock: lockName, token: 'me', ttlMs: 1_000 }), true)
+})
+
+onEveryStoreOnce('a tick is skipped while another replica has the lock', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener()
+  const outbox = await start(test, store, listener, { poller: { enabled: false } })
+  await writeCold(test, open(), 1)
+  await store.locks.acquire({ lock: lockName, token: 'another', ttlMs: 60_000 })
+  await outbox.poll()
+  deepEqual(listener.payloads, [])
+
+  await store.locks.release({ lock: lockName, token: 'another' })
+  await outbox.poll()
+  deepEqual(listener.payloads, [1])
+})
+
+onEveryStoreOnce('the lock has the name that it is told to have', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener()
+  const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { name: 'relay' } })
+  await writeCold(test, open(), 1)
+  await store.locks.acquire({ lock: 'relay', token: 'another', ttlMs: 60_000 })
+  await outbox.poll()
+  equal(listener.events.length, 0)
+})
+
+onEveryStoreOnce('a batch that takes longer than the lock lasts renews it', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener(() => new Promise((resolve) => setTimeout(resolve, 20)))
+  const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { ttlMs: 300 } })
+  await writeCold(test, open(), ...numbers(30))
+  await outbox.poll()
+
+  deepEqual(listener.payloads, numbers(30))
+  equal(await store.count({ status: [EventStatus.DONE] }), 30)
+})
+
+onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once', async (test, open) => {
+  const store = open()
+  const stolen = new Gate()
+  const listener = new RecordingListener(async (event) => {
+    if (event.payload !== 3) return
+    // Somebody deletes the lock, and another replica takes it.
+    await store.locks.release({ lock: lockName, token: await tokenOf(store) })
+    equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
+    stolen.open()
+    await new Promise((resolve) => setTimeout(resolve, 400))
+  })
+  const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { ttlMs: 300 } })
+  await writeCold(test, open(), ...numbers(20))
+  await outbox.poll()
+
+  deepEqual(listener.payloads, [0, 1, 2, 3], 'nothing after the one that was being sent')
+  equal(await store.count({ status: [EventStatus.DONE] }), 3)
+
+  await store.locks.release({ lock: lockName, token: 'thief' })
+  await outbox.poll()
+  deepEqual(listener.payloads, [0, 1, 2, 3, ...numbers(20).slice(3)], 'and only that one again')
+})
+
+onEveryStoreOnce('failed events come again later, and do not keep others from being sent', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener((event) => {
+    if ((event.payload as number) < 5) throw new Error('no')
+  })
+  const outbox = await start(test, store, listener, {
+    poller: { enabled: false, batchSize: 5, maxBatchSize: 5 },
+    retryPolicy: fixedDelay(60_000),
+  })
+  await writeCold(test, open(), ...numbers(10))
+  await outbox.poll()
+  await outbox.poll()
+  deepEqual(listener.payloads, numbers(10))
+})
+
+onEveryStoreOnce('every tick has a span with what it came to', async (test, open) => {
+  const spans: Record<string, unknown>[] = []
+  const tracer: Tracer = {
+    startSpan(name) {
+      const span: Record<string, unknown> = { name }
+      return {
+        setAttribute: (key, value) => (span[key] = value),
+        recordException: (error) => void (span.error = error.message),
+        end: () => void spans.push(span),
+      }
+    },
+  }
+  const listener = new RecordingListener((event) => {
+    if (event.payload === 1) throw new Error('no')
+  })
+  const outbox = await start(test, open(), listener, { poller: { enabled: false }, tracer })
+  await outbox.poll()
+  await writeCold(test, open(), 0, 1, 2)
+  await outbox.poll()
+  deepEqual(spans, [
+    { name: 'outbox.poller.tick', 'batch.size': 0, 'success.count': 0, 'failure.count': 0 },
+    { name: 'outbox.poller.tick', 'batch.size': 3, 'success.count': 2, 'failure.count': 1 },
+  ])
+})
+
+onEveryStoreOnce('events are sent right after their commit, and left to the poller while that fails', async (test, open) => {
+  const store = open()
+  const metrics = new InMemoryMetrics()
+  let isDown = false
+  const listener = new RecordingListener(() => {
+    if (isDown) throw new Error('The destination is down.')
+  })
+  const outbox = await start(test, store, listener, {
+    metrics,
+    poller: { enabled: false },
+    retryPolicy: fixedDelay(1),
+    maxAttempts: 1_000,
+    circuitBreaker: { minimumCalls: 5, coolDownMs: 50 },
+  })
+  await writeTested(outbox, 'hot')
+  await listener.called(1)
+  equal(outbox.circuitBreakerState, 'closed')
+
+  isDown = true
+  await writeTested(outbox, ...numbers(5))
+  await until(() => outbox.circuitBreakerState !== 'closed')
+  equal(metrics.circuitBreakerState === 'open' || metrics.circuitBreakerState === 'halfOpen', true)
+  const before = listener.events.length
+  const [left] = outbox.circuitBreakerState === 'open' ? await writeTested(outbox, 'cold') : [undefined]
+  if (left !== undefined && metrics.hotBroken > 0) {
+    equal(listener.events.length, before)
+    equal((await store.query({ eventId: left, limit: 1 }))[0]?.lockedBy, null)
+  }
+
+  isDown = false
+  await until(async () => {
+    await outbox.poll()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    return (await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0
+  })
+  await writeTested(outbox, 'again')
+  await until(async () => (await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0)
+  equal(outbox.circuitBreakerState, 'closed')
+  ok(listener.payloads.includes('again'))
+})
+
+onEveryStoreOnce('without a circuit breaker there is none', async (test, open) => {
+  const outbox = await start(test, open(), new RecordingListener(), { circuitBreaker: false })
+  equal(outbox.circuitBreakerState, undefined)
+})
+
+onEveryStoreOnce('of two replicas one sends at a time, and none sends twice', async (test, open) => {
+  const running = new Set<string>()
+  const listenerOf = (name: string) =>
+    new RecordingListener(async () => {
+      ok(![...running].some((other) => other !== name), 'two replicas at once')
+      running.add(name)
+      await new Promise((resolve) => setImmediate(resolve))
+      running.delete(name)
+    })
+  const listeners = [listenerOf('a'), listenerOf('b')]
+  const poller = { intervalMs: 10, busyIntervalMs: 10 }
+  for (const listener of listeners) await start(test, open(), listener, { poller })
+  for (let n = 0; n < 10; n++) await writeCold(test, open(), ...numbers(10).map((i) => n * 10 + i))
+  await until(() => listeners.flatMap(({ payloads }) => payloads).length >= 100)
+
+  deepEqual(
+    listeners.flatMap(({ payloads }) => payloads as number[]).toSorted((a, b) => a - b),
+    numbers(100),
+  )
+})
+
+async function tokenOf(store: OutboxStore<any>): Promise<string> {
+  const rows = await store.query({ limit: 1 })
+  ok(rows.length >= 0)
+  return currentToken
+}
+
+let currentToken = ''
