@@ -100,6 +100,27 @@ describe('postgres store: plans of lanes', () => {
     })
   })
 
+  it('what a vanished owner held is found without a look at the others', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { acquireLock, endShares } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      for (const [moment, change] of moments(table, 40)) {
+        await client.query(change)
+        for (const mode of ['custom', 'generic']) {
+          await client.query(`set plan_cache_mode = force_${mode}_plan`)
+          const at = `${moment}, ${mode} plan`
+          for (const plan of [
+            await planOf(client, acquireLock.text, [...fence, '30000']),
+            await planOf(client, endShares.text, []),
+          ]) {
+            match(plan, /outbox_event_written/, `${at}: ${plan}`)
+            doesNotMatch(plan, /Seq Scan on outbox_event\b/, `${at}: ${plan}`)
+          }
+        }
+      }
+    })
+  })
+
   it('settlements of partitions go by primary key', async (t) => {
     const { pool, schema, table } = await newStore(t)
     const { settleDoneShared, settleDeleteShared, settle } = statementsOf(schema)
