@@ -101,7 +101,7 @@ export function laneStatementsFor(tables: PostgresTables) {
       from ${events} as event
      where event.event_id = found.event_id
        and event.destination = found.destination
-       and not (${isHeldUp(tables)})
+       and ${noneOf([isHeldUp(tables)])}
      limit 1) as alone
    where found.ordering_key is null`
   }

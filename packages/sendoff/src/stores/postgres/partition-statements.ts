@@ -22,7 +22,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
   select null::smallint, token, null::bigint, left_ms
     from participant
    union all
-  (select partition_no, (select token from participant where token = owner), epoch, null
+  (select partition_no, case when owner in (select token from participant) then owner end, epoch, null
      from ${partition}
     where exists (select from owner)
     order by partition_no)`,
