@@ -65,6 +65,16 @@ describe('postgres store: partitions that change hands', () => {
       equal((await store.settle([left!], owner)).length, 1, 'it is settled')
     }
   })
+
+  it('a partition is not the owner’s at an epoch that it never had', async (t) => {
+    const { store } = await newStore(t)
+    const owner = await takePart(store, 'first')
+    const row = { ...(await writeTo(store, 3)), epoch: 0 }
+    const failure = { error: 'Error: no', counted: true }
+
+    equal((await store.settle([{ row, outcome: { kind: 'done' } }], owner)).length, 1)
+    equal((await store.settle([{ row, outcome: { kind: 'dead', failure } }], owner)).length, 1)
+  })
 })
 
 async function takePart(store: PgStore, token: string, ttlMs = 30_000): Promise<OwnerFence> {
