@@ -45,12 +45,13 @@ export function laneStatementsFor(tables: PostgresTables) {
   // $12 time limit to renew the lock with, where that is done.
   //
   // Answers nothing without the lock. Otherwise one row with the place to go on from, or nulls, and one for each row
-  // that was read, with its wait: of rows that wait for nothing else they are sent as soon as they are read.
+  // that was read, with its wait.
   //
   // The window reads <table>_due in its order: no sort, no DONE row touched; it ends as soon as enough is found. What
-  // comes out of a CTE is in the order in which it went in. NOT IN looks up a hash table. Each lane reads <table>_key from the first
-  // row on, and stops at the last one wanted. A row without a key is read by primary key, in a subquery with a limit, which
-  // leaves no other way.
+  // comes out of a CTE is in the order in which it went in. NOT IN looks up a hash table. Each lane reads <table>_key from its
+  // first row on, and stops at the last one wanted. A row without a key is read by primary key, in a subquery with a
+  // limit, which leaves no other way. Parameters are in subqueries: a plan made for their values would always seem
+  // cheaper, so that the statement was planned anew each time, for as long as it then takes to read 500 rows.
   function readLanes(owner: string): string {
     return `
   with owner as materialized (${owner}
@@ -58,7 +59,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     select available_at, seq, ordering_key, partition_no, event_id, destination
       from ${events}
      where exists (select from owner)
-       and ${dueFrom('$6', '$7')}
+       and ${dueFrom('(select $6::float8)', '(select $7::bigint)')}
        and ${unleased}
      order by available_at, seq
      limit ${rows('$8')}
@@ -66,7 +67,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     select *
       from looked
      where get_byte((select decode($3, 'hex')), coalesce(partition_no, seq % 256)::integer) = 1
-       and coalesce(ordering_key, event_id) not in (select unnest($5::text[]))
+       and coalesce(ordering_key, event_id) not in (select unnest((select $5::text[])))
      limit ${rows('$9')}
   ), next as materialized (
     (select available_at, seq from found offset (select greatest(0, $9::integer - 1)) limit 1)
@@ -76,7 +77,7 @@ export function laneStatementsFor(tables: PostgresTables) {
   ), lane as materialized (
     select ordering_key as key from found where ordering_key is not null
      union
-    select unnest($4::text[]) from owner
+    select unnest((select $4::text[])) from owner
   )
   select ${inMs('next.available_at')}, next.seq, null::float8, nothing.*
     from owner
@@ -89,7 +90,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     select ${waitMs}, ${rowColumns('event')}
       from ${events} as event
      where ${pendingOf('lane.key')}
-       and ${noneOf([isStillToCome, `$11::integer = 1 and (not ${isReady} or ${isHeldUp(tables)})`])}
+       and ${noneOf([isStillToCome, `(select $11::integer) = 1 and (not ${isReady} or ${isHeldUp(tables)})`])}
      order by seq
      limit ${rows('$10')}) as ordered
    union all
@@ -100,7 +101,7 @@ export function laneStatementsFor(tables: PostgresTables) {
       from ${events} as event
      where event.event_id = found.event_id
        and event.destination = found.destination
-       and not (${isHeldUp(tables)})
+       and ${noneOf([isHeldUp(tables)])}
      limit 1) as alone
    where found.ordering_key is null`
   }
@@ -120,7 +121,7 @@ export function laneStatementsFor(tables: PostgresTables) {
      from ${events} as event
     where exists (select from owner)
       and ${pending}
-      and seq > $3::bigint
+      and seq > (select $3::bigint)
       and ${noneOf([isStillToCome])}
     order by seq
     limit ${rows('$4')})`

@@ -22,7 +22,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
   select null::smallint, token, null::bigint, left_ms
     from participant
    union all
-  (select partition_no, (select token from participant where token = owner), epoch, null
+  (select partition_no, case when owner in (select token from participant) then owner end, epoch, null
      from ${partition}
     where exists (select from owner)
     order by partition_no)`,
@@ -73,7 +73,10 @@ export function partitionStatementsFor(tables: PostgresTables) {
   } as const
 }
 
-/** Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then. */
+/**
+ * Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then. By
+ * <table>_written: for an array, of which PostgreSQL does not guess that it holds many.
+ */
 export function countedLosses({ events }: PostgresTables, locks: string): string {
   return `lost as materialized (
     select (pair ->> 0)::bigint as seq, (pair ->> 1)::integer as deliveries
@@ -83,7 +86,8 @@ export function countedLosses({ events }: PostgresTables, locks: string): string
     update ${events} as event
        set losses = losses + 1, deliveries = event.deliveries + 1
       from lost
-     where event.seq = lost.seq
+     where event.seq = any (array(select seq from lost))
+       and event.seq = lost.seq
        and event.deliveries = lost.deliveries
        and ${pending}
        and locked_by is null

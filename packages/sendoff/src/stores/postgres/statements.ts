@@ -169,9 +169,10 @@ export function statementsFor(tables: PostgresTables) {
        for key share`
   }
 
-  // The epoch of the row's partition if that is the token's. An array is made once, and looked up at no cost.
+  // The epoch of the row's partition if that is the token's, or one that none has. An array is made once, and looked
+  // up at no cost as long as nothing in it is null.
   function epochOf(token: string): string {
-    return `(array(select case when owner = ${token} then epoch else 0 end
+    return `(array(select case when owner = ${token} then epoch else -1 end
                      from ${partition} order by partition_no))[${partitionIndex}]`
   }
 

@@ -238,6 +238,19 @@ export const laneChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: 'lanes: a row without a key goes on whatever is parked, unless it is paused itself',
+    needsPartitions: true,
+    async run({ store }) {
+      const owner = await takePart(store, 'a')
+      await keysOf(store).park('x')
+      const row = await insertOne(store)
+      deepEqual(await lanesOf(store, owner), [[row.eventId]])
+
+      await store.controls.pause({ eventType: row.eventType })
+      deepEqual(await lanesOf(store, owner), [])
+    },
+  },
+  {
     name: 'lanes: all rows as one lane come in write order, whatever their keys and due times',
     needsPartitions: true,
     async run({ store }) {

@@ -61,10 +61,10 @@ async function explained(
   values: readonly (string | null)[],
 ): Promise<string> {
   const types = values.map(() => 'unknown').join(', ')
-  await client.query(`prepare explained (${types}) as ${sql}`)
-  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(value)))
+  const literals = values.map((value) => (value === null ? 'null' : client.escapeLiteral(value))).join(', ')
+  await client.query(`prepare explained ${types && `(${types})`} as ${sql}`)
   const { rows } = await client.query<{ 'QUERY PLAN': string }>(
-    `explain (${options}) execute explained (${literals.join(', ')})`,
+    `explain (${options}) execute explained ${literals && `(${literals})`}`,
   )
   await client.query('deallocate explained')
   return rows.map((row) => row['QUERY PLAN']).join('\n')

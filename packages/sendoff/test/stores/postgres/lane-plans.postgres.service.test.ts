@@ -1,6 +1,7 @@
-import { doesNotMatch, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { participantLock } from '../../../src/store.ts'
+import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/statements.ts'
 import { fillingOf, moments, planOf, runPlanOf } from './explained-plan.ts'
@@ -54,6 +55,27 @@ describe('postgres store: plans of lanes', () => {
     })
   }
 
+  it('a look for rows is planned once, and not anew for what is asked for', async (t) => {
+    const { newPool, schema, table } = await newStore(t)
+    const pool = newPool({ max: 1 })
+    const store = postgresStore({ client: pool, schema })
+    t.after(() => store.close())
+    await takePart(store)
+    await pool.query(`${fillingOf(table, 2_000, 0, 40)}; analyze ${table}`)
+    const owner = { lock: participantLock(token), token }
+    const bounds = { window: 100, limit: 100, perKey: 4 }
+    for (let look = 0; look < 12; look += 1) {
+      const except = [`key-${look}`]
+      await store.partitions!.read({ owner, partitions: [look], keys: [], except, ...bounds })
+      await store.partitions!.readAll({ owner, limit: 10, afterSeq: look * 10 })
+    }
+    const { rows } = await pool.query<{ custom: number }>(
+      `select custom_plans::integer as custom from pg_prepared_statements where name ~ '_read(Lanes|All)_'`,
+    )
+
+    deepEqual(rows, [{ custom: 5 }, { custom: 5 }])
+  })
+
   it('no more is read than is asked for, of a key with many rows and of many rows in front of others', async (t) => {
     const { store, pool, schema, table } = await newStore(t)
     await takePart(store)
@@ -96,6 +118,27 @@ describe('postgres store: plans of lanes', () => {
         /outbox_event_key on outbox_event.*rows=(\d+) loops=(\d+)/g,
       )) {
         match(`${rows} ${loops}`, /^1 \d$|^1001 2$/)
+      }
+    })
+  })
+
+  it('what a vanished owner held is found without a look at the others', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { acquireLock, endShares } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      for (const [moment, change] of moments(table, 40)) {
+        await client.query(change)
+        for (const mode of ['custom', 'generic']) {
+          await client.query(`set plan_cache_mode = force_${mode}_plan`)
+          const at = `${moment}, ${mode} plan`
+          for (const plan of [
+            await planOf(client, acquireLock.text, [...fence, '30000']),
+            await planOf(client, endShares.text, []),
+          ]) {
+            match(plan, /outbox_event_written/, `${at}: ${plan}`)
+            doesNotMatch(plan, /Seq Scan on outbox_event\b/, `${at}: ${plan}`)
+          }
+        }
       }
     })
   })

@@ -1,0 +1,115 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { OrderedRow, OwnerFence, Settlement, StoredRow } from '../../../src/store.ts'
+import { participantLock } from '../../../src/store.ts'
+import { newStore, type PgStore, processOf, waitingFor, withClient, write } from './test-store.ts'
+
+const all = Array.from({ length: 256 }, (_, index) => index)
+
+describe('postgres store: partitions that change hands', () => {
+  it('whoever ends a part waits for its settlements, and counts no loss of what they settle', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    const [first, next] = [await takePart(store, 'first', 1_000), await takePart(store, 'next')]
+    const rows = await readAllPartitions(store, first)
+    await store.partitions!.hold(first, rows)
+    await withClient(pool, async (other) => {
+      await other.query(`begin; select from ${table} where event_id = '${rows[1]!.eventId}' for update`)
+      const settled = store.settle(rows.map(doneAtFirstEpoch), first)
+      const settling = await waitingFor(pool, processOf(other))
+      const ended = endSoon(store, next)
+      await waitingFor(pool, settling)
+      await other.query('rollback')
+
+      deepEqual(await settled, [])
+      deepEqual(await ended, ['next'])
+    })
+    deepEqual(await statesOf(store), ['1 0', '1 0'])
+  })
+
+  it('a partition is released when its settlements under way are through', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    const owner = await takePart(store, 'first')
+    const rows = await readAllPartitions(store, owner)
+    await withClient(pool, async (other) => {
+      await other.query(`begin; select from ${table} where event_id = '${rows[1]!.eventId}' for update`)
+      const settled = store.settle(rows.map(doneAtFirstEpoch), owner)
+      const settling = await waitingFor(pool, processOf(other))
+      const released = store.partitions!.release(owner, all)
+      await waitingFor(pool, settling)
+      await other.query('rollback')
+
+      deepEqual(await settled, [])
+      await released
+    })
+    equal((await store.partitions!.acquire(owner, all)).length, 256)
+  })
+
+  it('rows of several epochs are settled together, each by that of its partition', async (t) => {
+    const { store } = await newStore(t)
+    const owner = await takePart(store, 'first')
+    await store.partitions!.acquire(owner, [1, 2])
+    await store.partitions!.release(owner, [1])
+    await store.partitions!.acquire(owner, [1])
+    for (const isKnown of [true, false]) {
+      const rows = await Promise.all([1, 2].map((partition) => writeTo(store, partition)))
+      const batch = (epochs: readonly [number, number]) =>
+        rows.map(({ partitionNo, ...row }, index): Settlement => {
+          const partition = isKnown ? { partitionNo } : {}
+          return { row: { ...row, ...partition, epoch: epochs[index] }, outcome: { kind: 'done' } }
+        })
+
+      equal((await store.settle(batch([1, 2]), owner)).length, 2)
+      equal((await store.settle(batch([1, 1]), owner)).length, 1)
+      const [left] = batch([2, 1])
+      deepEqual(await store.settle(batch([2, 1]), owner), [batch([2, 1])[1]])
+      equal((await store.settle([left!], owner)).length, 1, 'it is settled')
+    }
+  })
+
+  it('a partition is not the owner’s at an epoch that it never had', async (t) => {
+    const { store } = await newStore(t)
+    const owner = await takePart(store, 'first')
+    const row = { ...(await writeTo(store, 3)), epoch: 0 }
+    const failure = { error: 'Error: no', counted: true }
+
+    equal((await store.settle([{ row, outcome: { kind: 'done' } }], owner)).length, 1)
+    equal((await store.settle([{ row, outcome: { kind: 'dead', failure } }], owner)).length, 1)
+  })
+})
+
+async function takePart(store: PgStore, token: string, ttlMs = 30_000): Promise<OwnerFence> {
+  const owner = { lock: participantLock(token), token }
+  equal(await store.locks.acquire({ ...owner, ttlMs }), true)
+  return owner
+}
+
+async function writeTo(store: PgStore, partitionNo: number): Promise<StoredRow> {
+  const [row] = await write(store, 1, { orderingKey: `key of ${partitionNo}`, partitionNo })
+  return (await store.query({ eventId: row!.eventId, limit: 1 }))[0]!
+}
+
+/** Writes two rows without a key and reads them as the owner of all partitions. */
+async function readAllPartitions(store: PgStore, owner: OwnerFence): Promise<readonly OrderedRow[]> {
+  await store.partitions!.acquire(owner, all)
+  await write(store, 2)
+  const bounds = { window: 10, limit: 10, perKey: 1 }
+  const answer = await store.partitions!.read({ owner, partitions: all, keys: [], except: [], ...bounds })
+  return answer!.rows
+}
+
+function doneAtFirstEpoch(row: OrderedRow): Settlement {
+  return { row: { ...row, epoch: 1 }, outcome: { kind: 'done' } }
+}
+
+/** Looks until somebody's part was ended, and answers who is left. */
+async function endSoon(store: PgStore, asker: OwnerFence): Promise<readonly string[]> {
+  for (let look = 0; look < 100_000; look += 1) {
+    const shares = await store.partitions!.shares(asker)
+    if (shares!.participants.length === 1) return shares!.participants
+  }
+  throw new Error('Nobody’s part was ended.')
+}
+
+async function statesOf(store: PgStore): Promise<string[]> {
+  return (await store.query({ limit: 10 })).map(({ status, losses }) => `${status} ${losses}`)
+}
