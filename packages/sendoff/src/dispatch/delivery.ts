@@ -45,8 +45,16 @@ export class Delivery {
 
   /** As the store needs it for settling, renewing and releasing. */
   get held(): HeldRow {
-    const { eventId, destination, seq, lockedBy } = this.row
-    return { eventId, destination, seq, lockedBy, deliveries: this.#deliveries, epoch: this.lock?.epoch }
+    const { eventId, destination, seq, lockedBy, partitionNo } = this.row
+    return {
+      eventId,
+      destination,
+      seq,
+      lockedBy,
+      partitionNo,
+      deliveries: this.#deliveries,
+      epoch: this.lock?.epoch,
+    }
   }
 
   /**

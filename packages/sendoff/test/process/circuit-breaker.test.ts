@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { silentLogger } from '../../src/observe/logger.ts'
 import { CircuitBreaker, type CircuitBreakerOptions } from '../../src/process/circuit-breaker.ts'
-import { FakeClock } from '../../src/testing/fake-clock.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 function breakerOf(options: CircuitBreakerOptions = {}) {
-  const clock = new FakeClock()
+  const clock = fakeClock()
   const states: string[] = []
   const breaker = new CircuitBreaker(options, {
     clock,
