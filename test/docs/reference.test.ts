@@ -46,6 +46,12 @@ describe('docs/options.md', () => {
     ordered: ['Every outbox', 'Outboxes that deliver', 'Outboxes with one order'],
     partitioned: ['Every outbox', 'Outboxes that deliver', 'Outboxes with order per key'],
     singleNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
+    singleWriter: [
+      'Every outbox',
+      'Outboxes that deliver',
+      'Outboxes without order',
+      'Outboxes with a single writer',
+    ],
     multiNode: ['Every outbox', 'Outboxes that deliver', 'Outboxes without order'],
   } as const
   for (const [preset, headings] of Object.entries(ofPresets)) {
@@ -130,7 +136,9 @@ function optionsOfOutbox(make: Make): readonly string[] {
   const known = acceptedBy(make)
   const required = Object.fromEntries(Object.entries(needed).filter(([name]) => known.includes(name)))
 
-  const groups = ['poller', 'processors', 'purge'].filter((group) => known.includes(group))
+  const groups = ['circuitBreaker', 'lock', 'poller', 'processors', 'purge'].filter((group) =>
+    known.includes(group),
+  )
   const grouped = groups.flatMap((group) =>
     acceptedBy((options) => make({ ...required, [group]: options })).map((name) => `${group}.${name}`),
   )
