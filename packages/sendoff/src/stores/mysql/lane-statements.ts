@@ -16,7 +16,8 @@ export function laneStatementsFor(tables: MysqlTables) {
            else greatest(0, timestampdiff(microsecond, ${now}, event.available_at),
                          if(event.locked_by is null, 0, timestampdiff(microsecond, ${now}, event.locked_until)))
          end`
-  const orderedColumns = `${rowColumns}, ${wait}`
+  // Without a name of its own it would have its text for one, of which the package mariadb cannot read so much.
+  const orderedColumns = `${rowColumns}, ${wait} as wait_us`
   const ready = `event.blocked_at is null and event.available_at <= ${now} and not ${heldUp(tables)}
               and (event.locked_by is null or event.locked_until <= ${now})`
 
@@ -34,7 +35,7 @@ export function laneStatementsFor(tables: MysqlTables) {
     // that were written for later come along, and say so at their end: to leave them out takes the server half as long
     // again, since the index does not tell.
     firstOfLanes: (count: number, perKey: number) =>
-      lanes(`${orderedColumns}, ${inLine}`, count, 'true', perKey),
+      lanes(`${orderedColumns}, ${inLine} as in_line`, count, 'true', perKey),
 
     // ? key for each. As firstOfLanes, without rows that were written for later, or with `skipWaiting` without all that have to wait.
     lanes: (count: number, perKey: number, skipWaiting: boolean) =>
