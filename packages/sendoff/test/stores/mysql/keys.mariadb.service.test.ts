@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolConnection, RowDataPacket } from 'mysql2/promise'
 import { partitionOf } from '../../../src/event/partition.ts'
-import { participantLock } from '../../../src/store.ts'
+import { type Outcome, participantLock } from '../../../src/store.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { insertOne, insertRows, readRow } from '../../../src/testing/store-checks/check-steps.ts'
 import { keysOf, lanesOf, partitionsOf, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
@@ -78,7 +78,7 @@ describe('mysql store: locks of keys', () => {
   })
 
   it('they are there again where somebody has emptied the table', async () => {
-    await pool.query('delete from outbox_event_lock')
+    await pool.query('truncate table outbox_event_lock')
     const [holds, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const steps: string[] = []
     const first = store.transaction(async (tx) => {
@@ -144,6 +144,44 @@ describe('mysql store: partitions', () => {
     for (const perKey of [1, 2, 20]) {
       const [some] = await lanesOf(store, owner, { keys: ['later'], limit: 0, perKey })
       deepEqual(some, lane!.slice(0, perKey))
+    }
+  })
+
+  it('a blocked row that is settled is blocked no longer, whatever became of it', async () => {
+    const owner = await takePart(store, 'a')
+    const rows = await Promise.all(Array.from({ length: 3 }, () => insertOne(store)))
+    const failure = { error: 'Error: no', counted: true }
+    const settle = (outcomes: readonly Outcome[], deliveries: number) =>
+      store.settle(
+        rows.map((row, index) => ({ row: { ...row, deliveries }, outcome: outcomes[index]! })),
+        owner,
+      )
+    const blockedAt = async () =>
+      (await Promise.all(rows.map((row) => readRow(store, row)))).map((row) => row.blockedAt !== null)
+
+    for (const outcome of [
+      { kind: 'done' },
+      { kind: 'dead', failure },
+      { kind: 'retry', delayMs: 0, failure },
+    ] as const) {
+      const { deliveries } = await readRow(store, rows[0]!)
+      deepEqual(
+        await settle(
+          rows.map(() => ({ kind: 'block', failure })),
+          deliveries,
+        ),
+        [],
+      )
+      deepEqual(await blockedAt(), [true, true, true])
+      deepEqual(
+        await settle(
+          rows.map(() => outcome),
+          deliveries + 1,
+        ),
+        [],
+      )
+      deepEqual(await blockedAt(), [false, false, false], outcome.kind)
+      await pool.query('update outbox_event set status = 0')
     }
   })
 
