@@ -1,7 +1,6 @@
 import type { MysqlTables } from './mysql-tables.ts'
-import { partitionOfRow } from './partition-statements.ts'
 import { inMs, rowColumns, storedColumns } from './row-columns.ts'
-import { due, freeRow, heldUp, inLine, now, pendingQueues, wholeNow } from './row-conditions.ts'
+import { due, heldUp, inLine, now, pendingQueues, wholeNow } from './row-conditions.ts'
 
 /**
  * The statements about rows in the order of their keys, for checked names. Keys are parameters of bytes: compared as text,
@@ -17,28 +16,30 @@ export function laneStatementsFor(tables: MysqlTables) {
            else greatest(0, timestampdiff(microsecond, ${now}, event.available_at),
                          if(event.locked_by is null, 0, timestampdiff(microsecond, ${now}, event.locked_until)))
          end`
-  const orderedColumns = `${rowColumns}, ${wait}`
+  // Without a name of its own it would have its text for one, of which the package mariadb cannot read so much.
+  const orderedColumns = `${rowColumns}, ${wait} as wait_us`
+  const ready = `event.blocked_at is null and event.available_at <= ${now} and not ${heldUp(tables)}
+              and (event.locked_by is null or event.locked_until <= ${now})`
 
   return {
-    // due. Reads the index `due` in its order. Answers, of the rows that nobody has leased, those of the partitions,
-    // and the last one of the window wherever it belongs.
-    dueKeys: (from: boolean, partitions: string, window: number) => `
-  select seq, ${inMs('due_at')}, event_id, ordering_key, place, part in (${partitions})
-    from (select looked.*, row_number() over (order by due_at, seq) as place
-            from (select event.seq, event.due_at, event.event_id, event.ordering_key, ${partitionOfRow} as part
-                    from ${events} as event force index (due)
-                   where ${due({ from, skipRecent: false })}
-                     and (event.locked_by is null or event.locked_until <= ${now})
-                   order by event.due_at, event.seq
-                   limit ${window}) as looked) as placed
-   where place = ${window} or part in (${partitions})
-   order by place`,
+    // due. Reads the index `due` in its order, and of each row what tells whether it is wanted.
+    dueKeys: (from: boolean, limit: number) => `
+  select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no
+    from ${events} as event force index (due)
+   where ${due({ from, skipRecent: false })}
+     and (event.locked_by is null or event.locked_until <= ${now})
+   order by event.due_at, event.seq
+   limit ${limit}`,
 
-    // ? key for each. The numbers by the index `pending_key` in its order, for each key by itself, and then the rows by primary key.
-    lanes: (count: number, perKey: number, skipWaiting: boolean) => `
-  select ${orderedColumns}
-    from (${Array.from({ length: count }, () => laneOfKey(perKey, skipWaiting)).join(' union all ')}) as lane
-    straight_join ${events} as event force index (primary) on event.seq = lane.seq`,
+    // ? key for each. The numbers by the index `pending_key` alone, for each key by itself, and then the rows by primary key. Rows
+    // that were written for later come along, and say so at their end: to leave them out takes the server half as long
+    // again, since the index does not tell.
+    firstOfLanes: (count: number, perKey: number) =>
+      lanes(`${orderedColumns}, ${inLine} as in_line`, count, 'true', perKey),
+
+    // ? key for each. As firstOfLanes, without rows that were written for later, or with `skipWaiting` without all that have to wait.
+    lanes: (count: number, perKey: number, skipWaiting: boolean) =>
+      lanes(orderedColumns, count, skipWaiting ? ready : inLine, perKey),
 
     // No parameters. By primary key: rows that still wait for somebody.
     ordered: (rows: string) => `
@@ -72,10 +73,7 @@ export function laneStatementsFor(tables: MysqlTables) {
    limit ${limit}`,
 
     // ? key for each. As lanes: the first row of each key.
-    headsOfKeys: (count: number) => `
-  select ${storedColumns}
-    from (${Array.from({ length: count }, () => laneOfKey(1, false)).join(' union all ')}) as lane
-    straight_join ${events} as event force index (primary) on event.seq = lane.seq`,
+    headsOfKeys: (count: number) => lanes(storedColumns, count, inLine, 1),
 
     // ? key, ? seq to start behind for each. By the index `pending_key`.
     waitingBehind: (count: number, most: number) =>
@@ -112,13 +110,15 @@ export function laneStatementsFor(tables: MysqlTables) {
      and (locked_by is null or locked_until <= ${now})`,
   } as const
 
-  // ? key.
-  function laneOfKey(limit: number, skipWaiting: boolean): string {
-    const ready = skipWaiting
-      ? `event.blocked_at is null and event.available_at <= ${now}
-             and ${freeRow(tables, { skipRecent: false })} and not ${heldUp(tables)}`
-      : inLine
-    return `(select event.seq from ${events} as event force index (pending_key)
-           where event.pending_key = ? and ${ready} order by event.seq limit ${limit})`
+  function lanes(columns: string, count: number, condition: string, limit: number): string {
+    const lane = `(select event.seq
+             from ${events} as event force index (pending_key)
+            where event.pending_key = ? and ${condition}
+            order by event.seq
+            limit ${limit})`
+    return `
+  select ${columns}
+    from (${Array.from({ length: count }, () => lane).join(' union all ')}) as lane
+    straight_join ${events} as event force index (primary) on event.seq = lane.seq`
   }
 }

@@ -1,17 +1,11 @@
-import type {
-  DuePlace,
-  LaneAnswer,
-  LaneRequest,
-  OneLaneRequest,
-  OrderedRow,
-  OwnerFence,
-} from '../../store.ts'
+import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, OwnerFence } from '../../store.ts'
+import { type DueRow, DueSearch } from '../sql/due-search.ts'
 import { placeValues } from './claim-rows.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
+import type { MysqlDriver, Rows } from './mysql-driver.ts'
 import { renewLock } from './mysql-locks.ts'
 import { readOrderedRow, textOf } from './row-columns.ts'
 import { pendingQueues } from './row-conditions.ts'
-import { numberList, rowsOf } from './statement-values.ts'
+import { rowsOf } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
 /** How many keys are read by one statement. */
@@ -60,52 +54,81 @@ async function isKept<Tx extends object>(
   return (await driver.run(statements.ownLock, [owner.lock, owner.token])).rows.length > 0
 }
 
-interface DueRow extends DuePlace {
-  readonly orderingKey: string | null
-}
-
-interface Found {
-  readonly found: readonly DueRow[]
-  readonly next: DuePlace | undefined
-}
-
-// Keys that are excepted are sorted out here: thousands of them in a statement would cost more than the rows that they save.
 async function findDue<Tx extends object>(
   driver: MysqlDriver<Tx>,
-  statements: MysqlStatements,
-  { from, window, limit, partitions, except }: LaneRequest,
-): Promise<Found> {
-  const found: DueRow[] = []
-  if (limit <= 0 || window <= 0 || partitions.length === 0) return { found, next: undefined }
-
-  const text = statements.dueKeys(from !== undefined, numberList(partitions), window)
-  const { rows } = await driver.run(text, placeValues(from))
-  const excepted = new Set(except)
-  for (const [seq, availableAt, eventId, key, place, isWanted] of rows) {
-    const orderingKey = textOf(key)
-    const row = { availableAt: Number(availableAt), seq: Number(seq), orderingKey }
-    if (Number(isWanted) === 1 && !excepted.has(orderingKey ?? String(eventId))) found.push(row)
-    if (found.length === limit || Number(place) === window) {
-      return { found, next: { availableAt: row.availableAt, seq: row.seq } }
-    }
+  { dueKeys }: MysqlStatements,
+  request: LaneRequest,
+): Promise<DueSearch> {
+  const search = new DueSearch(request)
+  while (search.pageSize > 0) {
+    const { from, pageSize } = search
+    const { rows } = await driver.run(dueKeys(from !== undefined, pageSize), placeValues(from))
+    search.look(rows.map(readDueRow))
   }
-  return { found, next: undefined }
+  return search
 }
 
+function readDueRow([seq, availableAt, eventId, orderingKey, partitionNo]: readonly unknown[]): DueRow {
+  return {
+    seq: Number(seq),
+    availableAt: Number(availableAt),
+    eventId: String(eventId),
+    orderingKey: textOf(orderingKey),
+    partitionNo: partitionNo === null ? null : Number(partitionNo),
+  }
+}
+
+/** Most lanes are told by their first rows. Only those are read again in which there may be others to take the place of some. */
 async function lanesOfKeys<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
   keys: readonly string[],
   { perKey, skipWaiting = false }: LaneRequest,
 ): Promise<readonly OrderedRow[]> {
-  const rows: OrderedRow[] = []
-  for (let start = 0; start < keys.length; start += keysAtOnce) {
-    const some = keys.slice(start, start + keysAtOnce).map((key) => Buffer.from(key))
-    const answer = await driver.run(statements.lanes(some.length, Math.max(0, perKey), skipWaiting), some)
-    rows.push(...answer.rows.map(readOrderedRow))
-  }
+  if (perKey <= 0) return []
+
+  const first = await readByKey(driver, keys, (count) => statements.firstOfLanes(count, perKey))
+  const lanes = Map.groupBy(first.map(readLaneRow), ({ row }) => row.orderingKey!)
+  const isWanted = ({ row, isInLine }: LaneRow) => isInLine && (!skipWaiting || row.waitMs === 0)
+
+  const short = [...lanes]
+    .filter(([, rows]) => rows.length === perKey && !rows.every(isWanted))
+    .map(([key]) => key)
+  const again = await readByKey(driver, short, (count) => statements.lanes(count, perKey, skipWaiting))
+  short.forEach((key) => lanes.delete(key))
+  const told = [...lanes.values()]
+    .flat()
+    .filter(isWanted)
+    .map(({ row }) => row)
+  return inLanes([...told, ...again.map(readOrderedRow)])
+}
+
+interface LaneRow {
+  readonly row: OrderedRow
+  readonly isInLine: boolean
+}
+
+function readLaneRow(values: readonly unknown[]): LaneRow {
+  return { row: readOrderedRow(values), isInLine: Number(values.at(-1)) === 1 }
+}
+
+/** Those of one key together and in write order. */
+function inLanes(rows: OrderedRow[]): readonly OrderedRow[] {
   rows.sort((a, b) => a.seq - b.seq)
   return [...Map.groupBy(rows, ({ orderingKey }) => orderingKey).values()].flat()
+}
+
+async function readByKey<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  keys: readonly string[],
+  statement: (count: number) => string,
+): Promise<Rows> {
+  const rows: (readonly unknown[])[] = []
+  for (let start = 0; start < keys.length; start += keysAtOnce) {
+    const some = keys.slice(start, start + keysAtOnce).map((key) => Buffer.from(key))
+    rows.push(...(await driver.run(statement(some.length), some)).rows)
+  }
+  return rows
 }
 
 async function keylessRows<Tx extends object>(

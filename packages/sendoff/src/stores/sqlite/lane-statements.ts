@@ -10,13 +10,13 @@ export function laneStatementsFor(table: string) {
     // Around statements that only read: they see the same state, and take the lock of readers once.
     beginRead: 'begin',
 
-    // ? available_at and ? seq to start behind, ? now, ? now, ? limit. Reads <table>_due in its order, and
+    // ? available_at and ? seq to start at, ? now, ? now, ? limit. Reads <table>_due in its order, and
     // the first columns of its rows.
     dueKeys: `
   select seq, available_at, event_id, ordering_key, partition_no
     from ${events} indexed by "${table}_due"
    where ${unblocked}
-     and (available_at, seq) > (?, ?)
+     and (available_at, seq) >= (?, ?)
      and available_at <= ?
      and (locked_by is null or locked_until <= ?)
    order by available_at, seq

@@ -1,12 +1,5 @@
-import { partitionOfRow } from '../../event/partition.ts'
-import type {
-  DuePlace,
-  LaneAnswer,
-  LaneRequest,
-  OneLaneRequest,
-  OrderedRow,
-  OwnerFence,
-} from '../../store.ts'
+import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, OwnerFence } from '../../store.ts'
+import { type DueRow, DueSearch } from '../sql/due-search.ts'
 import { inOrder, readOrderedRow } from './row-columns.ts'
 import type { SqliteStatement } from './sqlite-client.ts'
 import { ownedLock, renewLock } from './sqlite-locks.ts'
@@ -55,42 +48,19 @@ function isKept(
   return ownedLock(statements, owner, now) !== undefined
 }
 
-interface DueRow extends DuePlace {
-  readonly orderingKey: string | null
-}
-
-interface Found {
-  readonly found: readonly DueRow[]
-  readonly next: DuePlace | undefined
-}
-
-/** Looks through due rows in pages, up to the window or to the last row that is wanted. */
-function findDue(statements: PreparedStatements, request: LaneRequest, now: number): Found {
-  const { from, limit, window } = request
-  const wanted = new Set(request.partitions)
-  const excepted = new Set(request.except)
-  const found: DueRow[] = []
-  if (limit <= 0) return { found, next: undefined }
-
-  let last: DuePlace = from
-    ? { ...from, seq: from.seq - 1 }
-    : { availableAt: Number.MIN_SAFE_INTEGER, seq: 0 }
-  for (let looked = 0; looked < window; looked += pageSize) {
-    const size = Math.min(pageSize, window - looked)
-    const page = statements.dueKeys.all(last.availableAt, last.seq, now, now, size)
-    for (const values of page) {
-      const [seq, availableAt, eventId, orderingKey, partitionNo] = inOrder<DueValues>(values)
-      last = { availableAt, seq }
-      if (excepted.has(orderingKey ?? eventId) || !wanted.has(partitionOfRow({ partitionNo, seq }))) continue
-      found.push({ availableAt, seq, orderingKey })
-      if (found.length === limit) return { found, next: last }
-    }
-    if (page.length < size) return { found, next: undefined }
+function findDue(statements: PreparedStatements, request: LaneRequest, now: number): DueSearch {
+  const search = new DueSearch(request)
+  while (search.pageSize > 0) {
+    const { availableAt, seq } = search.from ?? { availableAt: Number.MIN_SAFE_INTEGER, seq: 0 }
+    search.look(statements.dueKeys.all(availableAt, seq, now, now, search.pageSize).map(readDueRow))
   }
-  return { found, next: last }
+  return search
 }
 
-const pageSize = 500
+function readDueRow(values: unknown): DueRow {
+  const [seq, availableAt, eventId, orderingKey, partitionNo] = inOrder<DueValues>(values)
+  return { seq, availableAt, eventId, orderingKey, partitionNo }
+}
 
 type DueValues = readonly [
   seq: number,

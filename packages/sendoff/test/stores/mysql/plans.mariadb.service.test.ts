@@ -43,6 +43,12 @@ describe('mysql store: plans on a table of few rows', () => {
     deleteAttempts: [statements.deleteAttempts(keyed), 'event'],
     replay: [statements.replay(keyed), 'event'],
     leftRows: [statements.leftRows, 'due'],
+    countLossesOfHeld: [statements.countLossesOfHeld(rows, fences), 'PRIMARY'],
+    lockNames: [statements.lockNames("'write/001', 'write/002'"), 'PRIMARY'],
+    lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'"), 'PRIMARY'],
+    freePartitions: [statements.freePartitions('1, 2, 3'), 'PRIMARY'],
+    takePartitions: [statements.takePartitions('1, 2, 3'), 'PRIMARY'],
+    releasePartitions: [statements.releasePartitions('1, 2, 3'), 'PRIMARY'],
     outlivedRows: [statements.outlivedRows('status = 1'), 'PRIMARY'],
     usedKeys: [statements.usedKeys("`key` in ('a', 'b')"), 'PRIMARY'],
     forgetKeys: [statements.forgetKeys("`key` in ('a', 'b')", 2), 'PRIMARY'],
@@ -86,8 +92,29 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     equal(await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] }), 1_000)
   })
 
+  it('a lane is read by its key, and a search for keys by due time, whatever waits behind a key', async () => {
+    await insertRows(store, sampleRows(1_000, { orderingKey: 'long', partitionNo: 1 }))
+    await insertRows(store, sampleRows(5, { orderingKey: 'short', partitionNo: 1 }))
+    const keys = [Buffer.from('long'), Buffer.from('short')]
+    const reads = {
+      dueKeys: [statements.dueKeys(false, 500), [], 510],
+      firstOfLanes: [statements.firstOfLanes(2, 10), keys, 60],
+      lanes: [statements.lanes(2, 10, false), keys, 60],
+      skipping: [statements.lanes(2, 10, true), keys, 150],
+      heads: [statements.headsOfKeys(2), keys, 20],
+      waiting: [statements.waitingBehind(1, 100), [keys[0]!, 0], 250],
+      oneLane: [statements.oneLane(20), [0, 0, 0], 200],
+      troubled: [statements.troubledKeys(10), [Buffer.from(''), Buffer.from('')], 10],
+      lockHead: [statements.lockHead, [keys[0]!], 10],
+    } as const
+    for (const [name, [text, values, most]] of Object.entries(reads)) {
+      const read = await rowsRead((run) => run(text, [...values]))
+      ok(read <= most, `${name} read ${read} rows`)
+    }
+  })
+
   it('an empty claim reads next to nothing', async () => {
-    await store.settle((await store.claim({ lease, limit: 1_000 })).map(doneOf))
+    await store.settle((await store.claim({ lease, limit: 3_000 })).map(doneOf))
     equal(await rowsRead(async (run) => equal((await run(statements.anyDue(options))).length, 0)), 1)
   })
 

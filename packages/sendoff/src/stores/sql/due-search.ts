@@ -1,0 +1,76 @@
+import { partitionOfRow } from '../../event/partition.ts'
+import type { DuePlace, LaneRequest } from '../../store.ts'
+
+/** What there is to know of a due row to tell whether it is wanted. */
+export interface DueRow extends DuePlace {
+  readonly eventId: string
+  readonly orderingKey: string | null
+  readonly partitionNo: number | null
+}
+
+/** As many rows as are looked at together. */
+const pageRows = 500
+
+/**
+ * The search for keys among due rows, page by page in due order. It goes on as long as there is a page to look at: to
+ * the end of the window, or to the last row that is wanted.
+ *
+ * Rows are judged here and not by the database: a statement with thousands of excepted keys in it costs more than the
+ * few columns of the rows that it saves, and a window in a subquery takes MariaDB twice as long.
+ */
+export class DueSearch {
+  readonly found: DueRow[] = []
+  readonly #limit: number
+  readonly #partitions: ReadonlySet<number>
+  readonly #excepted: ReadonlySet<string>
+  #unseen: number
+  #from: DuePlace | undefined
+  #next: DuePlace | undefined
+
+  constructor({ partitions, except, from, window, limit }: LaneRequest) {
+    this.#limit = limit
+    this.#partitions = new Set(partitions)
+    this.#excepted = new Set(except)
+    this.#unseen = limit > 0 && partitions.length > 0 ? window : 0
+    this.#from = from
+  }
+
+  /** How many rows to look at next; 0 when the search is over. */
+  get pageSize(): number {
+    return Math.max(0, Math.min(pageRows, this.#unseen))
+  }
+
+  /** Where the next page begins; undefined for at the first row that is due. */
+  get from(): DuePlace | undefined {
+    return this.#from
+  }
+
+  /** Where the next search goes on; undefined when everything due has been looked at. */
+  get next(): DuePlace | undefined {
+    return this.#next
+  }
+
+  look(page: readonly DueRow[]): void {
+    const isLast = page.length < this.pageSize
+    this.#unseen -= page.length
+
+    for (const row of page) {
+      if (!this.#isWanted(row)) continue
+      this.found.push(row)
+      if (this.found.length === this.#limit) return this.#endAt(row)
+    }
+    const last = page.at(-1)
+    if (isLast || last === undefined) return this.#endAt(undefined)
+    this.#from = { availableAt: last.availableAt, seq: last.seq + 1 }
+    this.#next = { availableAt: last.availableAt, seq: last.seq }
+  }
+
+  #isWanted(row: DueRow): boolean {
+    return !this.#excepted.has(row.orderingKey ?? row.eventId) && this.#partitions.has(partitionOfRow(row))
+  }
+
+  #endAt(row: DueRow | undefined): void {
+    this.#unseen = 0
+    this.#next = row && { availableAt: row.availableAt, seq: row.seq }
+  }
+}
