@@ -5,6 +5,7 @@ import type { Act, Behaviour, HistoryRecord, TransactionEnd } from './history/hi
 import type { Evidence, JudgedSettings } from './judged-history.ts'
 
 export const forgedSettings: JudgedSettings = {
+  mode: 'multiNode',
   leaseMs: 1_000,
   intervalMs: 200,
   maxAttempts: 4,
