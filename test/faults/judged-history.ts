@@ -192,7 +192,10 @@ export class JudgedHistory {
   #readOwnerships(): ReadonlyMap<number, readonly Ownership[]> {
     const ownerships: Ownership[] = []
     // An epoch is given up once: what an owner asks for again changes nothing.
-    const ends = new Map<string, { readonly at: number; readonly partitions: readonly number[] | undefined }[]>()
+    const ends = new Map<
+      string,
+      { readonly at: number; readonly partitions: readonly number[] | undefined }[]
+    >()
     for (const record of this.evidence.history) {
       if (record.kind === 'gained') {
         const { at: from, since, process, token } = record
@@ -208,7 +211,9 @@ export class JudgedHistory {
     const ended = ownerships.map((ownership) => {
       const end = ends
         .get(ownership.token)
-        ?.find(({ at, partitions }) => at >= ownership.from && (partitions?.includes(ownership.partition) ?? true))
+        ?.find(
+          ({ at, partitions }) => at >= ownership.from && (partitions?.includes(ownership.partition) ?? true),
+        )
       return { ...ownership, until: end?.at ?? Infinity }
     })
     return Map.groupBy(

@@ -75,7 +75,11 @@ function heardLate(history: JudgedHistory, { process, since }: JudgedSettlement,
   return (history.killedAt(process) ?? Infinity) <= at || history.wasAway(process, since, at)
 }
 
-function maybeSettled(history: JudgedHistory, { event, process, endedAt }: JudgedDelivery, at: number): boolean {
+function maybeSettled(
+  history: JudgedHistory,
+  { event, process, endedAt }: JudgedDelivery,
+  at: number,
+): boolean {
   if (endedAt === undefined || endedAt > at) return false
   if ((history.killedAt(process) ?? Infinity) <= at) return true
   return history.failedSettlements.some(
@@ -87,10 +91,16 @@ function maybeSettled(history: JudgedHistory, { event, process, endedAt }: Judge
  * Whether a delivery was decided on before its process was stopped, or lost its database, and began when others had taken
  * over: since `from`. Nobody can prevent that, but what comes of it must be refused.
  */
-export function isStaleStart(history: JudgedHistory, from: number, { event, process, token, at }: JudgedDelivery) {
+export function isStaleStart(
+  history: JudgedHistory,
+  from: number,
+  { event, process, token, at }: JudgedDelivery,
+) {
   if (!history.wasAway(process, from, at)) return false
   const accepted = history.settlements
     .get(event)
-    ?.some((settlement) => settlement.process === process && settlement.token === token && !settlement.refused)
+    ?.some(
+      (settlement) => settlement.process === process && settlement.token === token && !settlement.refused,
+    )
   return !accepted
 }

@@ -1,5 +1,11 @@
 import type { JudgedDelivery, JudgedHistory } from '../judged-history.ts'
-import { explainedUnsettled, isStaleStart, type JudgedLane, type LaneEvent, lanesOf } from '../judged-lanes.ts'
+import {
+  explainedUnsettled,
+  isStaleStart,
+  type JudgedLane,
+  type LaneEvent,
+  lanesOf,
+} from '../judged-lanes.ts'
 import { describe } from './duplicate-rules.ts'
 import type { Rule } from './rule.ts'
 

@@ -35,7 +35,8 @@ export const ownershipRules: readonly Rule[] = [
       for (const ownerships of history.ownerships.values()) {
         for (const [index, next] of ownerships.entries()) {
           const before = ownerships[index - 1]
-          if (before === undefined || before.until <= next.from || explainedLoss(history, before, next)) continue
+          if (before === undefined || before.until <= next.from || explainedLoss(history, before, next))
+            continue
           yield `partition ${next.partition}: ${describeOwnership(before)} had it when ${describeOwnership(next)} got it`
         }
       }
