@@ -14,6 +14,8 @@ export interface FaultRunOptions {
   /** About how many events are committed. */
   readonly events: number
   readonly faults: number
+  /** Which of the site's harms are done; all where left out. */
+  readonly harms?: readonly string[]
   /** How long events are written and harm is done. */
   readonly durationMs: number
   readonly workers: number

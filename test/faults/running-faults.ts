@@ -52,7 +52,7 @@ export class RunningFaults {
       faults,
       leaseMs,
       slots: workers.length + writers.length,
-      harms: this.#site.harms,
+      harms: this.#harms,
     })
     await this.#kind.prepare(this.#site.location)
     await this.#opened.store.migrate()
@@ -91,6 +91,11 @@ export class RunningFaults {
     await this.#opened.end()
     await this.#site.close()
     this.#history.close()
+  }
+
+  get #harms(): FaultSite['harms'] {
+    const { harms: names = Object.keys(this.#site.harms) } = this.#options
+    return Object.fromEntries(Object.entries(this.#site.harms).filter(([name]) => names.includes(name)))
   }
 
   get #processes(): readonly FaultedProcess[] {
