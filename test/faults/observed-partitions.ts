@@ -30,9 +30,10 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
       }
     },
 
-    release(owner, numbers) {
+    release(owner, given) {
+      const numbers = given.map(({ partition }) => partition)
       history.say({ kind: 'givenUp', token: owner.token, partitions: numbers })
-      return partitions.release(owner, numbers)
+      return partitions.release(owner, given)
     },
 
     // Also says what an answer that got lost would have said.

@@ -128,9 +128,12 @@ function recorded(store: OutboxStore<any>, record: OwnershipRecord): OutboxStore
       record.gained(owner.token, owned)
       return owned
     },
-    release(owner, numbers) {
-      record.givenUp(owner.token, numbers)
-      return partitions.release(owner, numbers)
+    release(owner, given) {
+      record.givenUp(
+        owner.token,
+        given.map(({ partition }) => partition),
+      )
+      return partitions.release(owner, given)
     },
     shares: (owner) => partitions.shares(owner),
     read: (request) => partitions.read(request),
