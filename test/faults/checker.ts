@@ -5,9 +5,12 @@ import { duplicateRules, repeats } from './rules/duplicate-rules.ts'
 import { fenceRules } from './rules/fence-rules.ts'
 import { outcomeRules } from './rules/outcome-rules.ts'
 import { lastDeliveries, recoveries, recoveryRules, type Recovery } from './rules/recovery-rules.ts'
+import { orderRules } from './rules/order-rules.ts'
+import { ownershipRules } from './rules/ownership-rules.ts'
 import type { Rule } from './rules/rule.ts'
 import { takeoverRules, takeovers } from './rules/takeover-rules.ts'
 import { transactionRules } from './rules/transaction-rules.ts'
+import { writeOrderRules } from './rules/write-order-rules.ts'
 
 export const rules: readonly Rule[] = [
   ...transactionRules,
@@ -17,6 +20,9 @@ export const rules: readonly Rule[] = [
   ...takeoverRules,
   ...recoveryRules,
   ...clockRules,
+  ...writeOrderRules,
+  ...orderRules,
+  ...ownershipRules,
 ]
 
 export interface Violation {
@@ -43,6 +49,8 @@ export interface HistorySummary {
   readonly outages: Readonly<Record<string, number>>
   readonly refusedSettlements: number
   readonly duplicates: Readonly<Partial<Record<Explanation | 'nothing', number>>>
+  /** How often a partition got another owner. */
+  readonly ownerChanges: number
   readonly slowestTakeoverMs: number
   /** The longest that anything had to wait that was due when everybody's outage ended. */
   readonly slowestRecoveryMs: number
@@ -70,6 +78,7 @@ export function summarizeHistory(evidence: Evidence): HistorySummary {
     outages: countBy(history.outages, ({ what }) => what),
     refusedSettlements: settlements.filter(({ refused }) => refused).length,
     duplicates,
+    ownerChanges: [...history.ownerships.values()].flat().length,
     slowestTakeoverMs: longest(takeovers(history), ({ next, killedAt }) => next.at - killedAt),
     slowestRecoveryMs: longest(recoveries(history), tookMs),
     recoveredAfterMs: longest(lastDeliveries(history), tookMs),

@@ -3,8 +3,10 @@ import type { StoredRow } from '../../packages/sendoff/src/store.ts'
 import { checkHistory } from './checker.ts'
 import type { Act, Behaviour, HistoryRecord, TransactionEnd } from './history/history-record.ts'
 import type { Evidence, JudgedSettings } from './judged-history.ts'
+import type { FaultMode } from './node-setup.ts'
 
 export const forgedSettings: JudgedSettings = {
+  mode: 'multiNode',
   leaseMs: 1_000,
   intervalMs: 200,
   maxAttempts: 4,
@@ -13,6 +15,16 @@ export const forgedSettings: JudgedSettings = {
   hangGraceMs: 300,
   marginMs: 500,
   recoveryMs: 3_000,
+}
+
+/** For each rule what breaks it, and what looks alike and does not. */
+export type ForgedCases = Readonly<
+  Record<string, { readonly broken: readonly ForgedCase[]; readonly kept: readonly ForgedCase[] }>
+>
+
+export interface ForgedCase {
+  readonly what: string
+  readonly run: ForgedRun
 }
 
 /** By a right clock. */
@@ -25,6 +37,7 @@ interface ForgedDelivery {
   readonly until?: number | null
   readonly token?: number
   readonly attempt?: number
+  readonly epoch?: number
   readonly act?: Act
   /** The outcome that the store accepts; null for none, `refused` for a refused one. */
   readonly settled?: string | null
@@ -36,6 +49,12 @@ export class ForgedRun {
   readonly #rows = new Map<string, StoredRow>()
   readonly #businessRows = new Set<string>()
   #deliveries = 0
+  #mode: FaultMode = 'multiNode'
+
+  inMode(mode: FaultMode): this {
+    this.#mode = mode
+    return this
+  }
 
   /** An event in a transaction of its own, DONE unless its row says otherwise. */
   writes(
@@ -44,8 +63,14 @@ export class ForgedRun {
     row: Partial<StoredRow> = {},
   ): this {
     const tx = `tx of ${id}`
-    const { notBefore, ...intent } = more
-    const event = { id, behaviour, ...(notBefore === undefined ? {} : { notBefore }) }
+    const { notBefore, key, wroteAt, ...intent } = more
+    const event = {
+      id,
+      behaviour,
+      ...(notBefore !== undefined && { notBefore }),
+      ...(key !== undefined && { key }),
+      ...(wroteAt !== undefined && { wroteAt }),
+    }
     this.says('writer', at, {
       kind: 'intent',
       tx,
@@ -58,7 +83,7 @@ export class ForgedRun {
     if (end !== 'nobody') this.says('writer', at + 1, { kind: end, tx })
     if (end !== 'commit') return this
     this.#businessRows.add(tx)
-    return this.hasRow(id, row)
+    return this.hasRow(id, { orderingKey: key ?? null, ...row })
   }
 
   hasRow(id: string, row: Partial<StoredRow> = {}): this {
@@ -80,9 +105,11 @@ export class ForgedRun {
       attempt = 1,
       act = 'succeed',
       settled = 'done',
+      epoch,
     } = forged
     const delivery = ++this.#deliveries
-    this.says(by, at, { kind: 'start', delivery, event, token, attempt, act })
+    const withEpoch = epoch === undefined ? {} : { epoch }
+    this.says(by, at, { kind: 'start', delivery, event, token, attempt, ...withEpoch, act })
     if (until === null) return this
     this.says(by, until, { kind: 'end', delivery, event, act })
     return settled === null ? this : this.settles(event, { by, at: until + 2, token, outcome: settled })
@@ -106,6 +133,12 @@ export class ForgedRun {
     return this.says('driver', to, { kind: 'fault', fault: 'cont', target })
   }
 
+  /** A partition that a process got at one moment; until it gives it up, unless that is null. */
+  owns(by: string, { from, until = null, epoch = 1, partition = 7, token = by }: ForgedOwnership): this {
+    this.says(by, from, { kind: 'gained', since: from - 2, token, partitions: [{ partition, epoch }] })
+    return until === null ? this : this.says(by, until, { kind: 'givenUp', token, partitions: [partition] })
+  }
+
   /** An outage of everybody, or of the processes of a slot. */
   hasOutage(from: number, to: number, slot?: string): this {
     const whom = slot === undefined ? {} : { slot }
@@ -123,11 +156,19 @@ export class ForgedRun {
       history: this.#history.toSorted((a, b) => a.at - b.at),
       rows: [...this.#rows.values()],
       businessRows: [...this.#businessRows],
-      settings: forgedSettings,
+      settings: { ...forgedSettings, mode: this.#mode },
       wallClock: forgedWallClock,
     }
     return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]
   }
+}
+
+interface ForgedOwnership {
+  readonly from: number
+  readonly until?: number | null
+  readonly epoch?: number
+  readonly partition?: number
+  readonly token?: string
 }
 
 type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : never
@@ -138,6 +179,8 @@ interface ForgedWrite {
   readonly end?: TransactionEnd['kind'] | 'nobody'
   readonly behaviour?: Behaviour
   readonly notBefore?: number
+  readonly key?: string
+  readonly wroteAt?: number
   readonly rollsBack?: boolean
   readonly undone?: readonly string[]
   readonly repeated?: readonly { readonly expected: string; readonly answered: string }[]

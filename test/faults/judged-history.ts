@@ -1,4 +1,5 @@
 import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import type { FaultMode } from './node-setup.ts'
 import type {
   DeliveryStart,
   HistoryRecord,
@@ -9,6 +10,7 @@ import type {
 
 /** The settings of a run, as far as they decide what is right. */
 export interface JudgedSettings {
+  readonly mode: FaultMode
   readonly leaseMs: number
   readonly intervalMs: number
   readonly maxAttempts: number
@@ -68,6 +70,20 @@ export interface JudgedOutage extends Period {
   readonly slot: string | undefined
 }
 
+/** A partition in the hands of a process, as far as that knows. */
+export interface Ownership {
+  readonly partition: number
+  readonly epoch: number
+  readonly process: string
+  readonly token: string
+  /** When it was asked for. */
+  readonly since: number
+  /** When it was given. */
+  readonly from: number
+  /** When it was given up; Infinity if it never was. */
+  readonly until: number
+}
+
 interface ProcessTroubles {
   killedAt: number | undefined
   readonly stops: Period[]
@@ -87,6 +103,10 @@ export class JudgedHistory {
   readonly settlements = new Map<string, JudgedSettlement[]>()
   /** Attempts at settling an event that failed. */
   readonly failedSettlements: FailedSettlement[] = []
+  /** The owners of each partition, by epoch. */
+  readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
+  /** Attempts at getting partitions that failed. */
+  readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
   readonly outages: JudgedOutage[] = []
   /** When the last harm was over; -Infinity where none was done. */
@@ -100,6 +120,7 @@ export class JudgedHistory {
     this.#readTransactions()
     this.#readDeliveries()
     this.#readTroubles()
+    this.ownerships = this.#readOwnerships()
   }
 
   killedAt(process: string): number | undefined {
@@ -166,6 +187,39 @@ export class JudgedHistory {
         for (const event of record.events) this.failedSettlements.push({ event, process, since })
       }
     }
+  }
+
+  #readOwnerships(): ReadonlyMap<number, readonly Ownership[]> {
+    const ownerships: Ownership[] = []
+    // An epoch is given up once: what an owner asks for again changes nothing.
+    const ends = new Map<
+      string,
+      { readonly at: number; readonly partitions: readonly number[] | undefined }[]
+    >()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'gained') {
+        const { at: from, since, process, token } = record
+        for (const owned of record.partitions) {
+          ownerships.push({ ...owned, process, token, since, from, until: Infinity })
+        }
+      } else if (record.kind === 'givenUp') {
+        listOf(ends, record.token).push({ at: record.at, partitions: record.partitions })
+      } else if (record.kind === 'notGained') {
+        this.failedGains.push({ at: record.at, partitions: record.partitions })
+      }
+    }
+    const ended = ownerships.map((ownership) => {
+      const end = ends
+        .get(ownership.token)
+        ?.find(
+          ({ at, partitions }) => at >= ownership.from && (partitions?.includes(ownership.partition) ?? true),
+        )
+      return { ...ownership, until: end?.at ?? Infinity }
+    })
+    return Map.groupBy(
+      ended.sort((a, b) => a.epoch - b.epoch || a.from - b.from),
+      ({ partition }) => partition,
+    )
   }
 
   #readTroubles(): void {

@@ -1,13 +1,25 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { partitionCount } from '../../packages/sendoff/src/event/partition.ts'
 import { mariadb } from '../services/mariadb.ts'
-import { poisonRun, usualRun } from './run-faults.ts'
+import { partitionedRun, poisonRun, usualRun } from './run-faults.ts'
 import { scale } from './scale.ts'
 import { soundRun } from './sound-run.ts'
 
 const size = scale({
   small: { events: 1_000, faults: 12, durationMs: 4_000 },
   full: { events: 20_000, faults: 100, durationMs: 120_000, settleLimitMs: 300_000 },
+})
+
+const partitionedSize = scale({
+  // Bringing the server down and up again takes most of the time of such a run.
+  small: {
+    events: 800,
+    faults: 9,
+    durationMs: 3_000,
+    harms: ['terminate', 'cut', 'silence', 'mute', 'loseCommit'],
+  },
+  full: { events: 20_000, faults: 80, durationMs: 100_000, settleLimitMs: 300_000, keys: 200 },
 })
 
 // Where the address of one is given, there need not be another that can be harmed.
@@ -33,5 +45,12 @@ describe('on MariaDB, with processes, sessions, connections and servers that com
 
   it('a poison event is DEAD and its neighbours are delivered, with four workers', async (test) => {
     await soundRun(test, { ...poisonRun, store: 'mariadb', mode: 'multiNode' })
+  })
+
+  it('every promise and the order of each key are kept, partitioned', async (test) => {
+    const run = { ...partitionedRun, ...partitionedSize, store: 'mariadb', mode: 'partitioned' } as const
+    const { summary } = await soundRun(test, run)
+    ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to say anything')
+    ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
   })
 })

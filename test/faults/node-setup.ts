@@ -11,7 +11,12 @@ import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { plannedListeners } from './planned-listeners.ts'
 
-export type FaultMode = 'multiNode' | 'singleNode'
+export type FaultMode = 'multiNode' | 'singleNode' | 'partitioned' | 'ordered'
+
+/** Whether a mode keeps events in order. */
+export function keepsOrder(mode: FaultMode): boolean {
+  return mode === 'partitioned' || mode === 'ordered'
+}
 
 /** What the driver and the processes of a run have to agree on. */
 export interface NodeSettings {
@@ -60,14 +65,13 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             leaseMs,
             hangTimeoutMs,
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
+            // What stands behind them has to wait.
+            longestMs: keepsOrder(settings.mode) ? 20 : 65,
           }),
           logger,
           ownerId: settings.name,
-          workerCount: 16,
           // What is taken over must not have to wait behind a long queue: it is judged by its start.
           coldQueueCapacity: 60,
-          // Small, so that part of what a node writes is left to the poller.
-          hotQueueCapacity: 15,
           leaseMs,
           poller: { intervalMs, batchSize: 20 },
           maxAttempts,
@@ -77,6 +81,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           // Enough for everything queued: a restart then is no reason for a duplicate.
           drainTimeoutMs: 20_000,
           shutdownTimeoutMs: 20_000,
+          ...sizesOf(settings.mode),
         })
   await startWhenPossible(outbox, logger)
   // For the next ones: whoever is killed leaves no compiled code behind.
@@ -91,6 +96,12 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
       await opened.end()
     },
   }
+}
+
+function sizesOf(mode: FaultMode): { readonly workerCount?: number; readonly hotQueueCapacity?: number } {
+  if (mode === 'ordered') return {}
+  // Small, so that part of what a node writes is left to the poller.
+  return { workerCount: 16, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
 }
 
 /** As a supervisor would: a process that is started while its database is down is started again. */

@@ -1,8 +1,9 @@
 import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store.ts'
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
+import { observedLocks, observedPartitions } from './observed-partitions.ts'
 
 /**
- * A store whose answers become part of the history: what was settled and refused,
+ * A store whose answers become part of the history: what was settled and refused, who owns what,
  * and when an answer took so long that a lease may have run out meanwhile.
  */
 export function observedStore<Tx>(
@@ -12,12 +13,14 @@ export function observedStore<Tx>(
 ): OutboxStore<Tx> {
   const calls = new ObservedCalls(history, slowMs)
   const observed = calls.of(store)
-  const locks = calls.of(store.locks)
+  const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
+  const locks = observedLocks(calls.of(store.locks), history)
 
   return new Proxy(observed, {
     get(target, name) {
       if (name === 'settle') return settle
       if (name === 'locks') return locks
+      if (name === 'partitions') return partitions
       return Reflect.get(target, name) as unknown
     },
   })

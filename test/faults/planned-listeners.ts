@@ -18,6 +18,8 @@ export interface ListenerTimes {
   readonly hangTimeoutMs: number
   /** Far longer than a hanging listener is waited for in all. */
   readonly hangMs: number
+  /** How long the others take at most. */
+  readonly longestMs: number
 }
 
 export const plannedError = 'A planned failure.'
@@ -46,6 +48,7 @@ export function plannedListeners(history: HistoryFile, times: ListenerTimes): Li
       event: eventId,
       token: context.fencingToken,
       attempt: context.attempt,
+      ...(context.epoch !== undefined && { epoch: context.epoch }),
       act,
     })
     if (act === 'killProcess') {
@@ -91,7 +94,7 @@ function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
   }
 }
 
-function durationOf(behaviour: Behaviour, { leaseMs }: ListenerTimes): number {
+function durationOf(behaviour: Behaviour, { leaseMs, longestMs }: ListenerTimes): number {
   if (behaviour === 'slow') return 150
-  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * 60
+  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * (longestMs - 5)
 }

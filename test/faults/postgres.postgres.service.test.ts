@@ -1,13 +1,25 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { partitionCount } from '../../packages/sendoff/src/event/partition.ts'
 import { postgres } from '../services/postgres.ts'
-import { poisonRun, usualRun } from './run-faults.ts'
+import { partitionedRun, poisonRun, usualRun } from './run-faults.ts'
 import { scale } from './scale.ts'
 import { soundRun } from './sound-run.ts'
 
 const size = scale({
   small: { events: 1_200, faults: 13, durationMs: 4_500 },
   full: { events: 50_000, faults: 150, durationMs: 200_000, settleLimitMs: 300_000 },
+})
+
+const partitionedSize = scale({
+  // Bringing the server down and up again takes most of the time of such a run.
+  small: {
+    events: 800,
+    faults: 9,
+    durationMs: 3_000,
+    harms: ['terminate', 'cut', 'silence', 'mute', 'loseCommit'],
+  },
+  full: { events: 100_000, faults: 150, durationMs: 300_000, settleLimitMs: 400_000, workers: 5, keys: 200 },
 })
 
 // Where the address of one is given, there need not be another that can be harmed.
@@ -38,5 +50,12 @@ describe(
         await soundRun(test, { ...poisonRun, store: 'postgres', mode })
       })
     }
+
+    it('every promise and the order of each key are kept, partitioned', async (test) => {
+      const run = { ...partitionedRun, ...partitionedSize, store: 'postgres', mode: 'partitioned' } as const
+      const { summary } = await soundRun(test, run)
+      ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to say anything')
+      ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+    })
   },
 )

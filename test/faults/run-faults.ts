@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { temporaryFolder } from '../services/temporary-folder.ts'
 import { checkHistory, type HistorySummary, summarizeHistory, type Violation } from './checker.ts'
 import type { Behaviour } from './history/history-record.ts'
-import type { FaultMode } from './node-setup.ts'
+import { type FaultMode, keepsOrder } from './node-setup.ts'
 import { RunningFaults } from './running-faults.ts'
 import { scale } from './scale.ts'
 import type { WritingPlan } from './writer-process.ts'
@@ -14,12 +14,16 @@ export interface FaultRunOptions {
   /** About how many events are committed. */
   readonly events: number
   readonly faults: number
+  /** Which of the site's harms are done; all where left out. */
+  readonly harms?: readonly string[]
   /** How long events are written and harm is done. */
   readonly durationMs: number
   readonly workers: number
   /** Processes that only write, and such that deliver as well. */
   readonly writers: { readonly only: number; readonly delivering: number }
   readonly behaviours: WritingPlan['behaviours']
+  /** How many ordering keys there are; without any, events have none. */
+  readonly keys: number
   /** Events that end their process. */
   readonly poisonPerWriter: number
   readonly leaseMs: number
@@ -53,12 +57,41 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   workers: 4,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,
+  keys: 0,
   poisonPerWriter: 0,
   leaseMs: 1_000,
   maxDeliveries: 20,
   marginMs: 15_000,
   recoveryMs: 20_000,
   settleLimitMs: 60_000,
+}
+
+/** Whatever takes long here holds up everything behind it. */
+const orderedBehaviours: FaultRunOptions['behaviours'] = {
+  ...usualBehaviours,
+  succeed: 930,
+  slow: 15,
+  outlastLease: 2,
+  deferAtFirst: 8,
+  hangOnce: 2,
+}
+
+/** For `Outbox.partitioned`: many writers of the same keys. */
+export const partitionedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: 1_500,
+  behaviours: orderedBehaviours,
+  keys: 40,
+}
+
+/** For `Outbox.ordered`: one event after another. */
+export const orderedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: 150,
+  faults: 8,
+  durationMs: 3_500,
+  behaviours: { ...orderedBehaviours, slow: 5, outlastLease: 0, hangOnce: 0 },
+  keys: 5,
 }
 
 /** Poison events among others, with four workers and no harm but theirs. */
@@ -103,29 +136,38 @@ export async function runFaults(options: FaultRunOptions): Promise<FaultRun> {
   }
 }
 
+function runOf(mode: FaultMode): typeof usualRun {
+  return mode === 'partitioned' ? partitionedRun : mode === 'ordered' ? orderedRun : usualRun
+}
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       store: { type: 'string', default: 'sqlite' },
       mode: { type: 'string', default: 'multiNode' },
-      scenario: { type: 'string', default: 'usual' },
+      scenario: { type: 'string' },
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
       events: { type: 'string' },
       faults: { type: 'string' },
       'duration-ms': { type: 'string' },
+      keys: { type: 'string' },
+      workers: { type: 'string' },
       folder: { type: 'string' },
     },
   })
-  const scenario = values.scenario === 'poison' ? poisonRun : usualRun
+  const mode = values.mode as FaultMode
+  const scenario = values.scenario === 'poison' ? poisonRun : runOf(mode)
   console.log(`seed ${values.seed}`)
   const run = await runFaults({
     ...scenario,
     store: values.store,
-    mode: values.mode as FaultMode,
+    mode,
     seed: Number(values.seed),
     events: Number(values.events ?? scenario.events),
     faults: Number(values.faults ?? scenario.faults),
     durationMs: Number(values['duration-ms'] ?? scenario.durationMs),
+    keys: Number(values.keys ?? (keepsOrder(mode) ? runOf(mode).keys : 0)),
+    workers: Number(values.workers ?? scenario.workers),
     ...(values.folder === undefined ? {} : { folder: values.folder }),
   })
   console.log(run.summary, `${Math.round(run.durationMs)} ms`)

@@ -52,14 +52,16 @@ export class RunningFaults {
       faults,
       leaseMs,
       slots: workers.length + writers.length,
-      harms: this.#site.harms,
+      harms: this.#harms,
     })
     await this.#kind.prepare(this.#site.location)
     await this.#opened.store.migrate()
     for (const slot of workers) this.#addWorker(slot)
     for (const [index, slot] of writers.entries()) this.#addWriter(slot, index >= this.#options.writers.only)
+    // Whoever only writes goes with the mode of those who deliver.
+    await Promise.all(this.#workers.map((process) => process.start()))
     this.#startedAt = monotonicMs()
-    await Promise.all(this.#processes.map((process) => process.start()))
+    await Promise.all(this.#writers.map((process) => process.start()))
 
     const harm: Promise<void>[] = []
     for (const fault of plan) {
@@ -89,6 +91,11 @@ export class RunningFaults {
     await this.#opened.end()
     await this.#site.close()
     this.#history.close()
+  }
+
+  get #harms(): FaultSite['harms'] {
+    const { harms: names = Object.keys(this.#site.harms) } = this.#options
+    return Object.fromEntries(Object.entries(this.#site.harms).filter(([name]) => names.includes(name)))
   }
 
   get #processes(): readonly FaultedProcess[] {
@@ -156,7 +163,7 @@ export class RunningFaults {
   }
 
   #addWriter(slot: string, delivers: boolean): void {
-    const { events, faults, durationMs, writers, behaviours, poisonPerWriter } = this.#options
+    const { events, faults, durationMs, writers, behaviours, keys, poisonPerWriter } = this.#options
     // A transaction has five or six events.
     const transactions = Math.ceil(events / 5.3 / (writers.only + writers.delivering))
     const seed = this.#random.integer(0, 2 ** 31)
@@ -164,6 +171,7 @@ export class RunningFaults {
       seed: seed + hashOf(name),
       from: countIntents(this.#folder, slot),
       to: transactions,
+      keys,
       poisonAt: Array.from({ length: poisonPerWriter }, (_, n) => n * 2 + 1),
       lanes: this.#site.accessOf(slot).lanes ?? 1,
       until: this.#startedAt + durationMs,

@@ -33,7 +33,7 @@ function tell(violations: readonly Violation[]): readonly string[] {
 }
 
 function commandOf(options: FaultRunOptions): string {
-  const { store, mode, seed, events, faults, durationMs, poisonPerWriter } = options
+  const { store, mode, seed, events, faults, durationMs, keys, workers, poisonPerWriter } = options
   const scenario = poisonPerWriter > 0 ? ' --scenario poison' : ''
-  return `node test/faults/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs}`
+  return `node test/faults/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}`
 }

@@ -1,7 +1,8 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { partitionCount } from '../../packages/sendoff/src/event/partition.ts'
 import { temporaryFolder } from '../services/temporary-folder.ts'
-import { poisonRun, usualRun } from './run-faults.ts'
+import { orderedRun, partitionedRun, poisonRun, usualRun } from './run-faults.ts'
 import { runSoak } from './run-soak.ts'
 import { scale, testSeed } from './scale.ts'
 import { soundRun } from './sound-run.ts'
@@ -22,6 +23,33 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
       await soundRun(test, { ...poisonRun, store: 'sqlite', mode })
     })
   }
+
+  it('every promise and the order of each key are kept, partitioned', async (test) => {
+    const size = scale({
+      small: {},
+      full: { events: 20_000, faults: 60, durationMs: 60_000, settleLimitMs: 180_000, keys: 200 },
+    })
+    const { summary } = await soundRun(test, {
+      ...partitionedRun,
+      ...size,
+      store: 'sqlite',
+      mode: 'partitioned',
+    })
+    ok(summary.events > (size.events ?? partitionedRun.events) * 0.8, 'the run was too small to say anything')
+    ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+  })
+
+  it('a poison event is DEAD and what stands behind it is delivered, partitioned', async (test) => {
+    await soundRun(test, { ...poisonRun, keys: 20, store: 'sqlite', mode: 'partitioned' })
+  })
+
+  it('every promise and the order of all events are kept, ordered', async (test) => {
+    const size = scale({
+      small: {},
+      full: { events: 2_000, faults: 40, durationMs: 40_000, settleLimitMs: 180_000 },
+    })
+    await soundRun(test, { ...orderedRun, ...size, store: 'sqlite', mode: 'ordered' })
+  })
 })
 
 describe('soak', () => {

@@ -13,6 +13,8 @@ export interface WritingPlan {
   /** From which transaction to which: those before were written by the process that had this place before. */
   readonly from: number
   readonly to: number
+  /** How many ordering keys there are; without any, events have none. */
+  readonly keys: number
   /** The transactions with a poison event. */
   readonly poisonAt: readonly number[]
   /** How many transactions are begun at the same time. */
@@ -62,10 +64,11 @@ async function writeTransaction(index: number): Promise<void> {
   try {
     await outbox.transaction(async (handle) => {
       await store.addBusinessRow(handle, tx)
-      const events = await writeEvents(random.integer(1, 10))
-      if (isPoisoned) events.push(await writeEvent(undefined, 'poison'))
-      const undone = random.chance(0.02) ? await writeUndone() : []
-      const repeated = random.chance(0.05) ? await writeRepeated(tx, events) : []
+      const keys = someKeys()
+      const events = await writeEvents(random.integer(1, 10), keys)
+      if (isPoisoned) events.push(await writeEvent({ keys, behaviour: 'poison' }))
+      const undone = random.chance(0.02) ? await writeUndone(keys) : []
+      const repeated = random.chance(0.05) ? await writeRepeated(tx, events, keys) : []
       key = repeated[0] && { key: tx, id: repeated[0].expected }
       history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
       written++
@@ -90,34 +93,61 @@ function dieSometimes(): void {
   process.kill(process.pid, 'SIGKILL')
 }
 
-async function writeEvents(count: number): Promise<WrittenEvent[]> {
+/** Few, so that transactions that want the same ones in another order are not too many. */
+function someKeys(): readonly string[] {
+  if (plan.keys === 0) return []
+  return Array.from({ length: random.integer(1, 3) }, () => `key ${random.integer(1, plan.keys)}`)
+}
+
+interface EventWish {
+  readonly keys: readonly string[]
+  readonly behaviour?: Behaviour
+  readonly idempotencyKey?: string
+}
+
+async function writeEvents(count: number, keys: readonly string[]): Promise<WrittenEvent[]> {
+  if (random.chance(0.2)) return writeTogether(Array.from({ length: count }, () => ({ keys })))
+
   const events: WrittenEvent[] = []
-  while (events.length < count) events.push(await writeEvent())
+  while (events.length < count) events.push(await writeEvent({ keys }))
   return events
 }
 
-async function writeEvent(
-  idempotencyKey?: string,
-  behaviour: Behaviour = random.weighted(plan.behaviours as Record<Behaviour, number>),
-): Promise<WrittenEvent> {
-  const deliverAfterMs = random.chance(0.02) ? random.integer(100, 1_500) : undefined
-  const now = monotonicMs()
-  const id = await outbox.write(
-    eventTypeOf(behaviour),
-    { behaviour, writtenAt: now },
-    {
-      ...(deliverAfterMs === undefined ? {} : { deliverAfterMs }),
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    },
-  )
-  return { id: id!, behaviour, ...(deliverAfterMs === undefined ? {} : { notBefore: now + deliverAfterMs }) }
+async function writeEvent(wish: EventWish): Promise<WrittenEvent> {
+  const [written] = await writeTogether([wish])
+  return written!
 }
 
-async function writeUndone(): Promise<string[]> {
+async function writeTogether(wishes: readonly EventWish[]): Promise<WrittenEvent[]> {
+  const now = monotonicMs()
+  const planned = wishes.map(({ keys, idempotencyKey, behaviour: wished }) => {
+    const behaviour = wished ?? random.weighted(plan.behaviours as Record<Behaviour, number>)
+    const deliverAfterMs = random.chance(0.02) ? random.integer(100, 1_500) : undefined
+    const key = keys.length > 0 && random.chance(0.9) ? random.pick(keys) : undefined
+    const fields = {
+      ...(deliverAfterMs !== undefined && { deliverAfterMs }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      ...(key !== undefined && { orderingKey: key }),
+    }
+    const notBefore = deliverAfterMs === undefined ? {} : { notBefore: now + deliverAfterMs }
+    return { fields, written: { behaviour, ...notBefore, ...(key !== undefined && { key }) } }
+  })
+  const ids = await outbox.writeAll(
+    planned.map(({ fields, written: { behaviour } }) => ({
+      type: { name: eventTypeOf(behaviour) },
+      payload: { behaviour, writtenAt: now },
+      fields,
+    })),
+  )
+  const wroteAt = monotonicMs()
+  return planned.map(({ written }, index) => ({ id: ids[index]!, ...written, wroteAt }))
+}
+
+async function writeUndone(keys: readonly string[]): Promise<string[]> {
   const undone: string[] = []
   try {
     await outbox.transaction(async () => {
-      undone.push(...(await writeEvents(2)).map((event) => event.id))
+      undone.push(...(await writeEvents(2, keys)).map((event) => event.id))
       throw plannedRollback
     })
   } catch (error) {
@@ -127,11 +157,17 @@ async function writeUndone(): Promise<string[]> {
 }
 
 /** Writes with a key that was used before, here or in a transaction that committed: that adds nothing. */
-async function writeRepeated(tx: string, events: WrittenEvent[]): Promise<RepeatedWrite[]> {
-  const first = await writeEvent(tx)
+async function writeRepeated(
+  tx: string,
+  events: WrittenEvent[],
+  keys: readonly string[],
+): Promise<RepeatedWrite[]> {
+  const first = await writeEvent({ keys, idempotencyKey: tx })
   events.push(first)
   const used = [{ key: tx, id: first.id }, ...usedKeys.slice(-1)]
   const repeated: RepeatedWrite[] = []
-  for (const { key, id } of used) repeated.push({ expected: id, answered: (await writeEvent(key)).id })
+  for (const { key, id } of used) {
+    repeated.push({ expected: id, answered: (await writeEvent({ keys, idempotencyKey: key })).id })
+  }
   return repeated
 }

@@ -324,8 +324,11 @@ export interface OutboxPartitions {
    * longer the owner's.
    */
   acquire(owner: OwnerFence, partitions: readonly number[]): Promise<readonly OwnedPartition[]>
-  /** Gives partitions up that are the owner's. Those of somebody who gives the lock up are free as well. */
-  release(owner: OwnerFence, partitions: readonly number[]): Promise<void>
+  /**
+   * Gives partitions up that are the owner's at the epochs that it names, so that a request that comes late takes nothing from it that
+   * it got again since. Those of somebody who gives the lock up are free as well.
+   */
+  release(owner: OwnerFence, partitions: readonly OwnedPartition[]): Promise<void>
   /**
    * Finds keys with due rows, and reads their rows and those of the keys that are named, in write order from each key's first one that
    * is pending. Rows that have to wait come along, unless they were written for later and nobody has had them yet. Undefined, and

@@ -1,3 +1,5 @@
+import type { OwnedPartition } from '../../../packages/sendoff/src/store.ts'
+
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &
   (
@@ -7,6 +9,9 @@ export type HistoryRecord = Stamp &
     | DeliveryEnd
     | SettlementsSeen
     | SettlementsFailed
+    | PartitionsGained
+    | PartitionsNotGained
+    | PartitionsGivenUp
     | CutOff
     | FaultDone
     | Outage
@@ -41,6 +46,10 @@ export interface WrittenEvent {
   readonly behaviour: Behaviour
   /** A delayed event must not start before this moment. */
   readonly notBefore?: number
+  /** Its ordering key, if it was given one. */
+  readonly key?: string
+  /** When its write was answered. */
+  readonly wroteAt?: number
 }
 
 /**
@@ -60,6 +69,7 @@ export interface DeliveryStart {
   readonly event: string
   readonly token: number
   readonly attempt: number
+  readonly epoch?: number
   /** What the listener is going to do. */
   readonly act: Act
 }
@@ -92,6 +102,30 @@ export interface SettlementsFailed {
   /** When the store was asked. */
   readonly since: number
   readonly events: readonly string[]
+}
+
+/** The store says that partitions are this process's from now on. */
+export interface PartitionsGained {
+  readonly kind: 'gained'
+  /** When the store was asked. */
+  readonly since: number
+  /** Under which token they were taken. */
+  readonly token: string
+  readonly partitions: readonly OwnedPartition[]
+}
+
+/** The store failed to answer: whether these partitions are this process's is not known. */
+export interface PartitionsNotGained {
+  readonly kind: 'notGained'
+  readonly partitions: readonly number[]
+}
+
+/** Said right before the store is asked to free them. */
+export interface PartitionsGivenUp {
+  readonly kind: 'givenUp'
+  readonly token: string
+  /** All that there are where left out. */
+  readonly partitions?: readonly number[]
 }
 
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */

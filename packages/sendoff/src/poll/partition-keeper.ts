@@ -58,6 +58,8 @@ const wakePauseMs = 1_000
 export class PartitionKeeper {
   readonly #options: PartitionKeeperOptions
   readonly #owned = new Map<number, PartitionHolding>()
+  /** The epochs that the store was asked to free: whatever it answers, there is no going back. */
+  readonly #givenUp = new Map<number, number>()
   readonly #firstLook = Promise.withResolvers<void>()
   #holding: Holding | undefined
   #looking: Promise<void> | undefined
@@ -149,6 +151,7 @@ export class PartitionKeeper {
       return shortPauseMs
     }
     this.#adopt(shares, fence, holding)
+    void this.#release(this.#stillOwned(shares, fence), fence)
     const { acquire, release, missing } = planPartitions(shares, fence.token)
     this.#giveUp(release, fence)
     const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
@@ -165,7 +168,9 @@ export class PartitionKeeper {
     for (const { partition, owner, epoch } of partitions) {
       const known = this.#owned.get(partition)
       if (owner === fence.token) {
-        if (known?.epoch !== epoch) this.#gain({ partition, epoch }, fence, holding)
+        if (known?.epoch !== epoch && this.#givenUp.get(partition) !== epoch) {
+          this.#gain({ partition, epoch }, fence, holding)
+        }
       } else if (known !== undefined) {
         this.#owned.delete(partition)
       }
@@ -191,23 +196,33 @@ export class PartitionKeeper {
     }
   }
 
-  // Never rejects. What cannot be given up now is, after the next look.
-  async #release(idle: readonly PartitionHolding[], fence: OwnerFence): Promise<void> {
+  /** What was given up and is still this process's own: the request got lost, or is on its way. */
+  #stillOwned({ partitions }: PartitionShares, { token }: OwnerFence): readonly OwnedPartition[] {
+    return partitions.filter(
+      ({ partition, owner, epoch }) => owner === token && this.#givenUp.get(partition) === epoch,
+    )
+  }
+
+  // Never rejects. What cannot be given up now is, after the next look. Until then nobody has it: the store may have
+  // freed it, or may yet, although it did not say so.
+  async #release(idle: readonly OwnedPartition[], fence: OwnerFence): Promise<void> {
     const { partitions, logger, announce } = this.#options
+    if (idle.length === 0) return
+    for (const { partition, epoch } of idle) {
+      this.#givenUp.set(partition, epoch)
+      if (this.#owned.get(partition)?.epoch === epoch) this.#owned.delete(partition)
+    }
     try {
       await partitions.release(
         fence,
-        idle.map(({ partition }) => partition),
+        idle.map(({ partition, epoch }) => ({ partition, epoch })),
       )
-      for (const holding of idle) {
-        if (this.#owned.get(holding.partition) === holding) this.#owned.delete(holding.partition)
-      }
       announce()
     } catch (error) {
-      for (const holding of idle) holding.isLeaving = false
       logger.error(
         `Giving up ${idle.length} partitions failed and will be tried again. ${describeError(error)}`,
       )
+      this.#schedule(shortPauseMs)
     }
   }
 }

@@ -63,9 +63,9 @@ export function memoryPartitions(
     },
 
     async release(owner, given) {
-      for (const index of given) {
+      for (const { partition: index, epoch } of given) {
         const partition = partitions[index]!
-        if (partition.owner === owner.token) partition.owner = null
+        if (partition.owner === owner.token && partition.epoch === epoch) partition.owner = null
       }
     },
 

@@ -105,9 +105,12 @@ export async function releasePartitions<Tx extends object>(
   driver: MysqlDriver<Tx>,
   { releasePartitions: statement }: MysqlStatements,
   { token }: OwnerFence,
-  partitions: readonly number[],
+  partitions: readonly OwnedPartition[],
 ): Promise<void> {
-  if (partitions.length > 0) await driver.run(statement(numberList(partitions)), [token])
+  if (partitions.length === 0) return
+  const numbers = numberList(partitions.map(({ partition }) => partition))
+  const pairs = partitions.map(({ partition, epoch }) => `(${numberList([partition, epoch])})`)
+  await driver.run(statement(numbers, pairs.join(', ')), [token])
 }
 
 /** Whether the lock is still the owner's, so that what it holds is remembered. */

@@ -54,10 +54,10 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
    where partition_no in (${numbers})`,
 
     // ? token. By primary key.
-    releasePartitions: (numbers: string) => `
+    releasePartitions: (numbers: string, numbersWithEpochs: string) => `
   update ${partition} force index (primary)
      set owner = null
-   where partition_no in (${numbers}) and owner = ?`,
+   where partition_no in (${numbers}) and (partition_no, epoch) in (${numbersWithEpochs}) and owner = ?`,
 
     // ? token. Reads the table, which has a row for each partition. Locks nothing: whoever takes one over has to end
     // the part of its owner first, and that waits for whoever has shared its lock.

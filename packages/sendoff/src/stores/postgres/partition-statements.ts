@@ -57,15 +57,19 @@ export function partitionStatementsFor(tables: PostgresTables) {
    where partition.partition_no = locked.partition_no
   returning partition.partition_no, partition.epoch`,
 
-    // $1 lock, $2 token, $3 numbers. By primary key. Waits for settlements that are under way without their owner
+    // $1 lock, $2 token, $3 numbers, $4 their epochs. By primary key. Waits for settlements that are under way without their owner
     // knowing, as after a lost connection: the next owner would not see them, and deliver the rows again.
     releasePartitions: `
   with settled as materialized (
     select 1 from ${lock} where name = $1 and token = $2 for update
   )
-  update ${partition}
+  update ${partition} as part
      set owner = null
-   where owner = $2 and partition_no = any ($3::smallint[]) and (select count(*) from settled) >= 0`,
+    from unnest($3::smallint[], $4::bigint[]) as given (partition_no, epoch)
+   where part.partition_no = given.partition_no
+     and part.epoch = given.epoch
+     and part.owner = $2
+     and (select count(*) from settled) >= 0`,
 
     // $1 lock, $2 token, $3 the rows as pairs of number and deliveries in JSON, or null. By primary key. Answers nothing
     // without the lock.

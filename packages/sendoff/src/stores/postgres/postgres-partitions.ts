@@ -35,9 +35,12 @@ export async function releasePartitions(
   session: PostgresSession,
   { releasePartitions: statement }: PostgresStatements,
   { lock, token }: OwnerFence,
-  partitions: readonly number[],
+  partitions: readonly OwnedPartition[],
 ): Promise<void> {
-  if (partitions.length > 0) await session.run(statement, [lock, token, numberArray(partitions)])
+  if (partitions.length === 0) return
+  const numbers = numberArray(partitions.map(({ partition }) => partition))
+  const epochs = numberArray(partitions.map(({ epoch }) => epoch))
+  await session.run(statement, [lock, token, numbers, epochs])
 }
 
 export async function holdRows(

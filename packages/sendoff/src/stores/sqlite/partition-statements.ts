@@ -36,11 +36,14 @@ export function partitionStatementsFor(table: string) {
           or not exists (select 1 from "${table}_lock" where name = '${participantPrefix}' || owner))
   returning partition_no as partition, epoch`,
 
-    // ? token, ? partitions as a JSON array. By primary key.
+    // ? token, ? pairs of number and epoch as JSON. By primary key.
     releasePartitions: `
-  update "${table}_partition"
+  update "${table}_partition" as part
      set owner = null
-   where owner = ? and partition_no in (select value from json_each(?))`,
+    from json_each(?2) as given
+   where part.partition_no = json_extract(given.value, '$[0]')
+     and part.epoch = json_extract(given.value, '$[1]')
+     and part.owner = ?1`,
 
     // ? seq, ? token, ? epoch. By primary key, both.
     isInOwnedPartition: `

@@ -54,6 +54,14 @@ export function acquirePartitions(
   return taken.map(({ partition, epoch }) => ({ partition, epoch })).sort((a, b) => a.partition - b.partition)
 }
 
+export function releasePartitions(
+  { releasePartitions: statement }: PreparedStatements,
+  { token }: OwnerFence,
+  partitions: readonly OwnedPartition[],
+): void {
+  statement.run(token, JSON.stringify(partitions.map(({ partition, epoch }) => [partition, epoch])))
+}
+
 /** Whether the lock is still the owner's, so that what it holds is remembered. */
 export function holdRows(
   { hold }: PreparedStatements,

@@ -17,7 +17,13 @@ import { pause, paused, resume } from './sqlite-controls.ts'
 import { blockedKeys, retryKey, skipHead } from './sqlite-keys.ts'
 import { acquireLock, pollPending, previewPoll, renewLock } from './sqlite-locks.ts'
 import { joinNode } from './sqlite-nodes.ts'
-import { acquirePartitions, endLapsedParts, holdRows, readShares } from './sqlite-partitions.ts'
+import {
+  acquirePartitions,
+  endLapsedParts,
+  holdRows,
+  readShares,
+  releasePartitions,
+} from './sqlite-partitions.ts'
 import { endedByHand, SqliteTransaction } from './sqlite-transaction.ts'
 import { StatementPool } from './statement-pool.ts'
 import type { PreparedStatements } from './statements.ts'
@@ -157,8 +163,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       acquire: (owner, partitions) =>
         write((statements) => acquirePartitions(statements, owner, partitions, now())),
 
-      release: (owner, partitions) =>
-        write(({ releasePartitions }) => void releasePartitions.run(owner.token, JSON.stringify(partitions))),
+      release: (owner, partitions) => write((statements) => releasePartitions(statements, owner, partitions)),
 
       read: (request) => readingAs(request.renewMs, (statements) => readLanes(statements, request, now())),
 

@@ -40,10 +40,24 @@ export const partitionChecks: readonly StoreCheck[] = [
         { partition: 3, epoch: 1 },
         { partition: 200, epoch: 1 },
       ])
-      await partitionsOf(store).release(a, [200])
+      await partitionsOf(store).release(a, [{ partition: 200, epoch: 1 }])
       deepEqual(await partitionsOf(store).acquire(b, [200]), [{ partition: 200, epoch: 2 }])
 
       deepEqual(await ownersOf(store, a), { 3: 'a 1', 200: 'b 2' })
+    },
+  },
+  {
+    name: 'partitions: one is given up at the epoch that its owner names, and at no other',
+    needsPartitions: true,
+    async run({ store }) {
+      const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
+      await partitionsOf(store).acquire(a, [3, 4])
+      const first = { partition: 3, epoch: 1 }
+      await partitionsOf(store).release(a, [first])
+      await partitionsOf(store).acquire(a, [3])
+
+      await partitionsOf(store).release(a, [first, { partition: 4, epoch: 2 }])
+      deepEqual(await ownersOf(store, b), { 3: 'a 2', 4: 'a 1' })
     },
   },
   {
@@ -52,7 +66,7 @@ export const partitionChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       await partitionsOf(store).acquire(a, [7, 8])
-      await partitionsOf(store).release(b, [7])
+      await partitionsOf(store).release(b, [{ partition: 7, epoch: 1 }])
 
       deepEqual(await partitionsOf(store).acquire(b, [7, 8, 9]), [{ partition: 9, epoch: 1 }])
       deepEqual(await partitionsOf(store).acquire(a, [7]), [], 'it is the owner’s already')
@@ -148,7 +162,7 @@ export const partitionChecks: readonly StoreCheck[] = [
       equal((await settle(first, 2, a)).length, 1, 'another epoch')
       equal((await settle(first, 1, b)).length, 1, 'another owner')
       equal((await settle(first, 1, a)).length, 0)
-      await partitionsOf(store).release(a, [9])
+      await partitionsOf(store).release(a, [{ partition: 9, epoch: 1 }])
       equal((await settle(second, 1, a)).length, 1, 'released')
       await partitionsOf(store).acquire(b, [9])
       equal((await settle(second, 1, a, 'delete')).length, 1, 'an epoch before')

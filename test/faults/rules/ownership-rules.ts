@@ -1,0 +1,69 @@
+import type { JudgedHistory, Ownership } from '../judged-history.ts'
+import type { Rule } from './rule.ts'
+
+export const ownershipRules: readonly Rule[] = [
+  {
+    name: 'an epoch of a partition is given to one owner',
+    *violations(history) {
+      for (const ownerships of history.ownerships.values()) {
+        const [first] = ownerships
+        if (first !== undefined && ownerships.length > 1 && hasTwins(ownerships)) {
+          yield `partition ${first.partition}: ${ownerships.map(describeOwnership).join('; ')}`
+        }
+      }
+    },
+  },
+  {
+    name: 'epochs rise by one with each change of owner',
+    *violations(history) {
+      for (const [partition, ownerships] of history.ownerships) {
+        const inTime = ownerships.toSorted((a, b) => a.from - b.from)
+        for (const [index, next] of inTime.entries()) {
+          const before = inTime[index - 1]
+          const expected = (before?.epoch ?? 0) + 1
+          if (next.epoch === expected) continue
+          const missing = next.epoch - expected
+          if (missing > 0 && missing <= unheardGains(history, partition, next.from)) continue
+          yield `partition ${partition}: ${describeOwnership(next)}, and the one before had ${expected - 1}`
+        }
+      }
+    },
+  },
+  {
+    name: 'a partition has one owner at a time',
+    *violations(history) {
+      for (const ownerships of history.ownerships.values()) {
+        for (const [index, next] of ownerships.entries()) {
+          const before = ownerships[index - 1]
+          if (before === undefined || before.until <= next.from || explainedLoss(history, before, next))
+            continue
+          yield `partition ${next.partition}: ${describeOwnership(before)} had it when ${describeOwnership(next)} got it`
+        }
+      }
+    },
+  },
+]
+
+function hasTwins(ownerships: readonly Ownership[]): boolean {
+  return new Set(ownerships.map(({ epoch }) => epoch)).size < ownerships.length
+}
+
+/** How many may have got a partition before a moment without having lived, or heard enough, to say so. */
+function unheardGains(history: JudgedHistory, partition: number, before: number): number {
+  const failed = history.failedGains.filter((gain) => gain.at < before && gain.partitions.includes(partition))
+  return failed.length + history.kills.filter(({ at }) => at < before).length
+}
+
+/** Whether the one before did not give it up because it could not, or had lost it before without knowing. */
+function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownership): boolean {
+  // Whoever has lost its lock and got another is its own successor.
+  if (before.process === next.process) return before.token !== next.token
+  if ((history.killedAt(before.process) ?? Infinity) <= next.from) return true
+  // Whoever was well would have renewed its lock within the last lease.
+  const { leaseMs } = history.settings
+  return history.wasAway(before.process, Math.max(before.since, next.since - leaseMs), next.from)
+}
+
+function describeOwnership({ process, epoch, from, until }: Ownership): string {
+  return `${process} with epoch ${epoch} from ${from} to ${until}`
+}
