@@ -222,8 +222,10 @@ export class OutboxDispatcher {
       if (delivery === undefined) break
       this.#start(delivery)
     }
-    // Lanes wait for settlements: with nothing else under way there is no company to wait for.
-    if (this.lanes !== undefined && this.#calls.size === 0) this.#settler.flush()
+    // Lanes wait for settlements: with nothing else to begin there is no company to wait for.
+    if (this.lanes !== undefined && this.#calls.size === 0 && this.lanes.peek() === undefined) {
+      this.#settler.flush()
+    }
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#conditions.changed()
   }

@@ -71,7 +71,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
      and part.owner = $2
      and (select count(*) from settled) >= 0`,
 
-    // $1 lock, $2 token, $3 the rows as pairs of number and deliveries in JSON, or null. By primary key. Answers nothing
+    // $1 lock, $2 token, $3 the rows as `heldText` has them. By primary key. Answers nothing
     // without the lock.
     holdRows: `update ${lock} set held = $3 where ${isOwner} returning 1`,
   } as const
@@ -83,9 +83,10 @@ export function partitionStatementsFor(tables: PostgresTables) {
  */
 export function countedLosses({ events }: PostgresTables, locks: string): string {
   return `lost as materialized (
-    select (pair ->> 0)::bigint as seq, (pair ->> 1)::integer as deliveries
+    select seq, (run ->> 1)::integer as deliveries
       from ${locks}
-     cross join jsonb_array_elements(held::jsonb) as pair
+     cross join jsonb_array_elements(held::jsonb) as run
+     cross join generate_series((run ->> 0)::bigint, (run ->> 0)::bigint + (run ->> 2)::bigint - 1) as seq
   ), counted_held as (
     update ${events} as event
        set losses = losses + 1, deliveries = event.deliveries + 1

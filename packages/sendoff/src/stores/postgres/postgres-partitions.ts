@@ -1,4 +1,5 @@
 import type { HeldRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
+import { heldText } from '../sql/held-text.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { numberArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
@@ -49,9 +50,7 @@ export async function holdRows(
   { lock, token }: OwnerFence,
   rows: readonly HeldRow[],
 ): Promise<boolean> {
-  const pairs = rows.map(({ seq, deliveries }) => [seq, deliveries])
-  const held = pairs.length === 0 ? null : JSON.stringify(pairs)
-  return (await session.run(statement, [lock, token, held])).length > 0
+  return (await session.run(statement, [lock, token, heldText(rows)])).length > 0
 }
 
 // A row has the number of a partition, a token and an epoch, or, without a number, a token and what is left of its time.

@@ -1,4 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import { heldPairs } from '../sql/held-text.ts'
 import { boundsAround, sameBounds } from '../due-order.ts'
 import { dueRows, dueRowsAsWritten, isAnyDue } from './claim-rows.ts'
 import type { PreparedStatements } from './statements.ts'
@@ -25,7 +26,7 @@ export function acquireLock(
   if (lock !== undefined && lock.token !== token) {
     const left = boundsOf(lock)
     if (left !== null) statements.countLosses.run(...endsOf(left))
-    if (lock.held !== null) statements.countLossesOfHeld.run(lock.held)
+    if (lock.held !== null) statements.countLossesOfHeld.run(heldPairs(lock.held))
     if (left !== null || lock.held !== null) statements.forgetHeld.run(name)
   }
   return true

@@ -1,5 +1,5 @@
 import type { HeldRow, OwnedPartition, OwnerFence, PartitionShare, PartitionShares } from '../../store.ts'
-import { heldText } from '../sql/held-text.ts'
+import { heldPairs, heldText } from '../sql/held-text.ts'
 import { ownedLock } from './sqlite-locks.ts'
 import type { PreparedStatements } from './statements.ts'
 
@@ -37,7 +37,7 @@ export function endLapsedParts(
   if (ownedLock(statements, owner, now) === undefined) return undefined
 
   for (const { held } of statements.endParts.all(now) as { held: string | null }[]) {
-    if (held !== null) statements.countLossesOfHeld.run(held)
+    if (held !== null) statements.countLossesOfHeld.run(heldPairs(held))
   }
   return readShares(statements, owner, now) as PartitionShares
 }

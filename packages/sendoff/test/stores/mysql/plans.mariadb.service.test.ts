@@ -48,7 +48,7 @@ describe('mysql store: plans on a table of few rows', () => {
     lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'"), 'PRIMARY'],
     freePartitions: [statements.freePartitions('1, 2, 3'), 'PRIMARY'],
     takePartitions: [statements.takePartitions('1, 2, 3'), 'PRIMARY'],
-    releasePartitions: [statements.releasePartitions('1, 2, 3'), 'PRIMARY'],
+    releasePartitions: [statements.releasePartitions('1, 2, 3', '(1, 1), (2, 1)'), 'PRIMARY'],
     outlivedRows: [statements.outlivedRows('status = 1'), 'PRIMARY'],
     usedKeys: [statements.usedKeys("`key` in ('a', 'b')"), 'PRIMARY'],
     forgetKeys: [statements.forgetKeys("`key` in ('a', 'b')", 2), 'PRIMARY'],

@@ -34,7 +34,10 @@ describe('postgres store: partitions that change hands', () => {
       await other.query(`begin; select from ${table} where event_id = '${rows[1]!.eventId}' for update`)
       const settled = store.settle(rows.map(doneAtFirstEpoch), owner)
       const settling = await waitingFor(pool, processOf(other))
-      const released = store.partitions!.release(owner, all)
+      const released = store.partitions!.release(
+        owner,
+        all.map((partition) => ({ partition, epoch: 1 })),
+      )
       await waitingFor(pool, settling)
       await other.query('rollback')
 
@@ -48,7 +51,7 @@ describe('postgres store: partitions that change hands', () => {
     const { store } = await newStore(t)
     const owner = await takePart(store, 'first')
     await store.partitions!.acquire(owner, [1, 2])
-    await store.partitions!.release(owner, [1])
+    await store.partitions!.release(owner, [{ partition: 1, epoch: 1 }])
     await store.partitions!.acquire(owner, [1])
     for (const isKnown of [true, false]) {
       const rows = await Promise.all([1, 2].map((partition) => writeTo(store, partition)))
