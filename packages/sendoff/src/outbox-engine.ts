@@ -46,9 +46,12 @@ export interface OutboxEngineParts {
 const lockName = 'outbox-poller'
 
 /** Each key has few events in hand at a time: there has to be room for many keys. */
-const laneCapacity = 2_000
+const laneCapacity = 4_000
 
-const wholeBatchSize = 500
+/** Lanes are filled many at a time, and then as they run empty. */
+const laneBatches = { batchSize: 500, maxBatchSize: 2_000 }
+
+const tickBatches = { batchSize: 500 }
 
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
@@ -127,8 +130,8 @@ export class OutboxEngine {
     this.poller = new OutboxPoller({
       ...polling,
       ...(store.wakeUps === undefined ? { busyIntervalMs: blindBusyIntervalMs } : {}),
-      // Lanes are filled many at a time, and then as they run empty; a single writer has its ticks.
-      ...((lanes || mode === 'singleWriter') && { batchSize: wholeBatchSize }),
+      ...(mode === 'singleWriter' && tickBatches),
+      ...(lanes && laneBatches),
       ...options.poller,
       source: this.#source,
       handler: {
