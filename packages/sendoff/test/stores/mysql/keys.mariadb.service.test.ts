@@ -129,6 +129,31 @@ describe('mysql store: partitions', () => {
     deepEqual([losses, deliveries], [0, 1])
   })
 
+  it('settlements of partitions at different epochs go together, each judged by its own', async () => {
+    const owner = await takePart(store, 'a')
+    await partitionsOf(store).acquire(owner, [21])
+    await partitionsOf(store).release(owner, [21])
+    const owned = await partitionsOf(store).acquire(owner, [21, 22, 23])
+    deepEqual(
+      owned.map(({ epoch }) => epoch),
+      [2, 1, 1],
+    )
+    const settle = async (epochs: readonly (number | undefined)[]) => {
+      const batch = []
+      for (const [index, epoch] of epochs.entries()) {
+        const row = await insertOne(store, { orderingKey: `key-${index}`, partitionNo: 21 + index })
+        batch.push({ row: { ...row, epoch }, outcome: { kind: 'done' } as const })
+      }
+      return (await store.settle(batch, owner)).map(({ row }) => batch.findIndex((each) => each.row === row))
+    }
+
+    deepEqual(await settle([2, 1, 1]), [])
+    deepEqual(await settle([2, 1, undefined]), [])
+    deepEqual(await settle([1, 1, 1]), [0])
+    deepEqual(await settle([2, 2, 1]), [1])
+    deepEqual(await settle([7, 8, undefined]), [0, 1])
+  })
+
   it('rows written for later do not keep those behind them out of a lane', async () => {
     const owner = await takePart(store, 'a')
     const key = { orderingKey: 'later', partitionNo: partitionOf('later') }
