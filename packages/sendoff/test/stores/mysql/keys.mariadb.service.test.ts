@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolConnection, RowDataPacket } from 'mysql2/promise'
 import { partitionOf } from '../../../src/event/partition.ts'
-import { type Outcome, participantLock } from '../../../src/store.ts'
+import { type Outcome, participantLock, type Settlement } from '../../../src/store.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { insertOne, insertRows, readRow } from '../../../src/testing/store-checks/check-steps.ts'
 import { keysOf, lanesOf, partitionsOf, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
@@ -139,10 +139,10 @@ describe('mysql store: partitions', () => {
       [2, 1, 1],
     )
     const settle = async (epochs: readonly (number | undefined)[]) => {
-      const batch = []
+      const batch: Settlement[] = []
       for (const [index, epoch] of epochs.entries()) {
         const row = await insertOne(store, { orderingKey: `key-${index}`, partitionNo: 21 + index })
-        batch.push({ row: { ...row, epoch }, outcome: { kind: 'done' } as const })
+        batch.push({ row: { ...row, epoch }, outcome: { kind: 'done' } })
       }
       return (await store.settle(batch, owner)).map(({ row }) => batch.findIndex((each) => each.row === row))
     }
