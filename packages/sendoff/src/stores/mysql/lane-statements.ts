@@ -18,8 +18,10 @@ export function laneStatementsFor(tables: MysqlTables) {
          end`
   // Without a name of its own it would have its text for one, of which the package mariadb cannot read so much.
   const orderedColumns = `${rowColumns}, ${wait} as wait_us`
-  const ready = `event.blocked_at is null and event.available_at <= ${now} and not ${heldUp(tables)}
-              and (event.locked_by is null or event.locked_until <= ${now})`
+  // One CASE for the same reason as `freeRow`.
+  const ready = `event.blocked_at is null and event.available_at <= ${now}
+              and (event.locked_by is null or event.locked_until <= ${now})
+              and case when ${heldUp(tables)} then false else true end`
 
   return {
     // due. Reads the index `due` in its order, and of each row what tells whether it is wanted.

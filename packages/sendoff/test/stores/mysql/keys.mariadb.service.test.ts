@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolConnection, RowDataPacket } from 'mysql2/promise'
 import { partitionOf } from '../../../src/event/partition.ts'
-import { type Outcome, participantLock } from '../../../src/store.ts'
+import { type Outcome, participantLock, type Settlement } from '../../../src/store.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { insertOne, insertRows, readRow } from '../../../src/testing/store-checks/check-steps.ts'
 import { keysOf, lanesOf, partitionsOf, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
@@ -127,6 +127,31 @@ describe('mysql store: partitions', () => {
     deepEqual((await shares)!.participants, ['b'])
     const { losses, deliveries } = await readRow(store, row)
     deepEqual([losses, deliveries], [0, 1])
+  })
+
+  it('settlements of partitions at different epochs go together, each judged by its own', async () => {
+    const owner = await takePart(store, 'a')
+    await partitionsOf(store).acquire(owner, [21])
+    await partitionsOf(store).release(owner, [21])
+    const owned = await partitionsOf(store).acquire(owner, [21, 22, 23])
+    deepEqual(
+      owned.map(({ epoch }) => epoch),
+      [2, 1, 1],
+    )
+    const settle = async (epochs: readonly (number | undefined)[]) => {
+      const batch: Settlement[] = []
+      for (const [index, epoch] of epochs.entries()) {
+        const row = await insertOne(store, { orderingKey: `key-${index}`, partitionNo: 21 + index })
+        batch.push({ row: { ...row, epoch }, outcome: { kind: 'done' } })
+      }
+      return (await store.settle(batch, owner)).map(({ row }) => batch.findIndex((each) => each.row === row))
+    }
+
+    deepEqual(await settle([2, 1, 1]), [])
+    deepEqual(await settle([2, 1, undefined]), [])
+    deepEqual(await settle([1, 1, 1]), [0])
+    deepEqual(await settle([2, 2, 1]), [1])
+    deepEqual(await settle([7, 8, undefined]), [0, 1])
   })
 
   it('rows written for later do not keep those behind them out of a lane', async () => {
