@@ -57,11 +57,22 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
 
 /** Locks with which partitions are given up, all at once. */
 export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxLocks {
+  let last: OwnerFence | undefined
+
+  function givenUp({ lock, token }: OwnerFence): void {
+    if (lock.startsWith(participantPrefix)) history.say({ kind: 'givenUp', token })
+  }
+
   return {
-    acquire: (request) => locks.acquire(request),
+    acquire(request) {
+      // Whoever asks for another lock knows that the last one is lost.
+      if (last !== undefined && last.token !== request.token) givenUp(last)
+      last = request
+      return locks.acquire(request)
+    },
     renew: (request) => locks.renew(request),
     release(fence) {
-      if (fence.lock.startsWith(participantPrefix)) history.say({ kind: 'givenUp', token: fence.token })
+      givenUp(fence)
       return locks.release(fence)
     },
   }

@@ -79,7 +79,8 @@ const orderedBehaviours: FaultRunOptions['behaviours'] = {
 /** For `Outbox.partitioned`: many writers of the same keys. */
 export const partitionedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
-  events: 1_500,
+  events: 1_200,
+  durationMs: 4_000,
   behaviours: orderedBehaviours,
   keys: 40,
 }

@@ -3,6 +3,7 @@ import { OutboxError } from '../errors.ts'
 import type { OutboxStore } from '../store.ts'
 
 const limited = ['claim', 'pollPending', 'release', 'renew', 'settle']
+const limitedOfLocks = ['acquire', 'release', 'renew']
 const limitedOfPartitions = ['acquire', 'hold', 'read', 'readAll', 'release', 'shares']
 
 /**
@@ -32,12 +33,13 @@ export function answeringInTime<Tx>(store: OutboxStore<Tx>, clock: Clock, limitM
     })
   }
 
-  const { partitions } = store
-  const inTimeStore = limitedCalls(store, limited)
-  if (partitions === undefined) return inTimeStore
-  const inTimePartitions = limitedCalls(partitions, limitedOfPartitions)
-  return new Proxy(inTimeStore, {
-    get: (target, name) =>
-      name === 'partitions' ? inTimePartitions : (Reflect.get(target, name) as unknown),
+  const locks = limitedCalls(store.locks, limitedOfLocks)
+  const partitions = store.partitions && limitedCalls(store.partitions, limitedOfPartitions)
+  return new Proxy(limitedCalls(store, limited), {
+    get(target, name) {
+      if (name === 'locks') return locks
+      if (name === 'partitions') return partitions
+      return Reflect.get(target, name) as unknown
+    },
   })
 }
