@@ -24,8 +24,8 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
       } catch (error) {
         // Where single commands fail, the client throws what all of them answered.
         const { replies } = error as { replies?: readonly unknown[] }
-        if (Array.isArray(replies)) return replies
-        throw error
+        if (replies === undefined) throw error
+        return replies
       }
     },
 
@@ -44,16 +44,9 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
     },
 
     async settings(names) {
-      const { masters, nodeClient, configGet } = client as NodeRedisSettings
-      const nodes =
-        masters === undefined
-          ? [client as NodeRedisSettings]
-          : await Promise.all(masters.map((master) => nodeClient!.call(client, master)))
-      if (masters === undefined && configGet === undefined) return []
-
       return Promise.all(
-        nodes.map(async (node) => {
-          const answers = await Promise.all(names.map((name) => node.configGet!(name)))
+        (await serversOf(client)).map(async (server) => {
+          const answers = await Promise.all(names.map((name) => server.configGet(name)))
           return new Map(answers.flatMap((answer) => [...settingsOf(answer)]))
         }),
       )
@@ -61,8 +54,17 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
   }
 }
 
-interface NodeRedisSettings {
-  configGet?(name: string): Promise<unknown>
-  readonly masters?: readonly object[]
-  nodeClient?(this: unknown, node: object): Promise<NodeRedisSettings>
+interface NodeRedisServer {
+  configGet(name: string): Promise<unknown>
+}
+
+interface NodeRedisCluster {
+  readonly masters: readonly object[]
+  nodeClient(node: object): Promise<NodeRedisServer> | NodeRedisServer
+}
+
+async function serversOf(client: object): Promise<readonly NodeRedisServer[]> {
+  if (!('masters' in client)) return [client as NodeRedisServer]
+  const cluster = client as NodeRedisCluster
+  return Promise.all(cluster.masters.map(async (master) => cluster.nodeClient(master)))
 }
