@@ -39,7 +39,9 @@ async function terminate(url: string, slot: string): Promise<void> {
   client.on('error', () => {})
   try {
     const clients = String(await client.client('LIST')).split('\n')
-    const ids = clients.filter((line) => line.includes(` name=${slot} `)).map((line) => /id=(\d+)/.exec(line)![1]!)
+    const ids = clients
+      .filter((line) => line.includes(` name=${slot} `))
+      .map((line) => /id=(\d+)/.exec(line)![1]!)
     for (const id of ids.slice(0, 3)) await client.client('KILL', 'ID', id)
   } catch {
     // It is down, or goes down now: there is nothing to be ended.

@@ -8,4 +8,12 @@ import { redisCluster } from './redis-cluster.ts'
 import type { Service } from './service.ts'
 
 /** Every service that a test file can ask for by name. */
-export const services: readonly Service[] = [postgres, postgres18, pgbouncer, mariadb, mysql, redis, redisCluster]
+export const services: readonly Service[] = [
+  postgres,
+  postgres18,
+  pgbouncer,
+  mariadb,
+  mysql,
+  redis,
+  redisCluster,
+]

@@ -31,7 +31,11 @@ async function redisDatabase(name: string, conditions: Conditions): Promise<Benc
   return {
     openStore,
     insertOrder(tx, number) {
-      const order: [string, string, string] = [`{${prefix}}:orders`, orderIdOf(number), 'cus_8f2b1c9e7d 129.95']
+      const order: [string, string, string] = [
+        `{${prefix}}:orders`,
+        orderIdOf(number),
+        'cus_8f2b1c9e7d 129.95',
+      ]
       if (tx.hset === undefined) tx.hSet!(...order)
       else tx.hset(...order)
     },
