@@ -54,13 +54,13 @@ async function openClient(prefix: string, { driver }: Conditions): Promise<OpenC
   if (driver === 'redis') {
     const client = await createClient({ url }).connect()
     return {
-      openStore: () => redisStore({ client, prefix }) as unknown as OutboxStore<OrderTx>,
+      openStore: () => redisStore({ client, prefix }),
       close: () => client.close(),
     }
   }
   const client = new Redis(url)
   return {
-    openStore: () => redisStore({ client, prefix }) as unknown as OutboxStore<OrderTx>,
+    openStore: () => redisStore({ client, prefix }),
     close: async () => void (await client.quit()),
   }
 }

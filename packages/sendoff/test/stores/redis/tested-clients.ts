@@ -7,11 +7,11 @@ export interface TestedClient {
   readonly name: string
   readonly client: RedisClient
   /** A MULTI of one's own. */
-  multi(): any
-  exec(multi: any): Promise<unknown>
-  get(key: string): Promise<string | null>
-  set(key: string, value: string): Promise<unknown>
-  close(): Promise<unknown>
+  readonly multi: () => any
+  readonly exec: (multi: any) => Promise<unknown>
+  readonly get: (key: string) => Promise<string | null>
+  readonly set: (key: string, value: string) => Promise<unknown>
+  readonly close: () => Promise<unknown>
 }
 
 const server = () => process.env['REDIS_URL']!

@@ -171,7 +171,7 @@ for (const { name, client, multi, exec, get, set } of clients) {
       const { store } = place()
       for (const none of [client, {}]) {
         equal(await store.inTransaction(none as never), false)
-        await rejects(store.insert(none as never, [sampleRow()], lease), { code: 'OUTBOX_NO_TRANSACTION' })
+        await rejects(store.insert(none, [sampleRow()], lease), { code: 'OUTBOX_NO_TRANSACTION' })
       }
     })
 
