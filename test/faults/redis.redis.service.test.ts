@@ -6,7 +6,7 @@ import { scale } from './scale.ts'
 import { soundRun } from './sound-run.ts'
 
 const size = scale({
-  small: { events: 1_000, faults: 12, durationMs: 4_000 },
+  small: { events: 700, faults: 12, durationMs: 3_000 },
   full: { events: 20_000, faults: 100, durationMs: 120_000, settleLimitMs: 300_000 },
 })
 

@@ -6,23 +6,29 @@ import type { RedisDriver } from './redis-driver.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { insertScript } from './scripts/insert-script.ts'
 
+export interface TransactionPlace {
+  readonly driver: RedisDriver
+  readonly keys: RedisKeys
+  /** Where rows are announced. */
+  readonly channel: string
+}
+
 /** Sends what a transaction has gathered: one script where there are only events, a MULTI otherwise. */
 export async function commitTransaction(
-  driver: RedisDriver,
-  keys: RedisKeys,
+  { driver, keys, channel }: TransactionPlace,
   { inserts, calls }: RecordedTransaction,
   multi: () => object,
 ): Promise<void> {
   const groups = alike(inserts)
   if (groups.length === 0 && calls.length === 0) return
   if (groups.length === 1 && calls.length === 0) {
-    const answer = driver.run(insertScript, keys, insertArguments(groups[0]!))
+    const answer = driver.run(insertScript, keys, insertArguments(groups[0]!, channel))
     return takeAnswer(groups[0]!, await answer.catch(serversWord))
   }
 
   const sent = multi()
   // First, so that their answers are found by their place.
-  for (const group of groups) driver.queue(sent, insertScript, keys, insertArguments(group))
+  for (const group of groups) driver.queue(sent, insertScript, keys, insertArguments(group, channel))
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
   const answers = await driver.exec(sent).catch((error: unknown) => {

@@ -4,10 +4,10 @@ import type { KnownResult, RecordedInsert } from './recorded-transaction.ts'
 import { textOfRow } from './row-text.ts'
 
 /** The arguments of the script that adds these rows, whose leases are alike. */
-export function insertArguments(inserts: readonly RecordedInsert[]): string[] {
+export function insertArguments(inserts: readonly RecordedInsert[], channel: string): string[] {
   const { owner, ms } = inserts[0]!.lease
   const announce = inserts.some((insert) => insert.announce)
-  const values = [owner, String(ms), announce ? '1' : '0', nextWrite()]
+  const values = [owner, String(ms), announce ? channel : '', nextWrite()]
   for (const { rows } of inserts) for (const row of rows) values.push(...rowArguments(row))
   return values
 }

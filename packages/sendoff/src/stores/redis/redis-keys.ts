@@ -39,8 +39,6 @@ const names = [
   'paused',
   /** Hash by id: mode and end of a process, packed. */
   'nodes',
-  /** No key but a channel, named like one so that a prefix of the client's own applies to it as well. */
-  'wake',
 ] as const
 
 export type RedisKeys = readonly string[]
@@ -57,6 +55,11 @@ export function redisKeys(prefix: unknown): RedisKeys {
     `Option "prefix" of redisStore cannot be ${JSON.stringify(prefix) ?? String(prefix)}. ` +
       'Choose up to 100 letters, digits, underscores, hyphens, dots and colons; it becomes the hash tag of all keys.',
   )
+}
+
+/** The channel of an outbox's signals. A prefix of the client's own applies to its keys, and not to this. */
+export function wakeChannel(prefix: string): string {
+  return `{${prefix}}:wake`
 }
 
 /** The names of the keys within scripts. */

@@ -12,7 +12,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { RecordedTransaction, transactionOf } from './recorded-transaction.ts'
 import type { RedisClient, RedisTx } from './redis-client.ts'
 import { redisControls } from './redis-controls.ts'
-import { redisKeys } from './redis-keys.ts'
+import { redisKeys, wakeChannel } from './redis-keys.ts'
 import { redisLocks } from './redis-locks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import type { RunScript } from './run-script.ts'
@@ -50,6 +50,7 @@ export function redisStore<Client extends RedisClient>(
 
   const { client, prefix = 'outbox' } = options
   const keys = redisKeys(prefix)
+  const channel = wakeChannel(prefix)
   const driver = driverOf(client)
   const run: RunScript = (script, values) => driver.run(script, keys, values)
 
@@ -68,7 +69,7 @@ export function redisStore<Client extends RedisClient>(
       let multi: object | undefined
       const transaction = new RecordedTransaction(() => (multi ??= driver.multi()))
       const result = await transaction.run(work)
-      await commitTransaction(driver, keys, transaction, () => multi ?? driver.multi())
+      await commitTransaction({ driver, keys, channel }, transaction, () => multi ?? driver.multi())
       return result
     },
 
@@ -80,7 +81,7 @@ export function redisStore<Client extends RedisClient>(
       if (transaction !== undefined) return transaction.record(insert)
 
       if (!driver.isOpenMulti(tx)) noTransaction()
-      if (rows.length > 0) driver.queue(tx, insertScript, keys, insertArguments([insert]))
+      if (rows.length > 0) driver.queue(tx, insertScript, keys, insertArguments([insert], channel))
       return rows.map(() => ({ kind: 'queued', result: () => undefined }))
     },
 
@@ -115,8 +116,8 @@ export function redisStore<Client extends RedisClient>(
     nodes: redisNodes(run),
 
     wakeUps: {
-      listen: (callback) => driver.subscribe(keys.at(-1)!, callback),
-      announce: async () => void (await run(announceScript, [])),
+      listen: (callback) => driver.subscribe(channel, callback),
+      announce: async () => void (await run(announceScript, [channel])),
     },
 
     // The client was handed in; whoever listens stops by itself.

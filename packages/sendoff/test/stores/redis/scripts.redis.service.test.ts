@@ -33,7 +33,10 @@ describe('scripts of a redis store', () => {
   it('a write that a client sends again, because it missed the answer, is answered as before', async () => {
     const { store, keys } = newStore()
     const rows = [sampleRow(), sampleRow({ idempotencyKey: 'key', claimed: true })]
-    const values = insertArguments([{ rows, lease: leaseOf('a'), announce: false, results: undefined }])
+    const values = insertArguments(
+      [{ rows, lease: leaseOf('a'), announce: false, results: undefined }],
+      'none',
+    )
     const first = await driver.run(insertScript, keys, values)
 
     deepEqual(await driver.run(insertScript, keys, values), first)

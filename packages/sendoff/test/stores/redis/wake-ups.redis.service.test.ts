@@ -73,6 +73,25 @@ for (const { name, client } of clients) {
   })
 }
 
+describe('wake-ups of a client with a prefix of its own for all keys', () => {
+  it('come by ioredis', async (test) => {
+    const client = new Redis(process.env['REDIS_URL']!, { keyPrefix: `mine-${process.pid}:` })
+    test.after(() => client.disconnect())
+
+    await announced(redisStore({ client }))
+    equal(await client.exists('{outbox}:rows'), 1)
+  })
+
+  it('come by redis', async (test) => {
+    const keyPrefix = `yours-${process.pid}:`
+    const client = await createClient({ url: process.env['REDIS_URL']!, keyPrefix }).connect()
+    test.after(() => client.destroy())
+
+    await announced(redisStore({ client }))
+    equal(await client.exists('{outbox}:rows'), 1)
+  })
+})
+
 describe('wake-ups after Redis was away', () => {
   it('come to those who listen by ioredis, since signals may have been missed', async (test) => {
     const { url, restart } = await ownServer()
@@ -144,6 +163,15 @@ class Signals {
   async until(count: number): Promise<void> {
     while (this.count < count) await once(this.#target, 'signal')
   }
+}
+
+async function announced(store: OutboxStore<any>): Promise<void> {
+  const signals = new Signals()
+  const stop = await store.wakeUps!.listen(signals.onSignal)
+  const seen = signals.count
+  await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+  await signals.until(seen + 1)
+  await stop()
 }
 
 async function comeBack(store: OutboxStore<any>, restart: () => Promise<void>): Promise<void> {

@@ -4,7 +4,7 @@ import { script } from './script.ts'
 /**
  * Adds rows, all or none, and answers for each its `seq`, or the id of the event that used its key.
  *
- * Arguments: owner and milliseconds of the lease, whether to signal, a name of this write; then for each row
+ * Arguments: owner and milliseconds of the lease, the channel to signal on (empty for none), a name of this write; then for each row
  * event id, destination, text, due time (`@` at, `+` after), whether claimed, idempotency key (behind `=`).
  *
  * Numbers follow the clock, in microseconds, so that none is given twice even where a failover forgot the last
@@ -15,7 +15,7 @@ import { script } from './script.ts'
 export const insertScript = script(
   rowsOfEvent,
   `
-local owner, leaseMs, announce, write = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local owner, leaseMs, channel, write = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local total = (#ARGV - 4) / 6
 local eventIds, usedKeys, keyOf = {}, {}, {}
 for index = 1, total do
@@ -107,7 +107,7 @@ if #added > 0 then
   send('ZADD', leased, newLeased)
   send('HSET', keys, newKeys)
   send('ZADD', keyTimes, newTimes)
-  if announce == '1' then call('PUBLISH', wake, '') end
+  if channel ~= '' then call('PUBLISH', channel, '') end
 end
 return answers
 `,

@@ -134,5 +134,5 @@ export const pausedScript = script("return call('SMEMBERS', paused)")
 /** Argument: the process to forget. */
 export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
 
-/** Signals to whoever listens. */
-export const announceScript = script("call('PUBLISH', wake, '')")
+/** Signals to whoever listens. Argument: the channel. */
+export const announceScript = script("call('PUBLISH', ARGV[1], '')")
