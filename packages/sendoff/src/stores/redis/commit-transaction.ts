@@ -1,6 +1,6 @@
 import { OutboxError } from '../../errors.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
-import { insertArguments, tellResults } from './insert-rows.ts'
+import { insertArguments, rowsPerScript, tellResults } from './insert-rows.ts'
 import type { RecordedInsert, RecordedTransaction } from './recorded-transaction.ts'
 import type { RedisDriver } from './redis-driver.ts'
 import type { RedisKeys } from './redis-keys.ts'
@@ -43,12 +43,15 @@ export async function commitTransaction(
 /** Inserts with the same lease, which one script can make: nearly always all of them. */
 function alike(inserts: readonly RecordedInsert[]): readonly RecordedInsert[][] {
   const groups: RecordedInsert[][] = []
+  let size = 0
   for (const insert of inserts) {
     if (insert.rows.length === 0) continue
     const last = groups.at(-1)
     const lease = last?.[0]?.lease
-    if (lease?.owner === insert.lease.owner && lease.ms === insert.lease.ms) last!.push(insert)
+    const isAlike = lease?.owner === insert.lease.owner && lease.ms === insert.lease.ms
+    if (isAlike && size + insert.rows.length <= rowsPerScript) last!.push(insert)
     else groups.push([insert])
+    size = groups.at(-1)!.length === 1 ? insert.rows.length : size + insert.rows.length
   }
   return groups
 }

@@ -3,6 +3,19 @@ import type { NewRow } from '../../store.ts'
 import type { KnownResult, RecordedInsert } from './recorded-transaction.ts'
 import { textOfRow } from './row-text.ts'
 
+/** Clients hand arguments on in calls, which take some ten thousand of them. */
+export const rowsPerScript = 10_000
+
+/** An insert in parts that a script can make each. */
+export function insertParts(insert: RecordedInsert): readonly RecordedInsert[] {
+  const { rows } = insert
+  if (rows.length <= rowsPerScript) return [insert]
+  return Array.from({ length: Math.ceil(rows.length / rowsPerScript) }, (_, index) => ({
+    ...insert,
+    rows: rows.slice(index * rowsPerScript, (index + 1) * rowsPerScript),
+  }))
+}
+
 /** The arguments of the script that adds these rows, whose leases are alike. */
 export function insertArguments(inserts: readonly RecordedInsert[], channel: string): string[] {
   const { owner, ms } = inserts[0]!.lease

@@ -1,4 +1,5 @@
 import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
+import type { RedisKeys } from './redis-keys.ts'
 import { bySha, type RedisDriver, settingsOf } from './redis-driver.ts'
 
 /** Runs scripts on a client or a cluster of `ioredis`. */
@@ -6,14 +7,14 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
   return {
     run: (script, keys, values) =>
       bySha(
-        () => client.evalsha(script.sha, keys.length, ...keys, ...values),
-        () => client.eval(script.text, keys.length, ...keys, ...values),
+        () => client.evalsha(script.sha, keys.length, ...together(keys, values)),
+        () => client.eval(script.text, keys.length, ...together(keys, values)),
       ),
 
     multi: () => client.multi(),
 
     queue(multi, script, keys, values) {
-      ;(multi as IoredisMulti).eval(script.text, keys.length, ...keys, ...values)
+      ;(multi as IoredisMulti).eval(script.text, keys.length, ...together(keys, values))
     },
 
     async exec(multi) {
@@ -47,4 +48,9 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       )
     },
   }
+}
+
+// One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.
+function together(keys: RedisKeys, values: readonly string[]): string[] {
+  return [[...keys, ...values]] as unknown as string[]
 }

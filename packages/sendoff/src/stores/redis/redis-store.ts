@@ -6,7 +6,7 @@ import { claimRows, pollPending } from './claim-rows.ts'
 import { commitTransaction } from './commit-transaction.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
-import { insertArguments } from './insert-rows.ts'
+import { insertArguments, insertParts } from './insert-rows.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { RecordedTransaction, transactionOf } from './recorded-transaction.ts'
@@ -15,9 +15,10 @@ import { redisControls } from './redis-controls.ts'
 import { redisKeys, wakeChannel } from './redis-keys.ts'
 import { redisLocks } from './redis-locks.ts'
 import { redisNodes } from './redis-nodes.ts'
+import { redisWakeUps } from './redis-wake-ups.ts'
 import type { RunScript } from './run-script.ts'
 import { insertScript } from './scripts/insert-script.ts'
-import { announceScript, migrateScript, replayScript } from './scripts/upkeep-scripts.ts'
+import { migrateScript, replayScript } from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
@@ -53,6 +54,7 @@ export function redisStore<Client extends RedisClient>(
   const channel = wakeChannel(prefix)
   const driver = driverOf(client)
   const run: RunScript = (script, values) => driver.run(script, keys, values)
+  const wakeUps = redisWakeUps(driver, run, channel)
 
   const store: OutboxStore<object> = {
     capabilities: { durable: true, multiProcess: true },
@@ -81,7 +83,10 @@ export function redisStore<Client extends RedisClient>(
       if (transaction !== undefined) return transaction.record(insert)
 
       if (!driver.isOpenMulti(tx)) noTransaction()
-      if (rows.length > 0) driver.queue(tx, insertScript, keys, insertArguments([insert], channel))
+      if (rows.length === 0) return []
+      for (const part of insertParts(insert)) {
+        driver.queue(tx, insertScript, keys, insertArguments([part], channel))
+      }
       return rows.map(() => ({ kind: 'queued', result: () => undefined }))
     },
 
@@ -115,13 +120,9 @@ export function redisStore<Client extends RedisClient>(
 
     nodes: redisNodes(run),
 
-    wakeUps: {
-      listen: (callback) => driver.subscribe(channel, callback),
-      announce: async () => void (await run(announceScript, [channel])),
-    },
+    wakeUps,
 
-    // The client was handed in; whoever listens stops by itself.
-    async close() {},
+    close: () => wakeUps.close(),
   }
   return store as unknown as OutboxStore<RedisTx<Client>>
 }

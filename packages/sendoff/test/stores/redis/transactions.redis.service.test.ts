@@ -3,7 +3,7 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { claimAll, eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
-import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
+import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { RecordingWriterHook } from '../../../src/testing/recording-writer-hook.ts'
 import { type FixtureOptions, startOutbox } from '../../fixtures/outbox-fixture.ts'
 import { testedClients } from './tested-clients.ts'
@@ -173,6 +173,19 @@ for (const { name, client, multi, exec, get, set } of clients) {
         equal(await store.inTransaction(none as never), false)
         await rejects(store.insert(none, [sampleRow()], lease), { code: 'OUTBOX_NO_TRANSACTION' })
       }
+    })
+
+    it('takes tens of thousands of events at once', async () => {
+      const { store, order } = place()
+      const rows = sampleRows(30_000, { payload: '1' })
+      await store.transaction(async (tx: any) => {
+        tx.set(order, 'placed')
+        await store.insert(tx, rows.slice(0, 15_000), lease)
+        await store.insert(tx, rows.slice(15_000), lease)
+      })
+
+      equal(await store.count({}), 30_000)
+      equal((await store.query({ limit: 1, afterSeq: 0 }))[0]!.eventId, rows[0]!.eventId)
     })
 
     it('finds its scripts where the server has forgotten them', async () => {

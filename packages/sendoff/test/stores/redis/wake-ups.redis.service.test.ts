@@ -45,6 +45,24 @@ for (const { name, client } of clients) {
       equal(signals.count, heard)
     })
 
+    it('end with the store, and stopping twice is no error', async () => {
+      const store = newStore()
+      const signals = new Signals()
+      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const heard = signals.count
+      await store.close()
+      await stop()
+      await stop()
+      const others = new Signals()
+      const stopOthers = await store.wakeUps!.listen(others.onSignal)
+      const seen = others.count
+      await store.wakeUps!.announce()
+      await others.until(seen + 1)
+      await stopOthers()
+
+      equal(signals.count, heard)
+    })
+
     it('are part of a transaction that is told to announce its rows, and of no other', async () => {
       const store = newStore()
       const signals = new Signals()
