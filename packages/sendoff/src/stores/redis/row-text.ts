@@ -2,17 +2,32 @@ import type { EventStatus } from '../../event/status.ts'
 import type { EventRow, NewRow, Row, StoredRow } from '../../store.ts'
 
 /**
- * What was written of a row, as one text: a line of JSON with what scripts look at, one with the rest, and the
- * payload as it is. Bytes are kept as base64, so that clients need not be told to answer bytes.
+ * What was written of a row, as one text: a line of JSON, and the payload as it is. Bytes are kept as base64, so that
+ * clients need not be told to answer bytes. Scripts look at the first six values.
  */
 export function textOfRow(row: NewRow): string {
   const isText = typeof row.payload === 'string'
-  const head = [row.eventId, row.destination, row.eventType, row.aggregateType, row.aggregateId, row.tenantId]
-  const rest = [row.orderingKey, row.partitionNo, row.contentType, row.headers, row.occurredAt, isText]
-  // Halves of characters, which Lua's JSON refuses, are what they would be in UTF-8.
-  const first = JSON.stringify(head.map((value) => value?.toWellFormed() ?? null))
+  const line = JSON.stringify([
+    wellFormed(row.eventId),
+    wellFormed(row.destination),
+    wellFormed(row.eventType),
+    wellFormed(row.aggregateType),
+    wellFormed(row.aggregateId),
+    wellFormed(row.tenantId),
+    wellFormed(row.orderingKey),
+    row.partitionNo,
+    wellFormed(row.contentType),
+    wellFormed(row.headers),
+    row.occurredAt,
+    isText,
+  ])
   const payload = isText ? row.payload : Buffer.from(row.payload).toString('base64')
-  return `${first}\n${JSON.stringify(rest)}\n${payload}`
+  return `${line}\n${payload}`
+}
+
+// Halves of characters, which Lua's JSON refuses, are what they would be in UTF-8.
+function wellFormed(text: string | null): string | null {
+  return text === null ? null : text.toWellFormed()
 }
 
 /** How many values `claimedRows` takes for each row. */
@@ -82,27 +97,37 @@ export function storedRow([member, state, text]: readonly [string, StateValues, 
   }
 }
 
-type Head = [string, string, string, string, string | null, string | null]
-type Rest = [string | null, number | null, string | null, string | null, number, boolean]
+type Line = readonly [
+  eventId: string,
+  destination: string,
+  eventType: string,
+  aggregateType: string,
+  aggregateId: string | null,
+  tenantId: string | null,
+  orderingKey: string | null,
+  partitionNo: number | null,
+  contentType: string | null,
+  headers: string | null,
+  occurredAt: number,
+  isText: boolean,
+]
 
 function eventRow(text: string): EventRow {
-  const headEnd = text.indexOf('\n')
-  const restEnd = text.indexOf('\n', headEnd + 1)
-  const head = JSON.parse(text.slice(0, headEnd)) as Head
-  const rest = JSON.parse(text.slice(headEnd + 1, restEnd)) as Rest
-  const payload = text.slice(restEnd + 1)
+  const end = text.indexOf('\n')
+  const line = JSON.parse(text.slice(0, end)) as Line
+  const payload = text.slice(end + 1)
   return {
-    eventId: head[0],
-    destination: head[1],
-    eventType: head[2],
-    aggregateType: head[3],
-    aggregateId: head[4],
-    tenantId: head[5],
-    orderingKey: rest[0],
-    partitionNo: rest[1],
-    payload: rest[5] ? payload : new Uint8Array(Buffer.from(payload, 'base64')),
-    contentType: rest[2],
-    headers: rest[3],
-    occurredAt: rest[4],
+    eventId: line[0],
+    destination: line[1],
+    eventType: line[2],
+    aggregateType: line[3],
+    aggregateId: line[4],
+    tenantId: line[5],
+    orderingKey: line[6],
+    partitionNo: line[7],
+    payload: line[11] ? payload : new Uint8Array(Buffer.from(payload, 'base64')),
+    contentType: line[8],
+    headers: line[9],
+    occurredAt: line[10],
   }
 }

@@ -1,4 +1,4 @@
-/** What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant. */
+/** What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more. */
 export const headOf = `
 local function headOf(row)
   return cjson.decode(string.sub(row, 1, string.find(row, '\\n', 1, true) - 1))
