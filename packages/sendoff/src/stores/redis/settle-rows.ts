@@ -36,6 +36,7 @@ export async function settleRows(
     const holder = row.lockedBy === null ? '' : `=${row.lockedBy}`
     values.push(outcome.kind, holder, String(row.deliveries), String(group.length))
     for (const settlement of group) values.push(memberOf(settlement.row.seq))
+    if (outcome.kind === 'delete') for (const settlement of group) values.push(settlement.row.eventId)
   }
   values.push(JSON.stringify(others.map(outcomeValues)))
 
@@ -45,17 +46,19 @@ export async function settleRows(
   return refused.map((place) => inOrder[place - 1]!)
 }
 
+// Halves of characters are what they would be in UTF-8: Lua's JSON refuses them.
 function outcomeValues({ row, outcome }: Settlement): readonly unknown[] {
   const failure = 'failure' in outcome ? outcome.failure : undefined
   return [
     memberOf(row.seq),
-    row.lockedBy ?? false,
+    row.lockedBy?.toWellFormed() ?? false,
     row.deliveries,
     outcome.kind,
     'delayMs' in outcome ? outcome.delayMs : 0,
     failure === undefined ? false : textOf(failure.error),
     failure?.counted ?? false,
     reasonOf(outcome),
+    row.eventId.toWellFormed(),
   ]
 }
 
@@ -63,7 +66,6 @@ function reasonOf(outcome: Outcome): string | false {
   return outcome.kind === 'defer' && outcome.reason !== undefined ? textOf(outcome.reason) : false
 }
 
-// Halves of characters are what they would be in UTF-8: Lua's JSON refuses them.
 function textOf(error: string): string {
   return storedErrorText(error).toWellFormed()
 }

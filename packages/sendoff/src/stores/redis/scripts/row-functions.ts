@@ -19,20 +19,26 @@ local function memberOf(eventId, destination)
 end
 `
 
-/** Removes rows with all that belongs to them. Needs `headOf` and `rowsOfEvent`. */
+/**
+ * Removes rows with all that belongs to them. Their event ids are read from their texts where they are not told.
+ * Needs `headOf` and `rowsOfEvent`.
+ */
 export const forget = `
-local function forget(members)
+local function forgetDestination(member)
+  local row = call('HGET', rows, member)
+  local head = row and headOf(row)
+  local members = head and rowsOfEvent(call('HGET', ids, head[1]))
+  if not members or members[head[2]] ~= member then return end
+  members[head[2]] = nil
+  if next(members) then call('HSET', ids, head[1], cjson.encode(members)) else call('HDEL', ids, head[1]) end
+end
+
+local function forget(members, eventIds)
   if #members == 0 then return end
-  local texts = read(rows, members)
-  local idsGone = {}
+  local idsGone, known = {}, eventIds and read(ids, eventIds)
   for index = 1, #members do
-    local head = texts[index] and headOf(texts[index])
-    local byDestination = head and rowsOfEvent(call('HGET', ids, head[1]))
-    if byDestination and byDestination[head[2]] == members[index] then
-      byDestination[head[2]] = nil
-      if next(byDestination) then call('HSET', ids, head[1], cjson.encode(byDestination))
-      else idsGone[#idsGone + 1] = head[1] end
-    end
+    if known and known[index] == members[index] then idsGone[#idsGone + 1] = eventIds[index]
+    else forgetDestination(members[index]) end
   end
   send('HDEL', ids, idsGone)
   for _, key in ipairs({ rows, state, attempts }) do send('HDEL', key, members) end

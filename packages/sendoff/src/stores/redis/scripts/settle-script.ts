@@ -6,8 +6,8 @@ import { script } from './script.ts'
  *
  * Arguments: name and token of the owner's lock (empty without one); how many groups there are; for each group of rows
  * that are settled alike its outcome (`done` or `delete`), holder (behind `=`; empty without), deliveries, how many,
- * and their names; at the end all others as JSON arrays of name, holder or false, deliveries, outcome, delay, error or
- * false, whether it counts, reason or false.
+ * and their names, followed by their event ids if they are deleted; at the end all others as JSON arrays of name, holder
+ * or false, deliveries, outcome, delay, error or false, whether it counts, reason or false, event id.
  */
 export const settleScript = script(
   headOf,
@@ -17,7 +17,7 @@ export const settleScript = script(
   `
 local isOwner = ARGV[1] ~= '' and isOwned(lockNamed(ARGV[1]), ARGV[2])
 local place, refused = 0, {}
-local left, changed, gone, removed, newDue, deadPlaces, settled = {}, {}, {}, {}, {}, {}, {}
+local left, changed, gone, removed, removedIds, newDue, deadPlaces, settled = {}, {}, {}, {}, {}, {}, {}, {}
 
 -- The row if it is pending and in these hands. Told twice of one row, the second time sees what the first one did.
 local function heldRow(member, packed, holder, deliveries)
@@ -54,10 +54,11 @@ local function done(member, fields)
   keep(member, fields)
 end
 
-local function delete(member, fields)
+local function delete(member, fields, eventId)
   count(fields[STATUS], -1)
   settled[member] = false
   removed[#removed + 1] = member
+  removedIds[#removed] = eventId
 end
 
 local function dueAgain(member, fields, delayMs)
@@ -68,7 +69,7 @@ end
 
 local argument = 4
 for group = 1, tonumber(ARGV[3]) do
-  local settleRow = ARGV[argument] == 'done' and done or delete
+  local isDone = ARGV[argument] == 'done'
   local holder = ARGV[argument + 1] ~= '' and string.sub(ARGV[argument + 1], 2)
   local deliveries = tonumber(ARGV[argument + 2])
   local size = tonumber(ARGV[argument + 3])
@@ -77,13 +78,14 @@ for group = 1, tonumber(ARGV[3]) do
   local states = read(state, members)
   for index = 1, size do
     local fields = heldRow(members[index], states[index], holder, deliveries)
-    if fields then settleRow(members[index], fields) end
+    if fields and isDone then done(members[index], fields)
+    elseif fields then delete(members[index], fields, ARGV[argument + 3 + size + index]) end
   end
-  argument = argument + 4 + size
+  argument = argument + 4 + (isDone and size or 2 * size)
 end
 
 for _, outcome in ipairs(cjson.decode(ARGV[argument])) do
-  local member, holder, deliveries, kind, delayMs, failure, counts, reason = unpack(outcome)
+  local member, holder, deliveries, kind, delayMs, failure, counts, reason, eventId = unpack(outcome)
   local fields = heldRow(member, call('HGET', state, member), holder, deliveries)
   if fields then
     if failure then
@@ -94,7 +96,7 @@ for _, outcome in ipairs(cjson.decode(ARGV[argument])) do
       fields[LAST_ERROR] = failure
     end
     if kind == 'done' then done(member, fields)
-    elseif kind == 'delete' then delete(member, fields)
+    elseif kind == 'delete' then delete(member, fields, eventId)
     else
       if kind == 'retry' then
         becomes(fields, RETRY)
@@ -125,7 +127,7 @@ send('ZREM', pending, gone)
 send('HSET', state, changed)
 send('ZADD', due, newDue)
 send('ZADD', dead, deadPlaces)
-forget(removed)
+forget(removed, removedIds)
 sendCounts()
 return refused
 `,
