@@ -1,12 +1,12 @@
 import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
 import type { RedisKeys } from './redis-keys.ts'
-import { bySha, type RedisDriver, settingsOf } from './redis-driver.ts'
+import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
 
 /** Runs scripts on a client or a cluster of `ioredis`. */
 export function ioredisDriver(client: IoredisClient): RedisDriver {
   return {
     run: (script, keys, values) =>
-      bySha(
+      runKnown(
         () => client.evalsha(script.sha, keys.length, ...together(keys, values)),
         () => client.eval(script.text, keys.length, ...together(keys, values)),
       ),

@@ -1,12 +1,12 @@
 import type { NodeRedisClient, NodeRedisMulti, NodeRedisSubscriber } from './redis-client.ts'
-import { bySha, type RedisDriver, settingsOf } from './redis-driver.ts'
+import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
 
 /** Runs scripts on a client or a cluster of `redis`. */
 export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
   return {
     run(script, keys, values) {
       const options = { keys: [...keys], arguments: [...values] }
-      return bySha(
+      return runKnown(
         () => client.evalSha(script.sha, options),
         () => client.eval(script.text, options),
       )

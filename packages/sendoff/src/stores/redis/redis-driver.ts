@@ -25,10 +25,13 @@ export interface RedisDriver {
   settings(names: readonly string[]): Promise<readonly ReadonlyMap<string, string>[]>
 }
 
-/** Runs `bySha` and, if the server does not know the script, `byText`. */
-export async function bySha(bySha: () => Promise<unknown>, byText: () => Promise<unknown>): Promise<unknown> {
+/** Runs a script by its hash and, if the server does not know it, by its text. */
+export async function runKnown(
+  byHash: () => Promise<unknown>,
+  byText: () => Promise<unknown>,
+): Promise<unknown> {
   try {
-    return await bySha()
+    return await byHash()
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return byText()
     throw error
