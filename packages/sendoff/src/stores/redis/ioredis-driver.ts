@@ -34,7 +34,12 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       subscriber.on('message', callback)
       // It subscribes anew after each loss, and what was said meanwhile is lost.
       subscriber.on('ready', callback)
-      await subscriber.subscribe(channel)
+      try {
+        await subscriber.subscribe(channel)
+      } catch (error) {
+        subscriber.disconnect()
+        throw error
+      }
       return async () => subscriber.disconnect()
     },
 

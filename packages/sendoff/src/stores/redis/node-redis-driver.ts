@@ -36,8 +36,13 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
       const subscriber = client.duplicate() as NodeRedisSubscriber
       // Whatever ends a connection, the client connects again by itself.
       subscriber.on('error', () => {})
-      await subscriber.connect()
-      await subscriber.subscribe(channel, callback)
+      try {
+        await subscriber.connect()
+        await subscriber.subscribe(channel, callback)
+      } catch (error) {
+        subscriber.destroy()
+        throw error
+      }
       // It subscribes anew after each loss, and what was said meanwhile is lost.
       subscriber.on('ready', callback)
       return async () => void subscriber.destroy()

@@ -1,4 +1,13 @@
-import { freeLapsed, headOf, isPaused, ownedLock, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
+import {
+  evenWhenFull,
+  freeLapsed,
+  headOf,
+  isPaused,
+  ownedLock,
+  rankOf,
+  rowsOfEvent,
+  unpark,
+} from './row-functions.ts'
 import { script } from './script.ts'
 
 /** Of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text. */
@@ -85,6 +94,7 @@ end
  * for how long to leave rows alone. Answers where to go on, or false, and the rows.
  */
 export const claimScript = script(
+  evenWhenFull,
   headOf,
   rankOf,
   isPaused,
@@ -102,6 +112,7 @@ return { place or false, answer }
 
 /** Arguments as above; then pairs of event id and destination. */
 export const claimKeysScript = script(
+  evenWhenFull,
   headOf,
   rowsOfEvent,
   isPaused,
@@ -177,6 +188,7 @@ end
  * Answers false without the lock; otherwise as a claim.
  */
 export const pollScript = script(
+  evenWhenFull,
   headOf,
   rankOf,
   isPaused,

@@ -1,3 +1,4 @@
+import { evenWhenFull } from './row-functions.ts'
 import { script } from './script.ts'
 
 const heldRow = `
@@ -20,6 +21,7 @@ end
  * each row name, holder, deliveries.
  */
 export const renewScript = script(
+  evenWhenFull,
   heldRow,
   `
 local leaseEnd = math.ceil(now + tonumber(ARGV[1]))
@@ -48,6 +50,7 @@ return lost
 
 /** Frees rows. Arguments: for each row name, holder, deliveries. */
 export const releaseScript = script(
+  evenWhenFull,
   heldRow,
   `
 local members, states = heldRows(1)

@@ -1,4 +1,4 @@
-import { ownedLock, rankOf } from './row-functions.ts'
+import { evenWhenFull, ownedLock, rankOf } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -6,6 +6,7 @@ import { script } from './script.ts'
  * row that nobody has leased since gets a loss. Arguments: name, token, milliseconds. Answers 1, or 0 if it is held.
  */
 export const acquireLockScript = script(
+  evenWhenFull,
   rankOf,
   ownedLock,
   `
@@ -51,6 +52,7 @@ return 1
 
 /** Arguments: name, token, milliseconds. Answers 1, or 0 if it was lost. */
 export const renewLockScript = script(
+  evenWhenFull,
   ownedLock,
   `
 local lock = lockNamed(ARGV[1])

@@ -1,3 +1,11 @@
+/**
+ * Lets a script go on where the server's memory is full. What adds something is refused then, but not within a script that
+ * has begun to remove something: so what was written before is still delivered and settled.
+ */
+export const evenWhenFull = `
+call('HDEL', meta, 'full')
+`
+
 /** What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more. */
 export const headOf = `
 local function headOf(row)

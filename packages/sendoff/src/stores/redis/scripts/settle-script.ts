@@ -1,4 +1,4 @@
-import { forget, headOf, ownedLock, rowsOfEvent } from './row-functions.ts'
+import { evenWhenFull, forget, headOf, ownedLock, rowsOfEvent } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -10,6 +10,7 @@ import { script } from './script.ts'
  * or false, deliveries, outcome, delay, error or false, whether it counts, reason or false, event id.
  */
 export const settleScript = script(
+  evenWhenFull,
   headOf,
   rowsOfEvent,
   forget,

@@ -1,8 +1,9 @@
-import { forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
+import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
 import { script } from './script.ts'
 
 /** Makes DEAD rows NEW and answers how many. Arguments: pairs of event id and destination. */
 export const replayScript = script(
+  evenWhenFull,
   rowsOfEvent,
   `
 local replayed, changed, newDue, newPending = {}, {}, {}, {}
@@ -45,6 +46,7 @@ return #replayed
  * Answers how many rows and keys were deleted, and the last row looked at, or false when none younger can be old enough.
  */
 export const purgeScript = script(
+  evenWhenFull,
   headOf,
   rowsOfEvent,
   forget,
@@ -83,6 +85,7 @@ return { #outlived, #oldKeys, last }
 
 /** Lifts a pause and brings back some of the rows set aside. Argument: its name, empty to go on. Answers 1 while there are more. */
 export const resumeScript = script(
+  evenWhenFull,
   headOf,
   rankOf,
   `
@@ -100,7 +103,9 @@ end
  * Registers a process unless another mode lives. Arguments: id, mode (behind `=`; empty without one), milliseconds. Answers 1 and
  * what is paused, or 0, the mode of the living and their ids.
  */
-export const joinScript = script(`
+export const joinScript = script(
+  evenWhenFull,
+  `
 local id, mode = ARGV[1], ARGV[2]
 local living, ofLiving = nil, {}
 local known = call('HGETALL', nodes)
@@ -118,16 +123,20 @@ if mode ~= '' and living and living ~= mode then
 end
 call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]) }))
 return { 1, call('SMEMBERS', paused) }
-`)
+`,
+)
 
 /** Sets the version of what is stored where there is none, and answers it. Argument: the version. */
-export const migrateScript = script(`
+export const migrateScript = script(
+  evenWhenFull,
+  `
 call('HSETNX', meta, 'version', ARGV[1])
 return call('HGET', meta, 'version')
-`)
+`,
+)
 
 /** Argument: what to pause. */
-export const pauseScript = script("call('SADD', paused, ARGV[1])")
+export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
 
 export const pausedScript = script("return call('SMEMBERS', paused)")
 
