@@ -10,6 +10,8 @@ export interface FaultStore {
   addBusinessRow(tx: any, id: string): Promise<void>
   /** Ends the session of a transaction so late that its commit is what fails. */
   endSession?(tx: any): void
+  /** Tells only after the commit that an idempotency key was used before, so that a write answers its own id. */
+  readonly answersDuplicatesLater?: true
   businessRows(location: string): Promise<readonly string[]>
 }
 

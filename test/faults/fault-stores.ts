@@ -5,6 +5,7 @@ const stores: Readonly<Record<string, () => Promise<FaultStore>>> = {
   sqlite: async () => (await import('./sqlite-fault-store.ts')).sqliteFaultStore,
   postgres: async () => (await import('./postgres-fault-store.ts')).postgresFaultStore,
   mariadb: async () => (await import('./mariadb-fault-store.ts')).mariadbFaultStore,
+  redis: async () => (await import('./redis-fault-store.ts')).redisFaultStore,
 }
 
 export function faultStore(name: string): Promise<FaultStore> {

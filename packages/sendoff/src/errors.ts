@@ -1,6 +1,7 @@
 /** Every code an `OutboxError` can have; `docs/errors.md` says what each means and what to do. */
 export type OutboxErrorCode =
   | 'OUTBOX_CLOSED'
+  | 'OUTBOX_COMMAND_FAILED'
   | 'OUTBOX_COMMIT_UNKNOWN'
   | 'OUTBOX_DUPLICATE_EVENT_ID'
   | 'OUTBOX_DUPLICATE_LISTENER'

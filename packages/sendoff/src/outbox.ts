@@ -213,6 +213,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     this.#state = 'started'
     try {
       await this.#store.migrate()
+      for (const warning of (await this.#store.doctor?.()) ?? []) this.#logger.warn(warning)
       await this.#nodeKeeper.join()
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'

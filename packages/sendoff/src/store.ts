@@ -104,6 +104,9 @@ export interface OutboxStore<Tx> {
   /** Left out where one process cannot wake another: pollers then find rows by looking. */
   readonly wakeUps?: OutboxWakeUps
 
+  /** What of the database's settings could lose events, in words for people. Left out where nothing can. */
+  doctor?(): Promise<readonly string[]>
+
   /** Lets go of what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
 }
@@ -181,7 +184,19 @@ export interface StoredRow extends Row {
   readonly blockedAt: number | null
 }
 
-export type InsertResult = InsertedRow | { readonly kind: 'duplicate'; readonly eventId: string }
+/** What became of a row; where the database tells only when the transaction has ended, `queued`. */
+export type InsertResult = InsertedRow | DuplicateRow | QueuedRow
+
+export interface DuplicateRow {
+  readonly kind: 'duplicate'
+  readonly eventId: string
+}
+
+export interface QueuedRow {
+  readonly kind: 'queued'
+  /** What became of it, once its transaction has committed; undefined before, and where nobody saw the commit. */
+  result(): InsertedRow | DuplicateRow | undefined
+}
 
 export interface InsertedRow {
   readonly kind: 'inserted'

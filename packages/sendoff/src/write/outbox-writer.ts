@@ -13,7 +13,7 @@ import {
 import { JsonCodec } from '../event/json-codec.ts'
 import { kindOf } from '../options.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import type { InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
+import type { DuplicateRow, InsertedRow, InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
 import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
@@ -161,8 +161,8 @@ export class OutboxWriter<UserTx, StoreTx> {
       throw error
     }
 
-    const inserted = batch.inserted(results)
-    if (inserted.length > 0) this.#follow(context, batch, inserted)
+    const written = batch.written(results)
+    if (written.length > 0) this.#follow(context, batch, written)
     return results.map((result, index) =>
       result.kind === 'duplicate' ? result.eventId : events[index]!.eventId,
     )
@@ -177,22 +177,22 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   // One registration per batch, however many events it has.
-  #follow(context: TxContext<StoreTx>, batch: WrittenBatch, inserted: readonly EventEnvelope[]): void {
+  #follow(context: TxContext<StoreTx>, batch: WrittenBatch, written: readonly EventEnvelope[]): void {
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
-      batch.committed(context.confirmsCommit ?? true, this.#clock.now())
-      this.#call('afterCommit', inserted)
+      const kept = batch.committed(context.confirmsCommit ?? true, this.#clock.now())
+      if (kept.length > 0) this.#call('afterCommit', kept)
     })
     context.afterRollback(() => {
       batch.giveBack()
-      this.#call('afterRollback', inserted)
+      this.#call('afterRollback', written)
     })
     context.afterDoubt?.(() => {
       batch.inDoubt()
-      this.#call('afterRollback', inserted)
+      this.#call('afterRollback', written)
     })
-    this.#call('afterWrite', inserted)
+    this.#call('afterWrite', written)
   }
 
   #call(moment: 'afterWrite' | 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void {
@@ -235,26 +235,25 @@ class WrittenBatch {
       isAlone && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
 
-  inserted(results: readonly InsertResult[]): readonly EventEnvelope[] {
+  /** The events that are part of the transaction, as far as the store can tell by now. */
+  written(results: readonly InsertResult[]): readonly EventEnvelope[] {
     this.#results = results
-    if (results.every(({ kind }) => kind === 'inserted')) return this.#events
-
-    results.forEach((result, index) => {
-      if (result.kind === 'duplicate') this.#giveBack(index)
-    })
-    return this.#events.filter((_, index) => results[index]?.kind === 'inserted')
+    return this.#withoutDuplicates()
   }
 
-  committed(isConfirmed: boolean, now: number): void {
+  /** The events that exist now. */
+  committed(isConfirmed: boolean, now: number): readonly EventEnvelope[] {
+    const kept = this.#withoutDuplicates()
     this.#places.forEach((place, index) => {
-      const result = this.#results[index]
-      if (typeof place === 'string' || result?.kind !== 'inserted') return
+      const result = this.#resultOf(index)
+      if (typeof place === 'string' || result?.kind === 'duplicate') return
 
       const row = this.rows[index]!
-      if (isConfirmed && result.certain) place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
+      if (isConfirmed && result?.certain) place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
       else place.lookUp(row, false)
     })
     this.#leaveToPoller()
+    return kept
   }
 
   inDoubt(): void {
@@ -264,10 +263,25 @@ class WrittenBatch {
     this.#leaveToPoller()
   }
 
+  #withoutDuplicates(): readonly EventEnvelope[] {
+    if (this.#results.every(({ kind }) => kind === 'inserted')) return this.#events
+    return this.#events.filter((_, index) => {
+      const isDuplicate = this.#resultOf(index)?.kind === 'duplicate'
+      if (isDuplicate) this.#giveBack(index)
+      return !isDuplicate
+    })
+  }
+
+  /** What became of a row; undefined as long as nobody knows. */
+  #resultOf(index: number): InsertedRow | DuplicateRow | undefined {
+    const result = this.#results[index]
+    return result?.kind === 'queued' ? result.result() : result
+  }
+
   #leaveToPoller(): void {
     const left: LeftToPoller[] = []
     this.#places.forEach((place, index) => {
-      const isLeft = typeof place === 'string' && this.#results[index]?.kind === 'inserted'
+      const isLeft = typeof place === 'string' && this.#resultOf(index)?.kind !== 'duplicate'
       if (isLeft) left.push({ event: this.#events[index]!, reason: place })
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)

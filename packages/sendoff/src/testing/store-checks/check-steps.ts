@@ -20,12 +20,23 @@ export function leaseOf(owner: string, ms = 30_000): Lease {
 }
 
 /** Writes rows in one transaction. Those with `claimed` are born leased to `lease`. */
-export function insertRows<Tx>(
+export async function insertRows<Tx>(
   store: OutboxStore<Tx>,
   rows: readonly NewRow[],
   lease = leaseOf('writer'),
-): Promise<readonly InsertResult[]> {
-  return store.transaction((tx) => store.insert(tx, rows, lease))
+): Promise<readonly KnownResult[]> {
+  return afterCommit(await store.transaction((tx) => store.insert(tx, rows, lease)))
+}
+
+type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
+
+/** What became of rows whose transaction has committed. */
+export function afterCommit(results: readonly InsertResult[]): readonly KnownResult[] {
+  return results.map((result) => {
+    const known = result.kind === 'queued' ? result.result() : result
+    ok(known, 'what became of a row is known after the commit')
+    return known
+  })
 }
 
 /** Writes one sample row and reads it back. */

@@ -1,6 +1,15 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import type { StoreCheck } from '../store-check.ts'
-import { claimOne, eventIds, insertAndClaim, insertRows, leaseOf, settleOne, Undo } from './check-steps.ts'
+import {
+  afterCommit,
+  claimOne,
+  eventIds,
+  insertAndClaim,
+  insertRows,
+  leaseOf,
+  settleOne,
+  Undo,
+} from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const key = 'place-order-1'
@@ -61,7 +70,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
         return store.insert(tx, [sampleRow({ idempotencyKey: key })], leaseOf('writer'))
       })
 
-      deepEqual(results, [{ kind: 'duplicate', eventId: first.eventId }])
+      deepEqual(afterCommit(results), [{ kind: 'duplicate', eventId: first.eventId }])
       equal(await store.count({}), 1)
     },
   },
@@ -110,7 +119,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
         return store.insert(tx, [kept], leaseOf('writer'))
       })
 
-      equal(results[0]!.kind, 'inserted')
+      equal(afterCommit(results)[0]!.kind, 'inserted')
       deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
     },
   },

@@ -1,7 +1,16 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { EventStatus } from '../../event/status.ts'
 import type { StoreCheck } from '../store-check.ts'
-import { claimAll, claimOne, eventIds, insertOne, insertRows, leaseOf, readRow } from './check-steps.ts'
+import {
+  afterCommit,
+  claimAll,
+  claimOne,
+  eventIds,
+  insertOne,
+  insertRows,
+  leaseOf,
+  readRow,
+} from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 export const insertChecks: readonly StoreCheck[] = [
@@ -16,6 +25,21 @@ export const insertChecks: readonly StoreCheck[] = [
       deepEqual(
         results,
         stored.map((row) => ({ kind: 'inserted', seq: row.seq, deliveries: 0, certain: true })),
+      )
+    },
+  },
+  {
+    name: 'insert: what became of a row is known once its transaction has committed, and of queued ones not before',
+    async run({ store }) {
+      const results = await store.transaction(async (tx) => {
+        const written = await store.insert(tx, [sampleRow(), sampleRow({ claimed: true })], leaseOf('writer'))
+        for (const row of written) if (row.kind === 'queued') equal(row.result(), undefined)
+        return written
+      })
+
+      deepEqual(
+        afterCommit(results).map((row) => row.kind),
+        ['inserted', 'inserted'],
       )
     },
   },

@@ -1,4 +1,4 @@
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import type { StoreCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts'
 
@@ -22,6 +22,12 @@ export const migrateChecks: readonly StoreCheck[] = [
       await insertOne(store)
 
       equal(await store.count({}), 1)
+    },
+  },
+  {
+    name: 'doctor: what it has to say is said in words',
+    async run({ store }) {
+      for (const warning of (await store.doctor?.()) ?? []) match(warning, /\w+ \w+/)
     },
   },
   {

@@ -3,7 +3,16 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventStatus } from '../../event/status.ts'
 import type { Row, Settlement } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
-import { claimAll, doneOf, eventIds, insertAndClaim, leaseOf, readRow, Undo } from './check-steps.ts'
+import {
+  afterCommit,
+  claimAll,
+  doneOf,
+  eventIds,
+  insertAndClaim,
+  leaseOf,
+  readRow,
+  Undo,
+} from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
 const lease = leaseOf('writer')
@@ -195,13 +204,13 @@ export const transactionChecks: readonly StoreCheck[] = [
   {
     name: 'transaction: a row written outside any nested transaction is certain',
     async run({ store }) {
-      await store.transaction(async (tx) => {
-        const [before] = await store.insert(tx, [sampleRow()], lease)
+      const results = await store.transaction(async (tx) => {
+        const before = await store.insert(tx, [sampleRow()], lease)
         await store.transaction(async () => {}, tx)
-        const [after] = await store.insert(tx, [sampleRow()], lease)
-
-        for (const result of [before, after]) ok(result?.kind === 'inserted' && result.certain)
+        return [...before, ...(await store.insert(tx, [sampleRow()], lease))]
       })
+
+      for (const result of afterCommit(results)) ok(result.kind === 'inserted' && result.certain)
     },
   },
   {

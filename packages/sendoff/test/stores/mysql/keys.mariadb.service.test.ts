@@ -132,7 +132,7 @@ describe('mysql store: partitions', () => {
   it('settlements of partitions at different epochs go together, each judged by its own', async () => {
     const owner = await takePart(store, 'a')
     await partitionsOf(store).acquire(owner, [21])
-    await partitionsOf(store).release(owner, [21])
+    await partitionsOf(store).release(owner, [{ partition: 21, epoch: 1 }])
     const owned = await partitionsOf(store).acquire(owner, [21, 22, 23])
     deepEqual(
       owned.map(({ epoch }) => epoch),

@@ -1,0 +1,23 @@
+import { redis } from '../../../test/services/redis.ts'
+import { bullmqDrain } from '../../peers/bullmq.ts'
+import type { StoreBench } from '../../store-bench.ts'
+import { drainSubjects } from '../../suites/drain.ts'
+import { idleSubjects } from '../../suites/idle.ts'
+import { latencySubjects } from '../../suites/latency.ts'
+import { writeSubjects } from '../../suites/write.ts'
+import { drivers, redisDatabases } from './redis-database.ts'
+import { removeDatabases, serverCpuUs } from './redis-server.ts'
+
+export const redisBench: StoreBench = {
+  name: 'redis',
+  drivers,
+  rounds: 3,
+  services: [redis],
+  suites: {
+    drain: { subjects: [...drainSubjects(redisDatabases), bullmqDrain], peer: 'bullmq' },
+    write: { subjects: writeSubjects(redisDatabases, { concurrent: true, serverCpuUs }) },
+    latency: { subjects: latencySubjects(redisDatabases) },
+    idle: { subjects: idleSubjects(redisDatabases), seconds: 20 },
+  },
+  cleanUp: removeDatabases,
+}

@@ -1,0 +1,65 @@
+import type { Bounds, ClaimRequest, DuePlace, PollRequest, Row } from '../../store.ts'
+import { boundsAround } from '../due-order.ts'
+import { memberOf } from './redis-keys.ts'
+import { claimedRows } from './row-text.ts'
+import { claimKeysScript, claimScript, pollScript } from './scripts/claim-scripts.ts'
+import type { RunScript } from './run-script.ts'
+
+type Answer = readonly [place: readonly [at: string, member: string] | null, values: readonly unknown[]]
+
+/** Leases due rows; a script looks at so many at most, and is run again where these were not enough. */
+export async function claimRows(run: RunScript, request: ClaimRequest): Promise<readonly Row[]> {
+  const { lease, limit, keys, skipRecentMs = 0 } = request
+  if (limit <= 0 || keys?.length === 0) return []
+
+  const rows: Row[] = []
+  let from = placeArguments(request.from)
+  while (rows.length < limit) {
+    const left = String(limit - rows.length)
+    const values = [lease.owner, String(lease.ms), left, ...from, String(skipRecentMs)]
+    const [place, claimed] = (
+      keys === undefined
+        ? await run(claimScript, values)
+        : await run(claimKeysScript, [...values, ...keys.flatMap((key) => [key.eventId, key.destination])])
+    ) as Answer
+    rows.push(...claimedRows(claimed))
+    if (!place) break
+    from = place
+  }
+  return rows
+}
+
+/** Reads due rows for the owner of a lock; undefined once it has lost it. */
+export async function pollPending(run: RunScript, request: PollRequest): Promise<readonly Row[] | undefined> {
+  const { owner, limit, held, order = 'due', skipRecentMs = 0, renewMs } = request
+  const rows: Row[] = []
+  let from = placeArguments(request.from)
+  do {
+    const answer = (await run(pollScript, [
+      owner.lock,
+      owner.token,
+      renewMs === undefined ? '' : String(renewMs),
+      ...boundsArguments(boundsAround(held, rows)),
+      order,
+      String(Math.max(0, limit - rows.length)),
+      ...from,
+      String(skipRecentMs),
+    ])) as Answer | null
+    if (answer === null) return undefined
+
+    const [place, read] = answer
+    rows.push(...claimedRows(read))
+    if (!place) break
+    from = place
+  } while (rows.length < limit)
+  return rows
+}
+
+function placeArguments(place: DuePlace | undefined): readonly [at: string, member: string] {
+  return place === undefined ? ['', '0'] : [String(place.availableAt), memberOf(place.seq)]
+}
+
+function boundsArguments(bounds: Bounds | null): readonly string[] {
+  if (bounds === null) return ['', '', '', '']
+  return [...placeArguments(bounds.low), ...placeArguments(bounds.high)]
+}

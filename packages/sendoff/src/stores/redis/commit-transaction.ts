@@ -1,0 +1,105 @@
+import { OutboxError } from '../../errors.ts'
+import { duplicateEventId } from '../duplicate-event-id.ts'
+import { insertArguments, rowsPerScript, tellResults } from './insert-rows.ts'
+import type { RecordedInsert, RecordedTransaction } from './recorded-transaction.ts'
+import type { RedisDriver } from './redis-driver.ts'
+import type { RedisKeys } from './redis-keys.ts'
+import { insertScript } from './scripts/insert-script.ts'
+
+export interface TransactionPlace {
+  readonly driver: RedisDriver
+  readonly keys: RedisKeys
+  /** Where rows are announced. */
+  readonly channel: string
+}
+
+/** Sends what a transaction has gathered: one script where there are only events, a MULTI otherwise. */
+export async function commitTransaction(
+  { driver, keys, channel }: TransactionPlace,
+  { inserts, calls }: RecordedTransaction,
+  multi: () => object,
+): Promise<void> {
+  const groups = alike(inserts)
+  if (groups.length === 0 && calls.length === 0) return
+  if (groups.length === 1 && calls.length === 0) {
+    const answer = driver.run(insertScript, keys, insertArguments(groups[0]!, channel))
+    return takeAnswer(groups[0]!, await answer.catch(serversWord))
+  }
+
+  const sent = multi()
+  // First, so that their answers are found by their place.
+  for (const group of groups) driver.queue(sent, insertScript, keys, insertArguments(group, channel))
+  for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
+
+  const answers = await driver.exec(sent).catch((error: unknown) => {
+    throw isServersWord(error) ? error : commitUnknown(error)
+  })
+  if (answers.length === 0) throw watchedKeyChanged()
+  groups.forEach((group, index) => takeAnswer(group, answers[index]))
+  const failed = answers.find((answer) => answer instanceof Error)
+  if (failed !== undefined) throw commandFailed(failed)
+}
+
+/** Inserts with the same lease, which one script can make: nearly always all of them. */
+function alike(inserts: readonly RecordedInsert[]): readonly RecordedInsert[][] {
+  const groups: RecordedInsert[][] = []
+  let size = 0
+  for (const insert of inserts) {
+    if (insert.rows.length === 0) continue
+    const last = groups.at(-1)
+    const lease = last?.[0]?.lease
+    const isAlike = lease?.owner === insert.lease.owner && lease.ms === insert.lease.ms
+    if (isAlike && size + insert.rows.length <= rowsPerScript) last!.push(insert)
+    else groups.push([insert])
+    size = groups.at(-1)!.length === 1 ? insert.rows.length : size + insert.rows.length
+  }
+  return groups
+}
+
+function takeAnswer(group: readonly RecordedInsert[], answer: unknown): void {
+  if (answer instanceof Error) throw insertFailure(group, answer)
+  tellResults(group, answer as readonly unknown[])
+}
+
+function insertFailure(group: readonly RecordedInsert[], error: Error): Error {
+  const place = /DUPLICATEEVENTID (\d+)/.exec(error.message)?.[1]
+  const row = place === undefined ? undefined : group.flatMap(({ rows }) => rows)[Number(place) - 1]
+  return row === undefined ? error : duplicateEventId(row, { cause: error })
+}
+
+// An error that the server has answered says that the script has added nothing.
+function serversWord(error: unknown): unknown {
+  if (isServersWord(error)) return error
+  throw commitUnknown(error)
+}
+
+/** Whether the server itself has refused: its errors begin with a word in capitals. */
+function isServersWord(error: unknown): boolean {
+  return error instanceof Error && /^[A-Z]{3,} /.test(error.message)
+}
+
+function commitUnknown(cause: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_COMMIT_UNKNOWN',
+    'The connection to Redis was lost before the transaction was confirmed. It may have been carried out or not: ' +
+      'look before you repeat it, or write with an idempotency key.',
+    { cause },
+  )
+}
+
+function watchedKeyChanged(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_ROLLED_BACK',
+    'Redis carried nothing of the transaction out, because a key that this connection watches has changed. ' +
+      'Watch keys on a connection of your own, and hand its MULTI over: write(event, payload, { tx: multi }).',
+  )
+}
+
+function commandFailed(cause: Error): OutboxError {
+  return new OutboxError(
+    'OUTBOX_COMMAND_FAILED',
+    `A command of the transaction failed: ${cause.message}. Redis undoes nothing: the other commands were carried out, ` +
+      'and the events of the transaction are delivered.',
+    { cause },
+  )
+}

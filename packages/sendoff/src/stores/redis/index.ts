@@ -1,0 +1,9 @@
+export type {
+  IoredisClient,
+  NodeRedisClient,
+  NodeRedisScriptOptions,
+  RedisClient,
+  RedisTx,
+} from './redis-client.ts'
+export type { RedisStoreOptions } from './redis-store.ts'
+export { redisStore } from './redis-store.ts'

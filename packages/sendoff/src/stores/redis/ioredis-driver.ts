@@ -1,0 +1,61 @@
+import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
+import type { RedisKeys } from './redis-keys.ts'
+import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
+
+/** Runs scripts on a client or a cluster of `ioredis`. */
+export function ioredisDriver(client: IoredisClient): RedisDriver {
+  return {
+    run: (script, keys, values) =>
+      runKnown(
+        () => client.evalsha(script.sha, keys.length, ...together(keys, values)),
+        () => client.eval(script.text, keys.length, ...together(keys, values)),
+      ),
+
+    multi: () => client.multi(),
+
+    queue(multi, script, keys, values) {
+      ;(multi as IoredisMulti).eval(script.text, keys.length, ...together(keys, values))
+    },
+
+    async exec(multi) {
+      const results = await (multi as IoredisMulti).exec()
+      return (results ?? []).map(([error, result]) => error ?? result)
+    },
+
+    // A pipeline of ioredis counts the transactions that are open in it, and one without any keeps nothing together.
+    isOpenMulti: (tx) =>
+      (tx as { isPipeline?: unknown }).isPipeline === true &&
+      Number((tx as { _transactions?: unknown })._transactions) > 0,
+
+    async subscribe(channel, callback) {
+      const subscriber = client.duplicate() as IoredisSubscriber
+      // Whatever ends a connection, the client connects again by itself.
+      subscriber.on('error', () => {})
+      subscriber.on('message', callback)
+      // It subscribes anew after each loss, and what was said meanwhile is lost.
+      subscriber.on('ready', callback)
+      try {
+        await subscriber.subscribe(channel)
+      } catch (error) {
+        subscriber.disconnect()
+        throw error
+      }
+      return async () => subscriber.disconnect()
+    },
+
+    async settings(names) {
+      const nodes = (client as { nodes?(role: 'master'): IoredisClient[] }).nodes?.('master') ?? [client]
+      return Promise.all(
+        nodes.map(async (node) => {
+          const answers = await Promise.all(names.map((name) => node.config('GET', name)))
+          return new Map(answers.flatMap((answer) => [...settingsOf(answer)]))
+        }),
+      )
+    },
+  }
+}
+
+// One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.
+function together(keys: RedisKeys, values: readonly string[]): string[] {
+  return [[...keys, ...values]] as unknown as string[]
+}

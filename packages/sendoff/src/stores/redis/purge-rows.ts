@@ -1,0 +1,28 @@
+import type { PurgeRequest, PurgeResult } from '../../store.ts'
+import { purgeCursor, purgeProgress } from '../purge-progress.ts'
+import { memberOf } from './redis-keys.ts'
+import type { RunScript } from './run-script.ts'
+import { purgeScript } from './scripts/upkeep-scripts.ts'
+
+/** Deletes one batch of old rows with their history, and one of old idempotency keys. */
+export async function purgeRows(run: RunScript, request: PurgeRequest): Promise<PurgeResult> {
+  const { rowsAfter, keysLeft } = purgeProgress(request)
+  // A purge that looks at nothing would never end.
+  const limit = Math.max(1, request.limit)
+  const age = (ms: number | undefined) => (ms === undefined ? '' : String(ms))
+
+  const [deletedRows, deletedKeys, last] = (await run(purgeScript, [
+    rowsAfter === undefined ? '' : memberOf(rowsAfter),
+    String(limit),
+    age(request.doneOlderThanMs),
+    age(request.deadOlderThanMs),
+    age(request.anyOlderThanMs),
+    keysLeft ? age(request.keysOlderThanMs) : '',
+  ])) as [number, number, string | null]
+
+  const cursor = purgeCursor({
+    rowsAfter: last === null ? undefined : Number(last),
+    keysLeft: deletedKeys === limit,
+  })
+  return { deletedRows, deletedKeys, cursor }
+}

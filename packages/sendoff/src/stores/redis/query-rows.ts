@@ -1,0 +1,56 @@
+import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import { storedRow } from './row-text.ts'
+import type { RunScript } from './run-script.ts'
+import { attemptsScript, countsScript, queryScript } from './scripts/query-scripts.ts'
+
+type Answer = readonly [after: string | null, found: number, rows: readonly Parameters<typeof storedRow>[0][]]
+
+/** Rows that match; each script looks at a thousand. */
+export async function queryRows(run: RunScript, filter: RowFilter): Promise<readonly StoredRow[]> {
+  const rows: StoredRow[] = []
+  let after: string | null = String(filter.afterSeq ?? 0)
+  while (after !== null && rows.length < filter.limit) {
+    const values = [after, String(filter.limit - rows.length), '0', JSON.stringify(filter)]
+    const answer = (await run(queryScript, values)) as Answer
+    after = answer[0]
+    rows.push(...answer[2].map(storedRow))
+  }
+  return rows
+}
+
+/** How many rows match: known at once by status alone, otherwise counted a thousand at a time. */
+export async function countRows(
+  run: RunScript,
+  filter: Omit<RowFilter, 'limit' | 'afterSeq'>,
+): Promise<number> {
+  const { status, ...others } = filter
+  if (Object.values(others).every((value) => value === undefined)) {
+    const counts = (await run(countsScript, [])) as (string | null)[]
+    const wanted = status === undefined ? counts.keys() : new Set(status)
+    return [...wanted].reduce((sum, each) => sum + Number(counts[each] ?? 0), 0)
+  }
+
+  let count = 0
+  let after: string | null = '0'
+  while (after !== null) {
+    const values = [after, String(Number.MAX_SAFE_INTEGER), '1', JSON.stringify(filter)]
+    const answer = (await run(queryScript, values)) as Answer
+    after = answer[0]
+    count += answer[1]
+  }
+  return count
+}
+
+export async function failedAttempts(
+  run: RunScript,
+  { eventId, destination }: RowKey,
+): Promise<readonly FailedAttempt[]> {
+  const text = (await run(attemptsScript, [eventId, destination])) as string | null
+  const entries = JSON.parse(`[${text ?? ''}]`) as [number, number, string, string | false][]
+  return entries.map(([attempts, failedAt, error, lockedBy]) => ({
+    attempts,
+    failedAt,
+    error,
+    lockedBy: lockedBy === false ? null : lockedBy,
+  }))
+}

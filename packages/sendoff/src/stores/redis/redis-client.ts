@@ -1,0 +1,51 @@
+/** A client of `ioredis`, or its `Cluster`, as used here. Transactions are handed its MULTI. */
+export interface IoredisClient {
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
+  multi(): object
+  config(subcommand: 'GET', ...names: string[]): Promise<unknown>
+  duplicate(): object
+}
+
+/** A MULTI of `ioredis`: what is called on it is sent by `exec`. */
+export interface IoredisMulti {
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown
+  exec(): Promise<[error: Error | null, result: unknown][] | null>
+}
+
+export interface IoredisSubscriber {
+  subscribe(channel: string): Promise<unknown>
+  on(event: 'message' | 'ready' | 'error', listener: (...values: unknown[]) => void): unknown
+  disconnect(): void
+}
+
+/** A client or cluster of `redis` (node-redis), as used here. Transactions are handed its MULTI. */
+export interface NodeRedisClient {
+  evalSha(sha: string, options: NodeRedisScriptOptions): Promise<unknown>
+  eval(script: string, options: NodeRedisScriptOptions): Promise<unknown>
+  multi(): object
+  duplicate(): object
+}
+
+export interface NodeRedisScriptOptions {
+  readonly keys: string[]
+  readonly arguments: string[]
+}
+
+/** A MULTI of `redis`: what is called on it is sent by `exec`. */
+export interface NodeRedisMulti {
+  eval(script: string, options: NodeRedisScriptOptions): unknown
+  exec(): Promise<unknown>
+}
+
+export interface NodeRedisSubscriber {
+  connect(): Promise<unknown>
+  subscribe(channel: string, listener: () => void): Promise<unknown>
+  on(event: 'ready' | 'error', listener: (...values: unknown[]) => void): unknown
+  destroy(): unknown
+}
+
+export type RedisClient = IoredisClient | NodeRedisClient
+
+/** What transactions of this client are handed: its MULTI, or one that the caller has begun. */
+export type RedisTx<Client extends RedisClient> = ReturnType<Client['multi']> & object

@@ -1,0 +1,27 @@
+import type { OutboxControls, PauseTarget } from '../../store.ts'
+import type { RunScript } from './run-script.ts'
+import { pausedScript, pauseScript, resumeScript } from './scripts/upkeep-scripts.ts'
+
+export function redisControls(run: RunScript): OutboxControls {
+  return {
+    pause: async (target) => void (await run(pauseScript, [nameOf(target)])),
+
+    async resume(target) {
+      let isMore = (await run(resumeScript, [nameOf(target)])) === 1
+      while (isMore) isMore = (await run(resumeScript, [''])) === 1
+    },
+
+    paused: async () => pauseTargets((await run(pausedScript, [])) as readonly string[]),
+  }
+}
+
+export function pauseTargets(names: readonly string[]): readonly PauseTarget[] {
+  return [...names].sort().map((name) => {
+    const value = name.slice(name.indexOf(':') + 1)
+    return name.startsWith('type:') ? { eventType: value } : { destination: value }
+  })
+}
+
+function nameOf(target: PauseTarget): string {
+  return 'eventType' in target ? `type:${target.eventType}` : `destination:${target.destination}`
+}

@@ -1,0 +1,12 @@
+import type { OutboxLocks } from '../../store.ts'
+import type { RunScript } from './run-script.ts'
+import { acquireLockScript, releaseLockScript, renewLockScript } from './scripts/lock-scripts.ts'
+
+export function redisLocks(run: RunScript): OutboxLocks {
+  return {
+    acquire: async ({ lock, token, ttlMs }) =>
+      (await run(acquireLockScript, [lock, token, String(ttlMs)])) === 1,
+    renew: async ({ lock, token, ttlMs }) => (await run(renewLockScript, [lock, token, String(ttlMs)])) === 1,
+    release: async ({ lock, token }) => void (await run(releaseLockScript, [lock, token])),
+  }
+}

@@ -1,0 +1,32 @@
+import type { OutboxWakeUps } from '../../store.ts'
+import type { RedisDriver } from './redis-driver.ts'
+import type { RunScript } from './run-script.ts'
+import { announceScript } from './scripts/upkeep-scripts.ts'
+
+/** Signals by publish and subscribe. */
+export interface RedisWakeUps extends OutboxWakeUps {
+  /** Ends the connections of all who listen. */
+  close(): Promise<void>
+}
+
+export function redisWakeUps(driver: RedisDriver, run: RunScript, channel: string): RedisWakeUps {
+  const open = new Set<() => Promise<void>>()
+
+  return {
+    async listen(callback) {
+      const end = await driver.subscribe(channel, callback)
+      open.add(end)
+      return async () => {
+        if (open.delete(end)) await end()
+      }
+    },
+
+    announce: async () => void (await run(announceScript, [channel])),
+
+    async close() {
+      const ends = [...open]
+      open.clear()
+      await Promise.all(ends.map((end) => end()))
+    },
+  }
+}

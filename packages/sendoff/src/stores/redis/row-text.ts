@@ -1,0 +1,133 @@
+import type { EventStatus } from '../../event/status.ts'
+import type { EventRow, NewRow, Row, StoredRow } from '../../store.ts'
+
+/**
+ * What was written of a row, as one text: a line of JSON, and the payload as it is. Bytes are kept as base64, so that
+ * clients need not be told to answer bytes. Scripts look at the first six values.
+ */
+export function textOfRow(row: NewRow): string {
+  const isText = typeof row.payload === 'string'
+  const line = JSON.stringify([
+    wellFormed(row.eventId),
+    wellFormed(row.destination),
+    wellFormed(row.eventType),
+    wellFormed(row.aggregateType),
+    wellFormed(row.aggregateId),
+    wellFormed(row.tenantId),
+    wellFormed(row.orderingKey),
+    row.partitionNo,
+    wellFormed(row.contentType),
+    wellFormed(row.headers),
+    row.occurredAt,
+    isText,
+  ])
+  const payload = isText ? row.payload : Buffer.from(row.payload).toString('base64')
+  return `${line}\n${payload}`
+}
+
+// Halves of characters, which Lua's JSON refuses, are what they would be in UTF-8.
+function wellFormed(text: string | null): string | null {
+  return text === null ? null : text.toWellFormed()
+}
+
+/** How many values `claimedRows` takes for each row. */
+const valuesPerRow = 8
+
+/** Makes rows of a script's answer: name, attempts, deliveries, losses, due time, time of the write, holder, text of each. */
+export function claimedRows(values: readonly unknown[]): Row[] {
+  const rows: Row[] = []
+  for (let index = 0; index < values.length; index += valuesPerRow) {
+    const event = eventRow(values[index + 7] as string)
+    rows.push({
+      seq: Number(values[index]),
+      eventId: event.eventId,
+      destination: event.destination,
+      eventType: event.eventType,
+      aggregateType: event.aggregateType,
+      aggregateId: event.aggregateId,
+      tenantId: event.tenantId,
+      orderingKey: event.orderingKey,
+      partitionNo: event.partitionNo,
+      payload: event.payload,
+      contentType: event.contentType,
+      headers: event.headers,
+      attempts: values[index + 1] as number,
+      deliveries: values[index + 2] as number,
+      losses: values[index + 3] as number,
+      availableAt: values[index + 4] as number,
+      occurredAt: event.occurredAt,
+      createdAt: values[index + 5] as number,
+      lockedBy: values[index + 6] as string | null,
+    })
+  }
+  return rows
+}
+
+type StateValues = readonly [
+  status: EventStatus,
+  attempts: number,
+  deliveries: number,
+  losses: number,
+  availableAt: number,
+  createdAt: number,
+  lockedBy: string | null,
+  lockedUntil: number | null,
+  doneAt: number | null,
+  blockedAt: number | null,
+  lastError: string | null,
+]
+
+export function storedRow([member, state, text]: readonly [string, StateValues, string]): StoredRow {
+  const [status, attempts, deliveries, losses, availableAt, createdAt, lockedBy] = state
+  const [, , , , , , , lockedUntil, doneAt, blockedAt, lastError] = state
+  return {
+    seq: Number(member),
+    ...eventRow(text),
+    attempts,
+    deliveries,
+    losses,
+    availableAt,
+    createdAt,
+    lockedBy,
+    status,
+    doneAt,
+    lastError,
+    lockedUntil,
+    blockedAt,
+  }
+}
+
+type Line = readonly [
+  eventId: string,
+  destination: string,
+  eventType: string,
+  aggregateType: string,
+  aggregateId: string | null,
+  tenantId: string | null,
+  orderingKey: string | null,
+  partitionNo: number | null,
+  contentType: string | null,
+  headers: string | null,
+  occurredAt: number,
+  isText: boolean,
+]
+
+function eventRow(text: string): EventRow {
+  const end = text.indexOf('\n')
+  const line = JSON.parse(text.slice(0, end)) as Line
+  const payload = text.slice(end + 1)
+  return {
+    eventId: line[0],
+    destination: line[1],
+    eventType: line[2],
+    aggregateType: line[3],
+    aggregateId: line[4],
+    tenantId: line[5],
+    orderingKey: line[6],
+    partitionNo: line[7],
+    payload: line[11] ? payload : new Uint8Array(Buffer.from(payload, 'base64')),
+    contentType: line[8],
+    headers: line[9],
+    occurredAt: line[10],
+  }
+}

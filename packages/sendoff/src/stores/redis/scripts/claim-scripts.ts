@@ -1,0 +1,223 @@
+import {
+  evenWhenFull,
+  freeLapsed,
+  headOf,
+  isPaused,
+  ownedLock,
+  rankOf,
+  rowsOfEvent,
+  unpark,
+} from './row-functions.ts'
+import { script } from './script.ts'
+
+/** Of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text. */
+const answerRow = `
+local answer, last = {}, 0
+local function answerRow(member, fields, row)
+  answer[last + 1], answer[last + 2], answer[last + 3] = member, fields[ATTEMPTS], fields[DELIVERIES]
+  answer[last + 4], answer[last + 5], answer[last + 6] = fields[LOSSES], fields[AVAILABLE_AT], fields[CREATED_AT]
+  answer[last + 7], answer[last + 8] = fields[LOCKED_BY], row
+  last = last + 8
+end
+`
+
+/**
+ * Finds due rows that nobody holds in due order. Rows that are paused are set aside, so that each is looked at
+ * once. Looks at some thousands of rows at most: where these were not enough, the answer says where to go on.
+ */
+const dueRows = `
+local function dueRows(limit, fromAt, fromMember, writtenBefore)
+  freeLapsed(math.max(limit, 1000))
+  unpark()
+  local found, fieldsOf, textOf, size, lookedAt = {}, {}, {}, 0, 0
+  local rank = fromAt ~= '' and rankOf(due, fromAt, fromMember) or 0
+  local place
+  while size < limit do
+    if lookedAt > limit + 2000 then return found, fieldsOf, textOf, place end
+    local wanted = math.min(limit - size, 1000)
+    local window = call('ZRANGE', due, rank, rank + wanted - 1, 'WITHSCORES')
+    local members = {}
+    for index = 1, #window, 2 do
+      if tonumber(window[index + 1]) > now then break end
+      members[#members + 1] = window[index]
+    end
+    if #members == 0 then break end
+
+    local states, texts = read(state, members), read(rows, members)
+    local aside, places = {}, {}
+    for index = 1, #members do
+      local fields = cmsgpack.unpack(states[index])
+      if isAnyPaused and isPaused(texts[index]) then
+        aside[#aside + 1] = members[index]
+        places[#places + 1] = window[2 * index]
+        places[#places + 1] = members[index]
+      elseif fields[CREATED_AT] <= writtenBefore then
+        size = size + 1
+        found[size], fieldsOf[size], textOf[size] = members[index], fields, texts[index]
+      end
+    end
+    send('ZREM', due, aside)
+    send('ZADD', parked, places)
+    rank = rank + #members - #aside
+    lookedAt = lookedAt + #members
+    place = { window[2 * #members], members[#members] }
+    if #members < wanted then break end
+  end
+  return found, fieldsOf, textOf
+end
+`
+
+/** Leases rows and answers them. `keptBy` is whoever holds rows without having lost them. */
+const lease = `
+local function leaseRows(members, fieldsOf, textOf, owner, leaseMs, keptBy)
+  local leaseEnd = math.ceil(now + leaseMs)
+  local states, places = {}, {}
+  for index = 1, #members do
+    local member, fields = members[index], fieldsOf[index]
+    local holder = fields[LOCKED_BY]
+    if holder and holder ~= keptBy then fields[LOSSES] = fields[LOSSES] + 1 end
+    fields[DELIVERIES] = fields[DELIVERIES] + 1
+    fields[LOCKED_BY], fields[LOCKED_UNTIL] = owner, leaseEnd
+    states[2 * index - 1], states[2 * index] = member, cmsgpack.pack(fields)
+    places[2 * index - 1], places[2 * index] = leaseEnd, member
+    answerRow(member, fields, textOf[index])
+  end
+  send('ZREM', due, members)
+  send('ZREM', parked, members)
+  send('HSET', state, states)
+  send('ZADD', leased, places)
+end
+`
+
+/**
+ * Arguments: owner and milliseconds of the lease, limit, due time and name to start from (empty for the beginning),
+ * for how long to leave rows alone. Answers where to go on, or false, and the rows.
+ */
+export const claimScript = script(
+  evenWhenFull,
+  headOf,
+  rankOf,
+  isPaused,
+  freeLapsed,
+  unpark,
+  answerRow,
+  dueRows,
+  lease,
+  `
+local members, fieldsOf, textOf, place = dueRows(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]))
+leaseRows(members, fieldsOf, textOf, ARGV[1], tonumber(ARGV[2]))
+return { place or false, answer }
+`,
+)
+
+/** Arguments as above; then pairs of event id and destination. */
+export const claimKeysScript = script(
+  evenWhenFull,
+  headOf,
+  rowsOfEvent,
+  isPaused,
+  answerRow,
+  lease,
+  `
+local owner, limit, fromAt, fromMember = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local found, seen = {}, {}
+for index = 7, #ARGV, 2 do
+  local member = memberOf(ARGV[index], ARGV[index + 1])
+  local packed = member and not seen[member] and call('HGET', state, member)
+  if packed then
+    seen[member] = true
+    local fields = cmsgpack.unpack(packed)
+    local isFree = not fields[LOCKED_BY] or fields[LOCKED_UNTIL] <= now or fields[LOCKED_BY] == owner
+    local isDue = (fields[STATUS] == NEW or fields[STATUS] == RETRY) and not fields[BLOCKED_AT]
+      and fields[AVAILABLE_AT] <= now and fields[CREATED_AT] <= now - tonumber(ARGV[6])
+    local isBehind = not fromAt or fields[AVAILABLE_AT] > fromAt
+      or (fields[AVAILABLE_AT] == fromAt and member >= fromMember)
+    local row = isFree and isDue and isBehind and call('HGET', rows, member)
+    if row and not isPaused(row) then found[#found + 1] = { member, fields, row } end
+  end
+end
+table.sort(found, function(a, b)
+  if a[2][AVAILABLE_AT] ~= b[2][AVAILABLE_AT] then return a[2][AVAILABLE_AT] < b[2][AVAILABLE_AT] end
+  return a[1] < b[1]
+end)
+local members, fieldsOf, textOf = {}, {}, {}
+for index = 1, math.min(#found, limit) do
+  members[index], fieldsOf[index], textOf[index] = unpack(found[index])
+end
+leaseRows(members, fieldsOf, textOf, owner, tonumber(ARGV[2]), owner)
+return { false, answer }
+`,
+)
+
+/** Finds due rows that nobody holds in write order, among some thousands; the answer says where to go on. */
+const writtenRows = `
+local function writtenRows(limit, fromMember, writtenBefore)
+  local found, foundFields, foundTexts, lookedAt, from = {}, {}, {}, 0, fromMember
+  while #found < limit do
+    if lookedAt > limit + 4000 then return found, foundFields, foundTexts, { '0', from } end
+    local members = call('ZRANGEBYSCORE', pending, from, '+inf', 'LIMIT', 0, 1000)
+    if #members == 0 then break end
+    local states = read(state, members)
+    local wanted, fieldsOf = {}, {}
+    for index = 1, #members do
+      local fields = cmsgpack.unpack(states[index])
+      local isFree = not fields[LOCKED_BY] or fields[LOCKED_UNTIL] <= now
+      if isFree and fields[AVAILABLE_AT] <= now and fields[CREATED_AT] <= writtenBefore then
+        wanted[#wanted + 1] = members[index]
+        fieldsOf[#wanted] = fields
+      end
+      if not isAnyPaused and #found + #wanted >= limit then break end
+    end
+    for index, row in ipairs(read(rows, wanted)) do
+      if #found >= limit then break end
+      if not isPaused(row) then
+        local last = #found + 1
+        found[last], foundFields[last], foundTexts[last] = wanted[index], fieldsOf[index], row
+      end
+    end
+    lookedAt = lookedAt + #members
+    from = string.format('%.0f', tonumber(members[#members]) + 1)
+  end
+  return found, foundFields, foundTexts
+end
+`
+
+/**
+ * Arguments: name and token of the lock, milliseconds to renew it for (empty to leave it), bounds of what is held (four
+ * of due time and name, or empty), order, limit, due time and name to start from, for how long to leave rows alone.
+ * Answers false without the lock; otherwise as a claim.
+ */
+export const pollScript = script(
+  evenWhenFull,
+  headOf,
+  rankOf,
+  isPaused,
+  freeLapsed,
+  unpark,
+  ownedLock,
+  answerRow,
+  dueRows,
+  writtenRows,
+  `
+local lock = lockNamed(ARGV[1])
+if not isOwned(lock, ARGV[2]) then return false end
+
+local limit, before = tonumber(ARGV[9]), now - tonumber(ARGV[12])
+local found, fieldsOf, textOf, place
+if ARGV[8] == 'written' then found, fieldsOf, textOf, place = writtenRows(limit, ARGV[11], before)
+else found, fieldsOf, textOf, place = dueRows(limit, ARGV[10], ARGV[11], before) end
+
+local bounds = ARGV[4] ~= '' and { tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), ARGV[7] }
+for index = 1, #found do
+  local at, member = fieldsOf[index][AVAILABLE_AT], found[index]
+  bounds = bounds or { at, member, at, member }
+  if at < bounds[1] or (at == bounds[1] and member < bounds[2]) then bounds[1], bounds[2] = at, member end
+  if at > bounds[3] or (at == bounds[3] and member > bounds[4]) then bounds[3], bounds[4] = at, member end
+  answerRow(member, fieldsOf[index], textOf[index])
+end
+lock[BOUNDS] = bounds
+if ARGV[3] ~= '' then lock[UNTIL] = now + tonumber(ARGV[3]) end
+call('HSET', locks, ARGV[1], cmsgpack.pack(lock))
+return { place or false, answer }
+`,
+)

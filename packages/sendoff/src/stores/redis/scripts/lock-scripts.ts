@@ -1,0 +1,73 @@
+import { evenWhenFull, ownedLock, rankOf } from './row-functions.ts'
+import { script } from './script.ts'
+
+/**
+ * Takes a lock that is free, ran out or is the token's already. Of whatever its last owner held when it vanished, each
+ * row that nobody has leased since gets a loss. Arguments: name, token, milliseconds. Answers 1, or 0 if it is held.
+ */
+export const acquireLockScript = script(
+  evenWhenFull,
+  rankOf,
+  ownedLock,
+  `
+local function countLosses(key, bounds)
+  local rank = rankOf(key, bounds[1], bounds[2])
+  while true do
+    local window = call('ZRANGE', key, rank, rank + 999, 'WITHSCORES')
+    local members = {}
+    for index = 1, #window, 2 do
+      local at = tonumber(window[index + 1])
+      if at > bounds[3] or (at == bounds[3] and window[index] > bounds[4]) then break end
+      members[#members + 1] = window[index]
+    end
+    local changed = {}
+    for index, packed in ipairs(read(state, members)) do
+      local fields = cmsgpack.unpack(packed)
+      if not fields[LOCKED_BY] then
+        fields[LOSSES] = fields[LOSSES] + 1
+        fields[DELIVERIES] = fields[DELIVERIES] + 1
+        changed[#changed + 1] = members[index]
+        changed[#changed + 1] = cmsgpack.pack(fields)
+      end
+    end
+    send('HSET', state, changed)
+    if #members < 1000 then return end
+    rank = rank + 1000
+  end
+end
+
+local lock = lockNamed(ARGV[1])
+if lock and lock[TOKEN] ~= ARGV[2] and lock[UNTIL] > now then return 0 end
+
+local bounds = lock and lock[BOUNDS]
+if bounds and lock[TOKEN] ~= ARGV[2] then
+  countLosses(due, bounds)
+  countLosses(parked, bounds)
+  bounds = false
+end
+call('HSET', locks, ARGV[1], cmsgpack.pack({ ARGV[2], now + tonumber(ARGV[3]), bounds or false }))
+return 1
+`,
+)
+
+/** Arguments: name, token, milliseconds. Answers 1, or 0 if it was lost. */
+export const renewLockScript = script(
+  evenWhenFull,
+  ownedLock,
+  `
+local lock = lockNamed(ARGV[1])
+if not isOwned(lock, ARGV[2]) then return 0 end
+lock[UNTIL] = now + tonumber(ARGV[3])
+call('HSET', locks, ARGV[1], cmsgpack.pack(lock))
+return 1
+`,
+)
+
+/** Arguments: name, token. */
+export const releaseLockScript = script(
+  ownedLock,
+  `
+local lock = lockNamed(ARGV[1])
+if lock and lock[TOKEN] == ARGV[2] then call('HDEL', locks, ARGV[1]) end
+`,
+)

@@ -1,0 +1,141 @@
+/**
+ * Lets a script go on where the server's memory is full. What adds something is refused then, but not within a script that
+ * has begun to remove something: so what was written before is still delivered and settled.
+ */
+export const evenWhenFull = `
+call('HDEL', meta, 'full')
+`
+
+/** What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more. */
+export const headOf = `
+local function headOf(row)
+  return cjson.decode(string.sub(row, 1, string.find(row, '\\n', 1, true) - 1))
+end
+`
+
+/** The rows of an event by destination; nil without any. */
+export const rowsOfEvent = `
+local function rowsOfEvent(text)
+  if not text then return nil end
+  if string.sub(text, 1, 1) == '{' then return cjson.decode(text) end
+  return { [''] = text }
+end
+
+local function memberOf(eventId, destination)
+  local members = rowsOfEvent(call('HGET', ids, eventId))
+  return members and members[destination]
+end
+`
+
+/**
+ * Removes rows with all that belongs to them. Their event ids are read from their texts where they are not told.
+ * Needs `headOf` and `rowsOfEvent`.
+ */
+export const forget = `
+local function forgetDestination(member)
+  local row = call('HGET', rows, member)
+  local head = row and headOf(row)
+  local members = head and rowsOfEvent(call('HGET', ids, head[1]))
+  if not members or members[head[2]] ~= member then return end
+  members[head[2]] = nil
+  if next(members) then call('HSET', ids, head[1], cjson.encode(members)) else call('HDEL', ids, head[1]) end
+end
+
+local function forget(members, eventIds)
+  if #members == 0 then return end
+  local idsGone, known = {}, eventIds and read(ids, eventIds)
+  for index = 1, #members do
+    if known and known[index] == members[index] then idsGone[#idsGone + 1] = eventIds[index]
+    else forgetDestination(members[index]) end
+  end
+  send('HDEL', ids, idsGone)
+  for _, key in ipairs({ rows, state, attempts }) do send('HDEL', key, members) end
+  for _, key in ipairs({ written, pending, due, leased, parked, dead }) do send('ZREM', key, members) end
+end
+`
+
+/** The rank of a place in a set ordered by due time: that of the first row at or behind it. */
+export const rankOf = `
+local function rankOf(key, at, member)
+  local low = call('ZCOUNT', key, '-inf', '(' .. at)
+  local high = call('ZCOUNT', key, '-inf', at)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if call('ZRANGE', key, middle, middle)[1] < member then low = middle + 1 else high = middle end
+  end
+  return low
+end
+`
+
+/** Whether a control pauses a row; what is paused is read once. Needs `headOf`. */
+export const isPaused = `
+local pausedNames = {}
+for _, name in ipairs(call('SMEMBERS', paused)) do pausedNames[name] = true end
+local isAnyPaused = next(pausedNames) ~= nil
+
+local function isPaused(row)
+  if not isAnyPaused then return false end
+  local head = headOf(row)
+  return pausedNames['type:' .. head[3]] or pausedNames['destination:' .. head[2]] or false
+end
+`
+
+/** Makes rows whose lease ran out claimable, with their holder still named. */
+export const freeLapsed = `
+local function freeLapsed(limit)
+  local members = call('ZRANGEBYSCORE', leased, '-inf', now, 'LIMIT', 0, limit)
+  if #members == 0 then return end
+  local places = {}
+  for index, packed in ipairs(read(state, members)) do
+    if packed then
+      places[#places + 1] = cmsgpack.unpack(packed)[AVAILABLE_AT]
+      places[#places + 1] = members[index]
+    end
+  end
+  send('ZREM', leased, members)
+  send('ZADD', due, places)
+end
+`
+
+/**
+ * Brings rows back that were set aside and are paused no longer, five hundred at a time. Whoever resumes
+ * something goes on to the end; if it vanishes on the way, claims go on. Needs `rankOf` and `isPaused`.
+ */
+export const unpark = `
+local function unpark()
+  local place = call('HGET', meta, 'unparkFrom')
+  if not place then return false end
+  local at, member = string.match(place, '^(%S+) (%S+)$')
+  local rank = rankOf(parked, at, member)
+  local window = call('ZRANGE', parked, rank, rank + 499, 'WITHSCORES')
+  local members, places, freed = {}, {}, {}
+  for index = 1, #window, 2 do members[#members + 1] = window[index] end
+  for index, row in ipairs(read(rows, members)) do
+    if not (row and isPaused(row)) then
+      freed[#freed + 1] = members[index]
+      places[#places + 1] = window[2 * index]
+      places[#places + 1] = members[index]
+    end
+  end
+  send('ZREM', parked, freed)
+  send('ZADD', due, places)
+  if #members < 500 then
+    call('HDEL', meta, 'unparkFrom')
+    return false
+  end
+  call('HSET', meta, 'unparkFrom', window[#window] .. ' ' .. members[#members])
+  return true
+end
+`
+
+/** Whether the owner named by the first arguments still has its lock; `lock` is then what is known of it. */
+export const ownedLock = `
+local TOKEN, UNTIL, BOUNDS = 1, 2, 3
+local function lockNamed(name)
+  local packed = call('HGET', locks, name)
+  return packed and cmsgpack.unpack(packed)
+end
+local function isOwned(lock, token)
+  return lock and lock[TOKEN] == token and lock[UNTIL] > now
+end
+`

@@ -1,0 +1,148 @@
+import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
+import { script } from './script.ts'
+
+/** Makes DEAD rows NEW and answers how many. Arguments: pairs of event id and destination. */
+export const replayScript = script(
+  evenWhenFull,
+  rowsOfEvent,
+  `
+local replayed, changed, newDue, newPending = {}, {}, {}, {}
+local seen = {}
+for index = 1, #ARGV, 2 do
+  local member = memberOf(ARGV[index], ARGV[index + 1])
+  local packed = member and not seen[member] and call('HGET', state, member)
+  local fields = packed and cmsgpack.unpack(packed)
+  if fields and fields[STATUS] == DEAD then
+    seen[member] = true
+    fields[STATUS], fields[ATTEMPTS], fields[LOSSES] = NEW, 0, 0
+    -- The fence rises here too: whoever held the row before it died must not settle it now.
+    fields[DELIVERIES] = fields[DELIVERIES] + 1
+    fields[AVAILABLE_AT] = now
+    fields[LOCKED_BY], fields[LOCKED_UNTIL], fields[DONE_AT] = false, false, false
+    fields[BLOCKED_AT], fields[LAST_ERROR] = false, false
+    replayed[#replayed + 1] = member
+    changed[#changed + 1] = member
+    changed[#changed + 1] = cmsgpack.pack(fields)
+    newDue[#newDue + 1] = now
+    newDue[#newDue + 1] = member
+    newPending[#newPending + 1] = tonumber(member)
+    newPending[#newPending + 1] = member
+  end
+end
+send('HSET', state, changed)
+send('ZREM', dead, replayed)
+send('ZADD', due, newDue)
+send('ZADD', pending, newPending)
+count(DEAD, -#replayed)
+count(NEW, #replayed)
+sendCounts()
+return #replayed
+`,
+)
+
+/**
+ * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty when no rows
+ * are left to look at), limit, ages in ms of DONE, DEAD and all rows and of keys (empty to keep them).
+ * Answers how many rows and keys were deleted, and the last row looked at, or false when none younger can be old enough.
+ */
+export const purgeScript = script(
+  evenWhenFull,
+  headOf,
+  rowsOfEvent,
+  forget,
+  `
+local limit = tonumber(ARGV[2])
+local function cutoff(age) return age ~= '' and now - tonumber(age) end
+local doneCutoff, deadCutoff, anyCutoff, keyCutoff = cutoff(ARGV[3]), cutoff(ARGV[4]), cutoff(ARGV[5]), cutoff(ARGV[6])
+local youngest = math.max(doneCutoff or -math.huge, deadCutoff or -math.huge, anyCutoff or -math.huge)
+
+local outlived, last = {}, false
+if ARGV[1] ~= '' then
+  local members = call('ZRANGEBYSCORE', written, '(' .. ARGV[1], '+inf', 'LIMIT', 0, limit)
+  local areAllYoung = true
+  for index, packed in ipairs(read(state, members)) do
+    local fields = cmsgpack.unpack(packed)
+    local status, createdAt = fields[STATUS], fields[CREATED_AT]
+    local ownCutoff = status == DONE and doneCutoff or status == DEAD and deadCutoff
+    if createdAt < youngest then areAllYoung = false end
+    if (anyCutoff and createdAt < anyCutoff) or (ownCutoff and (fields[DONE_AT] or createdAt) < ownCutoff) then
+      outlived[#outlived + 1] = members[index]
+      count(status, -1)
+    end
+  end
+  if #members == limit and not areAllYoung then last = members[#members] end
+end
+forget(outlived)
+sendCounts()
+
+local oldKeys = {}
+if keyCutoff then oldKeys = call('ZRANGEBYSCORE', keyTimes, '-inf', '(' .. keyCutoff, 'LIMIT', 0, limit) end
+send('HDEL', keys, oldKeys)
+send('ZREM', keyTimes, oldKeys)
+return { #outlived, #oldKeys, last }
+`,
+)
+
+/** Lifts a pause and brings back some of the rows set aside. Argument: its name, empty to go on. Answers 1 while there are more. */
+export const resumeScript = script(
+  evenWhenFull,
+  headOf,
+  rankOf,
+  `
+if ARGV[1] ~= '' then
+  call('SREM', paused, ARGV[1])
+  call('HSET', meta, 'unparkFrom', '-inf 0')
+end
+`,
+  isPaused,
+  unpark,
+  'return unpark() and 1 or 0',
+)
+
+/**
+ * Registers a process unless another mode lives. Arguments: id, mode (behind `=`; empty without one), milliseconds. Answers 1 and
+ * what is paused, or 0, the mode of the living and their ids.
+ */
+export const joinScript = script(
+  evenWhenFull,
+  `
+local id, mode = ARGV[1], ARGV[2]
+local living, ofLiving = nil, {}
+local known = call('HGETALL', nodes)
+for index = 1, #known, 2 do
+  local node = cmsgpack.unpack(known[index + 1])
+  if node[2] <= now then call('HDEL', nodes, known[index])
+  elseif known[index] ~= id and node[1] ~= '' then
+    living = living or node[1]
+    if node[1] == living then ofLiving[#ofLiving + 1] = known[index] end
+  end
+end
+if mode ~= '' and living and living ~= mode then
+  table.sort(ofLiving)
+  return { 0, living, ofLiving }
+end
+call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]) }))
+if mode ~= '' then call('HSET', meta, 'mode', mode) end
+return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
+`,
+)
+
+/** Sets the version of what is stored where there is none, and answers it. Argument: the version. */
+export const migrateScript = script(
+  evenWhenFull,
+  `
+call('HSETNX', meta, 'version', ARGV[1])
+return call('HGET', meta, 'version')
+`,
+)
+
+/** Argument: what to pause. */
+export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
+
+export const pausedScript = script("return call('SMEMBERS', paused)")
+
+/** Argument: the process to forget. */
+export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
+
+/** Signals to whoever listens. Argument: the channel. */
+export const announceScript = script("call('PUBLISH', ARGV[1], '')")

@@ -1,0 +1,36 @@
+import type { RedisDriver } from './redis-driver.ts'
+
+/** What of the servers' settings could lose events that were acknowledged, in words. */
+export async function settingsThatLoseEvents(driver: RedisDriver): Promise<readonly string[]> {
+  try {
+    const servers = await driver.settings(['appendonly', 'appendfsync', 'maxmemory', 'maxmemory-policy'])
+    return [...new Set(servers.flatMap(warningsOf))]
+  } catch (error) {
+    // Many providers let nobody read settings.
+    const reason = error instanceof Error ? error.message : String(error)
+    return [
+      `Redis does not tell its settings (${reason}): make sure that it keeps an append-only file and evicts nothing.`,
+    ]
+  }
+}
+
+function warningsOf(settings: ReadonlyMap<string, string>): readonly string[] {
+  const warnings: string[] = []
+  if (settings.get('appendonly') === 'no') {
+    warnings.push(
+      'Redis keeps no append-only file (appendonly no): events are lost when it restarts. Set appendonly yes.',
+    )
+  } else if (settings.get('appendfsync') === 'no') {
+    warnings.push(
+      'Redis leaves it to the system when its file is written (appendfsync no): many seconds of events are lost when ' +
+        'the machine goes down. Set appendfsync always, or everysec if a second of them may be lost.',
+    )
+  }
+  const policy = settings.get('maxmemory-policy')
+  if (policy !== undefined && policy !== 'noeviction' && !policy.startsWith('volatile-')) {
+    warnings.push(
+      `Redis may evict the events when its memory is full (maxmemory-policy ${policy}). Set maxmemory-policy noeviction.`,
+    )
+  }
+  return warnings
+}

@@ -1,0 +1,224 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { redis } from '../../../../../test/services/redis.ts'
+import { redisServer } from '../../../../../test/services/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { Outbox } from '../../../src/outbox.ts'
+import type { OutboxStore } from '../../../src/store.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
+import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
+import { startOutbox } from '../../fixtures/outbox-fixture.ts'
+import { testedClients } from './tested-clients.ts'
+
+const clients = await testedClients()
+// Servers last: whatever still uses them has ended then.
+const servers: { end(): Promise<void> }[] = []
+after(async () => {
+  for (const client of clients) await client.close()
+  for (const server of servers) await server.end()
+})
+let prefixes = 0
+
+for (const { name, client } of clients) {
+  const newStore = () => redisStore({ client, prefix: `wake-ups-${process.pid}-${++prefixes}` })
+
+  describe(`wake-ups of a redis store on ${name}`, () => {
+    it('come at each announcement, until whoever listens has stopped', async () => {
+      const store = newStore()
+      const signals = new Signals()
+      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const seen = signals.count
+      await store.wakeUps!.announce()
+      await signals.until(seen + 1)
+      await stop()
+      const heard = signals.count
+      const others = new Signals()
+      const stopOthers = await store.wakeUps!.listen(others.onSignal)
+      const seenByOthers = others.count
+      await store.wakeUps!.announce()
+      await others.until(seenByOthers + 1)
+      await stopOthers()
+
+      equal(signals.count, heard)
+    })
+
+    it('end with the store, and stopping twice is no error', async () => {
+      const store = newStore()
+      const signals = new Signals()
+      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const heard = signals.count
+      await store.close()
+      await stop()
+      await stop()
+      const others = new Signals()
+      const stopOthers = await store.wakeUps!.listen(others.onSignal)
+      const seen = others.count
+      await store.wakeUps!.announce()
+      await others.until(seen + 1)
+      await stopOthers()
+
+      equal(signals.count, heard)
+    })
+
+    it('are part of a transaction that is told to announce its rows, and of no other', async () => {
+      const store = newStore()
+      const signals = new Signals()
+      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const seen = signals.count
+      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a')))
+      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+      await signals.until(seen + 1)
+      await store.wakeUps!.announce()
+      await signals.until(seen + 2)
+      await stop()
+
+      equal(signals.count, seen + 2)
+    })
+
+    it('bring what one process has written to another at once', async (test) => {
+      const store = newStore()
+      const { metrics, listener } = await startOutbox(test, store)
+      const writer = await Outbox.writerOnly({ store, logger: false }).start()
+      await writer.transaction(() => writer.write('Tested', 'from elsewhere'))
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+
+      deepEqual(listener.payloads, ['from elsewhere'])
+      await writer.close()
+    })
+  })
+}
+
+describe('wake-ups of a client with a prefix of its own for all keys', () => {
+  it('come by ioredis', async (test) => {
+    const client = new Redis(process.env['REDIS_URL']!, { keyPrefix: `mine-${process.pid}:` })
+    test.after(() => client.disconnect())
+
+    await announced(redisStore({ client }))
+    equal(await client.exists('{outbox}:rows'), 1)
+  })
+
+  it('come by redis', async (test) => {
+    const keyPrefix = `yours-${process.pid}:`
+    const client = await createClient({ url: process.env['REDIS_URL']!, keyPrefix }).connect()
+    test.after(() => client.destroy())
+
+    await announced(redisStore({ client }))
+    equal(await client.exists('{outbox}:rows'), 1)
+  })
+})
+
+// Where the address of one is given, there need not be another that can be harmed.
+const skip = !(await redis.find()) && 'Redis itself is not on this machine'
+
+describe('wake-ups after Redis was away', { skip }, () => {
+  it('come to those who listen by ioredis, since signals may have been missed', async (test) => {
+    const { url, restart } = await ownServer()
+    const client = new Redis(url, { retryStrategy: () => 20 })
+    client.on('error', () => {})
+    test.after(() => client.disconnect())
+
+    await comeBack(redisStore({ client }), restart)
+  })
+
+  it('come to those who listen by redis, since signals may have been missed', async (test) => {
+    const { url, restart } = await ownServer()
+    const client = createClient({ url, socket: { reconnectStrategy: () => 20 } })
+    client.on('error', () => {})
+    await client.connect()
+    test.after(() => client.destroy())
+
+    await comeBack(redisStore({ client }), restart)
+  })
+})
+
+describe('the doctor of a redis store', { skip }, () => {
+  it('warns of settings that can lose events, and the outbox says so when it starts', async (test) => {
+    const { url } = await ownServer('none', { maxmemory: '64mb', 'maxmemory-policy': 'allkeys-lru' })
+    const ioredis = new Redis(url)
+    const nodeRedis = await createClient({ url }).connect()
+    test.after(() => ioredis.disconnect())
+    test.after(() => nodeRedis.destroy())
+    const { log } = await startOutbox(test, redisStore({ client: ioredis }))
+
+    match(log.join('\n'), /warn: Redis keeps no append-only file/)
+    for (const warnings of [
+      await redisStore({ client: ioredis }).doctor!(),
+      await redisStore({ client: nodeRedis }).doctor!(),
+    ]) {
+      equal(warnings.length, 2)
+      match(warnings[0]!, /appendonly no/)
+      match(warnings[1]!, /allkeys-lru/)
+    }
+  })
+
+  it('has nothing to say where every write is on disk and nothing is evicted', async (test) => {
+    const { url } = await ownServer()
+    const client = new Redis(url)
+    test.after(() => client.disconnect())
+
+    deepEqual(await redisStore({ client }).doctor!(), [])
+  })
+
+  it('says so where the server does not tell its settings', async (test) => {
+    const { url } = await ownServer()
+    const client = new Redis(url)
+    test.after(() => client.disconnect())
+    await client.acl('SETUSER', 'default', '-config')
+
+    match((await redisStore({ client }).doctor!())[0]!, /does not tell its settings/)
+  })
+})
+
+class Signals {
+  count = 0
+  readonly #target = new EventTarget()
+
+  readonly onSignal = () => {
+    this.count += 1
+    this.#target.dispatchEvent(new Event('signal'))
+  }
+
+  async until(count: number): Promise<void> {
+    while (this.count < count) await once(this.#target, 'signal')
+  }
+}
+
+async function announced(store: OutboxStore<any>): Promise<void> {
+  const signals = new Signals()
+  const stop = await store.wakeUps!.listen(signals.onSignal)
+  const seen = signals.count
+  await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+  await signals.until(seen + 1)
+  await stop()
+}
+
+async function comeBack(store: OutboxStore<any>, restart: () => Promise<void>): Promise<void> {
+  const signals = new Signals()
+  const stop = await store.wakeUps!.listen(signals.onSignal)
+  const before = signals.count
+  await restart()
+  await signals.until(before + 1)
+  const back = signals.count
+  await store.wakeUps!.announce()
+  await signals.until(back + 1)
+  await stop()
+}
+
+async function ownServer(
+  persistence: 'everyWrite' | 'none' = 'everyWrite',
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const folder = temporaryFolder('redis')
+  const server = await redisServer({ folder: folder.path, persistence, settings })
+  servers.push({
+    async end() {
+      await server.kill()
+      folder.remove()
+    },
+  })
+  return { url: server.url, restart: () => server.restart() }
+}
