@@ -83,6 +83,7 @@ export const partitionedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = 
   durationMs: 4_000,
   behaviours: orderedBehaviours,
   keys: 40,
+  settleLimitMs: 120_000,
 }
 
 /** For `Outbox.ordered`: one event after another. */

@@ -330,8 +330,8 @@ export interface LockRequest extends OwnerFence {
 export interface OutboxPartitions {
   /**
    * Who takes part, and who owns what. Before that, ends the part of everybody whose lock has run out: counts
-   * a loss for every row that they said they hold, raises its `deliveries`, unless it was leased or settled since, and
-   * frees their partitions. Undefined when the lock is no longer the owner's.
+   * a loss for every row that they said they hold, raises its `deliveries`, unless it was leased or settled or its partition given
+   * up since, and frees their partitions. Undefined when the lock is no longer the owner's.
    */
   shares(owner: OwnerFence): Promise<PartitionShares | undefined>
   /**

@@ -155,12 +155,12 @@ export class PartitionKeeper {
     const { acquire, release, missing } = planPartitions(shares, fence.token)
     this.#giveUp(release, fence)
     const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
-    for (const owned of gained) this.#gain(owned, fence, holding)
+    for (const owned of gained) this.#gain(owned, holding)
     if (gained.length > 0) this.#options.onGained()
     if (isNew && missing > 0) this.#options.announce()
 
     const isShort = missing > 0 || gained.length < acquire.length
-    return Math.min(isShort ? shortPauseMs : intervalMs, shares.nextEndMs + marginMs)
+    return Math.min(isShort ? shortPauseMs : intervalMs, Math.max(0, shares.nextEndMs) + marginMs)
   }
 
   /** What the store says is this process's own although it does not know: the answer that said so got lost. */
@@ -169,7 +169,7 @@ export class PartitionKeeper {
       const known = this.#owned.get(partition)
       if (owner === fence.token) {
         if (known?.epoch !== epoch && this.#givenUp.get(partition) !== epoch) {
-          this.#gain({ partition, epoch }, fence, holding)
+          this.#gain({ partition, epoch }, holding)
         }
       } else if (known !== undefined) {
         this.#owned.delete(partition)
@@ -177,8 +177,9 @@ export class PartitionKeeper {
     }
   }
 
-  #gain(owned: OwnedPartition, fence: OwnerFence, holding: Holding): void {
-    if (this.#options.lock.fence.token !== fence.token) return
+  #gain(owned: OwnedPartition, holding: Holding): void {
+    // Lost meanwhile, all of it is free again.
+    if (this.#options.lock.holding !== holding) return
     this.#owned.set(owned.partition, new PartitionHolding(owned, holding))
   }
 

@@ -408,10 +408,14 @@ onEveryStoreOnce('a suspect runs alone, after those before it in its key', async
   const [suspect] = await store.query({ eventId: ids[1]!, limit: 1 })
   for (let loss = 0; loss < 3; loss++) {
     const owner = { lock: participantLock(`gone-${loss}`), token: `gone-${loss}` }
-    await store.locks.acquire({ ...owner, ttlMs: 1 })
+    await store.locks.acquire({ ...owner, ttlMs: 50 })
+    await store.partitions!.acquire(
+      owner,
+      Array.from({ length: 256 }, (_, index) => index),
+    )
     const [row] = await store.query({ eventId: suspect!.eventId, limit: 1 })
     await store.partitions!.hold(owner, [row!])
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, 60))
     const asker = { lock: participantLock('asker'), token: 'asker' }
     await store.locks.acquire({ ...asker, ttlMs: 10_000 })
     await store.partitions!.shares(asker)

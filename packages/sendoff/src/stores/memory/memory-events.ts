@@ -117,10 +117,11 @@ export class MemoryEvents implements MemoryTables {
   }
 
   /** Counts a loss for every row that is as it was when somebody held it without a lease. */
-  countLossesOf(held: readonly HeldRow[]): void {
+  countLossesOf(held: readonly HeldRow[], counts: (row: MemoryRow) => boolean = () => true): void {
     for (const each of held) {
       const row = this.held({ ...each, lockedBy: null })
-      if (row !== undefined) this.change(row, { losses: row.losses + 1, deliveries: row.deliveries + 1 })
+      if (row !== undefined && counts(row))
+        this.change(row, { losses: row.losses + 1, deliveries: row.deliveries + 1 })
     }
   }
 

@@ -33,7 +33,7 @@ export function memoryPartitions(
       for (const lock of locks.withPrefix(participantPrefix)) {
         if (lock.until > time) continue
         locks.remove(lock.name)
-        events.countLossesOf(lock.held)
+        events.countLossesOf(lock.held, (row) => partitions[partitionOfRow(row)]!.owner === lock.token)
       }
       const living = locks.withPrefix(participantPrefix)
       const participants = new Set(living.map(({ token }) => token))

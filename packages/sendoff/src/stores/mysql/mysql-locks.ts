@@ -53,14 +53,17 @@ async function countLosses(
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
 }
 
-/** Counts a loss for each of the rows that somebody held, as far as they are as they were then. */
+/** Counts a loss for each of the rows that somebody held, as far as they are as they were then and a condition holds. */
 export async function countLossesOfHeld(
   session: MysqlSession,
   statements: MysqlStatements,
   held: string | null,
+  condition = 'true',
 ): Promise<void> {
   const rows = heldInText(held).toSorted((a, b) => a.seq - b.seq)
-  if (rows.length > 0) await session.run(statements.countLossesOfHeld(...fencesOf(rows)), [null])
+  if (rows.length === 0) return
+  const [numbers, fences] = fencesOf(rows)
+  await session.run(statements.countLossesOfHeld(numbers, `${fences} and ${condition}`), [null])
 }
 
 export async function renewLock<Tx extends object>(

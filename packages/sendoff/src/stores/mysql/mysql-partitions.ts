@@ -3,6 +3,7 @@ import type { HeldRow, OwnedPartition, OwnerFence, PartitionShares } from '../..
 import { heldText } from '../sql/held-text.ts'
 import type { MysqlDriver, MysqlSession, Rows } from './mysql-driver.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
+import { isAmongPartitions } from './owned-epochs.ts'
 import { textOf } from './row-columns.ts'
 import { numberList, placeholders } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
@@ -71,7 +72,16 @@ async function endParts(
   const { rows } = await session.run(statements.lapsedLocks(placeholders(names.length)), names)
   if (rows.length === 0) return
 
-  for (const [, held] of rows) await countLossesOfHeld(session, statements, textOf(held))
+  for (const [, held, token] of rows) {
+    if (held === null) continue
+    const { rows: owned } = await session.run(statements.partitionsOf, [textOf(token)])
+    await countLossesOfHeld(
+      session,
+      statements,
+      textOf(held),
+      isAmongPartitions(owned.map(([number]) => Number(number))),
+    )
+  }
   const lapsed = rows.map(([name]) => textOf(name))
   await session.run(statements.endParts(placeholders(lapsed.length), lapsed.length), lapsed)
 }

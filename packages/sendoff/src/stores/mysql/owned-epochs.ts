@@ -43,6 +43,7 @@ export function epochCondition(rows: readonly HeldRow[], owned: OwnedEpochs): st
   return `(${conditions.join(' or ')})`
 }
 
-function isAmongPartitions(partitions: readonly number[]): string {
+/** The condition that a row is in one of these partitions. */
+export function isAmongPartitions(partitions: readonly number[]): string {
   return partitions.length === 0 ? 'false' : `${partitionOfRow} in (${numberList(partitions)})`
 }

@@ -23,11 +23,14 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
 
     // ? name for each. By primary key, and in its order: waits for settlements of those whose part is over.
     lapsedLocks: (names: string) => `
-  select name, held
+  select name, held, token
     from ${lock} force index (primary)
    where name in (${names}) and until <= ${now}
    order by name
      for update`,
+
+    // ? token. Reads the table, which has a row for each partition. Locks nothing.
+    partitionsOf: `select partition_no from ${partition} where owner = ?`,
 
     // ? name for each. By primary key.
     endParts: (names: string, count: number) => `

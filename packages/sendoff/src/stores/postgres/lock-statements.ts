@@ -54,7 +54,7 @@ export function lockStatementsFor(tables: PostgresTables) {
        and (available_at, seq) <= (before.high_at, before.high_seq)
        and locked_by is null
   ), vanished as (
-    select held from before where exists (select from taken) and token <> $2
+    select token, held from before where exists (select from taken) and token <> $2
   ), ${countedLosses(tables, 'vanished')}
   select 1 from taken`,
 

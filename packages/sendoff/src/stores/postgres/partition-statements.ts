@@ -27,12 +27,15 @@ export function partitionStatementsFor(tables: PostgresTables) {
     where exists (select from owner)
     order by partition_no)`,
 
-    // No parameters. Waits for settlements of those whose time is over, which hold on to their lock by KEY SHARE, and then
-    // looks again whether it is. What they said they hold counts a loss, by <table>_written.
+    // No parameters. What they said they hold counts a loss, by <table>_written, as far as it is in partitions of theirs. Those with
+    // settlements under way, which hold on to their lock by KEY SHARE, are passed over until the next look: a statement that
+    // waits sees rows as they were when it began, and would not count what was read after that.
     endShares: `
-  with vanished as (
-    delete from ${lock} where ${isParticipant} and until <= clock_timestamp() returning held
-  ), ${countedLosses(tables, 'vanished')}
+  with over as materialized (
+    select name from ${lock} where ${isParticipant} and until <= clock_timestamp() for update skip locked
+  ), vanished as (
+    delete from ${lock} where name in (select name from over) returning token, held
+  ), ${countedLosses(tables, 'vanished', true)}
   select 1`,
 
     // $1 lock, $2 token, $3 numbers. By primary key. What was free when the statement began is free still if its epoch is
@@ -78,12 +81,20 @@ export function partitionStatementsFor(tables: PostgresTables) {
 }
 
 /**
- * Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then. By
- * <table>_written: for an array, of which PostgreSQL does not guess that it holds many.
+ * Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then, and, where
+ * that is asked for, in partitions of whoever had the lock.
  */
-export function countedLosses({ events }: PostgresTables, locks: string): string {
+export function countedLosses(
+  { events, partition }: PostgresTables,
+  locks: string,
+  inOwnPartitions = false,
+): string {
+  const isOwn = `exists (select
+                       from ${partition} as part
+                      where part.partition_no = coalesce(event.partition_no, event.seq % 256)
+                        and part.owner = lost.token)`
   return `lost as materialized (
-    select seq, (run ->> 1)::integer as deliveries
+    select token, seq, (run ->> 1)::integer as deliveries
       from ${locks}
      cross join jsonb_array_elements(held::jsonb) as run
      cross join generate_series((run ->> 0)::bigint, (run ->> 0)::bigint + (run ->> 2)::bigint - 1) as seq
@@ -96,5 +107,6 @@ export function countedLosses({ events }: PostgresTables, locks: string): string
        and event.deliveries = lost.deliveries
        and ${pending}
        and locked_by is null
+       and ${inOwnPartitions ? isOwn : 'true'}
   )`
 }

@@ -15,7 +15,7 @@ export function partitionStatementsFor(table: string) {
     partitions: `select partition_no as partition, owner, epoch from "${table}_partition" order by partition_no`,
 
     // ? now. By primary key.
-    endParts: `delete from "${table}_lock" where ${isParticipant} and until <= ? returning held`,
+    endParts: `delete from "${table}_lock" where ${isParticipant} and until <= ? returning token, held`,
 
     // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when somebody held them.
     countLossesOfHeld: `
@@ -26,6 +26,20 @@ export function partitionStatementsFor(table: string) {
      and deliveries = json_extract(held.value, '$[1]')
      and locked_by is null
      and ${pending}`,
+
+    // ? pairs of seq and deliveries as JSON, ? token. The same for rows in partitions that are still their holder's.
+    countLossesOfOwned: `
+  update "${table}"
+     set losses = losses + 1, deliveries = deliveries + 1
+    from json_each(?) as held
+   where seq = json_extract(held.value, '$[0]')
+     and deliveries = json_extract(held.value, '$[1]')
+     and locked_by is null
+     and ${pending}
+     and exists (select 1
+                   from "${table}_partition" as part
+                  where part.partition_no = coalesce("${table}".partition_no, seq % 256)
+                    and part.owner = ?)`,
 
     // ? token, ? partitions as a JSON array. By primary key. Those are free whose owner takes part no longer.
     takePartitions: `

@@ -36,8 +36,8 @@ export function endLapsedParts(
 ): PartitionShares | undefined {
   if (ownedLock(statements, owner, now) === undefined) return undefined
 
-  for (const { held } of statements.endParts.all(now) as { held: string | null }[]) {
-    if (held !== null) statements.countLossesOfHeld.run(heldPairs(held))
+  for (const { token, held } of statements.endParts.all(now) as { token: string; held: string | null }[]) {
+    if (held !== null) statements.countLossesOfOwned.run(heldPairs(held), token)
   }
   return readShares(statements, owner, now) as PartitionShares
 }

@@ -6,6 +6,8 @@ import { doneOf, eventIds, insertAndClaim, insertOne, insertRows, only, readRow 
 import { readLanes, partitionsOf, takePart } from './lane-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
+const allPartitions = Array.from({ length: partitionCount }, (_, number) => number)
+
 export const partitionChecks: readonly StoreCheck[] = [
   {
     name: 'partitions: whoever has a lock for it takes part, and all partitions are there and free at first',
@@ -212,6 +214,7 @@ export const partitionChecks: readonly StoreCheck[] = [
       const a = await takePart(store, 'a', 400)
       const b = await takePart(store, 'b')
       const rows = await insertRead(store, sampleRows(4, { orderingKey: 'x', partitionNo: 1 }))
+      await partitionsOf(store).acquire(a, [1])
       equal(await partitionsOf(store).hold(a, rows.slice(0, 3)), true)
       await store.settle([{ row: rows[2]!, outcome: { kind: 'defer', delayMs: 0 } }], a)
       await wait(420)
@@ -236,6 +239,7 @@ export const partitionChecks: readonly StoreCheck[] = [
       const a = await takePart(store, 'a', 400)
       const b = await takePart(store, 'b')
       const [free] = await insertRead(store, [sampleRow()])
+      await partitionsOf(store).acquire(a, allPartitions)
       await partitionsOf(store).hold(a, [free!])
       await partitionsOf(store).hold(a, [])
       const leased = await insertAndClaim(store, 'c')
@@ -244,6 +248,26 @@ export const partitionChecks: readonly StoreCheck[] = [
 
       equal((await readRow(store, free!)).losses, 0)
       equal((await readRow(store, leased)).losses, 0)
+    },
+  },
+  {
+    name: 'partitions: what is in a partition that was given up counts no loss when its last holder vanishes',
+    needsPartitions: true,
+    async run({ store, wait }) {
+      const a = await takePart(store, 'a', 400)
+      const b = await takePart(store, 'b')
+      const [keyed] = await insertRead(store, sampleRows(1, { orderingKey: 'x', partitionNo: 1 }))
+      const keyless = await insertOne(store)
+      await partitionsOf(store).acquire(a, allPartitions)
+      await partitionsOf(store).hold(a, [keyed!, keyless])
+      await partitionsOf(store).release(a, [{ partition: 1, epoch: 1 }])
+      await partitionsOf(store).acquire(b, [1])
+      await wait(420)
+      await sharesOf(store, b)
+
+      equal((await readRow(store, keyed!)).losses, 0)
+      equal((await readRow(store, keyed!)).deliveries, keyed!.deliveries)
+      equal((await readRow(store, keyless)).losses, keyless.seq % partitionCount === 1 ? 0 : 1)
     },
   },
   {
