@@ -1,7 +1,7 @@
 import { type OrderPayload, payloadOf } from '../bench-event.ts'
 import type { Conditions, Subject } from '../store-bench.ts'
 import { drainSubject } from '../suites/drain.ts'
-import { redis } from './redis-service.ts'
+import { redis } from '../../test/services/redis.ts'
 
 const jobsPerCall = 5_000
 
