@@ -1,5 +1,6 @@
 import { mariadb } from './mariadb.ts'
 import { mysql } from './mysql.ts'
+import { nats } from './nats.ts'
 import { pgbouncer } from './pgbouncer.ts'
 import { postgres } from './postgres.ts'
 import { postgres18 } from './postgres18.ts'
@@ -7,4 +8,4 @@ import { redis } from './redis.ts'
 import type { Service } from './service.ts'
 
 /** Every service that a test file can ask for by name. */
-export const services: readonly Service[] = [postgres, postgres18, pgbouncer, mariadb, mysql, redis]
+export const services: readonly Service[] = [postgres, postgres18, pgbouncer, mariadb, mysql, redis, nats]
