@@ -4,8 +4,18 @@ import { nats } from './nats.ts'
 import { pgbouncer } from './pgbouncer.ts'
 import { postgres } from './postgres.ts'
 import { postgres18 } from './postgres18.ts'
+import { rabbitmq } from './rabbitmq.ts'
 import { redis } from './redis.ts'
 import type { Service } from './service.ts'
 
 /** Every service that a test file can ask for by name. */
-export const services: readonly Service[] = [postgres, postgres18, pgbouncer, mariadb, mysql, redis, nats]
+export const services: readonly Service[] = [
+  postgres,
+  postgres18,
+  pgbouncer,
+  mariadb,
+  mysql,
+  redis,
+  nats,
+  rabbitmq,
+]
