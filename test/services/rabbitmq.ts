@@ -14,8 +14,8 @@ export const rabbitmq: Service = {
   install: () => installDebianPackages('rabbitmq-server'),
 
   async start(folder) {
-    const { server, remove } = await rabbitmqServer(folder)
+    const running = await rabbitmqServer(folder)
     // Nobody needs its data any more.
-    return { url: server.url, stop: remove }
+    return { url: running.server.url, stop: () => running.remove() }
   },
 }

@@ -3,18 +3,18 @@ export interface IoredisClient {
   call(command: string, args: (string | Buffer)[]): Promise<unknown>
 }
 
-/** A client of `redis`, as used here. */
+/** A client of `redis`, or a cluster of it, as used here. */
 export interface NodeRedisClient {
-  sendCommand(args: readonly (string | Buffer)[]): Promise<unknown>
-}
-
-/** A cluster of `redis`: it has to be told which node a command is for. */
-export interface NodeRedisCluster {
-  sendCommand(
-    firstKey: string | Buffer | undefined,
-    isReadonly: boolean | undefined,
-    args: readonly (string | Buffer)[],
+  xAdd(
+    key: string,
+    id: string,
+    message: Record<string, string | Buffer>,
+    options?: NodeRedisTrimOptions,
   ): Promise<unknown>
 }
 
-export type RedisStreamsClient = IoredisClient | NodeRedisClient | NodeRedisCluster
+export interface NodeRedisTrimOptions {
+  TRIM?: { strategy?: 'MAXLEN' | 'MINID'; strategyModifier?: '=' | '~'; threshold: number }
+}
+
+export type RedisStreamsClient = IoredisClient | NodeRedisClient

@@ -46,14 +46,14 @@ export function runRabbitmqChecks(name: string, openClient: (url: string) => Rab
 
     async openPrivate() {
       const folder = temporaryFolder('rabbitmq')
-      const { server, remove } = await rabbitmqServer(folder.path)
-      const broker = underTest(server.url)
+      const rabbitmq = await rabbitmqServer(folder.path)
+      const broker = underTest(rabbitmq.server.url)
       return {
         ...broker,
-        broker: server,
+        broker: rabbitmq.server,
         async close() {
           await broker.close()
-          await remove()
+          await rabbitmq.remove()
           folder.remove()
         },
       }
