@@ -1,3 +1,4 @@
+import { kafka } from './kafka.ts'
 import { mariadb } from './mariadb.ts'
 import { mysql } from './mysql.ts'
 import { nats } from './nats.ts'
@@ -18,4 +19,5 @@ export const services: readonly Service[] = [
   redis,
   nats,
   rabbitmq,
+  kafka,
 ]
