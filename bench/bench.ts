@@ -54,7 +54,7 @@ async function bench(options: BenchOptions, { environment, missing }: LaunchedSe
 }
 
 function servicesOf({ store, suite }: BenchOptions) {
-  return [...(store.services ?? []), ...suite.subjects.flatMap(({ service }) => service ?? [])]
+  return [...new Set([...(store.services ?? []), ...suite.subjects.flatMap(({ service }) => service ?? [])])]
 }
 
 function isMeasurable(

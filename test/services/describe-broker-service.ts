@@ -8,11 +8,13 @@ import { type TemporaryFolder, temporaryFolder } from './temporary-folder.ts'
 export interface BrokerService {
   readonly service: Service
   /** A server of its own that keeps what it is given, and what ends it; left out where it is slow and others try it anyway. */
-  startServer?(folder: string): Promise<{ readonly server: PrivateServer; remove(): Promise<void> }>
+  readonly startServer?: (
+    folder: string,
+  ) => Promise<{ readonly server: PrivateServer; remove(): Promise<void> }>
   /** Writes a value under a name, durably. Rejects soon where nobody answers. */
-  write(url: string, name: string): Promise<void>
+  readonly write: (url: string, name: string) => Promise<void>
   /** Whether it is there. */
-  has(url: string, name: string): Promise<boolean>
+  readonly has: (url: string, name: string) => Promise<boolean>
 }
 
 /** Checks that a broker can be had for tests, brought down and up again, and leaves nothing behind. */

@@ -20,7 +20,7 @@ export function sampleEvents(count: number, fields: Partial<EnvelopeOptions> = {
 export function publish(
   publisher: Publisher,
   events: readonly EventEnvelope[],
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<readonly PublishAnswer[]> {
   return publisher.onEvents(events, { signal })
 }
