@@ -6,11 +6,13 @@ import { setTimeout } from 'node:timers/promises'
 import { findProgram, isRunnable } from './find-program.ts'
 import { PrivateServer } from './private-server.ts'
 import { ProcessGroup } from './process-group.ts'
+import { runCommand } from './run-command.ts'
 import { stablePort } from './stable-port.ts'
 import { giveTo, type SystemUser, unprivilegedUser } from './unprivileged-user.ts'
 
 // Debian's own command insists on root and on the machine's one instance.
 const script = '/usr/lib/rabbitmq/bin/rabbitmq-server'
+const controlScript = '/usr/lib/rabbitmq/bin/rabbitmqctl'
 
 /** Whether this machine has what a server takes. */
 export function hasRabbitmq(): boolean {
@@ -19,6 +21,8 @@ export function hasRabbitmq(): boolean {
 
 export interface RabbitmqServer {
   readonly server: PrivateServer
+  /** Has it write down which queues there are, which it otherwise does only every now and then. */
+  writeDown(): Promise<void>
   /** Ends it and what runs beside it. */
   remove(): Promise<void>
 }
@@ -50,6 +54,13 @@ export async function rabbitmqServer(folder: string): Promise<RabbitmqServer> {
   }
   return {
     server,
+    async writeDown() {
+      await runCommand(controlScript, ['eval', 'mnesia:sync_log().'], {
+        ...user,
+        cwd: folder,
+        env: environment,
+      })
+    },
     async remove() {
       await server.kill()
       await names.stop('SIGKILL')

@@ -3,6 +3,7 @@ import { RecoverableError, UnrecoverableError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import type { PublishAnswer, Publisher } from '../publisher.ts'
+import { Answers } from './answers.ts'
 import { Outages } from './outages.ts'
 import type { PublisherOptions } from './publisher-options.ts'
 
@@ -14,8 +15,12 @@ export interface Broker<Message> {
   message(event: EventEnvelope): Message
   /** Where a message goes, if parts of the broker can be away on their own. */
   destination?(message: Message): string
-  /** Sends messages and resolves to what became of each. Throwing says that all have failed. */
-  send(letters: readonly Letter<Message>[], signal: AbortSignal): Promise<readonly SendResult[]>
+  /** Sends messages and resolves to what became of each, waiting through `answers`. Throwing says that all have failed. */
+  send(
+    letters: readonly Letter<Message>[],
+    answers: Answers,
+    signal: AbortSignal,
+  ): Promise<readonly SendResult[]>
   /** What an error means. */
   verdict(error: unknown): Verdict
 }
@@ -109,11 +114,15 @@ class Batch<Message> {
   }
 
   async #send(signal: AbortSignal): Promise<readonly SendResult[]> {
+    const { broker } = this.#parts
+    const answers = new Answers(broker.name, signal)
     try {
       signal.throwIfAborted()
-      return await this.#parts.broker.send(this.#letters, signal)
+      return await broker.send(this.#letters, answers, signal)
     } catch (error) {
       return this.#letters.map(() => ({ error }))
+    } finally {
+      answers.end()
     }
   }
 

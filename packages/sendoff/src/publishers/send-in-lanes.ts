@@ -1,4 +1,3 @@
-import { OutboxError } from '../errors.ts'
 import type { Letter, SendResult } from './broker-publisher.ts'
 
 /**
@@ -40,36 +39,4 @@ function lanesOf(letters: readonly Letter<unknown>[]): readonly (readonly number
     if (key !== null) byKey.set(key, lane)
   }
   return lanes
-}
-
-/** Rejects when the answer takes too long, or when `signal` aborts; the work itself may still go on. */
-export function answerWithin<Answer>(
-  answer: Promise<Answer>,
-  timeoutMs: number,
-  signal: AbortSignal,
-  what: string,
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => finish(() => reject(signal.reason as Error))
-    const timer = setTimeout(() => finish(() => reject(silent(what, timeoutMs))), timeoutMs)
-    const finish = (end: () => void): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      end()
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
-    answer.then(
-      (value) => finish(() => resolve(value)),
-      (error: unknown) => finish(() => reject(error)),
-    )
-  })
-}
-
-function silent(what: string, timeoutMs: number): OutboxError {
-  return new OutboxError('OUTBOX_BROKER_SILENT', `${what} did not answer within ${timeoutMs} ms.`)
-}
-
-/** Whether an error says that there was no answer in time. */
-export function isSilence(error: unknown): boolean {
-  return error instanceof OutboxError && error.code === 'OUTBOX_BROKER_SILENT'
 }

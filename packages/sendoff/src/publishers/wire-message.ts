@@ -7,8 +7,8 @@ import type { PublisherOptions } from './publisher-options.ts'
 export interface WireMessage {
   readonly body: string | Uint8Array
   readonly contentType: string
-  /** With `event-id` always, so that consumers can tell a message that comes twice. */
-  readonly headers: Readonly<Record<string, string>>
+  /** With `event-id` always, so that consumers can tell a message that comes twice. The caller's to add to. */
+  readonly headers: Record<string, string>
 }
 
 export type WireOptions = Pick<PublisherOptions, 'headers' | 'body' | 'cloudEvents'>
@@ -16,38 +16,38 @@ export type WireOptions = Pick<PublisherOptions, 'headers' | 'body' | 'cloudEven
 /** `attributePrefix` is what the broker's CloudEvents binding puts before the names of attributes. */
 export function wireMessage(
   event: EventEnvelope,
-  { headers = {}, body, cloudEvents }: WireOptions,
+  { headers: furtherHeaders, body, cloudEvents }: WireOptions,
   attributePrefix: string,
 ): WireMessage {
   const content = body === undefined ? (event.payloadJson ?? event.payloadBytes) : body(event)
   const contentType =
     event.contentType ?? (typeof content === 'string' ? 'application/json' : 'application/octet-stream')
-  const further = { ...event.headers, ...routed(headers, event), 'event-id': event.eventId }
+  const headers = cloudEvents === undefined ? plainHeaders(event) : {}
+  Object.assign(headers, event.headers)
+  if (furtherHeaders !== undefined) Object.assign(headers, routed(furtherHeaders, event))
+  headers['event-id'] = event.eventId
+  if (cloudEvents === undefined) return { body: content, contentType, headers }
 
-  if (cloudEvents === undefined) {
-    return { body: content, contentType, headers: { ...plainHeaders(event), ...further } }
-  }
   const attributes = cloudEventAttributes(event, cloudEvents)
   if (cloudEvents.mode === 'structured') {
-    return {
-      body: structuredCloudEvent(attributes, content, contentType),
-      contentType: 'application/cloudevents+json',
-      headers: further,
-    }
+    const document = structuredCloudEvent(attributes, content, contentType)
+    return { body: document, contentType: 'application/cloudevents+json', headers }
   }
-  const prefixed = Object.entries(attributes).map(([name, value]) => [attributePrefix + name, value] as const)
-  return { body: content, contentType, headers: { ...further, ...Object.fromEntries(prefixed) } }
+  for (const [name, value] of Object.entries(attributes)) headers[attributePrefix + name] = value
+  return { body: content, contentType, headers }
 }
 
+// Made for every message, so that it is not made of parts.
 function plainHeaders(event: EventEnvelope): Record<string, string> {
-  const { eventType, aggregateType, aggregateId, tenantId, occurredAt } = event
-  return {
-    'event-type': eventType,
-    'aggregate-type': aggregateType,
-    ...(aggregateId !== null && { 'aggregate-id': aggregateId }),
-    ...(tenantId !== null && { 'tenant-id': tenantId }),
-    'occurred-at': occurredAt.toISOString(),
+  const headers: Record<string, string> = {
+    'event-id': event.eventId,
+    'event-type': event.eventType,
+    'aggregate-type': event.aggregateType,
+    'occurred-at': event.occurredAt.toISOString(),
   }
+  if (event.aggregateId !== null) headers['aggregate-id'] = event.aggregateId
+  if (event.tenantId !== null) headers['tenant-id'] = event.tenantId
+  return headers
 }
 
 /** A header's value in printable ASCII: everything else, and `%` itself, is percent-encoded as in a URL. */

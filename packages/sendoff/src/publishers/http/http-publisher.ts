@@ -70,7 +70,8 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
 
       destination: (request) => request.url.origin,
 
-      send: (letters, signal) => sendInLanes(letters, (request) => requester.request(request, signal)),
+      send: (letters, _answers, signal) =>
+        sendInLanes(letters, (request) => requester.request(request, signal)),
 
       verdict: (error) => verdictOn(error, onUnreachable),
     },

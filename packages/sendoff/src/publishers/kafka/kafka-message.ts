@@ -5,21 +5,20 @@ export interface KafkaMessage {
   readonly topic: string
   readonly key: string | null
   readonly partition: number | undefined
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Record<string, string>
   readonly body: Buffer
   /** About how large its record is. */
   readonly size: number
 }
 
-// More than a record has beside its key, its value and its headers.
-const recordOverhead = 64
+// More than a record has beside its value and its headers, the key included as a rule.
+const recordOverhead = 256
 const headerOverhead = 8
 
-export function recordSize(message: Omit<KafkaMessage, 'size'>): number {
-  let size = recordOverhead + message.body.length + Buffer.byteLength(message.key ?? '')
-  for (const [name, value] of Object.entries(message.headers)) {
-    size += headerOverhead + Buffer.byteLength(name) + Buffer.byteLength(value)
-  }
+/** Not to the byte, and rather too much: there is room between this and what brokers take. */
+export function recordSize(body: Buffer, headers: Readonly<Record<string, string>>): number {
+  let size = recordOverhead + body.length
+  for (const name in headers) size += headerOverhead + name.length + headers[name]!.length
   return size
 }
 
@@ -39,7 +38,7 @@ function byTopic(messages: readonly KafkaMessage[]): KafkajsTopicMessages[] {
     entry.messages.push({
       key,
       value: body,
-      headers: { ...headers },
+      headers,
       ...(partition !== undefined && { partition }),
     })
   }
@@ -50,8 +49,27 @@ function platformaticMessage({ topic, key, partition, headers, body }: KafkaMess
   return {
     topic,
     value: body,
-    headers: new Map(Object.entries(headers).map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
+    headers: bufferHeaders(headers),
     ...(key !== null && { key: Buffer.from(key) }),
     ...(partition !== undefined && { partition }),
   }
+}
+
+function bufferHeaders(headers: Readonly<Record<string, string>>): Map<Buffer, Buffer> {
+  const buffers = new Map<Buffer, Buffer>()
+  for (const name in headers) buffers.set(nameBuffer(name), Buffer.from(headers[name]!))
+  return buffers
+}
+
+// The same few names are in every message.
+const nameBuffers = new Map<string, Buffer>()
+const maxNameBuffers = 1_000
+
+function nameBuffer(name: string): Buffer {
+  const known = nameBuffers.get(name)
+  if (known !== undefined) return known
+
+  const buffer = Buffer.from(name)
+  if (nameBuffers.size < maxNameBuffers) nameBuffers.set(name, buffer)
+  return buffer
 }

@@ -1,8 +1,9 @@
 import { callable, checkOptions, count, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import type { Answers } from '../answers.ts'
 import { brokerPublisher, type Letter, type SendResult } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
-import { answerWithin, sendInLanes } from '../send-in-lanes.ts'
+import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { KafkaProducer } from './kafka-client.ts'
 import { type KafkaMessage, produce, recordSize } from './kafka-message.ts'
@@ -42,11 +43,14 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   requireOptions('kafkaPublisher', options, ['producer', 'topic'])
   const { producer, topic, key, partition, maxRequestBytes = 500_000, timeoutMs = 30_000 } = options
 
-  const send = (messages: readonly KafkaMessage[], signal: AbortSignal): Promise<void> =>
-    answerWithin(produce(producer, messages), timeoutMs, signal, 'Kafka').catch((error: unknown) => {
+  const sending = async (answers: Answers, messages: readonly KafkaMessage[]): Promise<void> => {
+    try {
+      await answers.within(timeoutMs, produce(producer, messages))
+    } catch (error) {
       reconnect(producer, error)
       throw error
-    })
+    }
+  }
 
   return brokerPublisher<KafkaMessage>(
     {
@@ -54,18 +58,20 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
 
       message(event) {
         const { body, contentType, headers } = wireMessage(event, options, 'ce_')
-        const message = {
+        headers['content-type'] = contentType
+        const bytes = bodyBytes(body)
+        return {
           topic: routed(topic, event),
           key: key === undefined ? event.orderingKey : routed(key, event),
           partition: partition === undefined ? undefined : routed(partition, event),
-          headers: { ...headers, 'content-type': contentType },
-          body: bodyBytes(body),
+          headers,
+          body: bytes,
+          size: recordSize(bytes, headers),
         }
-        return { ...message, size: recordSize(message) }
       },
 
-      send: (letters, signal) =>
-        sendRequests(requestsOf(letters, maxRequestBytes), (messages) => send(messages, signal)),
+      send: (letters, answers) =>
+        sendRequests(requestsOf(letters, maxRequestBytes), (messages) => sending(answers, messages)),
 
       verdict: kafkaVerdict,
     },

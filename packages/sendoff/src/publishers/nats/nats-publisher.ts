@@ -1,9 +1,10 @@
 import { callable, checkOptions, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import { isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
-import { answerWithin, isSilence, sendInLanes } from '../send-in-lanes.ts'
+import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { NatsHeaders } from './nats-headers.ts'
@@ -39,6 +40,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
 
       message(event) {
         const { body, contentType, headers } = wireMessage(event, options, 'ce-')
+        headers['content-type'] = contentType
         const streamName = stream === undefined ? undefined : routed(stream, event)
         return {
           subject: routed(subject, event),
@@ -46,20 +48,18 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
           options: {
             msgID: event.eventId,
             timeout: timeoutMs,
-            headers: new NatsHeaders({ ...headers, 'content-type': contentType }),
+            headers: new NatsHeaders(headers),
             ...(streamName !== undefined && { expect: { streamName } }),
           },
         }
       },
 
-      send: (letters, signal) =>
+      send: (letters, answers) =>
         sendInLanes(letters, (message) =>
-          answerWithin(
-            jetstream.publish(message.subject, message.body, message.options),
+          answers.within(
             // The client has the same limit and a better message.
             timeoutMs + 1_000,
-            signal,
-            'NATS',
+            jetstream.publish(message.subject, message.body, message.options),
           ),
         ),
 

@@ -2,7 +2,7 @@ import { callable, checkOptions, flag, having, requireOptions } from '../../opti
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
-import { answerWithin, sendInLanes } from '../send-in-lanes.ts'
+import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import { AmqplibSender } from './amqplib-sender.ts'
 import { OneByOneSender } from './one-by-one-sender.ts'
@@ -45,7 +45,7 @@ export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPu
   requireOptions('rabbitmqPublisher', options, ['connection'])
   const { connection, exchange = '', routingKey, failOnUnroutable = true, timeoutMs = 10_000 } = options
   const sender = openSender(connection)
-  const lonely = new OneByOneSender(() => openSender(connection))
+  const lonely = new OneByOneSender(() => openSender(connection), timeoutMs)
 
   const publisher = brokerPublisher<RabbitmqMessage>(
     {
@@ -66,10 +66,10 @@ export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPu
         }
       },
 
-      send: (letters, signal) =>
+      send: (letters, answers) =>
         sendInLanes(letters, async (message) => {
           const send = (through: RabbitmqSender): Promise<void> =>
-            answerWithin(through.send(message), timeoutMs, signal, 'RabbitMQ')
+            answers.within(timeoutMs, through.send(message))
           try {
             await send(sender)
           } catch (error) {

@@ -1,6 +1,6 @@
+import { isSilence } from '../answers.ts'
 import type { Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
-import { isSilence } from '../send-in-lanes.ts'
 import { type RabbitmqMessage, UnroutableMessageError } from './rabbitmq-message.ts'
 
 /** A message was not confirmed, and what that means for it. */

@@ -1,8 +1,9 @@
 import { callable, checkOptions, count, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import { isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
-import { answerWithin, isSilence, sendInLanes } from '../send-in-lanes.ts'
+import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { RedisStreamsClient } from './redis-streams-client.ts'
 
@@ -45,10 +46,8 @@ export function redisStreamsPublisher(options: RedisStreamsPublisherOptions): Pu
         }
       },
 
-      send: (letters, signal) =>
-        sendInLanes(letters, (message) =>
-          answerWithin(addToStream(client, message, maxLength), timeoutMs, signal, 'Redis'),
-        ),
+      send: (letters, answers) =>
+        sendInLanes(letters, (message) => answers.within(timeoutMs, addToStream(client, message, maxLength))),
 
       verdict: verdictOn,
     },

@@ -7,6 +7,7 @@ import {
   kindsOf,
   publish,
   publishAll,
+  requireStored,
   sampleEvent,
   sampleEvents,
 } from './publish-steps.ts'
@@ -60,10 +61,7 @@ export const refusalChecks: readonly PublisherCheck[] = [
         [],
       )
       await publishAll(publisher, again)
-      deepEqual(
-        [...new Set((await context.stored(destination)).map(idOf))].sort(),
-        idsOf([first!, ...others]).toSorted(),
-      )
+      await requireStored(context, destination, [first!, ...others])
       deepEqual(log.lines, [])
     },
   },

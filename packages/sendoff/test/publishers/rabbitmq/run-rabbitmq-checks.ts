@@ -50,6 +50,12 @@ export function runRabbitmqChecks(name: string, openClient: (url: string) => Rab
       const broker = underTest(rabbitmq.server.url)
       return {
         ...broker,
+        async makeDestination(name) {
+          const queue = await broker.makeDestination(name)
+          // A queue that is forgotten takes its messages along, whatever was confirmed.
+          await rabbitmq.writeDown()
+          return queue
+        },
         broker: rabbitmq.server,
         async close() {
           await broker.close()
