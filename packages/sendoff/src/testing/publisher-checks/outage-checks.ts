@@ -1,10 +1,12 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PublisherCheck, PublisherCheckContext } from '../publisher-check.ts'
 import {
   idOf,
   idsOf,
   KeptLog,
   kindsOf,
+  longestDelayMs,
   publish,
   publishUntilDone,
   requireStored,
@@ -23,16 +25,18 @@ export const outageChecks: readonly PublisherCheck[] = [
     async run(context) {
       const { destination, broker } = context
       const logger = new KeptLog()
-      const publisher = await context.publisher({ destination, logger, timeoutMs: 3_000, ...quickReturn })
+      const publisher = await context.publisher({ destination, logger, timeoutMs: 2_000, ...quickReturn })
       const before = sampleEvents(100)
       const after = sampleEvents(30, { orderingKey: 'a' })
       await publishUntilDone(publisher, before)
       deepEqual(logger.lines, [])
       await broker.kill()
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const answers = await publish(publisher, after.slice(0, 10))
         deepEqual(new Set(kindsOf(answers)), new Set(['retryAfter']))
         logger.requireOutage(0)
+        // Then it is tried once more whether the broker is back.
+        await delay(longestDelayMs(answers))
       }
       await broker.start()
       const ids = await storedIds(context, destination)

@@ -37,6 +37,11 @@ export function kindsOf(answers: readonly PublishAnswer[]): readonly string[] {
   )
 }
 
+/** For how long events were put off, at the most. */
+export function longestDelayMs(answers: readonly PublishAnswer[]): number {
+  return Math.max(0, ...answers.map((answer) => ('delayMs' in answer ? answer.delayMs : 0)))
+}
+
 /**
  * Publishes until every event is acknowledged, in batches as an engine would hand them out: those that are put off
  * come again after the delay that they were put off for. Nothing else than being put off may happen to them.
@@ -55,8 +60,7 @@ export async function publishUntilDone(
     for (const answer of answers) if (answer instanceof Error) throw answer
 
     const putOff = batch.filter((_, index) => (answers[index] as { kind: string }).kind === 'retryAfter')
-    const delaysMs = answers.map((answer) => ('delayMs' in answer ? answer.delayMs : 0))
-    if (putOff.length > 0) await delay(Math.max(...delaysMs))
+    if (putOff.length > 0) await delay(longestDelayMs(answers))
     waiting = [...putOff, ...waiting.slice(batchSize)]
   }
 }
