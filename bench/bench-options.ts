@@ -6,11 +6,11 @@ import { stores } from './stores/stores.ts'
 export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
 
   SUITE                 ${suiteNames.join(', ')}
-  --store STORE         ${stores.map(({ name }) => name).join(', ')}
+  --store STORE         ${stores.map(({ name }) => name).join(', ')}; not needed for relay
   --driver DRIVER       ${stores.map(({ name, drivers }) => `${name}: ${drivers.join(' or ')}`).join('; ')}
   --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
   --rounds N            how often each subject is measured: ${stores.map(({ name, rounds }) => `${name} ${rounds}`).join(', ')}
-  --events N            how many events wait for a drain: 100000
+  --events N            how many events wait for a drain or a relay: 100000
   --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 60, sustained 60
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
@@ -43,6 +43,7 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   idle: 10,
   growth: 0,
   sustained: 60,
+  relay: 0,
 }
 
 /** Reads the command line. Throws a `UsageError` that says what is wrong with it. */
@@ -51,7 +52,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
   const suiteName = oneOf('SUITE', positionals[0], suiteNames)
   const storeName = oneOf(
     '--store',
-    values.store,
+    values.store ?? onlyStoreWith(suiteName),
     stores.map(({ name }) => name),
   )
   const store = stores.find(({ name }) => name === storeName)!
@@ -105,6 +106,12 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message)
   }
+}
+
+// A suite that only one store has needs no other words.
+function onlyStoreWith(suiteName: SuiteName): string | undefined {
+  const having = stores.filter(({ suites }) => suites[suiteName] !== undefined)
+  return having.length === 1 ? having[0]!.name : undefined
 }
 
 function chosenSubjects({ subjects, limit, peer }: Suite, only: string | undefined): Suite['subjects'] {

@@ -3,7 +3,16 @@ import type { Service } from '../test/services/service.ts'
 import type { OrderPayload } from './bench-event.ts'
 import type { Measurement } from './metrics.ts'
 
-export const suiteNames = ['drain', 'ordered', 'write', 'latency', 'idle', 'growth', 'sustained'] as const
+export const suiteNames = [
+  'drain',
+  'ordered',
+  'write',
+  'latency',
+  'idle',
+  'growth',
+  'sustained',
+  'relay',
+] as const
 
 export type SuiteName = (typeof suiteNames)[number]
 

@@ -43,7 +43,8 @@ const zones: readonly Zone[] = [
     sees: [...ground, 'store parts', 'SQL parts'],
     adapters: true,
   },
-  { name: 'publishers', holds: ['publishers/**'], sees: ground, adapters: true },
+  { name: 'publisher parts', holds: ['publishers/*.ts'], sees: ground },
+  { name: 'publishers', holds: ['publishers/*/**'], sees: [...ground, 'publisher parts'], adapters: true },
   { name: 'transactions', holds: ['transactions/**'], sees: ground, adapters: true },
   { name: 'observers', holds: ['observe/*/**'], sees: ground, adapters: true },
 ]

@@ -12,9 +12,14 @@ import {
   OutboxError,
   retrySchedule,
 } from 'sendoff'
+import { httpPublisher } from 'sendoff/http'
+import { kafkaPublisher } from 'sendoff/kafka'
 import { memoryStore } from 'sendoff/memory'
 import { mysqlStore } from 'sendoff/mysql'
+import { natsPublisher } from 'sendoff/nats'
 import { postgresStore } from 'sendoff/postgres'
+import { rabbitmqPublisher } from 'sendoff/rabbitmq'
+import { redisStreamsPublisher } from 'sendoff/redis-streams'
 import { sqliteStore } from 'sendoff/sqlite'
 import ts from 'typescript'
 import { sectionsOf } from './page-sections.ts'
@@ -72,6 +77,11 @@ describe('docs/options.md', () => {
     postgresStore: [['`postgresStore`'], postgresStore as Make],
     mysqlStore: [['`mysqlStore`'], mysqlStore as Make],
     memoryStore: [['`memoryStore`'], memoryStore],
+    kafkaPublisher: [['Every publisher', '`kafkaPublisher`'], kafkaPublisher as Make],
+    rabbitmqPublisher: [['Every publisher', '`rabbitmqPublisher`'], rabbitmqPublisher as Make],
+    natsPublisher: [['Every publisher', '`natsPublisher`'], natsPublisher as Make],
+    redisStreamsPublisher: [['Every publisher', '`redisStreamsPublisher`'], redisStreamsPublisher as Make],
+    httpPublisher: [['Every publisher', '`httpPublisher`'], httpPublisher as Make],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {
     it(`lists exactly the options of ${name}`, () => {

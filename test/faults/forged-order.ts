@@ -406,7 +406,7 @@ function overtaken({ settled, epoch = 2 }: { settled: string; epoch?: number }):
   return settled === 'done' ? run : run.delivers('b', { at: 400, token: 2, epoch: 2 })
 }
 
-function beside({ act = 'succeed' as 'succeed' | 'hang', secondAt = 200 } = {}): ForgedRun {
+function beside({ act = 'succeed', secondAt = 200 } = {}): ForgedRun {
   return written()
     .delivers('a', { at: 100, until: 2_000, act, settled: null })
     .settles('a', { by: 'p', at: 150, token: 1, outcome: 'done' })

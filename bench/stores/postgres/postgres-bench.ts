@@ -1,4 +1,7 @@
 import { postgres } from '../../../test/services/postgres.ts'
+import { kafkaBroker } from '../../brokers/kafka.ts'
+import { natsBroker } from '../../brokers/nats.ts'
+import { rabbitmqBroker } from '../../brokers/rabbitmq.ts'
 import { bullmqDrain } from '../../peers/bullmq.ts'
 import { graphileWorker } from '../../peers/graphile-worker.ts'
 import { peerDrain, peerIdle, peerLatency, peerWrites } from '../../peers/peer-subjects.ts'
@@ -10,6 +13,7 @@ import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { orderedSubjects } from '../../suites/ordered.ts'
+import { relaySubjects } from '../../suites/relay.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { postgresGrownTables } from './grown-tables.ts'
@@ -69,6 +73,14 @@ export const postgresBench: StoreBench = {
     },
     growth: growthSuite(postgresDatabases, postgresGrownTables),
     sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1, drawsItself: true },
+    relay: {
+      subjects: [
+        ...relaySubjects(postgresDatabases, [kafkaBroker, rabbitmqBroker, natsBroker]),
+        // What the database alone allows for, whoever the events go to.
+        ...limitDrains.filter(({ name }) => name === 'limit-claim-update'),
+      ],
+      limit: 'limit-claim-update',
+    },
   },
   cleanUp: dropDatabases,
 }

@@ -1,5 +1,6 @@
 /** Every code an `OutboxError` can have; `docs/errors.md` says what each means and what to do. */
 export type OutboxErrorCode =
+  | 'OUTBOX_BROKER_SILENT'
   | 'OUTBOX_CLOSED'
   | 'OUTBOX_COMMAND_FAILED'
   | 'OUTBOX_COMMIT_UNKNOWN'
@@ -19,6 +20,8 @@ export type OutboxErrorCode =
   | 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE'
   | 'OUTBOX_PAYLOAD_TOO_LARGE'
   | 'OUTBOX_PAYLOAD_UNREADABLE'
+  | 'OUTBOX_PUBLISH_FAILED'
+  | 'OUTBOX_PUBLISH_REFUSED'
   | 'OUTBOX_RECOVERABLE'
   | 'OUTBOX_RETRY_AFTER'
   | 'OUTBOX_ROLLED_BACK'

@@ -71,6 +71,7 @@ export { linearBackoff, type LinearBackoffOptions } from './process/linear-backo
 export type { FailedDelivery, PrimaryProcessor, Processor, Processors } from './process/processor.ts'
 export type { ErrorFilter, RetryPolicy } from './process/retry-policy.ts'
 export { retrySchedule, type RetryScheduleOptions } from './process/retry-schedule.ts'
+export type { PublishAnswer, PublishContext, Publisher, Routed } from './publisher.ts'
 export {
   OutboxPurgeScheduler,
   type OutboxPurgeSchedulerOptions,

@@ -29,6 +29,7 @@ export class Delivery {
   #lost = false
   #aborter: AbortController | undefined
   #abortReason: OutboxError | undefined
+  #onAbort: ((reason: OutboxError) => void) | undefined
 
   constructor(row: Row, source: DeliverySource, holding: Holding) {
     this.row = row
@@ -112,6 +113,13 @@ export class Delivery {
   abort(reason: OutboxError): void {
     this.#abortReason ??= reason
     this.#aborter?.abort(this.#abortReason)
+    this.#onAbort?.(this.#abortReason)
+  }
+
+  /** Calls back when the listener is told to stop, at once if it was before: what a batch shares, a signal for each being dear. */
+  onAbort(callback: (reason: OutboxError) => void): void {
+    this.#onAbort = callback
+    if (this.#abortReason !== undefined) callback(this.#abortReason)
   }
 
   /** Why the listener was told to stop, if it was. */

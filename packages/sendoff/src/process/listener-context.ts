@@ -28,13 +28,21 @@ export class ListenerContext implements DispatchContext {
 
 export class ListenerBatchContext implements BatchContext {
   readonly deliveries: readonly DispatchContext[]
+  readonly #deliveries: readonly Delivery[]
   #signal: AbortSignal | undefined
 
   constructor(deliveries: readonly Delivery[]) {
+    this.#deliveries = deliveries
     this.deliveries = deliveries.map((delivery) => new ListenerContext(delivery))
   }
 
   get signal(): AbortSignal {
-    return (this.#signal ??= AbortSignal.any(this.deliveries.map(({ signal }) => signal)))
+    return (this.#signal ??= this.#makeSignal())
+  }
+
+  #makeSignal(): AbortSignal {
+    const aborter = new AbortController()
+    for (const delivery of this.#deliveries) delivery.onAbort((reason) => aborter.abort(reason))
+    return aborter.signal
   }
 }

@@ -211,7 +211,11 @@ export class ProcessingChain {
     switch (result?.kind) {
       case 'retryAfter':
         // Made by hand, it may be anything; the store has to be able to write it.
-        return { kind: 'defer', delayMs: durationOrZero(result.delayMs) === undefined ? result.delayMs : 0 }
+        return {
+          kind: 'defer',
+          delayMs: durationOrZero(result.delayMs) === undefined ? result.delayMs : 0,
+          ...(result.reason !== undefined && { reason: describeError(String(result.reason)) }),
+        }
       case 'dead':
         return {
           kind: 'dead',

@@ -3,7 +3,7 @@ import { OutboxError } from '../errors.ts'
 /** What a listener says became of an event. Saying nothing is `done`. */
 export type DispatchResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'retryAfter'; readonly delayMs: number }
+  | { readonly kind: 'retryAfter'; readonly delayMs: number; readonly reason?: string }
   | { readonly kind: 'dead'; readonly reason: string }
 
 const done: DispatchResult = Object.freeze({ kind: 'done' })
@@ -12,11 +12,11 @@ export const DispatchResult = {
   done: (): DispatchResult => done,
 
   /** Not yet: try again after `delayMs`. Does not count as an attempt. */
-  retryAfter(delayMs: number): DispatchResult {
+  retryAfter(delayMs: number, reason?: string): DispatchResult {
     if (!(Number.isFinite(delayMs) && delayMs >= 0)) {
       throw new OutboxError('OUTBOX_INVALID_OPTION', `retryAfter needs a delay of 0 or more, not ${delayMs}.`)
     }
-    return { kind: 'retryAfter', delayMs }
+    return reason === undefined ? { kind: 'retryAfter', delayMs } : { kind: 'retryAfter', delayMs, reason }
   },
 
   /** Never: no further attempt and no fallback. */

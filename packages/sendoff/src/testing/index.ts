@@ -1,5 +1,13 @@
 export type { RecordedDelivery } from './delivery-recorder.ts'
 export { type FakeClock, fakeClock, type FakeClockOptions } from './fake-clock.ts'
+export type {
+  CheckedBroker,
+  CheckedPublisherOptions,
+  PublisherCheck,
+  PublisherCheckContext,
+  StoredMessage,
+} from './publisher-check.ts'
+export { publisherChecks } from './publisher-checks/index.ts'
 export { RecordingListener } from './recording-listener.ts'
 export { RecordingWriterHook, type WriterHookCall, type WriterMoment } from './recording-writer-hook.ts'
 export type { StoreCheck, StoreCheckContext } from './store-check.ts'

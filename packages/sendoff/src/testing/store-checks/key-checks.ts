@@ -28,8 +28,8 @@ export const keyChecks: readonly StoreCheck[] = [
         head: await readRow(store, blocked),
         waiting: 0,
       })
-      ok(second!.head!.blockedAt !== null)
-      equal(second!.head!.lastError, 'Error: no')
+      ok(second.head.blockedAt !== null)
+      equal(second.head.lastError, 'Error: no')
     },
   },
   {
@@ -139,11 +139,11 @@ export const keyChecks: readonly StoreCheck[] = [
     needsPartitions: true,
     async run({ store }) {
       await store.transaction(async (tx) => {
-        const { lock } = keysOf(store)
-        await lock(tx, ['b', 'a', 'b'])
-        await lock(tx, ['a'])
-        await lock(tx, { partitions: [200, 3] })
-        await lock(tx, 'all')
+        const keys = keysOf(store)
+        await keys.lock(tx, ['b', 'a', 'b'])
+        await keys.lock(tx, ['a'])
+        await keys.lock(tx, { partitions: [200, 3] })
+        await keys.lock(tx, 'all')
       })
     },
   },

@@ -1,0 +1,27 @@
+import { natsPublisher } from 'sendoff/nats'
+import { nats } from '../../test/services/nats.ts'
+import type { RelayBroker } from './relay-broker.ts'
+
+/** A JetStream that keeps its messages in files. */
+export const natsBroker: RelayBroker = {
+  name: 'nats',
+  service: nats,
+
+  async open(stream) {
+    const { jetstream, jetstreamManager } = await import('@nats-io/jetstream')
+    const { connect } = await import('@nats-io/transport-node')
+    const connection = await connect({ servers: process.env['NATS_URL']! })
+    const { streams } = await jetstreamManager(connection)
+    await streams.add({ name: stream, subjects: [stream] })
+    const client = jetstream(connection)
+    return {
+      publisher: natsPublisher({ jetstream: client, subject: stream }),
+      sendAll: (messages) =>
+        Promise.all(messages.map(({ key, body }) => client.publish(stream, body, { msgID: key }))),
+      async remove() {
+        await streams.delete(stream)
+        await connection.close()
+      },
+    }
+  },
+}

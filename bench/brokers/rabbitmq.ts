@@ -1,0 +1,37 @@
+import { rabbitmqPublisher } from 'sendoff/rabbitmq'
+import { rabbitmq } from '../../test/services/rabbitmq.ts'
+import type { RelayBroker } from './relay-broker.ts'
+
+/** RabbitMQ through amqplib: a durable queue, persistent messages, each confirmed. */
+export const rabbitmqBroker: RelayBroker = {
+  name: 'rabbitmq',
+  service: rabbitmq,
+
+  async open(queue) {
+    const { connect } = await import('amqplib')
+    const url = process.env['RABBITMQ_URL']!
+    const connection = await connect(url)
+    const channel = await connection.createConfirmChannel()
+    await channel.assertQueue(queue, { durable: true })
+    const publisher = rabbitmqPublisher({ connection: () => connect(url), routingKey: queue })
+    return {
+      publisher,
+      sendAll: (messages) =>
+        Promise.all(
+          messages.map(
+            ({ body }) =>
+              new Promise<void>((resolve, reject) => {
+                channel.publish('', queue, body, { persistent: true, mandatory: true }, (error) =>
+                  error ? reject(error as Error) : resolve(),
+                )
+              }),
+          ),
+        ),
+      async remove() {
+        await publisher.close()
+        await channel.deleteQueue(queue)
+        await connection.close()
+      },
+    }
+  },
+}

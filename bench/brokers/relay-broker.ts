@@ -1,0 +1,23 @@
+import type { Publisher } from 'sendoff'
+import type { Service } from '../../test/services/service.ts'
+
+/** A broker that events are relayed to. */
+export interface RelayBroker {
+  readonly name: string
+  readonly service: Service
+  /** Makes a topic, queue or stream of this name, and a client for it. */
+  readonly open: (name: string) => Promise<OpenBroker>
+}
+
+export interface OpenBroker {
+  readonly publisher: Publisher
+  /** The client's own way to send many messages. Resolves when all are acknowledged. */
+  readonly sendAll: (messages: readonly BareMessage[]) => Promise<unknown>
+  /** Removes what `open` has made. */
+  remove(): Promise<void>
+}
+
+export interface BareMessage {
+  readonly key: string
+  readonly body: Buffer
+}

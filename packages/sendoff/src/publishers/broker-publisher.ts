@@ -1,0 +1,196 @@
+import { describeError } from '../describe-error.ts'
+import { RecoverableError, UnrecoverableError } from '../errors.ts'
+import type { EventEnvelope } from '../event/event-envelope.ts'
+import { loggerFrom } from '../observe/logger.ts'
+import type { PublishAnswer, Publisher } from '../publisher.ts'
+import { Answers } from './answers.ts'
+import { Outages } from './outages.ts'
+import type { PublisherOptions } from './publisher-options.ts'
+
+/** What is particular to one kind of broker. */
+export interface Broker<Message> {
+  /** As in the log: `Kafka`. */
+  readonly name: string
+  /** Makes the message for an event. What it throws is a failed attempt at that event. */
+  message(event: EventEnvelope): Message
+  /** Where a message goes, if parts of the broker can be away on their own. */
+  destination?(message: Message): string
+  /** Sends messages and resolves to what became of each, waiting through `answers`. Throwing says that all have failed. */
+  send(
+    letters: readonly Letter<Message>[],
+    answers: Answers,
+    signal: AbortSignal,
+  ): Promise<readonly SendResult[]>
+  /** What an error means. */
+  verdict(error: unknown): Verdict
+}
+
+/** A message and what it must not overtake: earlier ones with the same key. */
+export interface Letter<Message> {
+  readonly key: string | null
+  readonly message: Message
+}
+
+/** `held` was not sent, or does not count as sent, because an earlier message of its key has failed. */
+export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
+
+/**
+ * `unavailable`: nothing to do with the message. `retry`: worth another attempt, which counts.
+ * `fatal`: no attempt can succeed. A delay: the receiver has asked for it, and no attempt counts.
+ */
+export type Verdict = 'unavailable' | 'retry' | 'fatal' | { readonly retryAfterMs: number }
+
+export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
+  const { retryAfterMs = 1_000, maxRetryAfterMs = 30_000, filter } = options
+  const outages = new Outages({
+    name: broker.name,
+    firstDelayMs: retryAfterMs,
+    maxDelayMs: Math.max(retryAfterMs, maxRetryAfterMs),
+    logger: loggerFrom(options.logger),
+    now: () => performance.now(),
+  })
+
+  return {
+    async onEvents(events, { signal }) {
+      const batch = new Batch({ broker, outages, filter, heldMs: retryAfterMs })
+      for (const event of events) batch.add(event)
+      return batch.publish(signal)
+    },
+  }
+}
+
+const done: PublishAnswer = { kind: 'done' }
+
+/** One call's events on their way to their answers. */
+class Batch<Message> {
+  readonly #parts: BatchParts<Message>
+  readonly #answers: PublishAnswer[] = []
+  readonly #letters: PendingLetter<Message>[] = []
+  readonly #failedKeys = new Set<string>()
+  // Asked once for the whole batch: a batch is one try.
+  readonly #waits = new Map<string, number>()
+
+  constructor(parts: BatchParts<Message>) {
+    this.#parts = parts
+  }
+
+  add(event: EventEnvelope): void {
+    const key = event.orderingKey
+    const index = this.#answers.length
+    if (key !== null && this.#failedKeys.has(key)) {
+      this.#answers.push(this.#held())
+      return
+    }
+    try {
+      if (this.#parts.filter?.(event) === false) {
+        this.#answers.push(done)
+        return
+      }
+      const message = this.#parts.broker.message(event)
+      const destination = this.#parts.broker.destination?.(message) ?? ''
+      const waitMs = this.#waitMs(destination)
+      if (waitMs > 0) {
+        this.#answers.push(deferred(waitMs, `${this.#parts.broker.name} cannot be reached.`))
+        this.#fail(key)
+        return
+      }
+      this.#letters.push({ key, message, index, event, destination })
+      this.#answers.push(done)
+    } catch (error) {
+      this.#answers.push(error instanceof Error ? error : new RecoverableError(describeError(error)))
+      this.#fail(key)
+    }
+  }
+
+  async publish(signal: AbortSignal): Promise<readonly PublishAnswer[]> {
+    if (this.#letters.length > 0) {
+      const results = await this.#send(signal)
+      for (const [position, letter] of this.#letters.entries()) {
+        this.#answers[letter.index] = this.#answerTo(results[position]!, letter, signal)
+      }
+      this.#tellOutages(results, signal)
+    }
+    return this.#answers
+  }
+
+  async #send(signal: AbortSignal): Promise<readonly SendResult[]> {
+    const { broker } = this.#parts
+    const answers = new Answers(broker.name, signal)
+    try {
+      signal.throwIfAborted()
+      return await broker.send(this.#letters, answers, signal)
+    } catch (error) {
+      return this.#letters.map(() => ({ error }))
+    } finally {
+      answers.end()
+    }
+  }
+
+  #answerTo(result: SendResult, letter: PendingLetter<Message>, signal: AbortSignal): PublishAnswer {
+    if (result === 'acknowledged') return done
+    if (result === 'held') return this.#held()
+
+    const { name } = this.#parts.broker
+    const { eventId, eventType } = letter.event
+    const { error } = result
+    // The engine knows why it has aborted, and what that means for the event.
+    if (signal.aborted) return new RecoverableError(`Publishing event ${eventId} was broken off.`)
+
+    const verdict = this.#parts.broker.verdict(error)
+    if (verdict === 'unavailable') {
+      return deferred(this.#parts.outages.failed(letter.destination, error), describeError(error))
+    }
+    if (typeof verdict === 'object') return deferred(verdict.retryAfterMs, describeError(error))
+    const message = `${name} did not take event ${eventId} (${eventType}).`
+    return verdict === 'fatal'
+      ? new UnrecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_REFUSED')
+      : new RecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_FAILED')
+  }
+
+  // A destination that has answered for any message is there.
+  #tellOutages(results: readonly SendResult[], signal: AbortSignal): void {
+    const answered = new Set<string>()
+    for (const [position, { destination }] of this.#letters.entries()) {
+      const result = results[position]!
+      const isAnswer =
+        result === 'acknowledged' ||
+        (result !== 'held' && !signal.aborted && this.#parts.broker.verdict(result.error) !== 'unavailable')
+      if (isAnswer) answered.add(destination)
+    }
+    for (const destination of answered) this.#parts.outages.answered(destination)
+    if (signal.aborted) for (const { destination } of this.#letters) this.#parts.outages.untold(destination)
+  }
+
+  #waitMs(destination: string): number {
+    const known = this.#waits.get(destination)
+    if (known !== undefined) return known
+    const waitMs = this.#parts.outages.waitMs(destination)
+    this.#waits.set(destination, waitMs)
+    return waitMs
+  }
+
+  #held(): PublishAnswer {
+    return deferred(this.#parts.heldMs, 'An earlier event of the same ordering key has failed.')
+  }
+
+  #fail(key: string | null): void {
+    if (key !== null) this.#failedKeys.add(key)
+  }
+}
+
+interface BatchParts<Message> {
+  readonly broker: Broker<Message>
+  readonly outages: Outages
+  readonly filter: PublisherOptions['filter']
+  readonly heldMs: number
+}
+
+interface PendingLetter<Message> extends Letter<Message> {
+  readonly index: number
+  readonly event: EventEnvelope
+  readonly destination: string
+}
+
+function deferred(delayMs: number, reason: string): PublishAnswer {
+  return { kind: 'retryAfter', delayMs, reason }
+}

@@ -1,0 +1,111 @@
+import { UnrecoverableError } from '../../errors.ts'
+import { callable, checkOptions, flag, oneOf, requireOptions, anything } from '../../options.ts'
+import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
+import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
+import { sendInLanes } from '../send-in-lanes.ts'
+import { asciiValue, bodyBytes, wireMessage } from '../wire-message.ts'
+import { HttpConnectionError, HttpRequester, HttpStatusError } from './http-requester.ts'
+import { signatureHeaders } from './standard-webhooks.ts'
+
+export interface HttpPublisherOptions extends PublisherOptions {
+  /** Where events are posted to. */
+  readonly url: Routed<string | URL>
+  readonly method?: 'POST' | 'PUT' | 'PATCH'
+  /**
+   * Secrets for a signature by the rules of Standard Webhooks (`whsec_…`). With several, a message is signed by
+   * each: receivers of the old and of the new one are served while they are exchanged.
+   */
+  readonly secret?: Routed<string | readonly string[]>
+  /** What becomes of events whose receiver cannot be reached: `defer` waits for it without end, `retry` counts an attempt. */
+  readonly onUnreachable?: 'defer' | 'retry'
+  /** Follows redirects that keep the method (307, 308), three at the most. */
+  readonly allowRedirects?: boolean
+  /** Also posts to addresses of this machine and of private networks. */
+  readonly allowPrivateAddresses?: boolean
+}
+
+/**
+ * Posts events to URLs. A status of the 200s is the acknowledgement.
+ *
+ * 408, 425, 429 and all of the 500s are worth another attempt, at the time that `Retry-After` asks for without
+ * counting; any other status is not.
+ */
+export function httpPublisher(options: HttpPublisherOptions): Publisher {
+  checkOptions('httpPublisher', options, {
+    ...publisherOptionChecks,
+    url: (value) =>
+      typeof value === 'string' || value instanceof URL
+        ? undefined
+        : callable(value) && 'a URL or a function',
+    method: oneOf('POST', 'PUT', 'PATCH'),
+    secret: anything,
+    onUnreachable: oneOf('defer', 'retry'),
+    allowRedirects: flag,
+    allowPrivateAddresses: flag,
+  })
+  requireOptions('httpPublisher', options, ['url'])
+  const { url, method = 'POST', secret, onUnreachable = 'defer', timeoutMs = 15_000 } = options
+  const { allowRedirects = false, allowPrivateAddresses = false } = options
+  const requester = new HttpRequester({ timeoutMs, allowRedirects, allowPrivateAddresses })
+
+  return brokerPublisher(
+    {
+      name: 'HTTP',
+
+      message(event) {
+        const { body, contentType, headers } = wireMessage(event, options, 'ce-')
+        const bytes = bodyBytes(body)
+        const signature =
+          secret === undefined
+            ? {}
+            : signatureHeaders(event.eventId, bytes, routed(secret, event), new Date())
+        return {
+          url: parseUrl(routed(url, event)),
+          method,
+          body: bytes,
+          headers: { ...asciiHeaders(headers), ...signature, 'content-type': contentType },
+        }
+      },
+
+      destination: (request) => request.url.origin,
+
+      send: (letters, _answers, signal) =>
+        sendInLanes(letters, (request) => requester.request(request, signal)),
+
+      verdict: (error) => verdictOn(error, onUnreachable),
+    },
+    options,
+  )
+}
+
+function verdictOn(error: unknown, onUnreachable: 'defer' | 'retry'): Verdict {
+  if (error instanceof HttpConnectionError) {
+    if (error.isRefusedByRule) return 'fatal'
+    return error.isSilence || onUnreachable === 'retry' ? 'retry' : 'unavailable'
+  }
+  if (!(error instanceof HttpStatusError)) return 'retry'
+
+  const { status, retryAfterMs } = error
+  const isTemporary = status >= 500 || status === 408 || status === 425 || status === 429
+  if (!isTemporary) return 'fatal'
+  return retryAfterMs === undefined ? 'retry' : { retryAfterMs }
+}
+
+function parseUrl(url: string | URL): URL {
+  const parsed = url instanceof URL ? url : URL.parse(url)
+  if (parsed !== null && /^https?:$/.test(parsed.protocol)) return parsed
+  throw new UnrecoverableError(`"${String(url)}" is no URL that can be posted to.`)
+}
+
+function asciiHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const encoded = Object.entries(headers).map(
+    ([name, value]) => [headerName(name), asciiValue(value)] as const,
+  )
+  return Object.fromEntries(encoded)
+}
+
+function headerName(name: string): string {
+  if (/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name)) return name.toLowerCase()
+  throw new UnrecoverableError(`"${name}" cannot be the name of an HTTP header.`)
+}

@@ -1,0 +1,25 @@
+import type { Verdict } from '../broker-publisher.ts'
+import { type ClientError, errorChain } from '../error-chain.ts'
+
+// The names of errors of the protocol, as all clients have them, some with a prefix.
+const hopeless =
+  /^(?:ERR_)?_*(?:MESSAGE_TOO_LARGE|MSG_SIZE_TOO_LARGE|RECORD_LIST_TOO_LARGE|INVALID_RECORD|INVALID_TIMESTAMP|INVALID_MSG_SIZE)$/
+const aboutMessages =
+  /^(?:ERR_)?_*(?:UNKNOWN_TOPIC\w*|UNKNOWN_PARTITION|INVALID_TOPIC\w*|TOPIC_EXCEPTION|\w+_AUTHORIZATION_FAILED|INVALID_PARTITIONS|INVALID_ARG)$/
+
+/**
+ * What an error means. Clients repeat what is worth it by themselves; what is left is about the messages, or it
+ * says that no broker can take them now: no leader, too few replicas, no connection, no answer.
+ */
+export function kafkaVerdict(error: unknown): Verdict {
+  const chain = errorChain(error)
+  const names = chain.flatMap(namesOf)
+  if (names.some((name) => hopeless.test(name))) return 'fatal'
+  if (names.some((name) => aboutMessages.test(name))) return 'retry'
+  return chain[0] instanceof TypeError || names.includes('PLT_KFK_USER') ? 'retry' : 'unavailable'
+}
+
+function namesOf(error: ClientError): readonly string[] {
+  const { code, type, apiId } = error as ClientError & { readonly type?: unknown; readonly apiId?: unknown }
+  return [code, type, apiId].filter((name) => typeof name === 'string')
+}

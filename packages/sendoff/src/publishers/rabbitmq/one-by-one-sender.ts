@@ -1,0 +1,49 @@
+import { Answers } from '../answers.ts'
+import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
+
+/**
+ * Sends one message after another over a channel that has no other. A mistake in a message closes its channel, and
+ * all that was on its way there is lost with it: here it is plain whose mistake it was.
+ *
+ * A message whose turn does not come within its time is not sent, as nobody waits for it any more.
+ */
+export class OneByOneSender implements RabbitmqSender {
+  readonly #open: () => RabbitmqSender
+  readonly #timeoutMs: number
+  #sender: RabbitmqSender | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(open: () => RabbitmqSender, timeoutMs: number) {
+    this.#open = open
+    this.#timeoutMs = timeoutMs
+  }
+
+  send(message: RabbitmqMessage): Promise<void> {
+    const deadline = performance.now() + this.#timeoutMs
+    const sent = this.#last.then(() => this.#sendWithin(deadline - performance.now(), message))
+    this.#last = sent.catch(() => {})
+    return sent
+  }
+
+  async close(): Promise<void> {
+    await this.#sender?.close()
+  }
+
+  async #sendWithin(leftMs: number, message: RabbitmqMessage): Promise<void> {
+    if (leftMs <= 0) throw new Error('Other messages that had to be sent one by one took too long.')
+
+    const answers = new Answers('RabbitMQ', new AbortController().signal)
+    try {
+      this.#sender ??= this.#open()
+      await answers.within(leftMs, this.#sender.send(message))
+    } catch (error) {
+      // Whatever it was, it must not be the next one's trouble.
+      const lost = this.#sender
+      this.#sender = undefined
+      lost?.close().catch(() => {})
+      throw error
+    } finally {
+      answers.end()
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** A connection of `amqplib`, as used here. It does not come back by itself, so that a function opens it. */
+export interface AmqplibConnection {
+  createConfirmChannel(): Promise<AmqplibConfirmChannel>
+  on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
+  close(): Promise<void>
+}
+
+export interface AmqplibConfirmChannel {
+  publish(
+    exchange: string,
+    routingKey: string,
+    content: Buffer,
+    options?: AmqplibMessageOptions,
+    callback?: (error: unknown) => void,
+  ): boolean
+  on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
+  on(event: 'return', listener: (message: AmqplibReturnedMessage) => void): unknown
+}
+
+export interface AmqplibMessageOptions {
+  readonly mandatory?: boolean
+  readonly persistent?: boolean
+  readonly messageId?: string
+  readonly type?: string
+  readonly timestamp?: number
+  readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface AmqplibReturnedMessage {
+  readonly properties: { readonly messageId?: unknown }
+}
+
+/** A connection of `rabbitmq-client`, as used here. It comes back by itself. */
+export interface RabbitmqClientConnection {
+  createPublisher(options: { readonly confirm: true; readonly maxAttempts: 1 }): RabbitmqClientPublisher
+}
+
+export interface RabbitmqClientPublisher {
+  send(envelope: RabbitmqClientEnvelope, body: Buffer): Promise<void>
+  on(event: 'basic.return', listener: (message: { readonly messageId?: string }) => void): unknown
+  close(): Promise<void>
+}
+
+export interface RabbitmqClientEnvelope {
+  readonly exchange: string
+  readonly routingKey: string
+  readonly mandatory: boolean
+  readonly durable: true
+  readonly messageId: string
+  readonly type: string
+  readonly timestamp: number
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+}

@@ -1,0 +1,34 @@
+import { deepEqual } from 'node:assert/strict'
+import { EventStatus } from '../../event/status.ts'
+import { Outbox } from '../../outbox.ts'
+import { ListenerRegistry } from '../../route/listener-registry.ts'
+import { memoryStore } from '../../stores/memory/index.ts'
+import type { PublisherCheck } from '../publisher-check.ts'
+import { idOf } from './publish-steps.ts'
+
+/** A publisher in an outbox. */
+export const drainChecks: readonly PublisherCheck[] = [
+  {
+    name: 'drain: an outbox that is closed has delivered what it took, and each event once',
+    async run(context) {
+      const { destination } = context
+      const publisher = await context.publisher({ destination })
+      const store = memoryStore()
+      const outbox = await Outbox.multiNode({
+        store,
+        listeners: new ListenerRegistry().registerDefault(publisher),
+      }).start()
+      const ids = await outbox.transaction(async () => {
+        const written: string[] = []
+        for (let number = 0; number < 250; number++)
+          written.push((await outbox.write('Checked', { number }))!)
+        return written
+      })
+      await outbox.close()
+
+      const done = await store.query({ status: [EventStatus.DONE], limit: 500 })
+      deepEqual(done.map(({ eventId }) => eventId).sort(), ids.sort())
+      deepEqual((await context.stored(destination)).map(idOf).sort(), ids)
+    },
+  },
+]

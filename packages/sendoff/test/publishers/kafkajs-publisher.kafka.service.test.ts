@@ -1,0 +1,15 @@
+import { Kafka, logLevel, Partitioners } from 'kafkajs'
+import { bootstrapBrokers } from '../../../../test/services/kafka-cluster.ts'
+import { runKafkaChecks } from './kafka/run-kafka-checks.ts'
+
+runKafkaChecks('kafkajs', async (url) => {
+  const kafka = new Kafka({
+    clientId: 'sendoff-test',
+    brokers: bootstrapBrokers(url),
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 2, initialRetryTime: 200 },
+  })
+  const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
+  await producer.connect()
+  return { producer, close: () => producer.disconnect() }
+})

@@ -1,0 +1,200 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Admin, Producer } from '@platformatic/kafka'
+import pg from 'pg'
+import {
+  EventEnvelope,
+  EventStatus,
+  ListenerRegistry,
+  noMetrics,
+  Outbox,
+  type Publisher,
+} from '../../packages/sendoff/src/index.ts'
+import { kafkaPublisher } from '../../packages/sendoff/src/publishers/kafka/index.ts'
+import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
+import { publishUntilDone } from '../../packages/sendoff/src/testing/publisher-checks/publish-steps.ts'
+import {
+  type ConsumedMessage,
+  consumeTopic,
+  makeTopic,
+} from '../../packages/sendoff/test/publishers/kafka/kafka-topics.ts'
+import { bootstrapBrokers, type KafkaCluster, kafkaCluster } from '../services/kafka-cluster.ts'
+import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
+import { scale } from './scale.ts'
+
+// Once there is a mode that keeps the order of keys over many nodes, this is it.
+const mode = 'multiNode'
+const keepsOrder = (mode as string) === 'partitioned'
+
+const eventCount = scale({ small: 2_000, full: 20_000 })
+const keyCount = 100
+
+describe('three Kafka brokers, the leader killed and brought back during a relay', () => {
+  let folder: TemporaryFolder
+  let cluster: KafkaCluster
+  let producer: Producer
+
+  before(async () => {
+    folder = temporaryFolder('failover')
+    cluster = await kafkaCluster(folder.path, 3)
+    producer = new Producer({
+      clientId: 'relay',
+      bootstrapBrokers: bootstrapBrokers(cluster.url),
+      idempotent: true,
+      retries: 3,
+      retryDelay: 200,
+    })
+  })
+  after(async () => {
+    await producer.close().catch(() => {})
+    await cluster.kill()
+    folder.remove()
+  })
+
+  it('loses no event that was committed to PostgreSQL', async () => {
+    const topic = await makeTopic(cluster.url, 'relayed', 6)
+    const failover = new Failover(cluster, topic, eventCount)
+    const done = Promise.withResolvers<void>()
+    let successes = 0
+    const database = new pg.Pool({ connectionString: process.env['POSTGRES_URL']! })
+    const table = `failover_${process.pid}`
+    const outbox = await Outbox[mode]({
+      store: postgresStore({ client: database, table }),
+      listeners: new ListenerRegistry().registerDefault(
+        failover.watching(kafkaPublisher({ producer, topic, retryAfterMs: 200, maxRetryAfterMs: 1_000 })),
+      ),
+      metrics: {
+        ...noMetrics,
+        incrementDispatchSuccess() {
+          if (++successes === eventCount) done.resolve()
+        },
+      },
+      logger: false,
+    }).start()
+
+    const ids: string[] = []
+    for (let number = 0; number < eventCount; number += 100) {
+      await outbox.transaction(async () => {
+        for (let each = number; each < number + 100; each++) {
+          const orderingKey = `key-${each % keyCount}`
+          ids.push((await outbox.write('Relayed', { number: each }, { orderingKey }))!)
+        }
+      })
+    }
+    await done.promise
+    await failover.ended()
+    const messages = await consumeTopic(cluster.url, topic)
+    const [counts] = (
+      await database.query(
+        `select count(*)::int as all, count(*) filter (where status = ${EventStatus.DONE} and attempts = 0)::int as done from ${table}`,
+      )
+    ).rows
+    await outbox.close()
+    await database.query(`drop table ${table} cascade`)
+    await database.end()
+
+    deepEqual(counts, { all: eventCount, done: eventCount })
+    deepEqual([...new Set(messages.map(idOf))].sort(), ids.sort())
+    if (keepsOrder)
+      requireOrder(
+        messages,
+        ids.map((eventId, number) => ({ eventId, key: `key-${number % keyCount}` })),
+      )
+  })
+
+  it('keeps the order of every key in batches', async () => {
+    const topic = await makeTopic(cluster.url, 'batched', 6)
+    const failover = new Failover(cluster, topic, eventCount)
+    const events = Array.from({ length: eventCount }, (_, number) =>
+      EventEnvelope.of({
+        eventType: 'Relayed',
+        payloadJson: String(number),
+        orderingKey: `key-${number % keyCount}`,
+      }),
+    )
+    const publisher = kafkaPublisher({
+      producer,
+      topic,
+      logger: false,
+      retryAfterMs: 200,
+      maxRetryAfterMs: 1_000,
+    })
+    await publishUntilDone(failover.watching(publisher), events)
+    await failover.ended()
+    requireOrder(
+      await consumeTopic(cluster.url, topic),
+      events.map(({ eventId, orderingKey }) => ({ eventId, key: orderingKey! })),
+    )
+  })
+})
+
+/** Kills the leader of a partition when a quarter of all events is acknowledged, and brings it back at the half. */
+class Failover {
+  readonly #cluster: KafkaCluster
+  readonly #topic: string
+  readonly #eventCount: number
+  #acknowledged = 0
+  #killed: Promise<number> | undefined
+  #back: Promise<void> | undefined
+
+  constructor(cluster: KafkaCluster, topic: string, eventCount: number) {
+    this.#cluster = cluster
+    this.#topic = topic
+    this.#eventCount = eventCount
+  }
+
+  /** The same publisher, its acknowledgements counted. */
+  watching(publisher: Publisher): Publisher {
+    return {
+      onEvents: async (events, context) => {
+        const answers = await publisher.onEvents(events, context)
+        this.#acknowledged += answers.filter((answer) => 'kind' in answer && answer.kind === 'done').length
+        if (this.#acknowledged >= this.#eventCount / 4) this.#killed ??= this.#killLeader()
+        if (this.#acknowledged >= this.#eventCount / 2) this.#back ??= this.#bringBack()
+        return answers
+      },
+    }
+  }
+
+  /** It must have happened, and be over. */
+  async ended(): Promise<void> {
+    ok(this.#back, 'no broker was killed')
+    await this.#back
+  }
+
+  async #killLeader(): Promise<number> {
+    const admin = new Admin({ clientId: 'failover', bootstrapBrokers: bootstrapBrokers(this.#cluster.url) })
+    const { topics } = await admin.metadata({ topics: [this.#topic] })
+    const { leader } = topics.get(this.#topic)!.partitions[0]!
+    await admin.close()
+    await this.#cluster.brokers[leader]!.kill()
+    return leader
+  }
+
+  async #bringBack(): Promise<void> {
+    const leader = await this.#killed!
+    await this.#cluster.brokers[leader]!.start()
+  }
+}
+
+function idOf({ headers }: ConsumedMessage): string {
+  return headers['event-id']!
+}
+
+/** Every event must be there, and the first copies of each key in the order in which they were written. */
+function requireOrder(
+  messages: readonly ConsumedMessage[],
+  written: readonly { readonly eventId: string; readonly key: string }[],
+): void {
+  equal(new Set(messages.map(idOf)).size, written.length)
+  const byKey = Map.groupBy(written, ({ key }) => key)
+  const consumedByKey = Map.groupBy(messages, ({ key }) => key)
+  for (const [key, events] of byKey) {
+    const ids = [...new Set(consumedByKey.get(key)!.map(idOf))]
+    deepEqual(
+      ids,
+      events.map(({ eventId }) => eventId),
+      `key ${key}`,
+    )
+  }
+}
