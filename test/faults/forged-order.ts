@@ -406,7 +406,12 @@ function overtaken({ settled, epoch = 2 }: { settled: string; epoch?: number }):
   return settled === 'done' ? run : run.delivers('b', { at: 400, token: 2, epoch: 2 })
 }
 
-function beside({ act = 'succeed', secondAt = 200 } = {}): ForgedRun {
+interface Beside {
+  readonly act?: 'succeed' | 'hang'
+  readonly secondAt?: number
+}
+
+function beside({ act = 'succeed', secondAt = 200 }: Beside = {}): ForgedRun {
   return written()
     .delivers('a', { at: 100, until: 2_000, act, settled: null })
     .settles('a', { by: 'p', at: 150, token: 1, outcome: 'done' })

@@ -44,7 +44,7 @@ export interface OutboxStore<Tx> {
   claim(request: ClaimRequest): Promise<readonly Row[]>
 
   /**
-   * Reads due rows that no control pauses without leasing them, in due or in write order: for the
+   * Reads due rows that no control pauses without leasing them, in due order: for the
    * holder of a lock, who needs no claims. Rows whose lease has run out come along with their `lockedBy`, to be
    * claimed. Records in the lock row, in the same step, the bounds of what the owner then holds.
    * Answers undefined, and reads nothing, when the lock is no longer the owner's.
@@ -231,9 +231,7 @@ export interface PollRequest {
   readonly limit: number
   /** What the owner holds already; recorded together with the rows of the answer. */
   readonly held: Bounds | null
-  /** By due time unless told otherwise; `written` is the order of `seq`. */
-  readonly order?: 'due' | 'written'
-  /** Only rows at or behind this place, in the order asked for. */
+  /** Only rows at or behind this place. */
   readonly from?: DuePlace
   readonly skipRecentMs?: number
   /** Extends the lock by so much from now, in the same step. */

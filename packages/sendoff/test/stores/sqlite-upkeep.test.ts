@@ -41,22 +41,6 @@ describe('sqlite store: upkeep', () => {
     }
   })
 
-  it('due rows in write order are chosen by the index alone, and read by primary key', () => {
-    const { dueNearby, dueSeqs, dueBySeqs } = statementsFor('outbox_event')
-
-    deepEqual(planOf(dueSeqs), [
-      'SEARCH outbox_event USING INDEX outbox_event_due (available_at<?)',
-      'USE TEMP B-TREE FOR ORDER BY',
-    ])
-    // Cursor 0 is the table: it is never moved to a row, since no column of it is asked for.
-    deepEqual(
-      explained(dueSeqs).filter(({ opcode, p1 }) => opcode === 'Column' && p1 === 0),
-      [],
-    )
-    equal(planOf(dueNearby)[0], 'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)')
-    equal(planOf(dueBySeqs)[0], 'SEARCH outbox_event USING INTEGER PRIMARY KEY (rowid=?)')
-  })
-
   it('a purge goes by primary key, and by the age of idempotency keys', () => {
     const { purgeWindow, purgeAttempts, purge, purgeIdempotencyKeys } = statementsFor('outbox_event')
     const rows = 'USING INTEGER PRIMARY KEY (rowid>?'

@@ -81,7 +81,7 @@ export class MemoryEvents implements MemoryTables {
     if ('lease' in request) {
       return request.keys === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
     }
-    return request.order === 'written' ? this.#dueAsWritten(request, now) : this.#dueInOrder(request, now)
+    return this.#dueInOrder(request, now)
   }
 
   /** Up to `count` rows that nobody holds, in the order in which they fell due. */
@@ -154,16 +154,6 @@ export class MemoryEvents implements MemoryTables {
       if (row.availableAt > now) break
       if (this.#isWanted(row, request, now)) rows.push(row)
       if (rows.length >= limit) break
-    }
-    return rows
-  }
-
-  #dueAsWritten(request: PollRequest, now: number): MemoryRow[] {
-    const rows: MemoryRow[] = []
-    for (const row of this.#pending.from(0, request.from?.seq ?? 0)) {
-      if (rows.length >= request.limit) break
-      const isFree = this.#orders.get(row) === this.#free && row.availableAt <= now
-      if (isFree && this.#isWanted(row, request, now)) rows.push(row)
     }
     return rows
   }

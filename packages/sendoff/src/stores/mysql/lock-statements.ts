@@ -97,22 +97,6 @@ export function lockStatementsFor(tables: MysqlTables) {
    order by due_at, seq
    limit ${limit}`,
 
-    // With `from`, ? seq to start at; freeRow: for each of the two queues. Reads the index `queue` in its order.
-    pollWritten: (options: DueOptions, limit: number) => `${[0, 2]
-      .map(
-        (queue) => `
-  (select ${rowColumns}
-     from ${events} as event force index (queue)
-    where queue = ${queue} ${options.from ? 'and seq >= ?' : ''}
-      and due_at <= ${now}
-      and ${freeRow(tables, options)}
-    order by seq
-    limit ${limit})`,
-      )
-      .join(' union all ')}
-   order by seq
-   limit ${limit}`,
-
     // ? low due time, ? low seq, ? high due time, ? high seq, ? name, ? token. By primary key.
     recordBounds: `
   update ${lock}

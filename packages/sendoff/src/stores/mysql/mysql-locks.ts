@@ -1,7 +1,7 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
 import { boundsAround, boundsOfEnds, sameBounds } from '../due-order.ts'
 import { heldInText } from '../sql/held-text.ts'
-import { dueOptions, dueValues, recentValues } from './claim-rows.ts'
+import { dueOptions, dueValues } from './claim-rows.ts'
 import { fencesOf } from './held-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { readRow, textOf } from './row-columns.ts'
@@ -105,38 +105,26 @@ export async function pollPending<Tx extends object>(
   if (renewMs !== undefined && !(await renewLock(driver, statements, { ...owner, ttlMs: renewMs }))) {
     return undefined
   }
-  // A place in write order says nothing about the order that this looks in.
-  const within = request.order === 'written' ? { ...request, from: undefined } : request
-  const { rows: preview } = await driver.run(statements.previewPoll(dueOptions(within)), [
-    ...dueValues(within),
+  const options = dueOptions(request)
+  const { rows: preview } = await driver.run(statements.previewPoll(options), [
+    ...dueValues(request),
     owner.lock,
     owner.token,
   ])
   if (preview.length === 0) return undefined
 
   const [isAnyDue, ...ends] = preview[0]!
-  const rows = Number(isAnyDue) === 0 ? [] : await dueRows(driver, statements, request)
+  const rows = Number(isAnyDue) === 0 ? [] : await dueRows()
   const bounds = boundsAround(held, rows)
   if (sameBounds(boundsOfEnds(ends), bounds)) return rows
 
   const recorded = await driver.run(statements.recordBounds, [...endsOf(bounds), owner.lock, owner.token])
   return recorded.affectedRows > 0 ? rows : undefined
-}
 
-async function dueRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  statements: MysqlStatements,
-  request: PollRequest,
-): Promise<readonly Row[]> {
-  const { from, order } = request
-  const limit = Math.max(0, request.limit)
-  const options = dueOptions(request)
-  const writtenValues = [...(from === undefined ? [] : [from.seq]), ...recentValues(request)]
-  const { rows } =
-    order === 'written'
-      ? await driver.run(statements.pollWritten(options, limit), [...writtenValues, ...writtenValues])
-      : await driver.run(statements.pollDue(options, limit), dueValues(request))
-  return rows.map(readRow)
+  async function dueRows(): Promise<readonly Row[]> {
+    const text = statements.pollDue(options, Math.max(0, request.limit))
+    return (await driver.run(text, dueValues(request))).rows.map(readRow)
+  }
 }
 
 function endsOf(bounds: Bounds | null): Value[] {

@@ -1,7 +1,7 @@
 import { countedLosses } from './partition-statements.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, pending, rows, timeIn, unblocked } from './row-conditions.ts'
+import { dueFrom, freeRow, rows, timeIn, unblocked } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
@@ -12,12 +12,6 @@ export function lockStatementsFor(tables: PostgresTables) {
     select ${bounds} from ${lock} where ${isOwner}`
   const renewed = `
     update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning ${bounds}`
-  const due = `${dueFrom('$4', '$5')} and ${freeRow(tables, '$6')}`
-  const written = `${pending}
-       and seq >= $5::bigint
-       and case when blocked_at is not null then false
-                when available_at > (select clock_timestamp()) or $4::float8 is null then false
-                else ${freeRow(tables, '$6')} end`
 
   return {
     // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner, which
@@ -69,12 +63,8 @@ export function lockStatementsFor(tables: PostgresTables) {
     releaseLock: `delete from ${lock} where name = $1 and token = $2`,
 
     // poll. Reads <table>_due in its order: no sort, no DONE row touched.
-    pollDue: poll(held, due, 'available_at, seq'),
-    pollDueRenewing: poll(renewed, due, 'available_at, seq'),
-
-    // poll, where $4 means nothing. Reads <table>_written in its order.
-    pollWritten: poll(held, written, 'seq'),
-    pollWrittenRenewing: poll(renewed, written, 'seq'),
+    pollDue: poll(held),
+    pollDueRenewing: poll(renewed),
 
     // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Answers nothing without the lock.
     recordHeld: `
@@ -89,7 +79,7 @@ export function lockStatementsFor(tables: PostgresTables) {
   // with, where that is done. Answers nothing without the lock.
   // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
   // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
-  function poll(owner: string, condition: string, order: string): string {
+  function poll(owner: string): string {
     return `
   with owner as materialized (${owner}
   )
@@ -100,8 +90,9 @@ export function lockStatementsFor(tables: PostgresTables) {
   (select null::bigint, null::bigint, null::bigint, null::bigint, ${rowColumns('event')}
      from ${events} as event
     where exists (select from owner)
-      and ${condition}
-    order by ${order}
+      and ${dueFrom('$4', '$5')}
+      and ${freeRow(tables, '$6')}
+    order by available_at, seq
     limit ${rows('$3')})`
   }
 }

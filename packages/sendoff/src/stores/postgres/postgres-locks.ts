@@ -36,8 +36,7 @@ export async function pollPending(
   statements: PostgresStatements,
   request: PollRequest,
 ): Promise<readonly Row[] | undefined> {
-  const { owner, limit, from, order, held, renewMs } = request
-  const isWritten = order === 'written'
+  const { owner, limit, from, held, renewMs } = request
   const values = [
     owner.lock,
     owner.token,
@@ -47,11 +46,8 @@ export async function pollPending(
   ]
   const answer =
     renewMs === undefined
-      ? await session.run(isWritten ? statements.pollWritten : statements.pollDue, values)
-      : await session.run(isWritten ? statements.pollWrittenRenewing : statements.pollDueRenewing, [
-          ...values,
-          roundedUp(renewMs),
-        ])
+      ? await session.run(statements.pollDue, values)
+      : await session.run(statements.pollDueRenewing, [...values, roundedUp(renewMs)])
   const lock = answer.find((values) => values[seqColumn] === null)
   if (lock === undefined) return undefined
 
@@ -62,7 +58,7 @@ export async function pollPending(
     // Nobody else had the lock before, either: its token is never used again.
     if (recorded.length === 0) return undefined
   }
-  return rows.sort(isWritten ? (a, b) => a.seq - b.seq : inDueOrder)
+  return rows.sort(inDueOrder)
 }
 
 /** Behind the bounds of the lock, the columns of a row begin with its number. */

@@ -31,7 +31,7 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
 
 /** Reads due rows for the owner of a lock; undefined once it has lost it. */
 export async function pollPending(run: RunScript, request: PollRequest): Promise<readonly Row[] | undefined> {
-  const { owner, limit, held, order = 'due', skipRecentMs = 0, renewMs } = request
+  const { owner, limit, held, skipRecentMs = 0, renewMs } = request
   const rows: Row[] = []
   let from = placeArguments(request.from)
   do {
@@ -40,7 +40,6 @@ export async function pollPending(run: RunScript, request: PollRequest): Promise
       owner.token,
       renewMs === undefined ? '' : String(renewMs),
       ...boundsArguments(boundsAround(held, rows)),
-      order,
       String(Math.max(0, limit - rows.length)),
       ...from,
       String(skipRecentMs),

@@ -15,46 +15,6 @@ export function dueRows(statements: PreparedStatements, request: DueRequest, now
   return statements.due.all(...dueWithin(request, now), now, Math.max(0, request.limit)).map(readRow)
 }
 
-/**
- * Due rows that nobody holds, in write order. Whoever goes on from a place mostly finds them right
- * behind it. Otherwise the index alone tells the lowest seqs, from all that is due; only where some
- * of those are held or paused are more needed, and each further look is long enough to be the last.
- *
- * With a million rows due, a read of 500 takes 1 ms from a place and 90 ms without one.
- */
-export function dueRowsAsWritten(
-  statements: PreparedStatements,
-  request: DueRequest,
-  now: number,
-): ReadRow[] {
-  const { limit, from } = request
-  let fromSeq = from?.seq ?? 0
-
-  if (from !== undefined && limit > 0) {
-    const nearby = statements.dueNearby.all(
-      fromSeq,
-      fromSeq + 4 * limit,
-      now,
-      writtenBy(request, now),
-      now,
-      limit,
-    )
-    if (nearby.length === limit) return nearby.map(readRow)
-  }
-
-  const rows: ReadRow[] = []
-  for (let pageSize = limit; rows.length < limit; pageSize *= 16) {
-    const page = statements.dueSeqs.all(now, fromSeq, pageSize) as { seq: number }[]
-    const seqs = JSON.stringify(page.map(({ seq }) => seq))
-    const free = statements.dueBySeqs.all(seqs, writtenBy(request, now), now, limit - rows.length)
-    rows.push(...free.map(readRow))
-
-    if (page.length < pageSize) break
-    fromSeq = page.at(-1)!.seq + 1
-  }
-  return rows
-}
-
 /** Takes due rows. The transaction around it keeps others from taking the same ones. */
 export function claimRows(
   statements: PreparedStatements,

@@ -1,7 +1,7 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
 import { heldPairs } from '../sql/held-text.ts'
 import { boundsAround, sameBounds } from '../due-order.ts'
-import { dueRows, dueRowsAsWritten, isAnyDue } from './claim-rows.ts'
+import { dueRows, isAnyDue } from './claim-rows.ts'
 import type { PreparedStatements } from './statements.ts'
 
 interface LockRow {
@@ -63,9 +63,7 @@ export function previewPoll(
   if (lock === undefined) return 'lost'
   if (request.renewMs !== undefined) return 'work'
 
-  // A place in write order says nothing about the order that this looks in.
-  const within = request.order === 'written' ? { ...request, from: undefined } : request
-  return isAnyDue(statements, within, now) || !sameBounds(boundsOf(lock), request.held) ? 'work' : 'idle'
+  return isAnyDue(statements, request, now) || !sameBounds(boundsOf(lock), request.held) ? 'work' : 'idle'
 }
 
 /** Reads due rows for the owner of a lock and records what it then holds. */
@@ -77,10 +75,7 @@ export function pollPending(
   const lock = ownedLock(statements, request.owner, now)
   if (lock === undefined) return undefined
 
-  const rows =
-    request.order === 'written'
-      ? dueRowsAsWritten(statements, request, now)
-      : dueRows(statements, request, now)
+  const rows = dueRows(statements, request, now)
   const bounds = boundsAround(request.held, rows)
   if (!sameBounds(boundsOf(lock), bounds)) {
     recordBounds(statements, request.owner.lock, bounds)

@@ -86,44 +86,6 @@ export function statementsFor(table: string) {
    order by available_at, seq
    limit ?`,
 
-    // ? seq to start from, ? seq to stop before, ? now, ? written at the latest, ? now, ? limit. By
-    // primary key and nothing else: no more rows are looked at than lie between the two.
-    dueNearby: `
-  select ${rowColumns}
-    from ${events} not indexed
-   where seq >= ?
-     and seq < ?
-     and ${unblocked}
-     and available_at <= ?
-     and created_at <= ?
-     and (locked_by is null or locked_until <= ?)
-     and ${unpaused(table)}
-   order by seq
-   limit ?`,
-
-    // ? now, ? seq to start from, ? limit. Reads <table>_due alone, all that is due, for the lowest
-    // seqs; left to itself SQLite would follow the primary key through every DONE row.
-    dueSeqs: `
-  select seq
-    from ${events} indexed by "${table}_due"
-   where ${unblocked}
-     and available_at <= ?
-     and seq >= ?
-   order by seq
-   limit ?`,
-
-    // ? seqs as a JSON array, ? written at the latest, ? now, ? limit. By primary key. For seqs that
-    // dueSeqs has answered in the same transaction.
-    dueBySeqs: `
-  select ${rowColumns}
-    from ${events}
-   where seq in (select value from json_each(?))
-     and created_at <= ?
-     and (locked_by is null or locked_until <= ?)
-     and ${unpaused(table)}
-   order by seq
-   limit ?`,
-
     // ? event id, ? destination, dueWithin, ? now, ? claimer. By the unique index; rows that the
     // claimer holds already come as well.
     dueByKey: `
@@ -258,8 +220,6 @@ export type PreparedStatements = {
 // Their answers are rows for `readRow` and `readStoredRow`.
 const readingRows: ReadonlySet<string> = new Set([
   'due',
-  'dueNearby',
-  'dueBySeqs',
   'dueByKey',
   'dueKeys',
   'lane',

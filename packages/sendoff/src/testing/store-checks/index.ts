@@ -13,7 +13,6 @@ import { nodeChecks } from './node-checks.ts'
 import { partitionChecks } from './partition-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
-import { pollOrderChecks } from './poll-order-checks.ts'
 import { purgeChecks } from './purge-checks.ts'
 import { queryChecks } from './query-checks.ts'
 import { replayChecks } from './replay-checks.ts'
@@ -35,7 +34,6 @@ export const storeChecks: readonly StoreCheck[] = [
   ...fenceChecks,
   ...lockChecks,
   ...pollChecks,
-  ...pollOrderChecks,
   ...partitionChecks,
   ...laneChecks,
   ...keyChecks,

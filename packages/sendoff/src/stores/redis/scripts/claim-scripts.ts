@@ -149,42 +149,9 @@ return { false, answer }
 `,
 )
 
-/** Finds due rows that nobody holds in write order, among some thousands; the answer says where to go on. */
-const writtenRows = `
-local function writtenRows(limit, fromMember, writtenBefore)
-  local found, foundFields, foundTexts, lookedAt, from = {}, {}, {}, 0, fromMember
-  while #found < limit do
-    if lookedAt > limit + 4000 then return found, foundFields, foundTexts, { '0', from } end
-    local members = call('ZRANGEBYSCORE', pending, from, '+inf', 'LIMIT', 0, 1000)
-    if #members == 0 then break end
-    local states = read(state, members)
-    local wanted, fieldsOf = {}, {}
-    for index = 1, #members do
-      local fields = cmsgpack.unpack(states[index])
-      local isFree = not fields[LOCKED_BY] or fields[LOCKED_UNTIL] <= now
-      if isFree and fields[AVAILABLE_AT] <= now and fields[CREATED_AT] <= writtenBefore then
-        wanted[#wanted + 1] = members[index]
-        fieldsOf[#wanted] = fields
-      end
-      if not isAnyPaused and #found + #wanted >= limit then break end
-    end
-    for index, row in ipairs(read(rows, wanted)) do
-      if #found >= limit then break end
-      if not isPaused(row) then
-        local last = #found + 1
-        found[last], foundFields[last], foundTexts[last] = wanted[index], fieldsOf[index], row
-      end
-    end
-    lookedAt = lookedAt + #members
-    from = string.format('%.0f', tonumber(members[#members]) + 1)
-  end
-  return found, foundFields, foundTexts
-end
-`
-
 /**
  * Arguments: name and token of the lock, milliseconds to renew it for (empty to leave it), bounds of what is held (four
- * of due time and name, or empty), order, limit, due time and name to start from, for how long to leave rows alone.
+ * of due time and name, or empty), limit, due time and name to start from, for how long to leave rows alone.
  * Answers false without the lock; otherwise as a claim.
  */
 export const pollScript = script(
@@ -197,15 +164,12 @@ export const pollScript = script(
   ownedLock,
   answerRow,
   dueRows,
-  writtenRows,
   `
 local lock = lockNamed(ARGV[1])
 if not isOwned(lock, ARGV[2]) then return false end
 
-local limit, before = tonumber(ARGV[9]), now - tonumber(ARGV[12])
-local found, fieldsOf, textOf, place
-if ARGV[8] == 'written' then found, fieldsOf, textOf, place = writtenRows(limit, ARGV[11], before)
-else found, fieldsOf, textOf, place = dueRows(limit, ARGV[10], ARGV[11], before) end
+local before = now - tonumber(ARGV[11])
+local found, fieldsOf, textOf, place = dueRows(tonumber(ARGV[8]), ARGV[9], ARGV[10], before)
 
 local bounds = ARGV[4] ~= '' and { tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), ARGV[7] }
 for index = 1, #found do
