@@ -101,7 +101,8 @@ export class NamedLock {
     if (this.#holding !== holding || askedAt < this.#renewedAt) return
     this.#renewedAt = askedAt
     holding.validUntil = validUntil(askedAt, ttlMs)
-    this.#scheduleRenewal(ttlMs / 2)
+    // Half of its time after it was asked for: with slow answers, half after they came would be too late.
+    this.#scheduleRenewal(Math.max(0, askedAt + ttlMs / 2 - this.#options.clock.monotonic()))
   }
 
   #scheduleRenewal(inMs: number): void {
