@@ -1,4 +1,5 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
+import type { Act } from './history/history-record.ts'
 
 /** What breaks the rules about order, and what looks alike and does not. */
 export const orderCases: ForgedCases = {
@@ -406,12 +407,7 @@ function overtaken({ settled, epoch = 2 }: { settled: string; epoch?: number }):
   return settled === 'done' ? run : run.delivers('b', { at: 400, token: 2, epoch: 2 })
 }
 
-interface Beside {
-  readonly act?: 'succeed' | 'hang'
-  readonly secondAt?: number
-}
-
-function beside({ act = 'succeed', secondAt = 200 }: Beside = {}): ForgedRun {
+function beside({ act = 'succeed', secondAt = 200 }: { act?: Act; secondAt?: number } = {}): ForgedRun {
   return written()
     .delivers('a', { at: 100, until: 2_000, act, settled: null })
     .settles('a', { by: 'p', at: 150, token: 1, outcome: 'done' })

@@ -34,6 +34,7 @@ export class NamedLock {
   #holding: { validUntil: number } | undefined
   #acquisitions = 0
   #renewedAt = -Infinity
+  #isRenewingFirst = false
   #cancelRenewal: Cancel | undefined
 
   constructor(options: NamedLockOptions) {
@@ -106,7 +107,8 @@ export class NamedLock {
     if (this.#holding !== holding || askedAt < this.#renewedAt) return
     this.#renewedAt = askedAt
     holding.validUntil = validUntil(askedAt, ttlMs)
-    this.#scheduleRenewal(ttlMs - this.#marginMs)
+    // Counted from when it was asked for: with slow answers, it would be too late otherwise.
+    this.#scheduleRenewal(Math.max(0, askedAt + ttlMs - this.#marginMs - this.#options.clock.monotonic()))
   }
 
   get #marginMs(): number {
@@ -122,11 +124,18 @@ export class NamedLock {
     const holding = this.#holding
     if (holding === undefined || clock.monotonic() < holding.validUntil - this.#marginMs / 2) return true
 
-    this.#cancelRenewal?.()
-    void this.#renew().then(() =>
-      clock.schedule(this.#holding?.validUntil === holding.validUntil ? retryMs : 0, again),
-    )
+    if (!this.#isRenewingFirst) void this.#renewFirst(holding, again)
     return false
+  }
+
+  // Never rejects.
+  async #renewFirst(holding: Holding, again: () => void): Promise<void> {
+    const { validUntil: before } = holding
+    this.#isRenewingFirst = true
+    this.#cancelRenewal?.()
+    await this.#renew()
+    this.#isRenewingFirst = false
+    this.#options.clock.schedule(holding.validUntil === before ? retryMs : 0, again)
   }
 
   #scheduleRenewal(inMs: number): void {

@@ -207,8 +207,10 @@ export class PartitionKeeper {
   // Never rejects. What cannot be given up now is, after the next look. Until then nobody has it: the store may have
   // freed it, or may yet, although it did not say so.
   async #release(idle: readonly OwnedPartition[], fence: OwnerFence): Promise<void> {
-    const { partitions, logger, announce } = this.#options
+    const { lock, partitions, logger, announce } = this.#options
     if (idle.length === 0) return
+    // What was in hand when the lock was lost may not be settled. The end of the lock frees it, and counts the loss.
+    if (lock.holding === undefined || lock.fence.token !== fence.token) return
     for (const { partition, epoch } of idle) {
       this.#givenUp.set(partition, epoch)
       if (this.#owned.get(partition)?.epoch === epoch) this.#owned.delete(partition)

@@ -94,6 +94,25 @@ describe('the keeper of partitions', () => {
     equal(second.active.length, partitionCount / 2)
     deepEqual(inBoth(first, second), [])
   })
+
+  it('leaves what was in hand when its lock was lost to the end of the lock, which counts it', async (test) => {
+    const store = memoryStore()
+    const inHand = new Gate()
+    const released: unknown[] = []
+    const lock = lockOf(store, 'first')
+    const calls = { release: async (...request: unknown[]) => void released.push(request) }
+    const first = keeperOf(test, store, 'first', calls, () => inHand.passed, lock)
+    const second = keeperOf(test, store, 'second')
+    await first.look()
+    await second.look()
+    await first.look()
+    lock.lost()
+    inHand.open()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+
+    deepEqual(released, [])
+    deepEqual(first.active, [])
+  })
 })
 
 function lockOf(store: OutboxStore<any>, token: string): NamedLock {
@@ -115,10 +134,11 @@ function keeperOf(
   token: string,
   calls: Partial<OutboxPartitions> = {},
   letGo: () => Promise<void> = async () => {},
+  lock = lockOf(store, token),
 ): PartitionKeeper {
   const keeper = new PartitionKeeper({
     partitions: { ...store.partitions!, ...calls },
-    lock: lockOf(store, token),
+    lock,
     clock: { ...systemClock, schedule: () => () => {} },
     logger: silent,
     intervalMs: 60_000,
