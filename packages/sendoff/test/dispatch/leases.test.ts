@@ -73,7 +73,7 @@ onEveryStore(
       return aborted.promise.then(() => {})
     })
     const store = faultyStore(open(), { renew: async (_, rows) => rows })
-    const { outbox } = await startOutbox(test, store, { listener, leaseMs: 30, poller: { enabled: false } })
+    const { outbox } = await startOutbox(test, store, { listener, leaseMs: 600, poller: { enabled: false } })
     await writeTested(outbox, 1)
     equal(await aborted.promise, 'OUTBOX_LEASE_LOST')
   },

@@ -50,14 +50,14 @@ export function partitionStatementsFor(table: string) {
           or not exists (select 1 from "${table}_lock" where name = '${participantPrefix}' || owner))
   returning partition_no as partition, epoch`,
 
-    // ? token, ? pairs of number and epoch as JSON. By primary key.
+    // ? pairs of number and epoch as JSON, ? token. By primary key.
     releasePartitions: `
   update "${table}_partition" as part
      set owner = null
-    from json_each(?2) as given
+    from json_each(?) as given
    where part.partition_no = json_extract(given.value, '$[0]')
      and part.epoch = json_extract(given.value, '$[1]')
-     and part.owner = ?1`,
+     and part.owner = ?`,
 
     // ? seq, ? token, ? epoch. By primary key, both.
     isInOwnedPartition: `

@@ -59,7 +59,7 @@ export function releasePartitions(
   { token }: OwnerFence,
   partitions: readonly OwnedPartition[],
 ): void {
-  statement.run(token, JSON.stringify(partitions.map(({ partition, epoch }) => [partition, epoch])))
+  statement.run(JSON.stringify(partitions.map(({ partition, epoch }) => [partition, epoch])), token)
 }
 
 /** Whether the lock is still the owner's, so that what it holds is remembered. */
