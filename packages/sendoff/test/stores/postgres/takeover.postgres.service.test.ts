@@ -7,25 +7,6 @@ import { newStore, type PgStore, processOf, waitingFor, withClient, write } from
 const all = Array.from({ length: 256 }, (_, index) => index)
 
 describe('postgres store: partitions that change hands', () => {
-  it('whoever ends a part waits for its settlements, and counts no loss of what they settle', async (t) => {
-    const { store, pool, table } = await newStore(t)
-    const [first, next] = [await takePart(store, 'first', 1_000), await takePart(store, 'next')]
-    const rows = await readAllPartitions(store, first)
-    await store.partitions!.hold(first, rows)
-    await withClient(pool, async (other) => {
-      await other.query(`begin; select from ${table} where event_id = '${rows[1]!.eventId}' for update`)
-      const settled = store.settle(rows.map(doneAtFirstEpoch), first)
-      const settling = await waitingFor(pool, processOf(other))
-      const ended = endSoon(store, next)
-      await waitingFor(pool, settling)
-      await other.query('rollback')
-
-      deepEqual(await settled, [])
-      deepEqual(await ended, ['next'])
-    })
-    deepEqual(await statesOf(store), ['1 0', '1 0'])
-  })
-
   it('a partition is released when its settlements under way are through', async (t) => {
     const { store, pool, table } = await newStore(t)
     const owner = await takePart(store, 'first')
@@ -102,17 +83,4 @@ async function readAllPartitions(store: PgStore, owner: OwnerFence): Promise<rea
 
 function doneAtFirstEpoch(row: OrderedRow): Settlement {
   return { row: { ...row, epoch: 1 }, outcome: { kind: 'done' } }
-}
-
-/** Looks until somebody's part was ended, and answers who is left. */
-async function endSoon(store: PgStore, asker: OwnerFence): Promise<readonly string[]> {
-  for (let look = 0; look < 100_000; look += 1) {
-    const shares = await store.partitions!.shares(asker)
-    if (shares!.participants.length === 1) return shares!.participants
-  }
-  throw new Error('Nobody’s part was ended.')
-}
-
-async function statesOf(store: PgStore): Promise<string[]> {
-  return (await store.query({ limit: 10 })).map(({ status, losses }) => `${status} ${losses}`)
 }
