@@ -12,6 +12,16 @@ import {
   OutboxError,
   retrySchedule,
 } from 'sendoff'
+import {
+  failoverTransport,
+  fileTransport,
+  KeyRing,
+  logTransport,
+  MailOutbox,
+  MailOutboxWorker,
+  nodemailerTransport,
+  SuppressionList,
+} from 'sendoff/mail'
 import { memoryStore } from 'sendoff/memory'
 import { mysqlStore } from 'sendoff/mysql'
 import { postgresStore } from 'sendoff/postgres'
@@ -66,6 +76,14 @@ describe('docs/options.md', () => {
     postgresStore: [['`postgresStore`'], postgresStore as Make],
     mysqlStore: [['`mysqlStore`'], mysqlStore as Make],
     memoryStore: [['`memoryStore`'], memoryStore],
+    MailOutbox: [['`MailOutbox`'], (options) => new MailOutbox(options as never)],
+    MailOutboxWorker: [['`MailOutboxWorker`'], (options) => new MailOutboxWorker(options as never)],
+    nodemailerTransport: [['`nodemailerTransport`'], nodemailerTransport as Make],
+    fileTransport: [['`fileTransport`'], fileTransport as Make],
+    logTransport: [['`logTransport`'], logTransport],
+    failoverTransport: [['`failoverTransport`'], (options) => failoverTransport([logTransport()], options)],
+    KeyRing: [['`KeyRing`'], (options) => new KeyRing(options as never)],
+    SuppressionList: [['`SuppressionList`'], (options) => new SuppressionList(options as never)],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {
     it(`lists exactly the options of ${name}`, () => {
