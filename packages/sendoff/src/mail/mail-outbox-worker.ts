@@ -28,7 +28,7 @@ import { RateLimit, type RateLimitOptions } from './rate-limit.ts'
 import type { Suppressions } from './suppression-list.ts'
 
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
-  readonly outbox: MailOutbox<Tx, StoreTx, never>
+  readonly outbox: MailOutbox<StoreTx, Tx, never>
   /** By provider. Mails that name none go to `default`. */
   readonly transports: Readonly<Record<string, MailTransport>>
   /** How fast mails are sent by this process, by provider; as fast as they can be where left out. */
@@ -104,7 +104,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
  *
  * It is `Outbox.multiNode` on the mail outbox's store, with a listener for each provider.
  */
-export class MailOutboxWorker<Tx, StoreTx = Tx> {
+export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
   readonly #options: MailOutboxWorkerOptions<Tx, StoreTx>
   readonly #outbox: Outbox<Tx, StoreTx>
   #stopListening: (() => void) | undefined

@@ -63,7 +63,7 @@ const nextId = monotonicUlids()
  * It is an outbox on a table of its own, with messages for events: claims, leases, retries and settlements are the store's and
  * the engine's. A `MailOutboxWorker` sends them; whoever writes a relay by hand claims and marks them here.
  */
-export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
+export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   readonly #options: MailOutboxOptions<Tx, StoreTx, TxOptions>
   readonly #clock: Clock

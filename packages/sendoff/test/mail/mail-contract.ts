@@ -8,13 +8,15 @@ import { RecordingTransport } from './recording-transport.ts'
 export interface MailStores {
   /** A store on an empty table of this name; again for every call, as another process would have it. */
   open(test: TestContext, table: string): OutboxStore<any> | Promise<OutboxStore<any>>
+  /** Stores on two tables of one database, where one database can have two. */
+  openBeside?(test: TestContext, tables: readonly [string, string]): Promise<readonly OutboxStore<any>[]>
 }
 
 const longMs = 600_000
 let tables = 0
 
 /** What a mail outbox promises on every store. */
-export function describeMailOutbox(name: string, { open }: MailStores): void {
+export function describeMailOutbox(name: string, { open, openBeside }: MailStores): void {
   const newTable = () => `mail_${process.pid}_${++tables}`
   const newMail = async (test: TestContext, table = newTable()) => openMail(test, await open(test, table))
   const count = async (store: OutboxStore<any>) => store.count({})
@@ -77,6 +79,31 @@ export function describeMailOutbox(name: string, { open }: MailStores): void {
 
       const id = await enqueue(mail, {}, { idempotencyKey: 'undone' })
       equal((await mail.find(id))!.state, 'NEW')
+    })
+
+    const skip = openBeside === undefined && 'a database in memory has one table'
+    it('writes in the transaction of another outbox on the same database', { skip }, async (test) => {
+      const [events, store] = await openBeside!(test, [newTable(), newTable()])
+      test.after(() => events!.close())
+      await events!.migrate()
+      const mail = await openMail(test, store!)
+      const transport = new RecordingTransport()
+      await startWorker(test, mail, transport)
+      const undone = events!.transaction(async (tx) => {
+        await mail.enqueue({ ...welcome, subject: 'undone' }, { tx })
+        throw new Error('no')
+      })
+      await rejects(undone, /^Error: no$/)
+      await events!.transaction((tx) => mail.enqueue({ ...welcome, subject: 'kept' }, { tx }))
+      await until(
+        async () => transport.sent.length,
+        (sent) => sent > 0,
+      )
+      deepEqual(
+        transport.sent.map(({ subject }) => subject),
+        ['kept'],
+      )
+      equal(await count(mail.store), 1)
     })
 
     it('answers with an error where a mail cannot be stored, whether or not it has a key', async (test) => {

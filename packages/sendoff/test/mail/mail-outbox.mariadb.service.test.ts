@@ -8,6 +8,7 @@ const pool = database.mysql2Pool()
 
 describeMailOutbox('MariaDB', {
   open: (_test, table) => mysqlStore({ client: pool, table }),
+  openBeside: async (_test, tables) => tables.map((table) => mysqlStore({ client: pool, table })),
 })
 
 after(() => database.drop())

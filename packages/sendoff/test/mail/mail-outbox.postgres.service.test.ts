@@ -8,6 +8,7 @@ const pool = new pg.Pool({ connectionString: process.env['POSTGRES_URL']!, max: 
 
 describeMailOutbox('PostgreSQL', {
   open: (_test, table) => postgresStore({ client: pool, schema, table }),
+  openBeside: async (_test, tables) => tables.map((table) => postgresStore({ client: pool, schema, table })),
 })
 
 after(async () => {

@@ -24,4 +24,9 @@ describeMailOutbox('SQLite', {
     files.set(table, file)
     return sqliteStore({ open: () => new DatabaseSync(file), table })
   },
+
+  async openBeside(test, tables) {
+    const file = path.join(await temporaryFolder(test), 'app.db')
+    return tables.map((table) => sqliteStore({ open: () => new DatabaseSync(file), table }))
+  },
 })
