@@ -10,7 +10,7 @@ export interface LogTransportOptions {
 /** Sends nothing, and says so: for development. Texts are not shown. */
 export function logTransport(options: LogTransportOptions = {}): MailTransport {
   checkOptions('logTransport', options, { logger: having('info') })
-  const { logger = { info: standardLogger.warn } } = options
+  const { logger = { info: (message) => standardLogger.warn(message) } } = options
 
   return {
     name: 'log',

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { kindOf } from '../options.ts'
 import { invalidMail } from './mail-errors.ts'
 
@@ -33,9 +34,14 @@ export function checkedAddresses(field: string, value: unknown): readonly MailAd
   return (Array.isArray(value) ? value : [value]).map((item) => checkedAddress(field, item))
 }
 
-/** The same for all ways to write one mailbox: hardly any server tells upper case from lower case. */
+/**
+ * The same for all ways to write one mailbox: hardly any server tells upper case from lower case, and mail goes to
+ * international domains under their ASCII names.
+ */
 export function mailboxOf(address: string): string {
-  return address.toLowerCase()
+  const at = address.lastIndexOf('@')
+  const domain = address.slice(at + 1)
+  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase()
 }
 
 /** Refuses what would end the header that it is written into, and begin another. */
@@ -49,7 +55,7 @@ export function checkHeaderText(what: string, value: unknown): asserts value is 
 
 function partsOf(field: string, value: unknown): { readonly name?: string; readonly address: unknown } {
   if (typeof value === 'object' && value !== null && 'address' in value) {
-    return value as { readonly name?: string; readonly address: unknown }
+    return value
   }
   if (typeof value !== 'string') {
     throw invalidMail(`needs an address in ${field}: a string, or an object with address and name.`)

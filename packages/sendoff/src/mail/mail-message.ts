@@ -128,7 +128,7 @@ export function texts(values: Texts): { readonly [Name in keyof Texts]: string }
     if (name === 'subject') checkHeaderText('the subject', value)
     else if (typeof value !== 'string') throw invalidMail(`needs a string as ${name}, not ${kindOf(value)}.`)
   }
-  return Object.fromEntries(given) as { readonly [Name in keyof Texts]: string }
+  return Object.fromEntries(given)
 }
 
 function checkedHeaders(headers: unknown): Readonly<Record<string, string>> {

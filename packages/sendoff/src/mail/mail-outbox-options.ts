@@ -25,12 +25,15 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly messageIdDomain?: string
   /** How much of attachments is stored with a mail, all of its together: 512 KiB. */
   readonly maxAttachmentBytes?: number
-  /** 100. */
+  /** 100; 500 at the most. */
   readonly maxRecipients?: number
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
   readonly logger?: Logger | false
   readonly clock?: Clock
 }
+
+// What became of each has to find room in the text of one error.
+const mostRecipients = 500
 
 const domain: OptionCheck = (value) =>
   typeof value === 'string' && /^[a-z0-9.-]+$/i.test(value) ? undefined : 'a domain name'
@@ -41,7 +44,8 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
   keyRing: (value) => (value instanceof KeyRing ? undefined : 'a KeyRing'),
   messageIdDomain: domain,
   maxAttachmentBytes: durationOrZero,
-  maxRecipients: count,
+  maxRecipients: (value) =>
+    count(value) ?? ((value as number) > mostRecipients ? `at most ${mostRecipients}` : undefined),
   render: callable,
   resolveAttachment: callable,
   logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),

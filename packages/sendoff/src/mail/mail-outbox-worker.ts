@@ -66,6 +66,8 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
 }
 
 const dayMs = 86_400_000
+// As good as for ever, and within the times that databases know.
+const centuryMs = 36_525 * dayMs
 
 const byProvider =
   (check: OptionCheck, what: string): OptionCheck =>
@@ -214,10 +216,9 @@ function purgeOf(
 ) {
   const { bodyRetentionMs, failedRetentionMs, idempotencyRetentionMs } = options
   if (bodyRetentionMs === undefined && failedRetentionMs === undefined) return {}
-  const retentionMs = bodyRetentionMs ?? Number.MAX_SAFE_INTEGER / 2
   return {
     purge: {
-      retentionMs,
+      retentionMs: bodyRetentionMs ?? centuryMs,
       idempotencyRetentionMs: idempotencyRetentionMs ?? Math.max(30 * dayMs, bodyRetentionMs ?? 0),
       ...(failedRetentionMs !== undefined && { deadRetentionMs: failedRetentionMs }),
     },

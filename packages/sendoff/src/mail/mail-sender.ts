@@ -84,8 +84,12 @@ export class MailSender implements EventListener {
     const wanted = open.filter(({ number }) => !outcomes.has(number))
     const rejected = wanted.length === 0 ? [] : await this.#send(id, mail, wanted, signal)
     const rejections = new Map(rejected.map((rejection) => [mailboxOf(rejection.address), rejection]))
+    const mailboxes = new Set(wanted.map(({ address }) => mailboxOf(address)))
+    // Rather twice than never: where it is not known who was rejected, it may have been anybody.
+    const unknown = rejected.find(({ address }) => !mailboxes.has(mailboxOf(address)))
     for (const recipient of wanted) {
-      const rejection = rejections.get(mailboxOf(recipient.address))
+      const rejection =
+        rejections.get(mailboxOf(recipient.address)) ?? (unknown && { ...unknown, isPermanent: false })
       if (rejection === undefined) settle(recipient, 'accepted')
       else settle(recipient, rejection.isPermanent ? 'refused' : 'delayed', rejection.reason)
     }

@@ -10,17 +10,18 @@ export async function sendInTime(
   context: SendContext,
   timeoutMs: number,
 ): Promise<MailReceipt> {
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(timeoutMs)])
+  const limit = new AbortController()
+  const tooLate = new Error(`There was no answer within ${timeoutMs} ms.`)
+  const timer = setTimeout(() => limit.abort(tooLate), timeoutMs)
+  const signal = AbortSignal.any([context.signal, limit.signal])
   const stopped = Promise.withResolvers<never>()
-  const stop = () => {
-    const tooLate = new Error(`There was no answer within ${timeoutMs} ms.`)
-    stopped.reject(context.signal.aborted ? context.signal.reason : tooLate)
-  }
+  const stop = () => stopped.reject(signal.reason)
   signal.addEventListener('abort', stop)
   try {
     context.signal.throwIfAborted()
     return await Promise.race([transport.send(mail, { signal }), stopped.promise])
   } finally {
+    clearTimeout(timer)
     signal.removeEventListener('abort', stop)
   }
 }

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { KeyRing, MailOutboxWorker, SuppressionList } from '../../src/mail/index.ts'
 import type { OutboxStore } from '../../src/store.ts'
-import { enqueue, openMail, startWorker, until, welcome } from './mail-fixture.ts'
+import { type AnyMailOutbox, enqueue, openMail, startWorker, until, welcome } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
 
 export interface MailStores {
@@ -15,8 +15,17 @@ export interface MailStores {
 const longMs = 600_000
 let tables = 0
 
+// A worker purges once when it starts.
+async function purge(outbox: AnyMailOutbox, retention: object): Promise<void> {
+  const transports = { default: new RecordingTransport() }
+  const worker = new MailOutboxWorker({ outbox, transports, logger: false, ...retention })
+  await worker.start()
+  await worker.close()
+}
+
 /** What a mail outbox promises on every store. */
-export function describeMailOutbox(name: string, { open, openBeside }: MailStores): void {
+export function describeMailOutbox(name: string, stores: MailStores): void {
+  const open: MailStores['open'] = (test, table) => stores.open(test, table)
   const newTable = () => `mail_${process.pid}_${++tables}`
   const newMail = async (test: TestContext, table = newTable()) => openMail(test, await open(test, table))
   const count = async (store: OutboxStore<any>) => store.count({})
@@ -81,9 +90,9 @@ export function describeMailOutbox(name: string, { open, openBeside }: MailStore
       equal((await mail.find(id))!.state, 'NEW')
     })
 
-    const skip = openBeside === undefined && 'a database in memory has one table'
-    it('writes in the transaction of another outbox on the same database', { skip }, async (test) => {
-      const [events, store] = await openBeside!(test, [newTable(), newTable()])
+    const inAnother = 'writes in the transaction of another outbox on the same database'
+    const writesInAnother = async (test: TestContext) => {
+      const [events, store] = await stores.openBeside!(test, [newTable(), newTable()])
       test.after(() => events!.close())
       await events!.migrate()
       const mail = await openMail(test, store!)
@@ -104,7 +113,8 @@ export function describeMailOutbox(name: string, { open, openBeside }: MailStore
         ['kept'],
       )
       equal(await count(mail.store), 1)
-    })
+    }
+    if (stores.openBeside !== undefined) it(inAnother, writesInAnother)
 
     it('answers with an error where a mail cannot be stored, whether or not it has a key', async (test) => {
       const mail = await newMail(test)
@@ -112,11 +122,11 @@ export function describeMailOutbox(name: string, { open, openBeside }: MailStore
       for (const idempotencyKey of ['used', 'unused', undefined]) {
         const options = idempotencyKey === undefined ? {} : { idempotencyKey }
         await rejects(mail.enqueue(welcome, options), { code: 'OUTBOX_NO_TRANSACTION' })
-        let late: Promise<unknown> | undefined
         let endedTx: unknown
         await mail.transaction(async (tx) => void (endedTx = tx))
-        late = mail.enqueue(welcome, { ...options, tx: endedTx })
-        await rejects(late, { code: /^OUTBOX_(TRANSACTION_ENDED|NO_TRANSACTION)$/ })
+        await rejects(mail.enqueue(welcome, { ...options, tx: endedTx }), {
+          code: /^OUTBOX_(TRANSACTION_ENDED|NO_TRANSACTION)$/,
+        })
       }
       equal(await count(mail.store), 1)
     })
@@ -244,22 +254,25 @@ export function describeMailOutbox(name: string, { open, openBeside }: MailStore
       await mail.claimBatch(1, longMs)
       await mail.markDispatched(id)
       await until(
-        async () => {
-          // Purges once when it starts.
-          const worker = new MailOutboxWorker({
-            outbox: mail,
-            transports: { default: new RecordingTransport() },
-            bodyRetentionMs: 1,
-            logger: false,
-          })
-          await worker.start()
-          await worker.close()
-          return mail.find(id)
-        },
+        () => purge(mail, { bodyRetentionMs: 1 }).then(() => mail.find(id)),
         (found) => found === undefined,
       )
       equal(await enqueue(mail, {}, { idempotencyKey: 'kept' }), id)
       equal(await count(mail.store), 0)
+    })
+
+    it('removes failed mails alone where it is told so', async (test) => {
+      const mail = await newMail(test)
+      const sent = await enqueue(mail)
+      const failed = await enqueue(mail)
+      await mail.claimBatch(2, longMs)
+      await mail.markDispatched(sent)
+      await mail.recordFailure(failed, 1, 'no', new Date(), true)
+      await until(
+        () => purge(mail, { failedRetentionMs: 1 }).then(() => mail.find(failed)),
+        (found) => found === undefined,
+      )
+      equal((await mail.find(sent))!.state, 'SENT')
     })
   })
 

@@ -137,6 +137,7 @@ describe('the options of a mail outbox', () => {
     throws(make({}), { code: 'OUTBOX_INVALID_OPTION' })
     throws(make({ store: memoryStore(), tabel: 'x' }), { code: 'OUTBOX_UNKNOWN_OPTION' })
     throws(make({ store: memoryStore(), messageIdDomain: 'a>b' }), { code: 'OUTBOX_INVALID_OPTION' })
+    throws(make({ store: memoryStore(), maxRecipients: 501 }), { code: 'OUTBOX_INVALID_OPTION' })
     throws(make({ store: memoryStore(), keyRing: {} }), { code: 'OUTBOX_INVALID_OPTION' })
   })
 })
