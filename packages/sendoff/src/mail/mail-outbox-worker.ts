@@ -55,7 +55,9 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly failedRetentionMs?: number
   /** Idempotency keys are kept for so long where mails are removed: 30 days, or `bodyRetentionMs` if that is longer. */
   readonly idempotencyRetentionMs?: number
-  /** How long `close()` waits for mails that are being sent: 30 s. */
+  /** How long `close()` goes on with mails that it has claimed: 5 s. */
+  readonly drainTimeoutMs?: number
+  /** How long `close()` then waits for mails that are being sent: 30 s. */
   readonly shutdownTimeoutMs?: number
   /** A name for this process, shown on the mails it holds. A unique ending is added. */
   readonly ownerId?: string
@@ -93,6 +95,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   bodyRetentionMs: duration,
   failedRetentionMs: duration,
   idempotencyRetentionMs: duration,
+  drainTimeoutMs: durationOrZero,
   shutdownTimeoutMs: durationOrZero,
   ownerId: text,
   metrics: having('recordQueueDepths'),
@@ -127,7 +130,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
       processors: { fallback: sentInPart },
       poller: { intervalMs, batchSize, maxBatchSize: batchSize },
       ...purgeOf(options),
-      ...given(options, ['shutdownTimeoutMs', 'ownerId', 'metrics', 'logger', 'clock']),
+      ...given(options, ['drainTimeoutMs', 'shutdownTimeoutMs', 'ownerId', 'metrics', 'logger', 'clock']),
     })
   }
 
@@ -152,7 +155,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
     return this.#outbox.resume({ eventType: provider })
   }
 
-  /** Lets mails that are being sent go out, and hands all others back at once. The mail outbox stays open. */
+  /** Takes no more mails, sends those in hand within its time limits, and hands all others back at once. The mail outbox stays open. */
   close(): Promise<void> {
     this.#stopListening?.()
     return this.#outbox.close()

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { KeyRing, MailOutboxWorker, type Suppressions } from '../../src/mail/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
-import { enqueue, openMail, startMail, startWorker } from './mail-fixture.ts'
+import { enqueue, openMail, startMail, startWorker, until } from './mail-fixture.ts'
 import { RecordingTransport, rejected } from './recording-transport.ts'
 
 const minuteMs = 60_000
@@ -132,6 +132,22 @@ describe('sending a mail', () => {
     deepEqual(new Set(rows.map(({ attempts }) => attempts)), new Set([0]))
   })
 
+  it('begins when a mail is committed or falls due, without a look at the table every now and then', async (test) => {
+    const transport = new RecordingTransport()
+    const { mail, clock } = await startMail(test, transport)
+    await enqueue(mail)
+    await until(
+      async () => transport.sent.length,
+      (sent) => sent === 1,
+    )
+    await enqueue(mail, {}, { sendAt: new Date(clock.now() + 5_000) })
+    await clock.advance(5_010)
+    await until(
+      async () => transport.sent.length,
+      (sent) => sent === 2,
+    )
+  })
+
   it('holds mails of a provider that is paused', async (test) => {
     const transport = new RecordingTransport()
     const { mail, worker } = await startMail(test, transport)
@@ -178,7 +194,7 @@ describe('sending a mail', () => {
   it('hands back, uncounted, a mail that a closing worker cannot wait for', async (test) => {
     const mail = await openMail(test, memoryStore())
     const transport = new RecordingTransport(() => 'hang')
-    const worker = await startWorker(test, mail, transport, { shutdownTimeoutMs: 20 })
+    const worker = await startWorker(test, mail, transport, { drainTimeoutMs: 100, shutdownTimeoutMs: 20 })
     const id = await enqueue(mail)
     while (transport.sent.length === 0) await new Promise((resolve) => setImmediate(resolve))
     await worker.close()
