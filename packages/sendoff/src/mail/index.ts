@@ -13,10 +13,12 @@ export type {
   StoredAttachment,
 } from './mail-attachment.ts'
 export { MailDelayedError, MailRefusedError, MailSuppressedError } from './mail-errors.ts'
+export type { EnqueueOptions } from './mail-event.ts'
 export type { MailMessage, StoredMessage } from './mail-message.ts'
-export { type ClaimedMail, type EnqueueOptions, type MailFilter, MailOutbox } from './mail-outbox.ts'
+export { type ClaimedMail, type MailFilter, MailOutbox } from './mail-outbox.ts'
 export type { MailOutboxOptions } from './mail-outbox-options.ts'
-export { MailOutboxWorker, type MailOutboxWorkerOptions } from './mail-outbox-worker.ts'
+export { MailOutboxWorker } from './mail-outbox-worker.ts'
+export type { MailOutboxWorkerOptions } from './mail-outbox-worker-options.ts'
 export { mailRetries } from './mail-retries.ts'
 export type { Refusal } from './mail-sender.ts'
 export type {

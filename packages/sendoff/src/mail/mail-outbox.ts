@@ -3,12 +3,9 @@ import { type Clock, systemClock } from '../clock.ts'
 import { DeadEventManager, type ReplayOptions } from '../dead/dead-event-manager.ts'
 import { coldOnly } from '../dispatch/cold-signals.ts'
 import { UnrecoverableError } from '../errors.ts'
-import { EventEnvelope } from '../event/event-envelope.ts'
-import { JsonCodec } from '../event/json-codec.ts'
-import { monotonicUlids } from '../event/ulid.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import { noMetrics } from '../observe/metrics.ts'
-import { anything, checkOptions, count, invalidOption, text } from '../options.ts'
+import { anything, checkOptions, count, duration, invalidOption, text } from '../options.ts'
 import { OutboxBackend } from '../outbox-backend.ts'
 import { Announcer } from '../poll/announcer.ts'
 import type { FailedAttempt, OutboxStore, Row, StoredRow } from '../store.ts'
@@ -17,29 +14,13 @@ import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
 import { ClaimedRows } from './claimed-rows.ts'
 import { composeMail } from './compose-mail.ts'
-import { checkedMessage, type MailMessage, recipientsOf, type StoredMessage } from './mail-message.ts'
+import { type EnqueueOptions, mailAggregate, mailEvent } from './mail-event.ts'
+import { type MailMessage, recipientsOf, type StoredMessage } from './mail-message.ts'
 import { checkMailOutboxOptions, type MailOutboxOptions } from './mail-outbox-options.ts'
-import { decodePayload, encodePayload, type MailPayload } from './mail-payload.ts'
+import { decodePayload, type MailPayload } from './mail-payload.ts'
 import { mailRetryDelaysMs } from './mail-retries.ts'
 import type { ComposedMail } from './mail-transport.ts'
 import { type StoredMail, storedMail } from './stored-mail.ts'
-
-/** The provider of mails that name none. */
-export const defaultProvider = 'default'
-
-/** What the rows of mails are about; the type of each is its provider. */
-export const mailAggregate = 'Mail'
-
-export interface EnqueueOptions<Tx> {
-  /** The transaction to write in, where it is not the ambient one of this mail outbox. */
-  readonly tx?: Tx
-  /** A second mail with the same key is not stored, and the id of the first one is the answer. A blank one is none. */
-  readonly idempotencyKey?: string
-  /** Which of the worker's transports sends it, at most 64 characters: `'default'`. */
-  readonly provider?: string
-  /** Not before this time. */
-  readonly sendAt?: Date
-}
 
 /** A mail that `claimBatch` has handed out. */
 export interface ClaimedMail {
@@ -54,8 +35,6 @@ export interface ClaimedMail {
 export interface MailFilter {
   readonly provider?: string
 }
-
-const nextId = monotonicUlids()
 
 /**
  * Mails that are to be sent if and only if the transaction commits in which they were written.
@@ -118,41 +97,8 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
    * Throws `OUTBOX_INVALID_MAIL` for a message that nobody should send.
    */
   async enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
-    checkOptions('enqueue', options, {
-      tx: anything,
-      idempotencyKey: (value) => (typeof value === 'string' ? undefined : 'a string'),
-      provider: (value) =>
-        text(value) ?? ((value as string).length > 64 ? 'at most 64 characters' : undefined),
-      sendAt: (value) => (value instanceof Date ? undefined : 'a Date'),
-    })
-    const { maxAttachmentBytes = 524_288, maxRecipients = 100, messageIdDomain, keyRing } = this.#options
-    const { tx, provider = defaultProvider, sendAt } = options
-    const stored = checkedMessage(message, { maxAttachmentBytes, maxRecipients })
-    const now = this.#clock.now()
-    const id = nextId()
-    const domain = messageIdDomain ?? stored.from.address.slice(stored.from.address.lastIndexOf('@') + 1)
-    const isLater = sendAt !== undefined && sendAt.getTime() > now
-    const idempotencyKey = options.idempotencyKey?.trim() === '' ? undefined : options.idempotencyKey
-    const payload = {
-      messageId: `<${id}@${domain}>`,
-      date: isLater ? sendAt.getTime() : now,
-      message: stored,
-    }
-    const encoded = encodePayload(id, payload, keyRing)
-    const event = EventEnvelope.encoded(
-      {
-        eventId: id,
-        eventType: provider,
-        aggregateType: mailAggregate,
-        contentType: encoded.contentType,
-        idempotencyKey,
-        ...(sendAt !== undefined && isLater && { availableAt: sendAt }),
-      },
-      encoded.payload,
-      JsonCodec.getDefault(),
-      now,
-    )
-    return (await this.#writer.write(event, tx === undefined ? {} : { tx }))!
+    const event = mailEvent(message, options, this.#options, this.#clock.now())
+    return (await this.#writer.write(event, options.tx === undefined ? {} : { tx: options.tx }))!
   }
 
   /**
@@ -160,6 +106,10 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
    * that is a failure, and recorded as one.
    */
   async claimBatch(limit: number, leaseTimeoutMs: number): Promise<readonly ClaimedMail[]> {
+    if (count(limit) !== undefined) throw invalidOption('claimBatch', 'limit', limit, count)
+    if (duration(leaseTimeoutMs) !== undefined) {
+      throw invalidOption('claimBatch', 'leaseTimeoutMs', leaseTimeoutMs, duration)
+    }
     const rows = await this.store.claim({ lease: { owner: this.#owner, ms: leaseTimeoutMs }, limit })
     const mails: ClaimedMail[] = []
     for (const row of rows) {

@@ -1,4 +1,4 @@
-import { PayloadParseError } from '../errors.ts'
+import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { Row } from '../store.ts'
 import { type KeyRing, keyIdOf, keyMissing } from './key-ring.ts'
 import type { StoredMessage } from './mail-message.ts'
@@ -25,9 +25,21 @@ export function encodePayload(
   payload: MailPayload,
   keyRing: KeyRing | undefined,
 ): EncodedPayload {
-  const json = JSON.stringify(payload)
+  const json = jsonOf(payload)
   if (keyRing === undefined) return { payload: json }
   return { payload: keyRing.seal(Buffer.from(json), id), contentType: encryptedType }
+}
+
+function jsonOf(payload: MailPayload): string {
+  try {
+    return JSON.stringify(payload)
+  } catch (cause) {
+    throw new OutboxError(
+      'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+      'The data for the template of a mail cannot be written as JSON. It may be circular or hold a BigInt.',
+      { cause },
+    )
+  }
 }
 
 type StoredPayload = Pick<Row, 'eventId' | 'payload' | 'contentType'>

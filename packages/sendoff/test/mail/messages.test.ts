@@ -80,6 +80,24 @@ describe('a message', () => {
     })
   })
 
+  it('needs options that make sense, and data that JSON can hold', async (test) => {
+    const mail = await openMail(test, memoryStore())
+    await rejects(enqueue(mail, {}, { sendAt: new Date(NaN) }), { code: 'OUTBOX_INVALID_OPTION' })
+    await rejects(enqueue(mail, {}, { provider: 'x'.repeat(65) }), { code: 'OUTBOX_INVALID_OPTION' })
+    await rejects(enqueue(mail, {}, { key: 'x' }), { code: 'OUTBOX_UNKNOWN_OPTION' })
+    await rejects(enqueue(mail, { template: 'x', data: 1n }), { code: 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE' })
+    await rejects(enqueue(mail, { text: 'x'.repeat(2 ** 20) }), { code: 'OUTBOX_PAYLOAD_TOO_LARGE' })
+    await rejects(mail.claimBatch(0, 1_000), { code: 'OUTBOX_INVALID_OPTION' })
+    await rejects(mail.claimBatch(1, Number.NaN), { code: 'OUTBOX_INVALID_OPTION' })
+    equal(await mail.store.count({}), 0)
+  })
+
+  it('has a Message-ID in ASCII', async (test) => {
+    const mail = await openMail(test, memoryStore())
+    const id = await enqueue(mail, { from: 'info@köln.example' })
+    equal((await mail.preview(id))!.messageId, `<${id}@xn--kln-sna.example>`)
+  })
+
   it('has a Message-ID in the domain that was asked for', async (test) => {
     const mail = await openMail(test, memoryStore(), { messageIdDomain: 'mail.example.org' })
     const id = await enqueue(mail, welcome)
