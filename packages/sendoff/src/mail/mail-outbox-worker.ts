@@ -2,7 +2,6 @@ import { systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import { Outbox } from '../outbox.ts'
-import { fallback } from '../process/fallback.ts'
 import type { Processor } from '../process/processor.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore } from '../store.ts'
@@ -36,6 +35,8 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
       store: keptOpen(options.outbox.store),
       listeners: this.#listeners(sendTimeoutMs),
       workerCount: options.workerCount ?? 5,
+      // What one process has claimed, no other can send meanwhile.
+      coldQueueCapacity: batchSize,
       leaseMs: options.leaseMs ?? 300_000,
       // The sender keeps the time itself, and then knows whom it has reached.
       listenerTimeoutMs: 2 * sendTimeoutMs,
@@ -111,7 +112,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
 const sentInPart: Processor = {
   process(failed) {
     const { error, counted } = failed
-    if (!(error instanceof MailSuppressedError)) return fallback.process(failed)
+    if (!(error instanceof MailSuppressedError)) return failed
     return { kind: 'done', failure: { error: describeError(error), counted } }
   },
 }
