@@ -1,4 +1,5 @@
 import { describeError } from '../describe-error.ts'
+import { RetryAfterError, UnrecoverableError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { Logger } from '../observe/logger.ts'
 import { DispatchResult } from '../route/dispatch-result.ts'
@@ -117,7 +118,8 @@ export class MailSender implements EventListener {
       for (const rejection of rejected) if (rejection.isPermanent) await this.#tellOfRefusal(id, rejection)
       return rejected
     } catch (error) {
-      if (signal.aborted) throw error
+      if (signal.aborted || error instanceof RetryAfterError || error instanceof UnrecoverableError)
+        throw error
       const reason = describeError(error)
       return addresses.map((address) => ({ address, isPermanent: false, reason }))
     }

@@ -7,7 +7,7 @@ export interface MailTransport {
   readonly name: string
   /**
    * Hands a mail over for everybody in `mail.envelope.to`, and answers who was not accepted. Throwing means that nobody was,
-   * and that it is worth another attempt.
+   * and that it is worth another attempt: after a given time with a `RetryAfterError`, never with an `UnrecoverableError`.
    */
   send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
 }

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { RetryAfterError, UnrecoverableError } from '../../src/errors.ts'
 import { KeyRing, MailOutboxWorker, type Suppressions } from '../../src/mail/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { enqueue, openMail, startMail, startWorker, until } from './mail-fixture.ts'
@@ -146,6 +147,21 @@ describe('sending a mail', () => {
       async () => transport.sent.length,
       (sent) => sent === 2,
     )
+  })
+
+  it('waits as long as a transport asks for, and gives up where it says that it is no use', async (test) => {
+    const transport = new RecordingTransport((_, call) =>
+      call === 1 ? new RetryAfterError(7_000, 'too many requests') : new UnrecoverableError('account closed'),
+    )
+    const { mail, worker, clock } = await startMail(test, transport)
+    const id = await enqueue(mail)
+    await worker.drain()
+    equal((await mail.find(id))!.sendAt.getTime(), clock.now() + 7_000)
+    await clock.advance(7_000)
+    await worker.drain()
+    const failed = (await mail.find(id))!
+    equal(failed.state, 'FAILED')
+    equal(failed.lastError, 'UnrecoverableError: account closed')
   })
 
   it('holds mails of a provider that is paused', async (test) => {
