@@ -32,7 +32,7 @@ const zones: readonly Zone[] = [
   { name: 'engine', holds: ['{write,route,process,dispatch,poll,purge,dead}/**'], sees: ground },
   { name: 'outbox', holds: ['outbox.ts', 'outbox-*.ts'], sees: [...ground, 'engine'] },
   { name: 'inbox', holds: ['inbox/**'], sees: [...ground, 'engine'] },
-  { name: 'mail', holds: ['mail/**'], sees: [...ground, 'engine'] },
+  { name: 'mail', holds: ['mail/**'], sees: [...ground, 'engine', 'outbox'] },
   { name: 'front door', holds: ['index.ts'], sees: [...ground, 'engine', 'outbox', 'inbox', 'mail'] },
   { name: 'store parts', holds: ['stores/*.ts'], sees: ground },
   { name: 'SQL parts', holds: ['stores/sql/**'], sees: [...ground, 'store parts'] },

@@ -14,6 +14,16 @@ import {
 } from 'sendoff'
 import { httpPublisher } from 'sendoff/http'
 import { kafkaPublisher } from 'sendoff/kafka'
+import {
+  failoverTransport,
+  fileTransport,
+  KeyRing,
+  logTransport,
+  MailOutbox,
+  MailOutboxWorker,
+  nodemailerTransport,
+  SuppressionList,
+} from 'sendoff/mail'
 import { memoryStore } from 'sendoff/memory'
 import { mysqlStore } from 'sendoff/mysql'
 import { natsPublisher } from 'sendoff/nats'
@@ -82,6 +92,14 @@ describe('docs/options.md', () => {
     natsPublisher: [['Every publisher', '`natsPublisher`'], natsPublisher as Make],
     redisStreamsPublisher: [['Every publisher', '`redisStreamsPublisher`'], redisStreamsPublisher as Make],
     httpPublisher: [['Every publisher', '`httpPublisher`'], httpPublisher as Make],
+    MailOutbox: [['`MailOutbox`'], (options) => new MailOutbox(options as never)],
+    MailOutboxWorker: [['`MailOutboxWorker`'], (options) => new MailOutboxWorker(options as never)],
+    nodemailerTransport: [['`nodemailerTransport`'], nodemailerTransport as Make],
+    fileTransport: [['`fileTransport`'], fileTransport as Make],
+    logTransport: [['`logTransport`'], logTransport],
+    failoverTransport: [['`failoverTransport`'], (options) => failoverTransport([logTransport()], options)],
+    KeyRing: [['`KeyRing`'], (options) => new KeyRing(options as never)],
+    SuppressionList: [['`SuppressionList`'], (options) => new SuppressionList(options as never)],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {
     it(`lists exactly the options of ${name}`, () => {

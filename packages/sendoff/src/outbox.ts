@@ -267,6 +267,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     await this.#requireEngine('poll').poller.poll()
   }
 
+  /** Has the poller look for due events, now or after some milliseconds, and does not wait for it. */
+  wake(inMs = 0): void {
+    if (this.#state === 'started') this.#engine?.poller.wake(inMs)
+  }
+
   /** Resolves when nothing that is due is left here: not in the table, in a queue, or in a listener's hands. */
   async drain(): Promise<void> {
     this.#requireStarted('drain')

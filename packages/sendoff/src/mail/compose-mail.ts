@@ -1,0 +1,86 @@
+import { OutboxError } from '../errors.ts'
+import type { AttachmentContent, ComposedAttachment, StoredAttachment } from './mail-attachment.ts'
+import { invalidMail } from './mail-errors.ts'
+import { texts } from './mail-message.ts'
+import type { MailPayload } from './mail-payload.ts'
+import type { ComposedMail } from './mail-transport.ts'
+
+/** What a template makes. What it leaves out is as the message says. */
+export interface RenderedTexts {
+  readonly subject?: string
+  readonly text?: string
+  readonly html?: string
+}
+
+/** Fills a template, when the mail is sent and when it is shown. */
+export type RenderTemplate = (template: string, data: unknown) => RenderedTexts | Promise<RenderedTexts>
+
+/** Gets the content of an attachment that was given by reference. */
+export type ResolveAttachment = (
+  reference: string,
+  attachment: { readonly mailId: string; readonly filename: string },
+) => AttachmentContent | Promise<AttachmentContent>
+
+export interface ComposeOptions {
+  readonly render?: RenderTemplate
+  readonly resolveAttachment?: ResolveAttachment
+}
+
+/** The mail as it is sent to these recipients: its template filled, its attachments there. */
+export async function composeMail(
+  id: string,
+  { message, messageId, date }: MailPayload,
+  recipients: readonly string[],
+  options: ComposeOptions,
+): Promise<ComposedMail> {
+  const { from, to, cc, replyTo, headers } = message
+  const rendered = message.template === undefined ? {} : await render(message.template, message.data, options)
+  const { subject, text, html } = message
+  const { subject: finalSubject = '', ...bodies } = { ...texts({ subject, text, html }), ...texts(rendered) }
+  if (bodies.text === undefined && bodies.html === undefined) {
+    throw invalidMail(`has nothing to say: template "${message.template}" made neither text nor html.`)
+  }
+  const attachments = message.attachments.map((attachment) => withContent(id, attachment, options))
+  return {
+    id,
+    messageId,
+    date: new Date(date),
+    from,
+    to,
+    cc,
+    replyTo,
+    subject: finalSubject,
+    text: bodies.text,
+    html: bodies.html,
+    attachments: await Promise.all(attachments),
+    headers,
+    envelope: { from: from.address, to: recipients },
+  }
+}
+
+async function render(template: string, data: unknown, options: ComposeOptions): Promise<RenderedTexts> {
+  if (options.render !== undefined) return options.render(template, data)
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `A mail is made from the template "${template}", but the mail outbox has no option "render" to fill it.`,
+  )
+}
+
+async function withContent(
+  mailId: string,
+  attachment: StoredAttachment,
+  { resolveAttachment }: ComposeOptions,
+): Promise<ComposedAttachment> {
+  if ('base64' in attachment) {
+    const { base64, ...fields } = attachment
+    return { ...fields, content: Buffer.from(base64, 'base64') }
+  }
+  const { reference, ...fields } = attachment
+  if (resolveAttachment === undefined) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `Mail ${mailId} has the attachment "${fields.filename}" by reference, but the mail outbox has no option "resolveAttachment".`,
+    )
+  }
+  return { ...fields, content: await resolveAttachment(reference, { mailId, filename: fields.filename }) }
+}

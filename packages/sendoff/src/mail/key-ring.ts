@@ -1,0 +1,104 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { OutboxError, PayloadParseError } from '../errors.ts'
+import { checkOptions, having, invalidOption, type OptionCheck, requireOptions, text } from '../options.ts'
+
+export interface KeyRingOptions {
+  /** The id of the key that new mails are encrypted with. */
+  readonly current: string
+  /** Keys of 32 bytes by their ids: the current one, and older ones for as long as there are mails of theirs. */
+  readonly keys: Readonly<Record<string, Uint8Array>>
+}
+
+const algorithm = 'aes-256-gcm'
+const format = 1
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const maxIdBytes = 64
+
+const keys: OptionCheck = (value) =>
+  having()(value) === undefined &&
+  Object.entries(value as object).every(
+    ([id, key]) =>
+      id !== '' &&
+      Buffer.byteLength(id) <= maxIdBytes &&
+      key instanceof Uint8Array &&
+      key.length === keyBytes,
+  )
+    ? undefined
+    : `an object of keys, each ${keyBytes} bytes, by ids of up to ${maxIdBytes} bytes`
+
+/**
+ * Encrypts with AES-256-GCM, under the current one of several keys. What it makes says which key opens it, so that keys
+ * can be exchanged while older mails are still there.
+ */
+export class KeyRing {
+  readonly #current: string
+  readonly #keys: ReadonlyMap<string, Uint8Array>
+
+  constructor(options: KeyRingOptions) {
+    checkOptions('KeyRing', options, { current: text, keys })
+    requireOptions('KeyRing', options, ['current', 'keys'])
+    this.#current = options.current
+    this.#keys = new Map(Object.entries(options.keys))
+    if (!this.#keys.has(options.current)) {
+      throw invalidOption('KeyRing', 'current', options.current, () => 'the id of one of its keys')
+    }
+  }
+
+  /** Encrypts `plain`. It can be opened only with the same `context`, such as the id of the row that it is in. */
+  seal(plain: Uint8Array, context: string): Uint8Array {
+    const id = Buffer.from(this.#current)
+    const nonce = randomBytes(nonceBytes)
+    const head = Buffer.concat([Uint8Array.of(format, id.length), id])
+    const cipher = createCipheriv(algorithm, this.#keys.get(this.#current)!, nonce)
+    cipher.setAAD(Buffer.concat([head, Buffer.from(context)]))
+    const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
+    return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed])
+  }
+
+  /**
+   * Throws `PayloadParseError` for what was changed or belongs elsewhere, and `OUTBOX_MAIL_KEY_MISSING`, which is worth
+   * another attempt, where the key is not there.
+   */
+  open(sealed: Uint8Array, context: string): Uint8Array {
+    const idBytes = sealed[1] ?? 0
+    const body = 2 + idBytes
+    if (sealed[0] !== format || sealed.length < body + nonceBytes + tagBytes) throw unreadable(context)
+
+    const id = keyIdOf(sealed)
+    const key = this.#keys.get(id)
+    if (key === undefined) throw keyMissing(context, id)
+
+    const nonce = sealed.subarray(body, body + nonceBytes)
+    const tag = sealed.subarray(body + nonceBytes, body + nonceBytes + tagBytes)
+    const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
+    decipher.setAAD(Buffer.concat([sealed.subarray(0, body), Buffer.from(context)]))
+    decipher.setAuthTag(tag)
+    try {
+      const plain = decipher.update(sealed.subarray(body + nonceBytes + tagBytes))
+      return Buffer.concat([plain, decipher.final()])
+    } catch (error) {
+      throw unreadable(context, error)
+    }
+  }
+}
+
+/** The id of the key that opens what a key ring has made. */
+export function keyIdOf(sealed: Uint8Array): string {
+  return Buffer.from(sealed.subarray(2, 2 + (sealed[1] ?? 0))).toString()
+}
+
+export function keyMissing(context: string, id: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_MAIL_KEY_MISSING',
+    `The mail ${context} is encrypted with the key "${id}", which is not in the key ring. Add it.`,
+  )
+}
+
+function unreadable(context: string, cause?: unknown): PayloadParseError {
+  return new PayloadParseError(
+    `The mail ${context} cannot be decrypted: it was changed, or belongs to another row.`,
+    { cause },
+  )
+}

@@ -1,0 +1,76 @@
+import { domainToASCII } from 'node:url'
+import { EventEnvelope } from '../event/event-envelope.ts'
+import { JsonCodec } from '../event/json-codec.ts'
+import { monotonicUlids } from '../event/ulid.ts'
+import { anything, checkOptions, text } from '../options.ts'
+import type { KeyRing } from './key-ring.ts'
+import { checkedMessage, type MailMessage, type StoredMessage } from './mail-message.ts'
+import { encodePayload } from './mail-payload.ts'
+
+export interface EnqueueOptions<Tx> {
+  /** The transaction to write in, where it is not the ambient one of this mail outbox. */
+  readonly tx?: Tx
+  /** A second mail with the same key is not stored, and the id of the first one is the answer. A blank one is none. */
+  readonly idempotencyKey?: string
+  /** Which of the worker's transports sends it, at most 64 characters: `'default'`. */
+  readonly provider?: string
+  /** Not before this time. */
+  readonly sendAt?: Date
+}
+
+export interface MailEventSettings {
+  readonly keyRing?: KeyRing
+  readonly messageIdDomain?: string
+  readonly maxAttachmentBytes?: number
+  readonly maxRecipients?: number
+}
+
+/** What the rows of mails are about; the type of each is its provider. */
+export const mailAggregate = 'Mail'
+
+const optionChecks = {
+  tx: anything,
+  idempotencyKey: (value: unknown) => (typeof value === 'string' ? undefined : 'a string'),
+  provider: (value: unknown) =>
+    text(value) ?? ((value as string).length > 64 ? 'at most 64 characters' : undefined),
+  sendAt: (value: unknown) =>
+    value instanceof Date && !Number.isNaN(value.getTime()) ? undefined : 'a valid Date',
+}
+
+const nextId = monotonicUlids()
+
+/** A mail in its envelope, to be written. Throws where the message or an option does not fit. */
+export function mailEvent(
+  message: MailMessage,
+  options: EnqueueOptions<unknown>,
+  settings: MailEventSettings,
+  now: number,
+): EventEnvelope {
+  checkOptions('enqueue', options, optionChecks)
+  const { provider = 'default', idempotencyKey, sendAt } = options
+  const { maxAttachmentBytes = 524_288, maxRecipients = 100, keyRing } = settings
+  const stored = checkedMessage(message, { maxAttachmentBytes, maxRecipients })
+  const id = nextId()
+  const later = sendAt !== undefined && sendAt.getTime() > now ? sendAt : undefined
+  const messageId = `<${id}@${settings.messageIdDomain ?? domainOf(stored)}>`
+  const date = later?.getTime() ?? now
+  const { payload, contentType } = encodePayload(id, { messageId, date, message: stored }, keyRing)
+  return EventEnvelope.encoded(
+    {
+      eventId: id,
+      eventType: provider,
+      aggregateType: mailAggregate,
+      contentType,
+      idempotencyKey: idempotencyKey?.trim() === '' ? undefined : idempotencyKey,
+      availableAt: later,
+    },
+    payload,
+    JsonCodec.getDefault(),
+    now,
+  )
+}
+
+function domainOf({ from: { address } }: StoredMessage): string {
+  const domain = address.slice(address.lastIndexOf('@') + 1)
+  return domainToASCII(domain) || domain
+}

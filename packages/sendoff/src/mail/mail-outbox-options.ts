@@ -1,0 +1,58 @@
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../observe/logger.ts'
+import {
+  callable,
+  checkOptions,
+  count,
+  durationOrZero,
+  having,
+  type OptionCheck,
+  requireOptions,
+} from '../options.ts'
+import type { OutboxStore } from '../store.ts'
+import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
+import type { ComposeOptions } from './compose-mail.ts'
+import { KeyRing } from './key-ring.ts'
+
+export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends ComposeOptions {
+  /** A store made for a table of its own, such as `postgresStore({ client, table: 'mail_outbox' })`. */
+  readonly store: OutboxStore<StoreTx>
+  /** Transactions of an ORM or a driver; the store's own where left out. */
+  readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
+  /** Encrypts what mails say and whom they go to. They are stored readable where left out. */
+  readonly keyRing?: KeyRing
+  /** What stands behind the @ of every `Message-ID`: the domain of the sender. */
+  readonly messageIdDomain?: string
+  /** How much of attachments is stored with a mail, all of its together: 512 KiB. */
+  readonly maxAttachmentBytes?: number
+  /** 100; 500 at the most. */
+  readonly maxRecipients?: number
+  /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
+  readonly logger?: Logger | false
+  readonly clock?: Clock
+}
+
+// What became of each has to find room in the text of one error.
+const mostRecipients = 500
+
+const domain: OptionCheck = (value) =>
+  typeof value === 'string' && /^[a-z0-9.-]+$/i.test(value) ? undefined : 'a domain name'
+
+const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck>> = {
+  store: having('claim', 'insert', 'settle', 'transaction'),
+  transactions: having('transaction', 'storeTx'),
+  keyRing: (value) => (value instanceof KeyRing ? undefined : 'a KeyRing'),
+  messageIdDomain: domain,
+  maxAttachmentBytes: durationOrZero,
+  maxRecipients: (value) =>
+    count(value) ?? ((value as number) > mostRecipients ? `at most ${mostRecipients}` : undefined),
+  render: callable,
+  resolveAttachment: callable,
+  logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
+  clock: having('now', 'monotonic', 'schedule'),
+}
+
+export function checkMailOutboxOptions(options: object): void {
+  checkOptions('MailOutbox', options, checks)
+  requireOptions('MailOutbox', options, ['store'])
+}

@@ -1,0 +1,152 @@
+import { systemClock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import { loggerFrom } from '../observe/logger.ts'
+import { Outbox } from '../outbox.ts'
+import type { Processor } from '../process/processor.ts'
+import { ListenerRegistry } from '../route/listener-registry.ts'
+import type { OutboxStore } from '../store.ts'
+import { MailSuppressedError } from './mail-errors.ts'
+import { mailAggregate } from './mail-event.ts'
+import { checkMailOutboxWorkerOptions, type MailOutboxWorkerOptions } from './mail-outbox-worker-options.ts'
+import { mailRetries } from './mail-retries.ts'
+import { MailSender } from './mail-sender.ts'
+import { RateLimit } from './rate-limit.ts'
+
+const dayMs = 86_400_000
+// As good as for ever, and within the times that databases know.
+const centuryMs = 36_525 * dayMs
+
+/**
+ * Sends the mails of a mail outbox, together with all other workers of its table. It looks every 30 s, and is woken when a mail
+ * was committed.
+ *
+ * It is `Outbox.multiNode` on the mail outbox's store, with a listener for each provider.
+ */
+export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
+  readonly #options: MailOutboxWorkerOptions<Tx, StoreTx>
+  readonly #outbox: Outbox<Tx, StoreTx>
+  #stopListening: (() => void) | undefined
+
+  constructor(options: MailOutboxWorkerOptions<Tx, StoreTx>) {
+    checkMailOutboxWorkerOptions(options)
+    const { batchSize = 50, intervalMs = 30_000, sendTimeoutMs = 120_000 } = options
+    this.#options = options
+    this.#outbox = Outbox.multiNode<StoreTx, Tx>({
+      store: keptOpen(options.outbox.store),
+      listeners: this.#listeners(sendTimeoutMs),
+      workerCount: options.workerCount ?? 5,
+      // What one process has claimed, no other can send meanwhile.
+      coldQueueCapacity: batchSize,
+      leaseMs: options.leaseMs ?? 300_000,
+      // The sender keeps the time itself, and then knows whom it has reached.
+      listenerTimeoutMs: 2 * sendTimeoutMs,
+      retryPolicy: options.retryPolicy ?? mailRetries(),
+      processors: { fallback: sentInPart },
+      poller: { intervalMs, batchSize, maxBatchSize: batchSize },
+      ...purgeOf(options),
+      ...given(options, ['drainTimeoutMs', 'shutdownTimeoutMs', 'ownerId', 'metrics', 'logger', 'clock']),
+    })
+  }
+
+  /** Brings the schema up to date and begins to send. */
+  async start(): Promise<this> {
+    await this.#outbox.start()
+    this.#stopListening = this.#options.outbox.onEnqueued((inMs) => this.#outbox.wake(inMs))
+    return this
+  }
+
+  /** Resolves when nothing that is due is left to be sent here. */
+  drain(): Promise<void> {
+    return this.#outbox.drain()
+  }
+
+  /** Stops sending by a provider, on every process. Its mails stay where they are. */
+  pause(provider: string): Promise<void> {
+    return this.#outbox.pause({ eventType: provider })
+  }
+
+  resume(provider: string): Promise<void> {
+    return this.#outbox.resume({ eventType: provider })
+  }
+
+  /** Takes no more mails, sends those in hand within its time limits, and hands all others back at once. The mail outbox stays open. */
+  close(): Promise<void> {
+    this.#stopListening?.()
+    return this.#outbox.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  #listeners(sendTimeoutMs: number): ListenerRegistry {
+    const {
+      outbox,
+      transports,
+      rateLimits = {},
+      clock = systemClock,
+      suppressions,
+      onRefused,
+    } = this.#options
+    const logger = loggerFrom(this.#options.logger)
+    const listeners = new ListenerRegistry()
+    for (const [provider, transport] of Object.entries(transports)) {
+      const limit = Object.hasOwn(rateLimits, provider) ? rateLimits[provider] : undefined
+      const rateLimit = limit && new RateLimit(provider, limit, clock)
+      const sender = new MailSender({
+        outbox,
+        transport,
+        rateLimit,
+        suppressions,
+        sendTimeoutMs,
+        onRefused,
+        logger,
+      })
+      listeners.register(mailAggregate, provider, sender)
+    }
+    return listeners
+  }
+}
+
+// Who was left out is kept in the history; for everybody else the mail is sent.
+const sentInPart: Processor = {
+  process(failed) {
+    const { error, counted } = failed
+    if (!(error instanceof MailSuppressedError)) return failed
+    return { kind: 'done', failure: { error: describeError(error), counted } }
+  },
+}
+
+// It belongs to the mail outbox, which goes on without this worker.
+function keptOpen<Tx>(store: OutboxStore<Tx>): OutboxStore<Tx> {
+  const close = async () => {}
+  return new Proxy(store, {
+    get: (target, name) => (name === 'close' ? close : (Reflect.get(target, name) as unknown)),
+  })
+}
+
+function purgeOf(
+  options: Pick<
+    MailOutboxWorkerOptions<never, never>,
+    'bodyRetentionMs' | 'failedRetentionMs' | 'idempotencyRetentionMs'
+  >,
+) {
+  const { bodyRetentionMs, failedRetentionMs, idempotencyRetentionMs } = options
+  if (bodyRetentionMs === undefined && failedRetentionMs === undefined) return {}
+  return {
+    purge: {
+      retentionMs: bodyRetentionMs ?? centuryMs,
+      idempotencyRetentionMs: idempotencyRetentionMs ?? Math.max(30 * dayMs, bodyRetentionMs ?? 0),
+      ...(failedRetentionMs !== undefined && { deadRetentionMs: failedRetentionMs }),
+    },
+  }
+}
+
+function given<Options extends object, Name extends keyof Options>(
+  options: Options,
+  names: readonly Name[],
+): Partial<Pick<Options, Name>> {
+  return Object.fromEntries(
+    names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  ) as Partial<Pick<Options, Name>>
+}

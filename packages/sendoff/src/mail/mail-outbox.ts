@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../clock.ts'
+import { DeadEventManager, type ReplayOptions } from '../dead/dead-event-manager.ts'
+import { coldOnly } from '../dispatch/cold-signals.ts'
+import { UnrecoverableError } from '../errors.ts'
+import { loggerFrom } from '../observe/logger.ts'
+import { noMetrics } from '../observe/metrics.ts'
+import { anything, checkOptions, count, duration, invalidOption, text } from '../options.ts'
+import { OutboxBackend } from '../outbox-backend.ts'
+import { Announcer } from '../poll/announcer.ts'
+import type { FailedAttempt, OutboxStore, Row, StoredRow } from '../store.ts'
+import type { TransactionOptions, Transactions } from '../transactions.ts'
+import { AmbientTransactions } from '../write/ambient-transactions.ts'
+import { OutboxWriter } from '../write/outbox-writer.ts'
+import { ClaimedRows } from './claimed-rows.ts'
+import { composeMail } from './compose-mail.ts'
+import { type EnqueueOptions, mailAggregate, mailEvent } from './mail-event.ts'
+import { type MailMessage, recipientsOf, type StoredMessage } from './mail-message.ts'
+import { checkMailOutboxOptions, type MailOutboxOptions } from './mail-outbox-options.ts'
+import { decodePayload, type MailPayload } from './mail-payload.ts'
+import { mailRetryDelaysMs } from './mail-retries.ts'
+import type { ComposedMail } from './mail-transport.ts'
+import { type StoredMail, storedMail } from './stored-mail.ts'
+
+/** A mail that `claimBatch` has handed out. */
+export interface ClaimedMail {
+  readonly id: string
+  readonly provider: string
+  /** Failed attempts so far. */
+  readonly attempts: number
+  readonly messageId: string
+  readonly message: StoredMessage
+}
+
+export interface MailFilter {
+  readonly provider?: string
+}
+
+/**
+ * Mails that are to be sent if and only if the transaction commits in which they were written.
+ *
+ * It is an outbox on a table of its own, with messages for events: claims, leases, retries and settlements are the store's and
+ * the engine's. A `MailOutboxWorker` sends them; whoever writes a relay by hand claims and marks them here.
+ */
+export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
+  readonly store: OutboxStore<StoreTx>
+  readonly #options: MailOutboxOptions<Tx, StoreTx, TxOptions>
+  readonly #clock: Clock
+  readonly #transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
+  readonly #writer: OutboxWriter<Tx, StoreTx>
+  readonly #dead: DeadEventManager
+  readonly #backend: OutboxBackend<StoreTx>
+  readonly #claimed = new ClaimedRows()
+  readonly #owner = `mail-outbox-${randomBytes(4).toString('hex')}`
+  readonly #workers = new Set<(inMs?: number) => void>()
+
+  constructor(options: MailOutboxOptions<Tx, StoreTx, TxOptions>) {
+    checkMailOutboxOptions(options)
+    const { store, clock = systemClock } = options
+    const logger = loggerFrom(options.logger)
+    const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
+    const wakePoller = (inMs?: number) => this.#workers.forEach((wake) => wake(inMs))
+    const announce = () => announcer.announce()
+    this.store = store
+    this.#options = options
+    this.#clock = clock
+    this.#transactions = new AmbientTransactions({
+      store,
+      logger,
+      ...(options.transactions === undefined
+        ? {}
+        : { transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> }),
+    })
+    this.#writer = new OutboxWriter({
+      store,
+      txContext: this.#transactions,
+      clock,
+      logger,
+      hotPath: coldOnly({ clock, logger, metrics: noMetrics, wakePoller, announce }),
+    })
+    this.#dead = new DeadEventManager({ store, logger, onReplayed: wakePoller })
+    this.#backend = new OutboxBackend(store, { owner: this.#owner, ms: 0 })
+  }
+
+  /** Brings the schema up to date. Many processes may call it at once. */
+  initSchema(): Promise<void> {
+    return this.store.migrate()
+  }
+
+  /** Runs `work` in one transaction; mails enqueued in it are part of it. */
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
+    return this.#transactions.transaction(work, options)
+  }
+
+  /**
+   * Writes a mail, to be sent once its transaction commits. Answers its id, or that of the mail that used its idempotency key.
+   * Throws `OUTBOX_INVALID_MAIL` for a message that nobody should send.
+   */
+  async enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
+    const event = mailEvent(message, options, this.#options, this.#clock.now())
+    return (await this.#writer.write(event, options.tx === undefined ? {} : { tx: options.tx }))!
+  }
+
+  /**
+   * Leases up to `limit` due mails for `leaseTimeoutMs`, oldest due time first. A mail that cannot be read is not handed out:
+   * that is a failure, and recorded as one.
+   */
+  async claimBatch(limit: number, leaseTimeoutMs: number): Promise<readonly ClaimedMail[]> {
+    if (count(limit) !== undefined) throw invalidOption('claimBatch', 'limit', limit, count)
+    if (duration(leaseTimeoutMs) !== undefined) {
+      throw invalidOption('claimBatch', 'leaseTimeoutMs', leaseTimeoutMs, duration)
+    }
+    const rows = await this.store.claim({ lease: { owner: this.#owner, ms: leaseTimeoutMs }, limit })
+    const mails: ClaimedMail[] = []
+    for (const row of rows) {
+      try {
+        const { message, messageId } = this.read(row)
+        this.#claimed.add(row)
+        mails.push({ id: row.eventId, provider: row.eventType, attempts: row.attempts, messageId, message })
+      } catch (error) {
+        await this.#backend.recordFailure(
+          row,
+          error,
+          mailRetryDelaysMs[0],
+          error instanceof UnrecoverableError,
+        )
+      }
+    }
+    return mails
+  }
+
+  /** A claimed mail was sent. Throws `OUTBOX_LEASE_LOST`, and changes nothing, when somebody else has it by now. */
+  markDispatched(id: string): Promise<void> {
+    return this.#mark(id, (row) => this.#backend.markDispatched(row))
+  }
+
+  /**
+   * Sending a claimed mail has failed: for the last time if it is `exhausted`, else it is due again at `nextAttempt`. `attempts`
+   * counts this one. Throws `OUTBOX_LEASE_LOST`, and changes nothing, when somebody else has it by now.
+   */
+  recordFailure(
+    id: string,
+    attempts: number,
+    error: unknown,
+    nextAttempt: Date,
+    exhausted: boolean,
+  ): Promise<void> {
+    return this.#mark(id, (row) => {
+      const expected = row.attempts + 1
+      if (attempts !== expected) {
+        throw invalidOption('recordFailure', 'attempts', attempts, () => `${expected}, one more than before`)
+      }
+      const delayMs = Math.max(0, nextAttempt.getTime() - this.#clock.now())
+      return this.#backend.recordFailure(row, error, delayMs, exhausted)
+    })
+  }
+
+  /** The mail of this id; undefined where there is none, or no longer. */
+  async find(id: string): Promise<StoredMail | undefined> {
+    const row = await this.#rowOf(id)
+    return row && storedMail(row, this.#clock.now())
+  }
+
+  /** Failed attempts at a mail, oldest first. */
+  attempts(id: string): Promise<readonly FailedAttempt[]> {
+    return this.#dead.attempts(id)
+  }
+
+  /** FAILED mails in the order of writing, from behind `afterSeq` on. */
+  async failed(
+    filter: MailFilter & { readonly limit?: number; readonly afterSeq?: number } = {},
+  ): Promise<readonly StoredMail[]> {
+    checkOptions('failed', filter, { provider: text, limit: count, afterSeq: anything })
+    const { provider, ...page } = filter
+    const rows = await this.#dead.query({ ...page, ...(provider !== undefined && { eventType: provider }) })
+    return rows.map((row) => storedMail(row, this.#clock.now()))
+  }
+
+  /** Has one FAILED mail sent to those who have not got it; false if there is none of that id. */
+  replay(id: string): Promise<boolean> {
+    return this.#dead.replay(id)
+  }
+
+  /** Has every FAILED mail that matches sent to those who have not got it, and answers how many there were. */
+  replayAll({ provider }: MailFilter = {}, options: ReplayOptions = {}): Promise<number> {
+    return this.#dead.replayAll(provider === undefined ? {} : { eventType: provider }, options)
+  }
+
+  /** The mail as it would look if it were sent now to everybody; undefined where there is none of that id. */
+  async preview(id: string): Promise<ComposedMail | undefined> {
+    const row = await this.#rowOf(id)
+    if (row === undefined) return undefined
+    const payload = this.read(row)
+    const recipients = recipientsOf(payload.message).map(({ address }) => address)
+    return composeMail(id, payload, recipients, this.#options)
+  }
+
+  /** The mail in a row, decrypted. */
+  read(row: Pick<Row, 'eventId' | 'payload' | 'contentType'>): MailPayload {
+    return decodePayload(row, this.#options.keyRing)
+  }
+
+  /** The mail in a row as it is sent to these recipients. */
+  compose(id: string, payload: MailPayload, recipients: readonly string[]): Promise<ComposedMail> {
+    return composeMail(id, payload, recipients, this.#options)
+  }
+
+  /** Has `wake` called whenever mails may have become due in this process. Answers how to end that. */
+  onEnqueued(wake: (inMs?: number) => void): () => void {
+    this.#workers.add(wake)
+    return () => this.#workers.delete(wake)
+  }
+
+  /** Waits for transactions that are open, and closes the store. Close workers first. */
+  async close(): Promise<void> {
+    await this.#transactions.ended()
+    await this.store.close()
+  }
+
+  async #mark(id: string, settle: (row: Row) => Promise<void>): Promise<void> {
+    await settle(this.#claimed.get(id))
+    this.#claimed.delete(id)
+  }
+
+  async #rowOf(id: string): Promise<StoredRow | undefined> {
+    const [row] = await this.store.query({ eventId: id, limit: 1 })
+    return row?.aggregateType === mailAggregate ? row : undefined
+  }
+}

@@ -1,0 +1,53 @@
+import type { ComposedAttachment } from './mail-attachment.ts'
+import type { MailAddress } from './mail-address.ts'
+
+/** What takes mails out of the house. */
+export interface MailTransport {
+  /** For messages to people. */
+  readonly name: string
+  /**
+   * Hands a mail over for everybody in `mail.envelope.to`, and answers who was not accepted. Throwing means that nobody was,
+   * and that it is worth another attempt: after a given time with a `RetryAfterError`, never with an `UnrecoverableError`.
+   */
+  send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
+}
+
+/** A mail with its texts and attachments, ready to be sent. */
+export interface ComposedMail {
+  /** Of its row. */
+  readonly id: string
+  readonly messageId: string
+  readonly date: Date
+  readonly from: MailAddress
+  readonly to: readonly MailAddress[]
+  readonly cc: readonly MailAddress[]
+  readonly replyTo: readonly MailAddress[]
+  readonly subject: string
+  readonly text: string | undefined
+  readonly html: string | undefined
+  readonly attachments: readonly ComposedAttachment[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly envelope: MailEnvelope
+}
+
+/** Who gets the mail this time, whatever its headers say: those who are still without it. */
+export interface MailEnvelope {
+  readonly from: string
+  readonly to: readonly string[]
+}
+
+export interface SendContext {
+  /** Aborts when the time is up, and when a shutdown cannot wait. */
+  readonly signal: AbortSignal
+}
+
+export interface MailReceipt {
+  readonly rejected: readonly RejectedRecipient[]
+}
+
+export interface RejectedRecipient {
+  readonly address: string
+  /** Whether no further attempt can succeed. */
+  readonly isPermanent: boolean
+  readonly reason: string
+}

@@ -1,0 +1,72 @@
+import type { FailedAttempt } from '../store.ts'
+import { MailDelayedError, MailRefusedError, MailSuppressedError } from './mail-errors.ts'
+import type { Recipient } from './mail-message.ts'
+
+/**
+ * What became of a mail for one recipient.
+ *
+ * - `accepted`: a server has taken it.
+ * - `refused`: a server will never take it.
+ * - `delayed`: not yet; worth another attempt.
+ * - `suppressed`: it was not even tried.
+ */
+export interface RecipientOutcome extends Recipient {
+  readonly kind: 'accepted' | 'refused' | 'delayed' | 'suppressed'
+  readonly reason?: string
+}
+
+/** Who needs no further attempt, by number. */
+export interface PastOutcomes {
+  readonly accepted: ReadonlySet<number>
+  readonly refused: ReadonlySet<number>
+}
+
+const record = /\[accepted ([\d,]*); refused ([\d,]*)\]/
+
+/**
+ * What the attempts so far have settled. It is read from the history of failed attempts, which is written in the same step
+ * as the outcome of the row. Who has the mail never gets it again; who was refused is tried again only after a replay.
+ */
+export function pastOutcomes(history: readonly FailedAttempt[], attempt: number): PastOutcomes {
+  const sinceReplay = history.slice(history.length - (attempt - 1))
+  return { accepted: numbersIn(history, 1), refused: numbersIn(sinceReplay, 2) }
+}
+
+/** The error that a mail's row is settled with; undefined when everybody has it. */
+export function failureOf(outcomes: readonly RecipientOutcome[]): Error | undefined {
+  const some = (kind: RecipientOutcome['kind']) => outcomes.some((outcome) => outcome.kind === kind)
+  const text = describe(outcomes)
+
+  if (some('delayed')) return new MailDelayedError(text)
+  if (some('refused')) return new MailRefusedError(text)
+  if (!some('suppressed')) return undefined
+  return some('accepted') ? new MailSuppressedError(text) : new MailRefusedError(text)
+}
+
+// The numbers come first, so that they are there even where a long text is cut off.
+function describe(outcomes: readonly RecipientOutcome[]): string {
+  const numbers = (kind: RecipientOutcome['kind']) =>
+    outcomes.filter((outcome) => outcome.kind === kind).map(({ number }) => number)
+  const reasons = outcomes
+    .filter(({ reason }) => reason !== undefined)
+    .map(({ number, kind, reason }) => `#${number} ${kind}: ${withoutAddresses(reason!, outcomes)}`)
+  return `[accepted ${numbers('accepted').join()}; refused ${numbers('refused').join()}] ${reasons.join('; ')}`
+}
+
+// Addresses are personal data, which only the payload has, and perhaps encrypted.
+export function withoutAddresses(text: string, recipients: readonly Recipient[]): string {
+  return recipients.reduce((rest, { address, number }) => {
+    const pattern = new RegExp(address.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'), 'giu')
+    return rest.replace(pattern, `#${number}`)
+  }, text)
+}
+
+function numbersIn(history: readonly FailedAttempt[], group: 1 | 2): ReadonlySet<number> {
+  const lists = history.map(({ error }) => record.exec(error)?.[group] ?? '')
+  return new Set(
+    lists
+      .flatMap((list) => list.split(','))
+      .filter(Boolean)
+      .map(Number),
+  )
+}

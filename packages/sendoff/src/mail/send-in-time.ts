@@ -1,0 +1,27 @@
+import type { ComposedMail, MailReceipt, MailTransport, SendContext } from './mail-transport.ts'
+
+/**
+ * Has a transport send a mail, and does not wait for it any longer than `timeoutMs` or the signal say. It may yet succeed:
+ * few transports can be stopped.
+ */
+export async function sendInTime(
+  transport: MailTransport,
+  mail: ComposedMail,
+  context: SendContext,
+  timeoutMs: number,
+): Promise<MailReceipt> {
+  const limit = new AbortController()
+  const tooLate = new Error(`There was no answer within ${timeoutMs} ms.`)
+  const timer = setTimeout(() => limit.abort(tooLate), timeoutMs)
+  const signal = AbortSignal.any([context.signal, limit.signal])
+  const stopped = Promise.withResolvers<never>()
+  const stop = () => stopped.reject(signal.reason)
+  signal.addEventListener('abort', stop)
+  try {
+    context.signal.throwIfAborted()
+    return await Promise.race([transport.send(mail, { signal }), stopped.promise])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,43 @@
+import { EventStatus } from '../event/status.ts'
+import type { StoredRow } from '../store.ts'
+
+/** `NEW` and `SENDING` mails are still to be sent; a `FAILED` one somebody did not get, and nobody tries it again. */
+export type MailState = 'NEW' | 'SENDING' | 'SENT' | 'FAILED'
+
+/** A mail as shown to people, without what it says. */
+export interface StoredMail {
+  readonly id: string
+  /** Rises in the order of writing. */
+  readonly seq: number
+  readonly provider: string
+  readonly state: MailState
+  /** Failed attempts that count. */
+  readonly attempts: number
+  readonly lastError: string | null
+  readonly enqueuedAt: Date
+  /** When it is due, for the first time or again. */
+  readonly sendAt: Date
+  readonly sentAt: Date | null
+}
+
+/** How a row is seen as a mail. */
+export function storedMail(row: StoredRow, now: number): StoredMail {
+  const state = stateOf(row, now)
+  return {
+    id: row.eventId,
+    seq: row.seq,
+    provider: row.eventType,
+    state,
+    attempts: row.attempts,
+    lastError: row.lastError,
+    enqueuedAt: new Date(row.createdAt),
+    sendAt: new Date(row.availableAt),
+    sentAt: state === 'SENT' && row.doneAt !== null ? new Date(row.doneAt) : null,
+  }
+}
+
+function stateOf({ status, lockedBy, lockedUntil }: StoredRow, now: number): MailState {
+  if (status === EventStatus.DONE) return 'SENT'
+  if (status === EventStatus.DEAD) return 'FAILED'
+  return lockedBy !== null && lockedUntil !== null && lockedUntil > now ? 'SENDING' : 'NEW'
+}

@@ -1,0 +1,92 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { type ParsedMail, simpleParser } from 'mailparser'
+import { createTransport } from 'nodemailer'
+import { SMTPServer } from 'smtp-server'
+import { type MailTransport, nodemailerTransport } from '../../src/mail/index.ts'
+
+/** A mail that the server has accepted. */
+export interface ReceivedMail {
+  readonly to: readonly string[]
+  /** How the client called itself. */
+  readonly client: string
+  readonly parsed: ParsedMail
+}
+
+export interface SmtpBehaviour {
+  /** Answers with a code and a text, such as `450 4.2.1 Try again later`, where a recipient is not accepted. */
+  readonly onRecipient?: (address: string) => string | undefined
+  /** The same for the content. With `'hang'` it never answers, with `'drop'` it takes the mail and ends the connection. */
+  readonly onContent?: (mail: ReceivedMail) => string | undefined | Promise<string | undefined>
+}
+
+/** A real SMTP server on a free port, which keeps what it accepts. */
+export class TestSmtpServer {
+  readonly received: ReceivedMail[] = []
+  readonly port: number
+  readonly #server: SMTPServer
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(behaviour: SmtpBehaviour) {
+    this.#server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      logger: false,
+      closeTimeout: 50,
+      onRcptTo: ({ address }, _session, answer) => answer(errorOf(behaviour.onRecipient?.(address))),
+      onData: (stream, session, answer) => {
+        const receive = async (raw: Buffer): Promise<void> => {
+          const parsed = await simpleParser(raw)
+          const to = session.envelope.rcptTo.map(({ address }) => address)
+          const mail = { to, client: String(session.hostNameAppearsAs), parsed }
+          const refusal = await behaviour.onContent?.(mail)
+          if (refusal === 'hang') return
+          if (refusal === undefined || refusal === 'drop') this.#keep(mail)
+          if (refusal === 'drop') this.#server.connections.forEach((each) => each.close())
+          else answer(errorOf(refusal))
+        }
+        // What breaks off half-way was never accepted.
+        void buffer(stream).then(receive, () => {})
+      },
+    })
+    // Clients that vanish are what some of the tests are about.
+    this.#server.on('error', () => {})
+    this.port = 0
+  }
+
+  static async start(test: TestContext, behaviour: SmtpBehaviour = {}): Promise<TestSmtpServer> {
+    const smtp = new TestSmtpServer(behaviour)
+    const listening = smtp.#server.listen(0, '127.0.0.1')
+    await once(listening, 'listening')
+    Object.assign(smtp, { port: (listening.address() as AddressInfo).port })
+    test.after(() => new Promise<void>((resolve) => smtp.#server.close(() => resolve())))
+    return smtp
+  }
+
+  /** A transport of nodemailer to this server, with a pool of connections. */
+  transport(test: TestContext, options: { readonly socketTimeout?: number } = {}): MailTransport {
+    const transporter = createTransport({ pool: true, host: '127.0.0.1', port: this.port, ...options })
+    test.after(() => transporter.close())
+    return nodemailerTransport({ transporter })
+  }
+
+  /** Resolves when so many mails have been accepted. */
+  async accepted(count: number): Promise<readonly ReceivedMail[]> {
+    while (this.received.length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve))
+    return this.received
+  }
+
+  #keep(mail: ReceivedMail): void {
+    this.received.push(mail)
+    this.#waiting.forEach((resolve) => resolve())
+    this.#waiting.clear()
+  }
+}
+
+function errorOf(refusal: string | undefined): Error | null {
+  if (refusal === undefined) return null
+  const [code, ...words] = refusal.split(' ')
+  return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) })
+}
