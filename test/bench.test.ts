@@ -60,7 +60,7 @@ describe('the benchmarks on SQLite', () => {
     const { code, stderr } = await bench(run, 'nonsense')
 
     equal(code, 2)
-    match(stderr, /SUITE must be one of drain, write, latency, idle/)
+    match(stderr, /SUITE must be one of drain, ordered, write, latency, idle/)
     match(stderr, /Usage: npm run bench/)
   })
 

@@ -26,6 +26,8 @@ export async function changesByLoading(file: string, timeoutMs = 20_000): Promis
 
 const script = `
   const { parentPort, workerData } = require('node:worker_threads')
+  // Node itself adds a global name when these are first loaded.
+  require('node:https')
   const seen = {
     'global names': () => Reflect.ownKeys(globalThis),
     'built-in prototypes': () =>
