@@ -26,8 +26,8 @@ export async function changesByLoading(file: string, timeoutMs = 20_000): Promis
 
 const script = `
   const { parentPort, workerData } = require('node:worker_threads')
-  // Node itself adds a global name when these are first loaded.
-  require('node:https')
+  // Node itself adds global names when these are first loaded.
+  Object.values(require('node:http'))
   const seen = {
     'global names': () => Reflect.ownKeys(globalThis),
     'built-in prototypes': () =>
