@@ -45,10 +45,19 @@ const slots = 16_384
 export async function redisClusterServers(options: RedisClusterOptions): Promise<readonly RedisServer[]> {
   const { replicas, nodeTimeoutMs = 2_000 } = options
   const servers: RedisServer[] = []
-  for (let index = 0; index < masters + replicas; index++) {
-    servers.push(await clusterServer(join(options.folder, `node-${index}`), nodeTimeoutMs))
+  try {
+    for (let index = 0; index < masters + replicas; index++) {
+      servers.push(await clusterServer(join(options.folder, `node-${index}`), nodeTimeoutMs))
+    }
+    await united(servers)
+    return servers
+  } catch (error) {
+    await Promise.all(servers.map((server) => server.kill()))
+    throw error
   }
+}
 
+async function united(servers: readonly RedisServer[]): Promise<void> {
   for (const [index, server] of servers.entries()) {
     await cluster(server, 'set-config-epoch', String(index + 1))
     if (index < masters) await cluster(server, 'addslotsrange', ...slotsOf(index))
@@ -61,7 +70,6 @@ export async function redisClusterServers(options: RedisClusterOptions): Promise
     await cluster(replica, 'replicate', (await cluster(first, 'myid')).trim())
   }
   await agreed(servers, (state) => state.includes('cluster_state:ok'))
-  return servers
 }
 
 const busPorts = new WeakMap<RedisServer, number>()
