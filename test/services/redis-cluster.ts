@@ -70,6 +70,8 @@ async function united(servers: readonly RedisServer[]): Promise<void> {
     await cluster(replica, 'replicate', (await cluster(first, 'myid')).trim())
   }
   await agreed(servers, (state) => state.includes('cluster_state:ok'))
+  const replicas = servers.length - masters
+  await until(first, 'nodes', (nodes) => (nodes.match(/ slave /g)?.length ?? 0) === replicas)
 }
 
 const busPorts = new WeakMap<RedisServer, number>()
@@ -103,11 +105,14 @@ export function cluster(server: RedisServer, ...words: readonly string[]): Promi
 }
 
 async function agreed(servers: readonly RedisServer[], isSo: (state: string) => boolean): Promise<void> {
+  for (const server of servers) await until(server, 'info', isSo)
+}
+
+/** Asks a server until it answers what it should. */
+async function until(server: RedisServer, what: string, isSo: (answer: string) => boolean): Promise<void> {
   const deadline = performance.now() + 30_000
-  for (const server of servers) {
-    for (let state = ''; !isSo(state); state = await cluster(server, 'info')) {
-      if (performance.now() > deadline) throw new Error(`The servers of a Cluster do not agree:\n${state}`)
-      await delay(50)
-    }
+  for (let answer = await cluster(server, what); !isSo(answer); answer = await cluster(server, what)) {
+    if (performance.now() > deadline) throw new Error(`The servers of a Cluster do not agree:\n${answer}`)
+    await delay(50)
   }
 }
