@@ -8,6 +8,9 @@ import { accessFrom } from './server-access.ts'
 
 const goodbyeMs = 100
 
+/** A transaction whose client is gone unnoticed ends after so long: others may wait for the keys that it has locked. */
+const idleTransactionSeconds = 3
+
 /** A server that is restarted, sessions that are ended, and a network that loses what is sent over it. */
 export const mariadbFaultStore: FaultStore = {
   // Only the driver needs what it takes to have a server.
@@ -21,6 +24,9 @@ export const mariadbFaultStore: FaultStore = {
       ...(timeoutMs !== undefined && { connectTimeout: timeoutMs }),
     })
     const sockets = socketsOf(pool, timeoutMs)
+    pool.on('connection', (connection) => {
+      connection.query(`set session idle_transaction_timeout = ${idleTransactionSeconds}`, () => {})
+    })
     return {
       store: mysqlStore({ client: pool.promise() }),
       async end() {

@@ -7,6 +7,9 @@ import { accessFrom } from './server-access.ts'
 
 const goodbyeMs = 100
 
+/** A transaction whose client is gone unnoticed ends after so long: others may wait for the keys that it has locked. */
+const idleTransactionMs = 3_000
+
 /** A server that is restarted, sessions that are ended, and a network that loses what is sent over it. */
 export const postgresFaultStore: FaultStore = {
   // Only the driver needs what it takes to have a server.
@@ -16,7 +19,12 @@ export const postgresFaultStore: FaultStore = {
     const { url: connectionString, poolSize, timeoutMs } = accessFrom(location)
     const timeouts =
       timeoutMs === undefined ? {} : { query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs }
-    const pool = new Pool({ connectionString, max: poolSize, ...timeouts })
+    const pool = new Pool({
+      connectionString,
+      max: poolSize,
+      idle_in_transaction_session_timeout: idleTransactionMs,
+      ...timeouts,
+    })
     const sockets = socketsOf(pool)
     return {
       store: postgresStore({ client: pool }),

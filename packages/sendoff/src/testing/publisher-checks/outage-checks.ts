@@ -90,6 +90,8 @@ export const outageChecks: readonly PublisherCheck[] = [
       const events = sampleEvents(10)
       await publishUntilDone(publisher, [sampleEvent(1_000)])
       broker.freeze()
+      // A process with many threads does not stop in one moment.
+      await delay(100)
       const kinds = kindsOf(await publish(publisher, events))
       broker.resume()
       deepEqual(
