@@ -123,6 +123,16 @@ export class JudgedHistory {
     this.ownerships = this.#readOwnerships()
   }
 
+  /** Whether another process had the place of this one at a moment: then it had ended, in whatever way. */
+  wasReplaced(process: string, by: number): boolean {
+    const [slot, number] = process.split('.')
+    return this.evidence.history.some((record) => {
+      if (record.at > by) return false
+      const [otherSlot, otherNumber] = record.process.split('.')
+      return otherSlot === slot && Number(otherNumber) > Number(number)
+    })
+  }
+
   killedAt(process: string): number | undefined {
     return this.#troubles.get(process)?.killedAt
   }
