@@ -15,6 +15,7 @@ import {
 import { httpPublisher } from 'sendoff/http'
 import { kafkaPublisher } from 'sendoff/kafka'
 import {
+  bounceWebhook,
   failoverTransport,
   fileTransport,
   KeyRing,
@@ -98,6 +99,7 @@ describe('docs/options.md', () => {
     fileTransport: [['`fileTransport`'], fileTransport as Make],
     logTransport: [['`logTransport`'], logTransport],
     failoverTransport: [['`failoverTransport`'], (options) => failoverTransport([logTransport()], options)],
+    bounceWebhook: [['`bounceWebhook`'], bounceWebhook as Make],
     KeyRing: [['`KeyRing`'], (options) => new KeyRing(options as never)],
     SuppressionList: [['`SuppressionList`'], (options) => new SuppressionList(options as never)],
   }

@@ -1,3 +1,4 @@
+export { type Bounce, bounceWebhook, type BounceWebhookOptions } from './bounce-webhook.ts'
 export type { RenderedTexts, RenderTemplate, ResolveAttachment } from './compose-mail.ts'
 export { failoverTransport, type FailoverTransportOptions } from './failover-transport.ts'
 export { fileTransport, type FileTransportOptions } from './file-transport.ts'

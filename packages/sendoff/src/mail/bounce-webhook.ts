@@ -1,0 +1,84 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { callable, checkOptions, duration, having, type OptionCheck, requireOptions } from '../options.ts'
+import { checkedAddress } from './mail-address.ts'
+import type { SuppressionList } from './suppression-list.ts'
+
+/** An address that is to get no more mail. */
+export interface Bounce {
+  readonly address: string
+  readonly reason: string
+}
+
+export interface BounceWebhookOptions {
+  readonly suppressions: Pick<SuppressionList<never>, 'add'>
+  /** What the provider signs with, in base64 with or without `whsec_`: several while one replaces another. */
+  readonly secrets: readonly string[]
+  /** Which addresses a message of the provider is about. Whatever is not about a bounce has none. */
+  readonly bouncesOf: (message: unknown) => readonly Bounce[]
+  /** How old a message may be: 5 min. */
+  readonly toleranceMs?: number
+}
+
+const secrets: OptionCheck = (value) =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((secret) => typeof secret === 'string' && secret !== '')
+    ? undefined
+    : 'a list of secrets'
+
+const maxBodyBytes = 1_048_576
+
+/**
+ * Takes what a mail provider tells of bounces and complaints, and puts the addresses on the suppression list.
+ *
+ * It answers a `Request` of the web's standard with a `Response`, for any server that has them. Messages have to be signed as
+ * Standard Webhooks says; others are refused.
+ */
+export function bounceWebhook(options: BounceWebhookOptions): (request: Request) => Promise<Response> {
+  checkOptions('bounceWebhook', options, {
+    suppressions: having('add'),
+    secrets,
+    bouncesOf: callable,
+    toleranceMs: duration,
+  })
+  requireOptions('bounceWebhook', options, ['suppressions', 'secrets', 'bouncesOf'])
+  const { suppressions, bouncesOf } = options
+
+  return async (request) => {
+    if (request.method !== 'POST') return answer(405)
+    const body = Buffer.from(await request.arrayBuffer())
+    if (body.byteLength > maxBodyBytes) return answer(413)
+    if (!isSigned(request.headers, body, options)) return answer(401)
+
+    let bounces: readonly Bounce[]
+    try {
+      bounces = bouncesOf(JSON.parse(body.toString()))
+      bounces.forEach(({ address }) => checkedAddress('a bounce', address))
+    } catch {
+      return answer(400)
+    }
+    for (const { address, reason } of bounces) await suppressions.add(address, reason)
+    return answer(204)
+  }
+}
+
+function isSigned(headers: Headers, body: Buffer, options: BounceWebhookOptions): boolean {
+  const id = headers.get('webhook-id')
+  const timestamp = headers.get('webhook-timestamp')
+  const signatures = headers.get('webhook-signature')?.split(' ') ?? []
+  const ageMs = Math.abs(Date.now() - Number(timestamp) * 1_000)
+  if (id === null || !(ageMs <= (options.toleranceMs ?? 300_000))) return false
+
+  return options.secrets.some((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+    return signatures.some((signature) => {
+      const given = Buffer.from(signature.replace(/^v1,/, ''), 'base64')
+      return given.length === expected.length && timingSafeEqual(given, expected)
+    })
+  })
+}
+
+function answer(status: number): Response {
+  return new Response(null, { status })
+}
