@@ -24,6 +24,7 @@ const zones: readonly Zone[] = [
       'transactions.ts',
       'clock.ts',
       'options.ts',
+      'webhook-signature.ts',
       'describe-error.ts',
     ],
     sees: [],

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { callable, checkOptions, duration, having, type OptionCheck, requireOptions } from '../options.ts'
+import { webhookKey, webhookSignature } from '../webhook-signature.ts'
 import { checkedAddress } from './mail-address.ts'
 import type { SuppressionList } from './suppression-list.ts'
 
@@ -42,6 +43,7 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
     toleranceMs: duration,
   })
   requireOptions('bounceWebhook', options, ['suppressions', 'secrets', 'bouncesOf'])
+  options.secrets.forEach(webhookKey)
   const { suppressions, bouncesOf } = options
 
   return async (request) => {
@@ -67,11 +69,10 @@ function isSigned(headers: Headers, body: Buffer, options: BounceWebhookOptions)
   const timestamp = headers.get('webhook-timestamp')
   const signatures = headers.get('webhook-signature')?.split(' ') ?? []
   const ageMs = Math.abs(Date.now() - Number(timestamp) * 1_000)
-  if (id === null || !(ageMs <= (options.toleranceMs ?? 300_000))) return false
+  if (id === null || timestamp === null || !(ageMs <= (options.toleranceMs ?? 300_000))) return false
 
   return options.secrets.some((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-    const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest()
+    const expected = webhookSignature({ id, timestamp, body }, secret)
     return signatures.some((signature) => {
       const given = Buffer.from(signature.replace(/^v1,/, ''), 'base64')
       return given.length === expected.length && timingSafeEqual(given, expected)

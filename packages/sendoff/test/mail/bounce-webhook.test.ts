@@ -79,6 +79,8 @@ describe('a webhook for bounces', () => {
   })
 
   it('is not made without a secret', () => {
-    throws(() => newWebhook({ secrets: [] }), { code: 'OUTBOX_INVALID_OPTION' })
+    for (const secrets of [[], [''], ['whsec_'], ['!']]) {
+      throws(() => newWebhook({ secrets }), { code: 'OUTBOX_INVALID_OPTION' })
+    }
   })
 })
