@@ -9,7 +9,7 @@ import type { DispatchContext } from '../../src/route/event-listener.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { type OutboxStore, participantLock } from '../../src/store.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { onEveryStore } from '../fixtures/outbox-fixture.ts'
+import { onEveryStoreOnce, until } from '../fixtures/outbox-fixture.ts'
 
 interface Step {
   readonly key: string
@@ -17,11 +17,6 @@ interface Step {
 }
 
 type Listen = (step: Step, context: DispatchContext) => unknown
-
-const onEveryStoreOnce = (
-  name: string,
-  body: (test: TestContext, open: () => OutboxStore<any>) => Promise<void>,
-) => onEveryStore(name, body, ['multiNode'])
 
 async function start(
   test: TestContext,
@@ -56,11 +51,6 @@ function write(outbox: Outbox<any>, ...steps: Step[]): Promise<string[]> {
 }
 
 const stepsOf = (key: string, count: number): Step[] => Array.from({ length: count }, (_, n) => ({ key, n }))
-
-/** Resolves when something is true, asked again and again. */
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 onEveryStoreOnce(
   'events of a key run in the order of writing through failures, on two nodes',

@@ -6,11 +6,8 @@ import { Outbox } from '../../src/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import type { OutboxStore } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
-import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { onEveryStoreOnce, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
-
-const onEveryStoreOnce = (name: string, body: (test: any, open: () => OutboxStore<any>) => Promise<void>) =>
-  onEveryStore(name, body, ['multiNode'])
 
 async function startOrdered(
   test: any,

@@ -8,15 +8,10 @@ import type { SingleWriterOptions } from '../../src/outbox-options.ts'
 import { fixedDelay } from '../../src/process/fixed-delay.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import type { OutboxStore } from '../../src/store.ts'
-import { onEveryStore, writeTested } from '../fixtures/outbox-fixture.ts'
+import { onEveryStoreOnce, until, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 const lockName = 'outbox-poller'
-const onEveryStoreOnce = (
-  name: string,
-  body: (test: TestContext, open: () => OutboxStore<any>) => Promise<void>,
-) => onEveryStore(name, body, ['multiNode'])
-
 async function start(
   test: TestContext,
   store: OutboxStore<any>,
@@ -47,10 +42,6 @@ async function writeCold(
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 
 onEveryStoreOnce('a tick sends what is due, oldest first, and gives the lock back', async (test, open) => {
   const store = open()

@@ -1,5 +1,6 @@
 import { OutboxError } from '../../errors.ts'
 import { Mutex } from '../mutex.ts'
+import { transactionEnded } from '../transaction-ended.ts'
 import type { MemoryRow } from './memory-row.ts'
 
 /** Where rows and idempotency keys come to rest: the store itself, or the transaction around. */
@@ -34,7 +35,7 @@ export class MemoryTx implements MemoryTables {
   }
 
   assertOpen(): void {
-    if (!this.isOpen) throw ended()
+    if (!this.isOpen) throw transactionEnded()
   }
 
   findRow(key: string): MemoryRow | undefined {
@@ -75,13 +76,6 @@ export class MemoryTx implements MemoryTables {
       this.#nestedCount -= 1
     }
   }
-}
-
-function ended(): OutboxError {
-  return new OutboxError(
-    'OUTBOX_TRANSACTION_ENDED',
-    "This transaction has ended. Await everything before the transaction's callback returns.",
-  )
 }
 
 function nestedStillOpen(): OutboxError {

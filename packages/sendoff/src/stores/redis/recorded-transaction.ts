@@ -2,6 +2,7 @@ import { OutboxError } from '../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { Mutex } from '../mutex.ts'
+import { transactionEnded } from '../transaction-ended.ts'
 import { insertParts } from './insert-rows.ts'
 
 /** Rows to be added by a transaction, and where their results are told. */
@@ -64,7 +65,7 @@ export class RecordedTransaction {
   }
 
   assertOpen(): void {
-    if (!this.isOpen) throw ended()
+    if (!this.isOpen) throw transactionEnded()
   }
 
   /** Remembers rows to be added at the end. What becomes of them is known only then. */
@@ -153,13 +154,6 @@ function refuseEnding(): never {
     'OUTBOX_TRANSACTION_ENDED',
     'The outbox sends this MULTI itself, when the callback of the transaction returns. ' +
       'Throw from the callback to discard it, or write in a MULTI of your own: write(event, payload, { tx: multi }).',
-  )
-}
-
-function ended(): OutboxError {
-  return new OutboxError(
-    'OUTBOX_TRANSACTION_ENDED',
-    "This transaction has ended. Await everything before the transaction's callback returns.",
   )
 }
 
