@@ -352,10 +352,13 @@ export interface OutboxPartitions {
   readAll(request: OneLaneRequest): Promise<readonly OrderedRow[] | undefined>
   /**
    * Remembers, in the lock row, which rows the owner holds, for whoever ends its part or takes its lock over. False when the
-   * lock is no longer its.
+   * lock is no longer its. A crash of the database may forget what it was told last.
    */
-  hold(owner: OwnerFence, rows: readonly HeldRow[]): Promise<boolean>
+  hold(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean>
 }
+
+/** A row that an owner read without a claim, and how often it had been delivered then. */
+export type FencedRow = Pick<HeldRow, 'seq' | 'deliveries'>
 
 export interface PartitionShares {
   /** The tokens of those who take part, the asker's included. */

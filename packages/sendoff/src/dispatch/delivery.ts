@@ -44,6 +44,11 @@ export class Delivery {
     return keyOf(this.row)
   }
 
+  /** The fence of the row, as it is now. */
+  get deliveries(): number {
+    return this.#deliveries
+  }
+
   /** As the store needs it for settling, renewing and releasing. */
   get held(): HeldRow {
     const { eventId, destination, seq, lockedBy, partitionNo } = this.row

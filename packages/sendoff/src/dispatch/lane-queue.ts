@@ -11,7 +11,14 @@ interface Lane {
   hasMore: boolean
   /** Nothing of it is started any more: one of those under way has to be delivered again first. */
   isStopped: boolean
+  state: LaneState
 }
+
+/**
+ * `ready`: one of its deliveries can be handed out. `busy`: one is under way. `empty`: the store may have more for
+ * it. `over`: there is no reason to know it.
+ */
+type LaneState = 'ready' | 'busy' | 'empty' | 'over'
 
 export interface LaneQueueOptions {
   readonly capacity: number
@@ -146,7 +153,15 @@ export class LaneQueue implements DeliveryQueue {
     if (known !== undefined) return known
 
     const partition = this.#options.partitionOf(key)
-    const lane: Lane = { key, partition, waiting: [], running: new Set(), hasMore: false, isStopped: false }
+    const lane: Lane = {
+      key,
+      partition,
+      waiting: [],
+      running: new Set(),
+      hasMore: false,
+      isStopped: false,
+      state: 'over',
+    }
     this.#lanes.set(key, lane)
     this.#countByPartition.set(partition, (this.#countByPartition.get(partition) ?? 0) + 1)
     return lane
@@ -158,8 +173,7 @@ export class LaneQueue implements DeliveryQueue {
       const lane = this.#lanes.get(this.#options.laneOf(after))
       if (lane !== undefined && lane.waiting.length > 0 && !lane.isStopped) return lane
     }
-    const [first] = this.#ready
-    return first
+    return this.#ready.values().next().value
   }
 
   #drop(lane: Lane): Delivery[] {
@@ -173,19 +187,17 @@ export class LaneQueue implements DeliveryQueue {
 
   /** Puts a lane where it belongs after a change. */
   #sort(lane: Lane): void {
-    const isFree = lane.running.size === 0
-    if (isFree && lane.waiting.length > 0) this.#ready.add(lane)
-    else this.#ready.delete(lane)
+    const state = stateOf(lane)
+    if (state === lane.state && state !== 'over') return
 
-    if (!isFree || lane.waiting.length > 0) {
-      this.#empty.delete(lane.key)
-    } else if (lane.hasMore) {
-      if (this.#empty.has(lane.key)) return
+    if (lane.state === 'ready') this.#ready.delete(lane)
+    else if (lane.state === 'empty') this.#empty.delete(lane.key)
+    lane.state = state
+    if (state === 'ready') this.#ready.add(lane)
+    else if (state === 'over') this.#forget(lane)
+    else if (state === 'empty') {
       this.#empty.add(lane.key)
       this.#options.onEmptyLane?.()
-    } else {
-      this.#empty.delete(lane.key)
-      this.#forget(lane)
     }
   }
 
@@ -195,4 +207,10 @@ export class LaneQueue implements DeliveryQueue {
     if (count === 0) this.#countByPartition.delete(partition)
     else this.#countByPartition.set(partition, count)
   }
+}
+
+function stateOf({ waiting, running, hasMore }: Lane): LaneState {
+  if (running.size > 0) return 'busy'
+  if (waiting.length > 0) return 'ready'
+  return hasMore ? 'empty' : 'over'
 }

@@ -84,7 +84,7 @@ export class LaneIntake {
   }
 
   async #write(owner: OwnerFence, deliveries: readonly Delivery[]): Promise<boolean> {
-    const rows = deliveries.map(({ held }) => held)
+    const rows = deliveries.map(({ row: { seq }, deliveries }) => ({ seq, deliveries }))
     this.#hasRecorded = rows.length > 0
     return this.#options.partitions.hold(owner, rows)
   }

@@ -1,5 +1,13 @@
 import { isPending } from '../../event/status.ts'
-import type { Bounds, ClaimRequest, DuePlace, HeldRow, PollRequest, RowFilter } from '../../store.ts'
+import type {
+  Bounds,
+  ClaimRequest,
+  DuePlace,
+  FencedRow,
+  HeldRow,
+  PollRequest,
+  RowFilter,
+} from '../../store.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf } from './memory-row.ts'
@@ -117,11 +125,11 @@ export class MemoryEvents implements MemoryTables {
   }
 
   /** Counts a loss for every row that is as it was when somebody held it without a lease. */
-  countLossesOf(held: readonly HeldRow[], counts: (row: MemoryRow) => boolean = () => true): void {
-    for (const each of held) {
-      const row = this.held({ ...each, lockedBy: null })
-      if (row !== undefined && counts(row))
-        this.change(row, { losses: row.losses + 1, deliveries: row.deliveries + 1 })
+  countLossesOf(held: readonly FencedRow[], counts: (row: MemoryRow) => boolean = () => true): void {
+    for (const { seq, deliveries } of held) {
+      const [row] = this.#pending.from(0, seq)
+      const isSame = row?.seq === seq && row.deliveries === deliveries && row.lockedBy === null
+      if (isSame && counts(row)) this.change(row, { losses: row.losses + 1, deliveries: row.deliveries + 1 })
     }
   }
 

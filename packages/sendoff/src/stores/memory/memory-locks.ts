@@ -1,10 +1,10 @@
-import type { Bounds, HeldRow, OutboxLocks, OwnerFence } from '../../store.ts'
+import type { Bounds, FencedRow, OutboxLocks, OwnerFence } from '../../store.ts'
 
 /** The named locks of a memory store. */
 export interface MemoryLocks extends OutboxLocks {
   isOwner(fence: OwnerFence): boolean
   recordBounds(lock: string, bounds: Bounds | null): void
-  recordHeld(lock: string, held: readonly HeldRow[]): void
+  recordHeld(lock: string, held: readonly FencedRow[]): void
   /** All of those whose names begin so. */
   withPrefix(prefix: string): readonly MemoryLock[]
   remove(name: string): void
@@ -14,7 +14,7 @@ export interface MemoryLock {
   readonly name: string
   readonly token: string
   readonly until: number
-  readonly held: readonly HeldRow[]
+  readonly held: readonly FencedRow[]
 }
 
 const nothing = { bounds: null, held: [] }
@@ -23,12 +23,12 @@ interface Lock {
   token: string
   until: number
   bounds: Bounds | null
-  held: readonly HeldRow[]
+  held: readonly FencedRow[]
 }
 
 export function memoryLocks(
   now: () => number,
-  countLosses: (bounds: Bounds | null, held: readonly HeldRow[]) => void,
+  countLosses: (bounds: Bounds | null, held: readonly FencedRow[]) => void,
 ): MemoryLocks {
   const locks = new Map<string, Lock>()
 

@@ -1,5 +1,4 @@
-import type { HeldRow, Lease } from '../../store.ts'
-import type { Fenced } from '../sql/held-text.ts'
+import type { FencedRow, HeldRow, Lease } from '../../store.ts'
 import type { MysqlDriver, Value } from './mysql-driver.ts'
 import { durationValue, inSeqOrder, isAmong, numberList, rowsOf } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
@@ -38,12 +37,12 @@ export async function releaseRows<Tx extends object>(
 }
 
 /** Conditions for the one called `held`. */
-export function fencesOf(rows: readonly Fenced[]): [rows: string, fences: string] {
+export function fencesOf(rows: readonly FencedRow[]): [rows: string, fences: string] {
   return [rowsOf(rows.map((row) => row.seq)), fenceCondition(rows)]
 }
 
 // Mostly all of them are delivered for the first time, which takes a tenth of the text to say.
-function fenceCondition(rows: readonly Fenced[]): string {
+function fenceCondition(rows: readonly FencedRow[]): string {
   const deliveries = rows[0]?.deliveries
   if (rows.every((row) => row.deliveries === deliveries)) return `deliveries = ${numberList([deliveries!])}`
 

@@ -1,5 +1,5 @@
 import { partitionCount } from '../../event/partition.ts'
-import type { HeldRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
+import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { MysqlDriver, MysqlSession, Rows } from './mysql-driver.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
@@ -128,7 +128,7 @@ export async function holdRows<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
   owner: OwnerFence,
-  rows: readonly HeldRow[],
+  rows: readonly FencedRow[],
 ): Promise<boolean> {
   const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
   // Where nothing has changed, not all count it.

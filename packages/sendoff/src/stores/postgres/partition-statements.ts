@@ -1,6 +1,6 @@
 import { participantPrefix } from '../../store.ts'
 import type { PostgresTables } from './postgres-tables.ts'
-import { pending } from './row-conditions.ts'
+import { pending, uncertain } from './row-conditions.ts'
 
 /** The statements about who owns which partitions, for checked names. */
 export function partitionStatementsFor(tables: PostgresTables) {
@@ -76,7 +76,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
 
     // $1 lock, $2 token, $3 the rows as `heldText` has them. By primary key. Answers nothing
     // without the lock.
-    holdRows: `update ${lock} set held = $3 where ${isOwner} returning 1`,
+    holdRows: `update ${lock} set held = $3 from ${uncertain} where ${isOwner} returning 1`,
   } as const
 }
 

@@ -1,4 +1,4 @@
-import type { HeldRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
+import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { numberArray } from './statement-values.ts'
@@ -48,7 +48,7 @@ export async function holdRows(
   session: PostgresSession,
   { holdRows: statement }: PostgresStatements,
   { lock, token }: OwnerFence,
-  rows: readonly HeldRow[],
+  rows: readonly FencedRow[],
 ): Promise<boolean> {
   return (await session.run(statement, [lock, token, heldText(rows)])).length > 0
 }

@@ -23,6 +23,12 @@ export function rows(count: string): string {
   return `(select ${count}::integer)`
 }
 
+/**
+ * Among the tables of a statement, has its transaction not wait for the disk. A crash of the server within the next
+ * moments undoes it, and nothing that was committed after it is kept without it.
+ */
+export const uncertain = `(select set_config('synchronous_commit', 'off', true)) as uncertain`
+
 /** A subquery is evaluated once for each run of a statement, and can be looked up in an index. */
 export const now = '(select clock_timestamp())'
 

@@ -1,28 +1,36 @@
-import type { HeldRow } from '../../store.ts'
-
-/** A row's number and its fence. */
-export type Fenced = Pick<HeldRow, 'seq' | 'deliveries'>
+import type { FencedRow } from '../../store.ts'
 
 /** Rows that were written one after another and have the same fence. */
 type Run = [firstSeq: number, deliveries: number, count: number]
 
 /**
  * What an owner holds, as its lock row remembers it: runs of rows as JSON, null for nothing. Mostly there are few, since what is in
- * hand was written at about the same time. Leased rows are left out: the end of a lease tells of its loss by itself.
+ * hand was written at about the same time.
  */
-export function heldText(rows: readonly HeldRow[]): string | null {
-  const unleased = rows.filter((row) => row.lockedBy === null).sort((a, b) => a.seq - b.seq)
+export function heldText(rows: readonly FencedRow[]): string | null {
+  if (rows.length === 0) return null
+  const runs = [...Map.groupBy(rows, ({ deliveries }) => deliveries)].flatMap(([deliveries, alike]) =>
+    runsOf(
+      alike.map(({ seq }) => seq),
+      deliveries,
+    ),
+  )
+  return JSON.stringify(runs)
+}
+
+// Numbers of their own kind are sorted several times as fast as objects that have them.
+function runsOf(numbers: readonly number[], deliveries: number): Run[] {
   const runs: Run[] = []
-  for (const { seq, deliveries } of unleased) {
-    const last = runs.at(-1)
-    if (last !== undefined && seq === last[0] + last[2] && deliveries === last[1]) last[2] += 1
-    else runs.push([seq, deliveries, 1])
+  let last: Run | undefined
+  for (const seq of Float64Array.from(numbers).sort()) {
+    if (last !== undefined && seq === last[0] + last[2]) last[2] += 1
+    else runs.push((last = [seq, deliveries, 1]))
   }
-  return runs.length === 0 ? null : JSON.stringify(runs)
+  return runs
 }
 
 /** The rows that a lock row remembers. */
-export function heldInText(text: string | null): readonly Fenced[] {
+export function heldInText(text: string | null): readonly FencedRow[] {
   const runs = text === null ? [] : (JSON.parse(text) as Run[])
   return runs.flatMap(([firstSeq, deliveries, count]) =>
     Array.from({ length: count }, (_, index) => ({ seq: firstSeq + index, deliveries })),

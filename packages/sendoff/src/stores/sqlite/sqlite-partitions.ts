@@ -1,4 +1,4 @@
-import type { HeldRow, OwnedPartition, OwnerFence, PartitionShare, PartitionShares } from '../../store.ts'
+import type { FencedRow, OwnedPartition, OwnerFence, PartitionShare, PartitionShares } from '../../store.ts'
 import { heldPairs, heldText } from '../sql/held-text.ts'
 import { ownedLock } from './sqlite-locks.ts'
 import type { PreparedStatements } from './statements.ts'
@@ -66,7 +66,7 @@ export function releasePartitions(
 export function holdRows(
   { hold }: PreparedStatements,
   { lock, token }: OwnerFence,
-  rows: readonly HeldRow[],
+  rows: readonly FencedRow[],
   now: number,
 ): boolean {
   return Number(hold.run(heldText(rows), lock, token, now).changes) > 0
