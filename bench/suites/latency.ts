@@ -36,7 +36,11 @@ export function latencySubjects<Tx>(
     },
   })
 
-  return [subject('sendoff-single-node', 'singleNode'), subject('sendoff-multi-node', 'multiNode')]
+  return [
+    subject('sendoff-single-node', 'singleNode'),
+    subject('sendoff-multi-node', 'multiNode'),
+    ...(acrossProcesses ? [subject('sendoff-partitioned', 'partitioned')] : []),
+  ]
 }
 
 /** Commits an order with its event. Answers when the commit was acknowledged, by the shared clock. */
