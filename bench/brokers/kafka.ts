@@ -21,7 +21,17 @@ export const kafkaBroker: RelayBroker = {
       publisher: kafkaPublisher({ producer, topic }),
       sendAll: (messages) =>
         producer.send({
-          messages: messages.map(({ key, body }) => ({ topic, key: Buffer.from(key), value: body })),
+          messages: messages.map(({ key, contentType, headers, body }) => ({
+            topic,
+            key: Buffer.from(key),
+            value: body,
+            headers: new Map(
+              Object.entries({ ...headers, 'content-type': contentType }).map(([name, value]) => [
+                Buffer.from(name),
+                Buffer.from(value),
+              ]),
+            ),
+          })),
           acks: allReplicas,
         }),
       async remove() {

@@ -9,7 +9,7 @@ export const natsBroker: RelayBroker = {
 
   async open(stream) {
     const { jetstream, jetstreamManager } = await import('@nats-io/jetstream')
-    const { connect } = await import('@nats-io/transport-node')
+    const { connect, headers } = await import('@nats-io/transport-node')
     const connection = await connect({ servers: process.env['NATS_URL']! })
     const { streams } = await jetstreamManager(connection)
     await streams.add({ name: stream, subjects: [stream] })
@@ -17,7 +17,14 @@ export const natsBroker: RelayBroker = {
     return {
       publisher: natsPublisher({ jetstream: client, subject: stream }),
       sendAll: (messages) =>
-        Promise.all(messages.map(({ key, body }) => client.publish(stream, body, { msgID: key }))),
+        Promise.all(
+          messages.map((message) => {
+            const sent = headers()
+            for (const [name, value] of Object.entries(message.headers)) sent.set(name, value)
+            sent.set('content-type', message.contentType)
+            return client.publish(stream, message.body, { msgID: message.id, headers: sent })
+          }),
+        ),
       async remove() {
         await streams.delete(stream)
         await connection.close()

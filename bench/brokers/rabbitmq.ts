@@ -19,9 +19,18 @@ export const rabbitmqBroker: RelayBroker = {
       sendAll: (messages) =>
         Promise.all(
           messages.map(
-            ({ body }) =>
+            ({ id, type, occurredAt, contentType, headers, body }) =>
               new Promise<void>((resolve, reject) => {
-                channel.publish('', queue, body, { persistent: true, mandatory: true }, (error) =>
+                const options = {
+                  persistent: true,
+                  mandatory: true,
+                  messageId: id,
+                  type,
+                  timestamp: Math.floor(occurredAt.getTime() / 1_000),
+                  contentType,
+                  headers,
+                }
+                channel.publish('', queue, body, options, (error) =>
                   error ? reject(error as Error) : resolve(),
                 )
               }),

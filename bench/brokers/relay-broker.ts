@@ -18,6 +18,12 @@ export interface OpenBroker {
 }
 
 export interface BareMessage {
+  readonly id: string
   readonly key: string
+  readonly type: string
+  readonly occurredAt: Date
+  readonly contentType: string
+  /** Those that a publisher gives the event by default. */
+  readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }

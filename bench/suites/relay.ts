@@ -1,6 +1,6 @@
 import { ListenerRegistry, Outbox, type Publisher } from 'sendoff'
 import { OrderPlaced, orderIdOf, payloadOf } from '../bench-event.ts'
-import type { OpenBroker, RelayBroker } from '../brokers/relay-broker.ts'
+import type { BareMessage, OpenBroker, RelayBroker } from '../brokers/relay-broker.ts'
 import { startWatch } from '../statistics.ts'
 import type { BenchDatabases, Conditions, OnEvent, Subject } from '../store-bench.ts'
 import { drainSubject, sendoffBacklog } from './drain.ts'
@@ -89,15 +89,31 @@ async function sendInBatches({ sendAll }: OpenBroker, count: number): Promise<vo
       const first = next
       next = Math.min(count, first + batchSize)
       const numbers = Array.from({ length: next - first }, (_, index) => first + index)
-      await sendAll(
-        numbers.map((number) => ({
-          key: orderIdOf(number),
-          body: Buffer.from(JSON.stringify(payloadOf(number))),
-        })),
-      )
+      await sendAll(numbers.map(bareMessage))
     }
   }
   await Promise.all(Array.from({ length: batchesAtOnce }, send))
+}
+
+function bareMessage(number: number): BareMessage {
+  const id = `01JBENCH${String(number).padStart(18, '0')}`
+  const orderId = orderIdOf(number)
+  const occurredAt = new Date()
+  return {
+    id,
+    key: `${OrderPlaced.aggregateType}:${orderId}`,
+    type: OrderPlaced.name,
+    occurredAt,
+    contentType: 'application/json',
+    headers: {
+      'event-id': id,
+      'event-type': OrderPlaced.name,
+      'aggregate-type': OrderPlaced.aggregateType,
+      'occurred-at': occurredAt.toISOString(),
+      'aggregate-id': orderId,
+    },
+    body: Buffer.from(JSON.stringify(payloadOf(number))),
+  }
 }
 
 function destination(what: string, { run }: Conditions): string {

@@ -57,19 +57,40 @@ function platformaticMessage({ topic, key, partition, headers, body }: KafkaMess
 
 function bufferHeaders(headers: Readonly<Record<string, string>>): Map<Buffer, Buffer> {
   const buffers = new Map<Buffer, Buffer>()
-  for (const name in headers) buffers.set(nameBuffer(name), Buffer.from(headers[name]!))
+  for (const name in headers) {
+    const header = headerBuffers(name)
+    buffers.set(header.name, header.of(headers[name]!))
+  }
   return buffers
 }
 
-// The same few names are in every message.
-const nameBuffers = new Map<string, Buffer>()
-const maxNameBuffers = 1_000
+/** A header as bytes. Most have the same value in one message after another. */
+class HeaderBuffers {
+  readonly name: Buffer
+  #lastValue: string | undefined
+  #last = Buffer.alloc(0)
 
-function nameBuffer(name: string): Buffer {
-  const known = nameBuffers.get(name)
+  constructor(name: string) {
+    this.name = Buffer.from(name)
+  }
+
+  of(value: string): Buffer {
+    if (value !== this.#lastValue) {
+      this.#last = Buffer.from(value)
+      this.#lastValue = value
+    }
+    return this.#last
+  }
+}
+
+const knownHeaders = new Map<string, HeaderBuffers>()
+const maxKnownHeaders = 1_000
+
+function headerBuffers(name: string): HeaderBuffers {
+  const known = knownHeaders.get(name)
   if (known !== undefined) return known
 
-  const buffer = Buffer.from(name)
-  if (nameBuffers.size < maxNameBuffers) nameBuffers.set(name, buffer)
-  return buffer
+  const header = new HeaderBuffers(name)
+  if (knownHeaders.size < maxKnownHeaders) knownHeaders.set(name, header)
+  return header
 }
