@@ -59,9 +59,10 @@ describe('the benchmarks on PostgreSQL', () => {
   it('latency measures deliveries in the same process and in another', async () => {
     const lines = await benchLines(run, 'latency', '--seconds', '0.1')
 
-    deepEqual(subjectsOf(lines, 'latencyP50Ms'), modes)
-    deepEqual(subjectsOf(lines, 'acrossProcessesP50Ms'), [...modes, ...peers])
-    deepEqual(subjectsOf(lines, 'acrossProcessesP99Ms'), [...modes, ...peers])
+    const subjects = [...modes, 'sendoff-partitioned']
+    deepEqual(subjectsOf(lines, 'latencyP50Ms'), subjects)
+    deepEqual(subjectsOf(lines, 'acrossProcessesP50Ms'), [...subjects, ...peers])
+    deepEqual(subjectsOf(lines, 'acrossProcessesP99Ms'), [...subjects, ...peers])
   })
 
   it('idle measures CPU time and transactions', async () => {
