@@ -310,6 +310,13 @@ export const ownershipCases: ForgedCases = {
         run: inOrder().owns('p', { from: 10 }).owns('q', { from: 30, epoch: 2 }).kills('p', 40),
       },
       {
+        what: 'its owner ended later',
+        run: inOrder()
+          .owns('p', { from: 10 })
+          .owns('q', { from: 30, epoch: 2 })
+          .says('driver', 40, ended('p')),
+      },
+      {
         what: 'its owner was stopped more than a lease before',
         run: inOrder().owns('p', { from: 10 }).stops('p', 100, 200).owns('q', { from: 1_300, epoch: 2 }),
       },
@@ -333,6 +340,13 @@ export const ownershipCases: ForgedCases = {
       {
         what: 'its owner was killed',
         run: inOrder().owns('p', { from: 10 }).kills('p', 20).owns('q', { from: 1_030, epoch: 2 }),
+      },
+      {
+        what: 'its owner ended without an answer',
+        run: inOrder()
+          .owns('p', { from: 10 })
+          .says('driver', 20, ended('p'))
+          .owns('q', { from: 1_030, epoch: 2 }),
       },
       {
         what: 'its owner was stopped',
@@ -412,4 +426,8 @@ function beside({ act = 'succeed', secondAt = 200 }: { act?: Act; secondAt?: num
     .delivers('a', { at: 100, until: 2_000, act, settled: null })
     .settles('a', { by: 'p', at: 150, token: 1, outcome: 'done' })
     .delivers('b', { at: secondAt, by: 'q' })
+}
+
+function ended(target: string) {
+  return { kind: 'exit', target, code: 0, signal: null, expected: true } as const
 }

@@ -123,14 +123,11 @@ export class JudgedHistory {
     this.ownerships = this.#readOwnerships()
   }
 
-  /** Whether another process had the place of this one at a moment: then it had ended, in whatever way. */
-  wasReplaced(process: string, by: number): boolean {
-    const [slot, number] = process.split('.')
-    return this.evidence.history.some((record) => {
-      if (record.at > by) return false
-      const [otherSlot, otherNumber] = record.process.split('.')
-      return otherSlot === slot && Number(otherNumber) > Number(number)
-    })
+  /** Whether a process had ended by then, in whatever way. */
+  hadEnded(process: string, by: number): boolean {
+    return this.evidence.history.some(
+      (record) => record.kind === 'exit' && record.target === process && record.at <= by,
+    )
   }
 
   killedAt(process: string): number | undefined {

@@ -140,7 +140,13 @@ export class OutboxEngine {
       },
     })
     this.#leaseKeeper = new LeaseKeeper({ ...shared, inFlight })
-    const signals = { ...shared, wakePoller, announce: () => parts.announcer.announce() }
+    const signals = {
+      ...shared,
+      wakePoller: (inMs: number, partitions?: readonly number[]) => {
+        if (this.#concerns(partitions)) this.poller.wake(inMs)
+      },
+      announce: (partitions?: readonly number[]) => parts.announcer.announce(partitions),
+    }
     // Order forbids a way past the poller.
     this.hotPath =
       order !== undefined
@@ -199,7 +205,7 @@ export class OutboxEngine {
   // Without wake-ups the poller still looks at its own intervals.
   async #listen(): Promise<(() => Promise<void>) | undefined> {
     try {
-      return await this.#options.store.wakeUps?.listen(() => this.#woken())
+      return await this.#options.store.wakeUps?.listen((partitions) => this.#woken(partitions))
     } catch (error) {
       this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
       return undefined
@@ -212,9 +218,14 @@ export class OutboxEngine {
     this.poller.wake()
   }
 
-  #woken(): void {
-    this.poller.wake()
-    this.#keeper?.wake()
+  #woken(partitions: readonly number[] | undefined): void {
+    if (this.#concerns(partitions)) this.poller.wake()
+    if (partitions === undefined) this.#keeper?.wake()
+  }
+
+  /** Whether something in these partitions, or wherever it may be, is for this process to deliver. */
+  #concerns(partitions: readonly number[] | undefined): boolean {
+    return partitions === undefined || this.#keeper === undefined || this.#keeper.ownsOneOf(partitions)
   }
 
   #singleWriterSource(source: OwnerSource, lock: NamedLock): SingleWriterSource {

@@ -77,7 +77,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     this.#pauses = new Pauses(store.controls)
     const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
     const metrics = metricsFrom(options.metrics, logger)
-    const announce = () => announcer.announce()
+    const announce = (partitions?: readonly number[]) => announcer.announce(partitions)
     this.#engine =
       mode === 'writerOnly'
         ? undefined

@@ -525,9 +525,9 @@ export type NodeAnswer =
 /** Signals between processes that rows were written. They may get lost, and may come without need. */
 export interface OutboxWakeUps {
   /** Calls back at each signal, and whenever signals may have been missed, until it is told to stop. */
-  listen(callback: () => void): Promise<() => Promise<void>>
-  /** Signals at once, outside any transaction. */
-  announce(): Promise<void>
+  listen(callback: (partitions?: readonly number[]) => void): Promise<() => Promise<void>>
+  /** Signals at once, outside any transaction, that there is something in these partitions; without any, wherever it may be. */
+  announce(partitions?: readonly number[]): Promise<void>
 }
 
 export interface RowFilter {

@@ -59,7 +59,7 @@ function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownershi
   // Whoever has lost its lock and got another is its own successor.
   if (before.process === next.process) return before.token !== next.token
   if ((history.killedAt(before.process) ?? Infinity) <= next.from) return true
-  if (history.wasReplaced(before.process, next.from)) return true
+  if (history.hadEnded(before.process, next.from)) return true
   // Whoever was well would have renewed its lock within the last lease.
   const { leaseMs } = history.settings
   return history.wasAway(before.process, Math.max(before.since, next.since - leaseMs), next.from)

@@ -7,10 +7,10 @@ export interface ColdSignalsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
-  /** Asks the poller of this process to look, now or after some milliseconds. */
-  readonly wakePoller: (inMs?: number) => void
+  /** Asks the poller of this process to look after some milliseconds, in these partitions or wherever it may be. */
+  readonly wakePoller: (inMs: number, partitions?: readonly number[]) => void
   /** Tells the other processes. */
-  readonly announce: () => void
+  readonly announce: (partitions?: readonly number[]) => void
 }
 
 // A transaction that somebody else opened ends at some moment soon: these looks find its rows.
@@ -32,21 +32,33 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
       dropped.forEach(() => metrics.incrementHotDropped())
     }
     // What fails at the moment has time until the next tick.
-    if (left.some(({ reason }) => reason !== 'delayed' && reason !== 'broken')) {
-      wakePoller()
-      if (!isAnnounced) announce()
+    const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
+    if (due.length > 0) {
+      const partitions = partitionsOf(due)
+      wakePoller(0, partitions)
+      if (!isAnnounced) announce(partitions)
     }
-    for (const { event, reason } of left) {
-      if (reason === 'broken') metrics.incrementHotBroken()
-      if (reason !== 'delayed') continue
+    for (const written of left) {
+      if (written.reason === 'broken') metrics.incrementHotBroken()
+      if (written.reason !== 'delayed') continue
       metrics.incrementHotSkippedDelayed()
-      wakePoller(event.dueInMs(clock.now()))
+      wakePoller(written.event.dueInMs(clock.now()), partitionsOf([written]))
     }
   }
 
   perhapsLater(): void {
     looksForForeignRowsMs.forEach((ms) => this.#options.wakePoller(ms))
   }
+}
+
+/** Undefined where the partition of one is told by its number, which only the database knows. */
+function partitionsOf(written: readonly LeftToPoller[]): readonly number[] | undefined {
+  const partitions = new Set<number>()
+  for (const { partition } of written) {
+    if (partition === null) return undefined
+    partitions.add(partition)
+  }
+  return [...partitions]
 }
 
 /** For modes in which every event takes the way through the poller, here or elsewhere. */

@@ -23,26 +23,30 @@ const shortestPauseMs = 1
  */
 export class Announcer {
   readonly #options: AnnouncerOptions
-  #wanted = false
+  /** Where there is something that nobody was told of yet. */
+  #wanted: Set<number> | 'anywhere' | undefined
   #isBusy = false
 
   constructor(options: AnnouncerOptions) {
     this.#options = options
   }
 
-  announce(): void {
+  /** In these partitions, or wherever it may be. */
+  announce(partitions?: readonly number[]): void {
     if (this.#options.wakeUps === undefined) return
-    this.#wanted = true
+    if (partitions === undefined || this.#wanted === 'anywhere') this.#wanted = 'anywhere'
+    else this.#wanted = new Set([...(this.#wanted ?? []), ...partitions])
     if (!this.#isBusy) void this.#run(this.#options.wakeUps)
   }
 
   async #run(wakeUps: OutboxWakeUps): Promise<void> {
     const { clock } = this.#options
     this.#isBusy = true
-    while (this.#wanted) {
-      this.#wanted = false
+    while (this.#wanted !== undefined) {
+      const partitions = this.#wanted === 'anywhere' ? undefined : [...this.#wanted]
+      this.#wanted = undefined
       const startedAt = clock.monotonic()
-      await this.#signal(wakeUps)
+      await this.#signal(wakeUps, partitions)
       const pauseMs = Math.max(shortestPauseMs, (clock.monotonic() - startedAt) * pauseShare)
       await new Promise<void>((resolve) => clock.schedule(pauseMs, resolve))
     }
@@ -50,9 +54,9 @@ export class Announcer {
   }
 
   // A signal that gets lost costs time, but no event.
-  async #signal(wakeUps: OutboxWakeUps): Promise<void> {
+  async #signal(wakeUps: OutboxWakeUps, partitions: readonly number[] | undefined): Promise<void> {
     try {
-      await wakeUps.announce()
+      await wakeUps.announce(partitions)
     } catch (error) {
       this.#options.logger.debug(`Other processes could not be woken. ${describeError(error)}`)
     }

@@ -48,7 +48,7 @@ const shortPauseMs = 500
 /** So long after the end of somebody's lock it is surely over by the clock of the database. */
 const marginMs = 20
 
-/** What is committed wakes everybody: looks at who owns what need not be as many. */
+/** What is committed without a key wakes everybody: looks at who owns what need not be as many. */
 const wakePauseMs = 1_000
 
 /**
@@ -64,6 +64,9 @@ export class PartitionKeeper {
   #holding: Holding | undefined
   #looking: Promise<void> | undefined
   #lastLook = -Infinity
+  #nextLook = Infinity
+  /** Told of something during a look, which may have come too early for it. */
+  #isWoken = false
   #cancel: Cancel | undefined
   #stopped = false
 
@@ -87,6 +90,10 @@ export class PartitionKeeper {
     return [...this.#owned.values()].filter(({ isLeaving }) => !isLeaving)
   }
 
+  ownsOneOf(partitions: readonly number[]): boolean {
+    return partitions.some((partition) => this.#owned.has(partition))
+  }
+
   isActive(holding: PartitionHolding): boolean {
     return this.#owned.get(holding.partition) === holding && !holding.isLeaving
   }
@@ -99,8 +106,10 @@ export class PartitionKeeper {
 
   /** Something has happened that may be about partitions. */
   wake(): void {
-    const inMs = this.#lastLook + wakePauseMs - this.#options.clock.monotonic()
-    if (inMs <= 0) void this.look()
+    const now = this.#options.clock.monotonic()
+    this.#isWoken = this.#looking !== undefined
+    if (!this.#isWoken)
+      this.#schedule(Math.max(0, Math.min(this.#nextLook, this.#lastLook + wakePauseMs) - now))
   }
 
   /** Looks at who owns what, and acts on it. Never rejects. */
@@ -128,11 +137,13 @@ export class PartitionKeeper {
       )
     }
     this.#firstLook.resolve()
-    this.#schedule(pauseMs)
+    this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
+    this.#isWoken = false
   }
 
   #schedule(inMs: number): void {
     this.#cancel?.()
+    this.#nextLook = this.#options.clock.monotonic() + inMs
     if (!this.#stopped) this.#cancel = this.#options.clock.schedule(inMs, () => void this.look())
   }
 

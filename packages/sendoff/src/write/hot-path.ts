@@ -30,6 +30,8 @@ export interface HotSlot {
 
 export interface LeftToPoller {
   readonly event: EventEnvelope
+  /** Null for events without an ordering key. */
+  readonly partition: number | null
   readonly reason: ColdReason
 }
 

@@ -282,7 +282,8 @@ class WrittenBatch {
     const left: LeftToPoller[] = []
     this.#places.forEach((place, index) => {
       const isLeft = typeof place === 'string' && this.#resultOf(index)?.kind !== 'duplicate'
-      if (isLeft) left.push({ event: this.#events[index]!, reason: place })
+      const partition = this.rows[index]!.partitionNo
+      if (isLeft) left.push({ event: this.#events[index]!, partition, reason: place })
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)
   }

@@ -1,15 +1,16 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
+import { partitionCount, partitionOf } from '../../src/event/partition.ts'
 import { Outbox } from '../../src/outbox.ts'
 import type { OutboxStore, OutboxWakeUps } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import { startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { startOutbox, until, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 /** Signals between the stores of one process, as a database would pass them on between many. */
 class Signals implements OutboxWakeUps {
-  readonly #callbacks = new Set<() => void>()
+  readonly #callbacks = new Set<(partitions?: readonly number[]) => void>()
   announced = 0
   committed = 0
   isBroken = false
@@ -18,16 +19,16 @@ class Signals implements OutboxWakeUps {
     return this.#callbacks.size
   }
 
-  async listen(callback: () => void) {
+  async listen(callback: (partitions?: readonly number[]) => void) {
     if (this.isBroken) throw new Error('no signals today')
     this.#callbacks.add(callback)
     return async () => void this.#callbacks.delete(callback)
   }
 
-  async announce() {
+  async announce(partitions?: readonly number[]) {
     this.announced++
     if (this.isBroken) throw new Error('no signals today')
-    this.#pass()
+    this.#pass(partitions)
   }
 
   /** A transaction with a signal in it has committed. */
@@ -36,8 +37,8 @@ class Signals implements OutboxWakeUps {
     if (!this.isBroken) this.#pass()
   }
 
-  #pass() {
-    for (const callback of this.#callbacks) setImmediate(callback)
+  #pass(partitions?: readonly number[]) {
+    for (const callback of this.#callbacks) setImmediate(callback, partitions)
   }
 }
 
@@ -161,3 +162,78 @@ it('the ordered mode delivers right after the commit', async (test) => {
   await listener.called(2)
   deepEqual(listener.payloads, ['first', 'second'])
 })
+
+it('for an event with a key only the owner of its partition looks', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const nodes = [await startPartitioned(test, store), await startPartitioned(test, store)]
+  const writer = await startWriter(test, store)
+  await until(() => nodes.every(({ owned }) => owned.size === partitionCount / 2))
+  // Whoever gains partitions looks at once: these wait for it.
+  for (const { outbox } of [...nodes, ...nodes]) await outbox.poll()
+  const served = new Set<PartitionedNode>()
+
+  for (let n = 0; served.size < 2; n++) {
+    const orderingKey = `key-${n}`
+    const owner = nodes.find(({ owned }) => owned.has(partitionOf(orderingKey)))!
+    const other = nodes.find((node) => node !== owner)!
+    const [looks, looksElsewhere, delivered] = [owner.looks, other.looks, owner.listener.events.length]
+    // Beside another transaction, so that the signal follows the commit.
+    await Promise.all([
+      writer.transaction(() => writer.write('Tested', n, { orderingKey })),
+      writer.transaction(async () => {}),
+    ])
+    await owner.listener.called(delivered + 1)
+    equal(owner.looks > looks, true)
+    equal(other.looks, looksElsewhere)
+    served.add(owner)
+  }
+})
+
+interface PartitionedNode {
+  readonly outbox: Outbox<any>
+  readonly listener: RecordingListener
+  readonly owned: ReadonlySet<number>
+  readonly looks: number
+}
+
+async function startPartitioned(test: TestContext, store: OutboxStore<any>): Promise<PartitionedNode> {
+  const partitions = store.partitions!
+  const owned = new Set<number>()
+  const listener = new RecordingListener()
+  let looks = 0
+  const watched: OutboxStore<any> = {
+    ...store,
+    partitions: {
+      ...partitions,
+      async acquire(owner, wanted) {
+        const acquired = await partitions.acquire(owner, wanted)
+        for (const { partition } of acquired) owned.add(partition)
+        return acquired
+      },
+      async release(owner, released) {
+        for (const { partition } of released) owned.delete(partition)
+        await partitions.release(owner, released)
+      },
+      read(request) {
+        looks++
+        return partitions.read(request)
+      },
+    },
+  }
+  const outbox = await Outbox.partitioned<any>({
+    store: watched,
+    listeners: new ListenerRegistry().register('Tested', listener),
+    logger: false,
+    poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
+  }).start()
+  test.after(() => outbox.close())
+  return {
+    outbox,
+    listener,
+    owned,
+    get looks() {
+      return looks
+    },
+  }
+}

@@ -100,18 +100,19 @@ export function insertStatementsFor({ events, isPartitioned, idempotency, channe
   returning (${certain})::text, ${answerText(answer)}`
   }
 
-  // One signal for all rows, and none where nobody could take one of them now.
+  // One signal for all rows, with their partitions unless there are rows without, and none where nobody could take one
+  // of them now.
   function announced(withParts: string, rows: string, answer: string): string {
     return `${withParts} written as (
     insert into ${events} (${columns})
     ${rows}
-    returning ${certain} as certain, ${answer}, available_at, locked_by
+    returning ${certain} as certain, ${answer}, partition_no, available_at, locked_by
   )
   select certain::text, ${answerText(answer)},
-         (select pg_notify('${channel}', '')
+         (select pg_notify('${channel}', case count(partition_no) when count(*) then string_agg(distinct partition_no::text, ',') else '' end)
             from written
            where locked_by is null and available_at <= clock_timestamp()
-           limit 1)::text
+          having count(*) > 0)::text
     from written`
   }
 

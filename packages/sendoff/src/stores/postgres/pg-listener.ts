@@ -17,7 +17,8 @@ interface ListeningClient {
   connect(): Promise<unknown>
   query(text: string): Promise<unknown>
   end(): Promise<void>
-  on(event: 'notification' | 'end', listener: () => void): unknown
+  on(event: 'notification', listener: (notification: { readonly payload?: string }) => void): unknown
+  on(event: 'end', listener: () => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   unref?(): void
   readonly connection?: { readonly stream?: { destroy(): void } }
@@ -34,7 +35,7 @@ type MakeClient = () => ListeningClient
 export async function listenByPg(
   pool: PgPool,
   channel: string,
-  callback: () => void,
+  callback: (text?: string) => void,
   ping = pingTimes,
 ): Promise<() => Promise<void>> {
   const listener = new PgListener(clientMaker(pool), channel, callback, ping)
@@ -52,14 +53,14 @@ export async function listenByPg(
 class PgListener {
   readonly #makeClient: MakeClient
   readonly #channel: string
-  readonly #callback: () => void
+  readonly #callback: (text?: string) => void
   readonly #pingTimes: PingTimes
   #client: ListeningClient | undefined
   #timer: NodeJS.Timeout | undefined
   #pauseMs = shortestPauseMs
   #closed = false
 
-  constructor(makeClient: MakeClient, channel: string, callback: () => void, ping: PingTimes) {
+  constructor(makeClient: MakeClient, channel: string, callback: (text?: string) => void, ping: PingTimes) {
     this.#makeClient = makeClient
     this.#channel = channel
     this.#callback = callback
@@ -70,7 +71,7 @@ class PgListener {
   async connect(): Promise<void> {
     const client = this.#makeClient()
     this.#client = client
-    client.on('notification', this.#callback)
+    client.on('notification', ({ payload }) => this.#callback(payload))
     client.on('error', () => this.#lost(client))
     client.on('end', () => this.#lost(client))
     try {

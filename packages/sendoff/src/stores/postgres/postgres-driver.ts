@@ -41,8 +41,8 @@ export interface PostgresDriver<Tx extends object> extends PostgresSession {
   /** Whether a transaction is open on `tx`; undefined where only the server can tell. */
   inTransaction(tx: Tx): boolean | undefined
 
-  /** Calls back at each notification and whenever some may have been missed. */
-  listen(channel: string, callback: () => void): Promise<() => Promise<void>>
+  /** Calls back at each notification with its text, and without one whenever some may have been missed. */
+  listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>
 }
 
 export interface DriverOptions {

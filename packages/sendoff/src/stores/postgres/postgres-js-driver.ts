@@ -63,7 +63,7 @@ export function postgresJsDriver(
     },
 
     async listen(channel, callback) {
-      const listening = await sql.listen(channel, callback, callback)
+      const listening = await sql.listen(channel, callback, () => callback())
       return async () => {
         await listening.unlisten()
       }

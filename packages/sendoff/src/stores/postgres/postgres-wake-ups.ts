@@ -15,8 +15,8 @@ export class PostgresWakeUps implements OutboxWakeUps {
     this.#statements = statements
   }
 
-  async listen(callback: () => void): Promise<() => Promise<void>> {
-    const stopListening = await this.#driver.listen(this.#channel, () => callback())
+  async listen(callback: (partitions?: readonly number[]) => void): Promise<() => Promise<void>> {
+    const stopListening = await this.#driver.listen(this.#channel, (text) => callback(partitionsIn(text)))
     const stop = async () => {
       if (this.#stops.delete(stop)) await stopListening()
     }
@@ -24,12 +24,17 @@ export class PostgresWakeUps implements OutboxWakeUps {
     return stop
   }
 
-  async announce(): Promise<void> {
-    await this.#driver.run(this.#statements.notify, [this.#channel])
+  async announce(partitions: readonly number[] = []): Promise<void> {
+    await this.#driver.run(this.#statements.notify, [this.#channel, partitions.join()])
   }
 
   /** Stops all listening. Where the client was ended before, nobody listens any more. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#stops].map((stop) => stop()))
   }
+}
+
+// Nothing stands for all of them, and so does what another version may say.
+function partitionsIn(text = ''): readonly number[] | undefined {
+  return /^\d+(,\d+)*$/.test(text) ? text.split(',').map(Number) : undefined
 }

@@ -177,7 +177,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     leaveNode: `delete from ${node} where id = $1`,
 
     // $1 channel.
-    notify: `select pg_notify($1, '')::text`,
+    notify: `select pg_notify($1, $2)::text`,
   } as const
 
   function query(condition: string): string {

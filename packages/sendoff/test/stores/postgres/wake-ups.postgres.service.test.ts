@@ -53,6 +53,34 @@ describe('postgres store: wake-ups', () => {
     deepEqual(notifications, ['signal', 'mark', 'signal', 'signal', 'mark'])
   })
 
+  it('a signal tells the partitions that it is about, unless there may be others', async (t) => {
+    const { store, schema } = await newStore(t)
+    const sql = postgres(process.env['POSTGRES_URL']!, { max: 2, onnotice: () => {} })
+    t.after(() => sql.end())
+    const told: (readonly number[] | undefined)[] = []
+    const signals = new SignalCounter()
+    const stop = await postgresStore({ client: sql, schema }).wakeUps!.listen((partitions) => {
+      told.push(partitions && [...partitions].sort((a, b) => a - b))
+      signals.call()
+    })
+    await signals.next()
+    await store.wakeUps!.announce()
+    await store.wakeUps!.announce([7])
+    await store.wakeUps!.announce([0, 255])
+    await announced(store, [sampleRow({ orderingKey: 'a', partitionNo: 5 })])
+    await announced(store, [
+      sampleRow({ orderingKey: 'b', partitionNo: 9 }),
+      sampleRow({ orderingKey: 'c', partitionNo: 11 }),
+      sampleRow({ orderingKey: 'b', partitionNo: 9 }),
+      sampleRow({ orderingKey: 'd', partitionNo: 12, due: { inMs: 60_000 } }),
+    ])
+    await announced(store, [sampleRow({ orderingKey: 'a', partitionNo: 5 }), sampleRow()])
+    while (signals.count < 7) await signals.next()
+    await stop()
+
+    deepEqual(told, [undefined, undefined, [7], [0, 255], [5], [9, 11], undefined])
+  })
+
   it('nothing is announced where nobody could take a row now', async (t) => {
     const { store } = await newStore(t)
     const { notifications, mark } = await notificationsOf(t, store)
