@@ -25,7 +25,10 @@ if (confluent === undefined) {
     const kafka = new confluent.KafkaJS.Kafka({
       kafkaJS: { clientId: 'sendoff-test', brokers: bootstrapBrokers(url), logLevel: 0 },
     })
-    const producer = kafka.producer({ kafkaJS: { idempotent: true, acks: -1 } })
+    const producer = kafka.producer({
+      'topic.metadata.propagation.max.ms': 2_000,
+      kafkaJS: { idempotent: true, acks: -1 },
+    })
     await producer.connect()
     return { producer, close: () => producer.disconnect() }
   })

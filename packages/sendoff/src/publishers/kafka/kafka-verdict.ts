@@ -19,7 +19,14 @@ export function kafkaVerdict(error: unknown): Verdict {
   return chain[0] instanceof TypeError || names.includes('PLT_KFK_USER') ? 'retry' : 'unavailable'
 }
 
+// @confluentinc/kafka-javascript has numbers instead for what its own library finds out.
+const localErrors = new Map<unknown, string>([
+  [-186, '_INVALID_ARG'],
+  [-188, '_UNKNOWN_TOPIC'],
+  [-190, '_UNKNOWN_PARTITION'],
+])
+
 function namesOf(error: ClientError): readonly string[] {
   const { code, type, apiId } = error as ClientError & { readonly type?: unknown; readonly apiId?: unknown }
-  return [code, type, apiId].filter((name) => typeof name === 'string')
+  return [localErrors.get(code), code, type, apiId].filter((name) => typeof name === 'string')
 }
