@@ -11,7 +11,7 @@ import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { plannedListeners } from './planned-listeners.ts'
 
-export type FaultMode = 'multiNode' | 'singleNode' | 'partitioned' | 'ordered'
+export type FaultMode = 'multiNode' | 'singleNode' | 'singleWriter' | 'partitioned' | 'ordered'
 
 /** Whether a mode keeps events in order. */
 export function keepsOrder(mode: FaultMode): boolean {
