@@ -53,6 +53,9 @@ const laneBatches = { batchSize: 500, maxBatchSize: 2_000 }
 
 const tickBatches = { batchSize: 500 }
 
+/** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
+const tickUnsettled = 100
+
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
 
@@ -90,13 +93,19 @@ export class OutboxEngine {
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
       ...options,
-      ...(mode === 'singleWriter' && { workerCount: options.workerCount ?? 1 }),
+      ...(mode === 'singleWriter' && {
+        workerCount: options.workerCount ?? 1,
+        maxUnsettled: tickUnsettled,
+        mayBegin: (again) => lock!.hasTimeLeft(again),
+      }),
       ...order?.settings,
       ...shared,
       ...(breaker && { breaker }),
-      ...(mode === 'singleWriter' && { mayBegin: (again) => lock!.hasTimeLeft(again) }),
       ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
-      ...(lock && { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
+      ...(lock && {
+        owner: () => (lock.holding === undefined ? undefined : lock.fence),
+        onRefusedUnderLock: () => lock.doubt(),
+      }),
       recordHeld: async () => this.#source.recordHeld?.(),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller,

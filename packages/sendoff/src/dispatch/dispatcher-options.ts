@@ -75,6 +75,10 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly lanes?: LaneSettings
   /** Proof of the lock under which rows were read without a claim. */
   readonly owner?: () => OwnerFence | undefined
+  /** Called when the settlement of something that was read under the lock was refused: the lock may be lost. */
+  readonly onRefusedUnderLock?: () => void
+  /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */
+  readonly maxUnsettled?: number
   /** Tells the database what this process holds without a lease, after much of it was let go of. */
   readonly recordHeld?: () => Promise<void>
   /** Leases one row that was handed back; undefined if somebody else has it. */
