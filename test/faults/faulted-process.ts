@@ -33,6 +33,11 @@ export class FaultedProcess {
     return this.#options.slot
   }
 
+  /** That of the process that has this place now. */
+  get name(): string {
+    return this.#name
+  }
+
   /** Whether nothing is being done to it at the moment. */
   get isWell(): boolean {
     return !this.#busy && this.#group !== undefined

@@ -21,10 +21,12 @@ describe('on Redis, with processes, connections and servers that come and go', {
       deepEqual(Object.keys(summary.outages).sort(), [
         'crash',
         'cut',
+        ...(mode === 'singleWriter' ? ['deleteLock'] : []),
         'loseCommit',
         'mute',
         'restart',
         'silence',
+        ...(mode === 'singleWriter' ? ['stealLock'] : []),
         'terminate',
       ])
     })
