@@ -50,7 +50,8 @@ export const fenceRules: readonly Rule[] = [
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
         // A lock that somebody has removed cannot tell what was held under it.
-        const isAlike = second.token === first.token && history.wasLockHarmed(first, second.at)
+        const isHarmed = [first, second].some((each) => history.wasLockHarmed(each, second.at))
+        const isAlike = second.token === first.token && isHarmed
         if (second.token <= first.token && !isAlike && !isLateStart(history, first, second)) {
           yield `${describe(first)}, and later ${describe(second)}`
         }

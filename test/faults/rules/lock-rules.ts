@@ -25,7 +25,7 @@ export interface LockLoss {
   readonly holding: Holding
   /** What had begun, and was not settled, when its holder was told. */
   readonly inFlight: readonly JudgedDelivery[]
-  /** What its holder had begun and somebody began again. */
+  /** What its holder had begun in vain and somebody else, or itself later, began as well. */
   readonly repeated: readonly JudgedDelivery[]
 }
 
@@ -48,7 +48,7 @@ export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
     yield {
       holding,
       inFlight: left.filter(({ at }) => at <= toldAt),
-      repeated: left.filter((delivery) => startsAfter(history, delivery).length > 0),
+      repeated: left.filter(({ event }) => history.deliveries.get(event)!.length > 1),
     }
   }
 }
@@ -76,14 +76,12 @@ export function summarizeLockLosses(history: JudgedHistory): LockLossSummary {
 }
 
 /** What the store said to the outcome of a delivery, if its process lived to hear it. */
-function answerTo(history: JudgedHistory, delivery: JudgedDelivery): JudgedSettlement | undefined {
-  const { event, process, at } = delivery
-  const next = startsAfter(history, delivery).find((other) => other.process === process)
+function answerTo(
+  history: JudgedHistory,
+  { event, process, at }: JudgedDelivery,
+): JudgedSettlement | undefined {
+  const next = history.deliveries.get(event)!.find((other) => other.process === process && other.at > at)
   return history.settlements
     .get(event)
     ?.find((each) => each.process === process && each.since >= at && each.since < (next?.at ?? Infinity))
-}
-
-function startsAfter(history: JudgedHistory, { event, at }: JudgedDelivery): readonly JudgedDelivery[] {
-  return history.deliveries.get(event)!.filter((other) => other.at > at)
 }
