@@ -31,6 +31,7 @@ import type { PendingSource } from './poll/pending-source.ts'
 import { SingleWriterSource } from './poll/single-writer-source.ts'
 import { type Lease, type OutboxPartitions, type OutboxStore, participantLock } from './store.ts'
 import { CircuitBreaker } from './process/circuit-breaker.ts'
+import { FailurePause } from './process/failure-pause.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
@@ -89,6 +90,7 @@ export class OutboxEngine {
     const order = orderOf(mode, options)
     this.breaker = mode === 'singleWriter' ? breakerOf(options, parts) : undefined
     const { breaker } = this
+    const failures = breaker && new FailurePause({ clock: parts.clock, pauseMs: breaker.coolDownMs })
 
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
@@ -96,7 +98,8 @@ export class OutboxEngine {
       ...(mode === 'singleWriter' && {
         workerCount: options.workerCount ?? 1,
         maxUnsettled: tickUnsettled,
-        mayBegin: (again) => lock!.hasTimeLeft(again),
+        mayBegin: (again) => (failures?.isOver(again) ?? true) && lock!.hasTimeLeft(again),
+        ...(failures && { onOutcome: (outcome) => failures.ended(outcome) }),
       }),
       ...order?.settings,
       ...shared,

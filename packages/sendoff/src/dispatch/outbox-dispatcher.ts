@@ -295,6 +295,8 @@ export class OutboxDispatcher {
   }
 
   #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {
+    const { onOutcome } = this.#options
+    if (onOutcome !== undefined) [outcomes].flat().forEach(onOutcome)
     if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
     else if (this.lanes === undefined) {
       deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))

@@ -56,6 +56,10 @@ export class CircuitBreaker {
     this.#parts = parts
   }
 
+  get coolDownMs(): number {
+    return this.#options.coolDownMs
+  }
+
   get state(): CircuitBreakerState {
     const isOver = this.#parts.clock.monotonic() >= this.#openedAt + this.#options.coolDownMs
     if (this.#state === 'open' && isOver) this.#become('halfOpen')

@@ -230,6 +230,30 @@ onEveryStoreOnce(
   },
 )
 
+onEveryStoreOnce(
+  'the poller rests after a hundred failures in a row, until something succeeds',
+  async (test, open) => {
+    let isDown = true
+    const rests = Promise.withResolvers<void>()
+    const listener = new RecordingListener(() => {
+      if (listener.events.length === 100) rests.resolve()
+      if (isDown) throw new Error('The destination is down.')
+    })
+    const outbox = await start(test, open(), listener, {
+      poller: { intervalMs: 10 },
+      retryPolicy: fixedDelay(1),
+      maxAttempts: 1_000,
+      circuitBreaker: { coolDownMs: 60_000 },
+    })
+    await writeCold(test, open(), ...numbers(150))
+    await rests.promise
+    isDown = false
+    await writeTested(outbox, 'hot')
+    await until(() => new Set(listener.payloads).size === 151)
+    equal(listener.payloads.indexOf('hot'), 100, 'nothing was sent in between')
+  },
+)
+
 onEveryStoreOnce('without a circuit breaker there is none', async (test, open) => {
   const outbox = await start(test, open(), new RecordingListener(), { circuitBreaker: false })
   equal(outbox.circuitBreakerState, undefined)
