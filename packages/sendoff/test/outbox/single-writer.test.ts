@@ -247,10 +247,12 @@ onEveryStoreOnce(
     })
     await writeCold(test, open(), ...numbers(150))
     await rests.promise
+    // As long as what is left would take.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+    equal(listener.events.length, 100)
     isDown = false
     await writeTested(outbox, 'hot')
     await until(() => new Set(listener.payloads).size === 151)
-    equal(listener.payloads.indexOf('hot'), 100, 'nothing was sent in between')
   },
 )
 
