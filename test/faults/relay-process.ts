@@ -17,6 +17,7 @@ export interface RelaySettings {
   readonly url: string
   readonly eventsPerSecond: number
   readonly retryMs: number
+  readonly coolDownMs: number
   readonly intervalMs: number
   readonly listenerTimeoutMs: number
 }
@@ -65,7 +66,7 @@ const outbox = await Outbox.singleWriter<any>({
   poller: { intervalMs: settings.intervalMs },
   retryPolicy: fixedDelay(settings.retryMs),
   maxAttempts: 1_000,
-  circuitBreaker: { minimumCalls: 5, windowMs: 1_000, coolDownMs: 300 },
+  circuitBreaker: { minimumCalls: 5, windowMs: 1_000, coolDownMs: settings.coolDownMs },
 }).start()
 
 process.once('disconnect', () => process.exit(1))

@@ -14,7 +14,10 @@ export type OutageKind = 'refuses' | 'hangs'
 
 const outageMs = scale({ small: 1_200, full: 30_000 })
 
-const pace = { eventsPerSecond: 200, retryMs: 700, intervalMs: 200, listenerTimeoutMs: 50 }
+const pace = { eventsPerSecond: 200, retryMs: 300, coolDownMs: 600, intervalMs: 200, listenerTimeoutMs: 50 }
+
+/** After so many failures in a row the poller rests. */
+const failuresInARow = 100
 
 /**
  * A relay whose destination goes away for a while, refusing connections or never answering, and comes back. Counts what it tries
@@ -59,8 +62,14 @@ export async function soundOutage(test: Diagnosed, store: string, kind: OutageKi
   }
 }
 
-/** Nothing is tried more often than its pauses allow for, and the poller looks only when it is time, or something is due. */
+/**
+ * Nothing is tried more often than its pauses allow for, all together no more than the rests of the poller and the trials of the
+ * breaker do, and the poller looks only when it is time, or something is due.
+ */
 function judgeTries({ sends, mostSends, ticks, leftToPoller }: RelayReport, lastedMs: number): void {
+  const coolDowns = 1 + Math.ceil(lastedMs / pace.coolDownMs)
+  const allTries = coolDowns * (failuresInARow + 1) + 1
+  ok(sends <= allTries, `there were ${sends} sends instead of ${allTries} at most`)
   const mostTries = 1 + Math.ceil(lastedMs / pace.retryMs)
   ok(mostSends <= mostTries, `one event was sent ${mostSends} times instead of ${mostTries} at most`)
   const mostTicks = sends + lastedMs / pace.intervalMs + 2
