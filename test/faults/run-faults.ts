@@ -102,10 +102,10 @@ export const orderedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
 /** For `Outbox.singleWriter`: its holders are killed and stopped, and the lock is taken from them behind their backs. */
 export const lockLossRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
-  events: 150,
+  events: 110,
   faults: 20,
   harms: ['deleteLock', 'stealLock'],
-  durationMs: 2_500,
+  durationMs: 2_000,
   workers: 3,
   workerCount: 1,
   writers: { only: 1, delivering: 0 },
