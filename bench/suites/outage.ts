@@ -13,7 +13,7 @@ import {
 import { type OrderPayload, OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { DestinationAnswer, DestinationOrder } from '../destination-process.ts'
 import type { Measurement } from '../metrics.ts'
-import { percentile, sharedNow } from '../statistics.ts'
+import { percentile, sharedNow, startWatch } from '../statistics.ts'
 import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../store-bench.ts'
 
 const eventsPerSecond = 200
@@ -23,7 +23,7 @@ const warmUpEvents = 200
 const timeoutMs = 200
 
 /**
- * What a write takes, commit included, while the destination of a single writer is away, and what it took before: at a steady
+ * What a write takes, commit included, while the destination of a single writer is away, and what it takes before and after: at a steady
  * pace, in the process that also sends. Fails unless everything has arrived in the end.
  */
 export function outageSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
@@ -58,27 +58,43 @@ async function throughOutage<Tx>(
 ): Promise<Measurement> {
   const count = Math.ceil(eventsPerSecond * seconds)
   await relay.write(warmUpEvents)
-  const before = await relay.write(count)
+  const before = await timed(() => relay.write(count))
 
   await destination.tell(leave)
   const sentBefore = relay.sends
-  const during = await relay.write(count)
+  const during = await timed(() => relay.write(count))
   const sends = relay.sends - sentBefore
   const state = relay.circuitBreakerState
 
   await destination.tell('comeBack')
-  // Nothing is lost, however long its pause has become.
-  while ((await destination.tell('count')).arrivals < relay.written) await sleep(50)
+  await allArrived(relay, destination)
+  const after = await timed(() => relay.write(count))
+  await allArrived(relay, destination)
+
+  // On both sides of it: a machine that becomes slower meanwhile is slower on one of them.
+  const usual = [...before.took, ...after.took]
   return {
-    writeP50Ms: percentile(before, 0.5),
-    writeP95Ms: percentile(before, 0.95),
-    outageWriteP50Ms: percentile(during, 0.5),
-    outageWriteP95Ms: percentile(during, 0.95),
-    outageP50Ratio: percentile(during, 0.5) / percentile(before, 0.5),
-    outageP95Ratio: percentile(during, 0.95) / percentile(before, 0.95),
+    writeP50Ms: percentile(usual, 0.5),
+    writeP95Ms: percentile(usual, 0.95),
+    outageWriteP50Ms: percentile(during.took, 0.5),
+    outageWriteP95Ms: percentile(during.took, 0.95),
+    outageP50Ratio: percentile(during.took, 0.5) / percentile(usual, 0.5),
+    outageP95Ratio: percentile(during.took, 0.95) / percentile(usual, 0.95),
+    outageCpuRatio: (2 * during.cpuUs) / (before.cpuUs + after.cpuUs),
     outageSendsPerSecond: sends / seconds,
     openBreakers: state === 'closed' ? 0 : 1,
   }
+}
+
+async function timed(work: () => Promise<readonly number[]>) {
+  const stop = startWatch()
+  const took = await work()
+  return { took, cpuUs: stop().cpuUs }
+}
+
+/** Nothing is lost, however long its pause has become. */
+async function allArrived<Tx>(relay: Relay<Tx>, destination: Destination): Promise<void> {
+  while ((await destination.tell('count')).arrivals < relay.written) await sleep(50)
 }
 
 /** An outbox with its defaults that sends each order to a URL. */
