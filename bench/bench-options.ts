@@ -11,7 +11,7 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
   --rounds N            how often each subject is measured: ${stores.map(({ name, rounds }) => `${name} ${rounds}`).join(', ')}
   --events N            how many events wait for a drain or a relay: 100000
-  --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 60, sustained 60
+  --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 60, sustained 60, outage 30
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
   --scale N             share of the rows that stand in the tables of growth: 1
@@ -44,6 +44,7 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   growth: 0,
   sustained: 60,
   relay: 0,
+  outage: 30,
 }
 
 /** Reads the command line. Throws a `UsageError` that says what is wrong with it. */

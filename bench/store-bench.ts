@@ -12,6 +12,7 @@ export const suiteNames = [
   'growth',
   'sustained',
   'relay',
+  'outage',
 ] as const
 
 export type SuiteName = (typeof suiteNames)[number]

@@ -39,6 +39,13 @@ describe('the benchmarks on Redis', () => {
     deepEqual(subjectsOf(lines, 'statementsPerSecond'), modes)
   })
 
+  it('outage measures what writes take while the destination is away, and before', async () => {
+    const lines = await benchLines(run, 'outage', '--seconds', '0.3', '--only', 'refused')
+    for (const metric of ['outageP50Ratio', 'outageP95Ratio', 'outageSendsPerSecond']) {
+      deepEqual(subjectsOf(lines, metric), ['sendoff-single-writer-refused'], metric)
+    }
+  })
+
   it('nothing is left behind', async () => {
     equal(readdirSync(folder.path).join(), '')
 

@@ -2,6 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
 import { rules } from './checker.ts'
+import { lockCases } from './forged-locks.ts'
 import { orderCases, ownershipCases } from './forged-order.ts'
 import { type ForgedCases, ForgedRun, forgedWallClock } from './forged-run.ts'
 import { plannedError, plannedReason } from './planned-listeners.ts'
@@ -194,6 +195,10 @@ const cases: ForgedCases = {
         run: twice().hasOutage(90, 190),
       },
       {
+        what: 'somebody had deleted the lock before its first process got it',
+        run: twice().hasHarmedLock(80).takesLock('p', 90, 'p/1'),
+      },
+      {
         what: 'its first process was restarted',
         run: twice().says('driver', 150, { kind: 'fault', fault: 'restart', target: 'p' }),
       },
@@ -201,6 +206,10 @@ const cases: ForgedCases = {
     kept: [
       { what: 'its first process was killed', run: twice().kills('p', 150) },
       { what: 'its first process was stopped', run: twice().stops('p', 105, 150) },
+      {
+        what: 'somebody deleted the lock of its first process',
+        run: twice().takesLock('p', 90, 'p/1').hasHarmedLock(105),
+      },
       {
         what: 'its first process had not been able to renew its lease shortly before',
         run: twice().says('p', 50, { kind: 'cutOff', since: 40, what: 'renew failed' }),
@@ -330,9 +339,17 @@ const cases: ForgedCases = {
     broken: [
       { what: 'the same token', run: twice({ secondToken: 1 }).kills('p', 150) },
       { what: 'a lower token', run: twice({ secondToken: 0 }).kills('p', 150) },
+      {
+        what: 'a lower token after somebody deleted the lock',
+        run: twice({ secondToken: 0 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
+      },
     ],
     kept: [
       { what: 'a higher token', run: twice().kills('p', 150) },
+      {
+        what: 'the same token, because somebody deleted the lock that knew of the first one',
+        run: twice({ secondToken: 1 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
+      },
       {
         what: 'a lower token of one that was stopped before it began',
         run: twice({ secondToken: 0, settled: 'done', secondSettled: 'refused' }).stops('q', 50, 195),
@@ -454,6 +471,7 @@ const cases: ForgedCases = {
 
   ...orderCases,
   ...ownershipCases,
+  ...lockCases,
 
   'no process ends by itself': {
     broken: [{ what: 'it crashed', run: sound().says('driver', 50, exit(1, false)) }],

@@ -3,6 +3,7 @@ import { type Evidence, JudgedHistory } from './judged-history.ts'
 import { clockRules } from './rules/clock-rules.ts'
 import { duplicateRules, repeats } from './rules/duplicate-rules.ts'
 import { fenceRules } from './rules/fence-rules.ts'
+import { lockRules, type LockLossSummary, summarizeLockLosses } from './rules/lock-rules.ts'
 import { outcomeRules } from './rules/outcome-rules.ts'
 import { lastDeliveries, recoveries, recoveryRules, type Recovery } from './rules/recovery-rules.ts'
 import { orderRules } from './rules/order-rules.ts'
@@ -23,6 +24,7 @@ export const rules: readonly Rule[] = [
   ...writeOrderRules,
   ...orderRules,
   ...ownershipRules,
+  ...lockRules,
 ]
 
 export interface Violation {
@@ -51,6 +53,8 @@ export interface HistorySummary {
   readonly duplicates: Readonly<Partial<Record<Explanation | 'nothing', number>>>
   /** How often a partition got another owner. */
   readonly ownerChanges: number
+  /** How often a single writer lost its lock, what it had in flight then, and how much of that was sent again. */
+  readonly lockLosses: LockLossSummary
   readonly slowestTakeoverMs: number
   /** The longest that anything had to wait that was due when everybody's outage ended. */
   readonly slowestRecoveryMs: number
@@ -79,6 +83,7 @@ export function summarizeHistory(evidence: Evidence): HistorySummary {
     refusedSettlements: settlements.filter(({ refused }) => refused).length,
     duplicates,
     ownerChanges: [...history.ownerships.values()].flat().length,
+    lockLosses: summarizeLockLosses(history),
     slowestTakeoverMs: longest(takeovers(history), ({ next, killedAt }) => next.at - killedAt),
     slowestRecoveryMs: longest(recoveries(history), tookMs),
     recoveredAfterMs: longest(lastDeliveries(history), tookMs),

@@ -1,6 +1,6 @@
 import type { JudgedDelivery, JudgedHistory } from './judged-history.ts'
 
-export type Explanation = 'plan' | 'timeout' | 'kill' | 'away' | 'lateStart'
+export type Explanation = 'plan' | 'timeout' | 'kill' | 'away' | 'lateStart' | 'lockHarm'
 
 /** Why an event that was delivered before was rightly delivered again; undefined if nothing explains it. */
 export function explained(
@@ -25,6 +25,7 @@ export function explainedWhileRunning(
   if (history.wasAway(first.process, first.at, second.at)) return 'away'
   // A lease that could not be renewed shortly before may have run out in the middle of the delivery.
   if (history.wasCutOff(first.process, first.at - leaseMs, second.at)) return 'away'
+  if (history.wasLockHarmed(first, second.at) || history.wasLockHarmed(second, second.at)) return 'lockHarm'
   return isLateStart(history, first, second) ? 'lateStart' : undefined
 }
 

@@ -13,6 +13,16 @@ export interface FaultStore {
   /** Tells only after the commit that an idempotency key was used before, so that a write answers its own id. */
   readonly answersDuplicatesLater?: true
   businessRows(location: string): Promise<readonly string[]>
+  /** The lock of a single writer, for whoever reaches into the database past the store. */
+  readonly lock?: LockAccess
+}
+
+export interface LockAccess {
+  /** Whose it is; undefined while there is none. */
+  token(location: string): Promise<string | undefined>
+  delete(location: string): Promise<void>
+  /** Overwrites its owner by a thief's, for so long. */
+  steal(location: string, forMs: number): Promise<void>
 }
 
 /** The places that the processes of a run have, by name. */

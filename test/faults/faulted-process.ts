@@ -33,6 +33,11 @@ export class FaultedProcess {
     return this.#options.slot
   }
 
+  /** That of the process that has this place now. */
+  get name(): string {
+    return this.#name
+  }
+
   /** Whether nothing is being done to it at the moment. */
   get isWell(): boolean {
     return !this.#busy && this.#group !== undefined
@@ -117,7 +122,8 @@ export class FaultedProcess {
     this.#doomed = true
     group.signal('SIGTERM')
     const end = await within(60_000, group.ended)
-    if (end?.code === 0 || this.#options.mayDie(name)) return
+    // One that was ending by itself hears signals no more, and is ended by them.
+    if (end?.code === 0 || end?.signal === 'SIGTERM' || this.#options.mayDie(name)) return
     const what = end === undefined ? 'did not end within a minute' : describeEnd(end)
     await group.stop('SIGKILL')
     throw new Error(`${name} was asked to end and ${what}. Its output:\n${group.output}`)

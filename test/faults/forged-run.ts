@@ -7,6 +7,7 @@ import type { FaultMode } from './node-setup.ts'
 
 export const forgedSettings: JudgedSettings = {
   mode: 'multiNode',
+  workerCount: 1,
   leaseMs: 1_000,
   intervalMs: 200,
   maxAttempts: 4,
@@ -122,6 +123,21 @@ export class ForgedRun {
     const refused = outcome === 'refused'
     const settlements = [{ event, token, outcome: refused ? 'done' : outcome, refused }]
     return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
+  }
+
+  /** What was read under a lock is not taken from `by`. */
+  refuses(event: string, { by, at }: { by: string; at: number }): this {
+    const settlements = [{ event, token: 1, outcome: 'done', refused: true, underLock: true as const }]
+    return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
+  }
+
+  /** The lock of the one who delivers; it keeps it unless it is said to give it up. */
+  takesLock(by: string, at: number, token: string): this {
+    return this.says(by, at, { kind: 'lockTaken', since: at - 1, token })
+  }
+
+  hasHarmedLock(at: number): this {
+    return this.says('driver', at, { kind: 'outage', what: 'deleteLock', since: at })
   }
 
   kills(target: string, at: number): this {

@@ -1,4 +1,5 @@
 import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import { lockHarmNames } from './lock-harms.ts'
 import type { FaultMode } from './node-setup.ts'
 import type {
   DeliveryStart,
@@ -11,6 +12,7 @@ import type {
 /** The settings of a run, as far as they decide what is right. */
 export interface JudgedSettings {
   readonly mode: FaultMode
+  readonly workerCount: number
   readonly leaseMs: number
   readonly intervalMs: number
   readonly maxAttempts: number
@@ -84,6 +86,15 @@ export interface Ownership {
   readonly until: number
 }
 
+/** The lock of those who deliver one at a time, in the hands of a process, as far as that knows. */
+export interface Holding {
+  readonly process: string
+  readonly from: number
+  /** When the process next asked for it; Infinity if it never did. */
+  readonly until: number
+  readonly isGivenBack: boolean
+}
+
 interface ProcessTroubles {
   killedAt: number | undefined
   readonly stops: Period[]
@@ -105,6 +116,7 @@ export class JudgedHistory {
   readonly failedSettlements: FailedSettlement[] = []
   /** The owners of each partition, by epoch. */
   readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
+  readonly holdings: readonly Holding[]
   /** Attempts at getting partitions that failed. */
   readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
@@ -121,6 +133,7 @@ export class JudgedHistory {
     this.#readDeliveries()
     this.#readTroubles()
     this.ownerships = this.#readOwnerships()
+    this.holdings = this.#readHoldings()
   }
 
   /** Whether a process had ended by then, in whatever way. */
@@ -144,6 +157,15 @@ export class JudgedHistory {
   wasCutOff(process: string, from: number, to: number): boolean {
     const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
     return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
+  }
+
+  /** Whether somebody reached for the lock past its holder, after the holder had got it for this delivery. */
+  wasLockHarmed({ process, at }: JudgedDelivery, by: number): boolean {
+    const holding = this.holdings.findLast((each) => each.process === process && each.from <= at)
+    if (holding === undefined) return false
+    return this.outages.some(
+      ({ what, from, to }) => lockHarmNames.includes(what) && to >= holding.from && from < by,
+    )
   }
 
   /** For how long between the two moments others were harmed, or may not have been replaced yet. */
@@ -227,6 +249,20 @@ export class JudgedHistory {
       ended.sort((a, b) => a.epoch - b.epoch || a.from - b.from),
       ({ partition }) => partition,
     )
+  }
+
+  #readHoldings(): readonly Holding[] {
+    const { history } = this.evidence
+    const taken = history.filter((record) => record.kind === 'lockTaken')
+    const givenUp = new Set(
+      history.flatMap((record) => (record.kind === 'lockGivenUp' ? [record.token] : [])),
+    )
+    return taken.map(({ process, at, token }) => ({
+      process,
+      from: at,
+      until: taken.find((next) => next.process === process && next.at > at)?.since ?? Infinity,
+      isGivenBack: givenUp.has(token),
+    }))
   }
 
   #readTroubles(): void {

@@ -11,7 +11,7 @@ import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { plannedListeners } from './planned-listeners.ts'
 
-export type FaultMode = 'multiNode' | 'singleNode' | 'partitioned' | 'ordered'
+export type FaultMode = 'multiNode' | 'singleNode' | 'singleWriter' | 'partitioned' | 'ordered'
 
 /** Whether a mode keeps events in order. */
 export function keepsOrder(mode: FaultMode): boolean {
@@ -26,6 +26,7 @@ export interface NodeSettings {
   /** Unique per process start. */
   readonly name: string
   readonly mode: FaultMode
+  readonly workerCount: number
   readonly leaseMs: number
   readonly intervalMs: number
   readonly maxAttempts: number
@@ -48,7 +49,8 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
   const settings = JSON.parse(process.argv[2]!) as NodeSettings
   const { leaseMs, intervalMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries } = settings
   const history = new HistoryFile(settings.folder, settings.name)
-  const cutOffMs = leaseMs / 2
+  // A single writer renews its lock later than others do.
+  const cutOffMs = leaseMs / (settings.mode === 'singleWriter' ? 4 : 2)
   const kind = await faultStore(settings.store)
   const opened = kind.open(settings.location)
   const store = observedStore(opened.store, history, cutOffMs)
@@ -66,7 +68,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             hangTimeoutMs,
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
             // What stands behind them has to wait.
-            longestMs: keepsOrder(settings.mode) ? 20 : 65,
+            longestMs: keepsOrder(settings.mode) || settings.workerCount === 1 ? 20 : 65,
           }),
           logger,
           ownerId: settings.name,
@@ -81,7 +83,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           // Enough for everything queued: a restart then is no reason for a duplicate.
           drainTimeoutMs: 20_000,
           shutdownTimeoutMs: 20_000,
-          ...sizesOf(settings.mode),
+          ...sizesOf(settings),
         })
   await startWhenPossible(outbox, logger)
   // For the next ones: whoever is killed leaves no compiled code behind.
@@ -98,10 +100,13 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
   }
 }
 
-function sizesOf(mode: FaultMode): { readonly workerCount?: number; readonly hotQueueCapacity?: number } {
+function sizesOf({ mode, workerCount }: NodeSettings): {
+  readonly workerCount?: number
+  readonly hotQueueCapacity?: number
+} {
   if (mode === 'ordered') return {}
   // Small, so that part of what a node writes is left to the poller.
-  return { workerCount: 16, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
+  return { workerCount, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
 }
 
 /** As a supervisor would: a process that is started while its database is down is started again. */

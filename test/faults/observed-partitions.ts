@@ -55,20 +55,24 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
   }
 }
 
-/** Locks with which partitions are given up, all at once. */
+/** Locks whose changes of owner become part of the history, and with which partitions are given up, all at once. */
 export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxLocks {
   let last: OwnerFence | undefined
 
   function givenUp({ lock, token }: OwnerFence): void {
-    if (lock.startsWith(participantPrefix)) history.say({ kind: 'givenUp', token })
+    history.say({ kind: lock.startsWith(participantPrefix) ? 'givenUp' : 'lockGivenUp', token })
   }
 
   return {
-    acquire(request) {
+    async acquire(request) {
+      const isParticipant = request.lock.startsWith(participantPrefix)
       // Whoever asks for another lock knows that the last one is lost.
-      if (last !== undefined && last.token !== request.token) givenUp(last)
+      if (isParticipant && last !== undefined && last.token !== request.token) givenUp(last)
       last = request
-      return locks.acquire(request)
+      const since = monotonicMs()
+      const isTaken = await locks.acquire(request)
+      if (isTaken && !isParticipant) history.say({ kind: 'lockTaken', since, token: request.token })
+      return isTaken
     },
     renew: (request) => locks.renew(request),
     release(fence) {

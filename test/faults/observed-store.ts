@@ -34,6 +34,7 @@ export function observedStore<Tx>(
         token: settlement.row.deliveries,
         outcome: settlement.outcome.kind,
         refused: refused.includes(settlement),
+        ...(settlement.row.lockedBy === null && { underLock: true as const }),
       }))
       history.say({ kind: 'settled', since, settlements })
       return refused

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Client, Pool, type PoolClient } from 'pg'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import type { FaultStore } from './fault-store.ts'
+import { lockName, thief } from './lock-harms.ts'
 import { accessFrom } from './server-access.ts'
 
 const goodbyeMs = 100
@@ -56,6 +57,32 @@ export const postgresFaultStore: FaultStore = {
       const { rows } = await client.query<{ id: string }>('select id from business')
       return rows.map(({ id }) => id)
     }),
+
+  lock: {
+    token: (location) =>
+      withClient(location, async (client) => {
+        const sql = 'select token from outbox_event_lock where name = $1'
+        const { rows } = await client.query<{ token: string }>(sql, [lockName])
+        return rows[0]?.token
+      }),
+
+    delete: (location) =>
+      withClient(location, async (client) => {
+        await client.query('delete from outbox_event_lock where name = $1', [lockName])
+      }),
+
+    steal: (location, forMs) =>
+      withClient(location, async (client) => {
+        await client.query(
+          `insert into outbox_event_lock (name, token, until)
+           values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+               on conflict (name) do update
+              set token = excluded.token, until = excluded.until,
+                  low_at = null, low_seq = null, high_at = null, high_seq = null`,
+          [lockName, thief, forMs],
+        )
+      }),
+  },
 }
 
 function socketsOf(pool: Pool): ReadonlySet<Socket> {

@@ -14,17 +14,19 @@ const size = scale({
 const skip = !(await redis.find()) && 'Redis itself is not on this machine'
 
 describe('on Redis, with processes, connections and servers that come and go', { skip }, () => {
-  for (const mode of ['multiNode', 'singleNode'] as const) {
+  for (const mode of ['multiNode', 'singleNode', 'singleWriter'] as const) {
     it(`every promise is kept, ${mode}`, async (test) => {
       const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'redis', mode })
       ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
       deepEqual(Object.keys(summary.outages).sort(), [
         'crash',
         'cut',
+        ...(mode === 'singleWriter' ? ['deleteLock'] : []),
         'loseCommit',
         'mute',
         'restart',
         'silence',
+        ...(mode === 'singleWriter' ? ['stealLock'] : []),
         'terminate',
       ])
     })

@@ -19,6 +19,8 @@ export interface FaultRunOptions {
   /** How long events are written and harm is done. */
   readonly durationMs: number
   readonly workers: number
+  /** Listeners that each of them runs at once; `ordered` has one in any case. */
+  readonly workerCount: number
   /** Processes that only write, and such that deliver as well. */
   readonly writers: { readonly only: number; readonly delivering: number }
   readonly behaviours: WritingPlan['behaviours']
@@ -55,6 +57,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   faults: 12,
   durationMs: 4_500,
   workers: 4,
+  workerCount: 16,
   writers: { only: 1, delivering: 2 },
   behaviours: usualBehaviours,
   keys: 0,
@@ -94,6 +97,20 @@ export const orderedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   durationMs: 3_500,
   behaviours: { ...orderedBehaviours, slow: 5, outlastLease: 0, hangOnce: 0 },
   keys: 5,
+}
+
+/** For `Outbox.singleWriter`: its holders are killed and stopped, and the lock is taken from them behind their backs. */
+export const lockLossRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: 110,
+  faults: 20,
+  harms: ['deleteLock', 'stealLock'],
+  durationMs: 2_000,
+  workers: 3,
+  workerCount: 1,
+  writers: { only: 1, delivering: 0 },
+  behaviours: { succeed: 1 },
+  leaseMs: 400,
 }
 
 /** Poison events among others, with four workers and no harm but theirs. */
@@ -142,6 +159,8 @@ function runOf(mode: FaultMode): typeof usualRun {
   return mode === 'partitioned' ? partitionedRun : mode === 'ordered' ? orderedRun : usualRun
 }
 
+const scenarios: Readonly<Record<string, typeof usualRun>> = { poison: poisonRun, 'lock-loss': lockLossRun }
+
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
@@ -158,7 +177,7 @@ if (import.meta.main) {
     },
   })
   const mode = values.mode as FaultMode
-  const scenario = values.scenario === 'poison' ? poisonRun : runOf(mode)
+  const scenario = scenarios[values.scenario ?? ''] ?? runOf(mode)
   console.log(`seed ${values.seed}`)
   const run = await runFaults({
     ...scenario,

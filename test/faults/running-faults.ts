@@ -9,6 +9,7 @@ import { faultStore } from './fault-stores.ts'
 import { FaultedProcess } from './faulted-process.ts'
 import { countIntents, HistoryFile, lastSaid, monotonicMs, readHistory } from './history/history-file.ts'
 import type { Evidence } from './judged-history.ts'
+import { lockHarms, lockHolder } from './lock-harms.ts'
 import type { NodeSettings } from './node-setup.ts'
 import type { FaultRunOptions } from './run-faults.ts'
 import { SeededRandom } from './seeded-random.ts'
@@ -94,8 +95,10 @@ export class RunningFaults {
   }
 
   get #harms(): FaultSite['harms'] {
-    const { harms: names = Object.keys(this.#site.harms) } = this.#options
-    return Object.fromEntries(Object.entries(this.#site.harms).filter(([name]) => names.includes(name)))
+    const { mode, harms: names } = this.#options
+    const ofLock = mode === 'singleWriter' ? lockHarms(this.#kind, this.#site.location) : {}
+    const all = Object.entries({ ...this.#site.harms, ...ofLock })
+    return Object.fromEntries(all.filter(([name]) => names?.includes(name) ?? true))
   }
 
   get #processes(): readonly FaultedProcess[] {
@@ -103,10 +106,10 @@ export class RunningFaults {
   }
 
   async #do({ kind, slot, forMs }: PlannedFault): Promise<void> {
-    const harm = this.#site.harms[kind]
+    const harm = this.#harms[kind]
     if (harm !== undefined) return this.#harm(kind, harm, slot, forMs)
 
-    const target = this.#wellFrom(this.#processes, slot)
+    const target = (await this.#wellHolder()) ?? this.#wellFrom(this.#processes, slot)
     if (kind === 'kill') await target?.kill(forMs)
     else if (kind === 'stop') await target?.stopFor(forMs)
     else await target?.restart()
@@ -120,6 +123,13 @@ export class RunningFaults {
     await harm.do(target.slot, forMs)
     const whom = targets === 'everybody' ? {} : { slot: target.slot }
     this.#history.say({ kind: 'outage', what, since, ...whom })
+  }
+
+  /** Where one delivers at a time, what is planned for a process happens to that one. */
+  async #wellHolder(): Promise<FaultedProcess | undefined> {
+    if (this.#options.mode !== 'singleWriter') return undefined
+    const holder = await lockHolder(this.#kind, this.#site.location)
+    return this.#processes.find(({ name, isWell }) => isWell && name === holder)
   }
 
   /** What is planned for a process happens to the next one that is well enough for it. */
@@ -201,13 +211,14 @@ export class RunningFaults {
   }
 
   #settings(slot: string, name: string): NodeSettings {
-    const { store, mode, leaseMs, maxDeliveries } = this.#options
+    const { store, mode, workerCount, leaseMs, maxDeliveries } = this.#options
     return {
       store,
       location: this.#site.accessOf(slot).location,
       folder: this.#folder,
       name,
       mode,
+      workerCount,
       leaseMs,
       intervalMs: 200,
       maxAttempts: 4,

@@ -3,7 +3,7 @@ import type { Violation } from './checker.ts'
 import { type FaultRun, type FaultRunOptions, runFaults } from './run-faults.ts'
 import { testSeed } from './scale.ts'
 
-interface Diagnosed {
+export interface Diagnosed {
   diagnostic(message: string): void
 }
 
@@ -33,7 +33,9 @@ function tell(violations: readonly Violation[]): readonly string[] {
 }
 
 function commandOf(options: FaultRunOptions): string {
-  const { store, mode, seed, events, faults, durationMs, keys, workers, poisonPerWriter } = options
-  const scenario = poisonPerWriter > 0 ? ' --scenario poison' : ''
+  const { store, mode, seed, events, faults, durationMs, keys, workers, workerCount, poisonPerWriter } =
+    options
+  const name = poisonPerWriter > 0 ? 'poison' : workerCount === 1 ? 'lock-loss' : undefined
+  const scenario = name === undefined ? '' : ` --scenario ${name}`
   return `node test/faults/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}`
 }

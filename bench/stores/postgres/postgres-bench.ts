@@ -13,6 +13,7 @@ import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { orderedSubjects } from '../../suites/ordered.ts'
+import { outageSubjects } from '../../suites/outage.ts'
 import { relaySubjects } from '../../suites/relay.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
@@ -73,6 +74,7 @@ export const postgresBench: StoreBench = {
     },
     growth: growthSuite(postgresDatabases, postgresGrownTables),
     sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1, drawsItself: true },
+    outage: { subjects: outageSubjects(postgresDatabases), rounds: 1 },
     relay: {
       subjects: [
         ...relaySubjects(postgresDatabases, [kafkaBroker, rabbitmqBroker, natsBroker]),

@@ -4,6 +4,7 @@ import type { StoreBench } from '../../store-bench.ts'
 import { drainSubjects } from '../../suites/drain.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
+import { outageSubjects } from '../../suites/outage.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { drivers, redisDatabases } from './redis-database.ts'
 import { removeDatabases, serverCpuUs } from './redis-server.ts'
@@ -17,6 +18,7 @@ export const redisBench: StoreBench = {
     drain: { subjects: [...drainSubjects(redisDatabases), bullmqDrain], peer: 'bullmq' },
     write: { subjects: writeSubjects(redisDatabases, { concurrent: true, serverCpuUs }) },
     latency: { subjects: latencySubjects(redisDatabases) },
+    outage: { subjects: outageSubjects(redisDatabases), rounds: 1 },
     idle: { subjects: idleSubjects(redisDatabases), seconds: 20 },
   },
   cleanUp: removeDatabases,

@@ -31,6 +31,7 @@ import type { PendingSource } from './poll/pending-source.ts'
 import { SingleWriterSource } from './poll/single-writer-source.ts'
 import { type Lease, type OutboxPartitions, type OutboxStore, participantLock } from './store.ts'
 import { CircuitBreaker } from './process/circuit-breaker.ts'
+import { FailurePause } from './process/failure-pause.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
@@ -52,6 +53,9 @@ const laneCapacity = 4_000
 const laneBatches = { batchSize: 500, maxBatchSize: 2_000 }
 
 const tickBatches = { batchSize: 500 }
+
+/** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
+const tickUnsettled = 100
 
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
@@ -86,17 +90,25 @@ export class OutboxEngine {
     const order = orderOf(mode, options)
     this.breaker = mode === 'singleWriter' ? breakerOf(options, parts) : undefined
     const { breaker } = this
+    const failures = breaker && new FailurePause({ clock: parts.clock, pauseMs: breaker.coolDownMs })
 
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
       ...options,
-      ...(mode === 'singleWriter' && { workerCount: options.workerCount ?? 1 }),
+      ...(mode === 'singleWriter' && {
+        workerCount: options.workerCount ?? 1,
+        maxUnsettled: tickUnsettled,
+        mayBegin: (again) => (failures?.isOver(again) ?? true) && lock!.hasTimeLeft(again),
+        ...(failures && { onOutcome: (outcome) => failures.ended(outcome) }),
+      }),
       ...order?.settings,
       ...shared,
       ...(breaker && { breaker }),
-      ...(mode === 'singleWriter' && { mayBegin: (again) => lock!.hasTimeLeft(again) }),
       ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
-      ...(lock && { owner: () => (lock.holding === undefined ? undefined : lock.fence) }),
+      ...(lock && {
+        owner: () => (lock.holding === undefined ? undefined : lock.fence),
+        onRefusedUnderLock: () => lock.doubt(),
+      }),
       recordHeld: async () => this.#source.recordHeld?.(),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller,

@@ -12,6 +12,8 @@ export type HistoryRecord = Stamp &
     | PartitionsGained
     | PartitionsNotGained
     | PartitionsGivenUp
+    | LockTaken
+    | LockGivenUp
     | CutOff
     | FaultDone
     | Outage
@@ -94,6 +96,8 @@ export interface SeenSettlement {
   readonly token: number
   readonly outcome: string
   readonly refused: boolean
+  /** Of a row that was read without a lease. */
+  readonly underLock?: true
 }
 
 /** The store failed to answer to a batch of outcomes: whether it has taken them is not known. */
@@ -126,6 +130,20 @@ export interface PartitionsGivenUp {
   readonly token: string
   /** All that there are where left out. */
   readonly partitions?: readonly number[]
+}
+
+/** The store says that the lock of those who deliver one at a time is this process's from now on. */
+export interface LockTaken {
+  readonly kind: 'lockTaken'
+  /** When the store was asked. */
+  readonly since: number
+  readonly token: string
+}
+
+/** Said right before the store is asked to free it. */
+export interface LockGivenUp {
+  readonly kind: 'lockGivenUp'
+  readonly token: string
 }
 
 /** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */

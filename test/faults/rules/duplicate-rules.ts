@@ -33,7 +33,8 @@ export const duplicateRules: readonly Rule[] = [
         for (const [index, delivery] of deliveries.entries()) {
           if (delivery.at <= settled.at) continue
           const isLate = deliveries.slice(0, index).some((earlier) => isLateStart(history, earlier, delivery))
-          if (!isLate) {
+          // Its process had read it before that, and nobody has told it yet that somebody else has its lock.
+          if (!isLate && !history.wasLockHarmed(delivery, delivery.at)) {
             yield `${describe(delivery)}, after ${settled.process} had settled it as ${settled.outcome} at ${settled.at}`
           }
         }

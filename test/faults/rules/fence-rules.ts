@@ -49,7 +49,10 @@ export const fenceRules: readonly Rule[] = [
     name: 'a later delivery has a higher fencing token',
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
-        if (second.token <= first.token && !isLateStart(history, first, second)) {
+        // A lock that somebody has removed cannot tell what was held under it.
+        const isHarmed = [first, second].some((each) => history.wasLockHarmed(each, second.at))
+        const isAlike = second.token === first.token && isHarmed
+        if (second.token <= first.token && !isAlike && !isLateStart(history, first, second)) {
           yield `${describe(first)}, and later ${describe(second)}`
         }
       }

@@ -8,7 +8,7 @@ import type { Processors } from '../process/processor.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, OwnerFence, Row } from '../store.ts'
+import type { OutboxStore, Outcome, OwnerFence, Row } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { Pauses } from './pauses.ts'
 
@@ -67,14 +67,21 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed; others are left to the poller. */
   readonly breaker?: CircuitBreaker
+  /** Called with every result of a listener, before it is settled. */
+  readonly onOutcome?: (outcome: Outcome) => void
   /**
-   * Whether a cold delivery may begin now: not shortly before a lock runs out, which is renewed first. Then `again` is called.
+   * Whether a cold delivery may begin now: not shortly before a lock runs out, which is renewed first, and not while everything
+   * fails. Otherwise `again` is called when it may.
    */
   readonly mayBegin?: (again: () => void) => boolean
   /** Keeps the cold queue in lanes, each of which runs one delivery after another. */
   readonly lanes?: LaneSettings
   /** Proof of the lock under which rows were read without a claim. */
   readonly owner?: () => OwnerFence | undefined
+  /** Called when the settlement of something that was read under the lock was refused: the lock may be lost. */
+  readonly onRefusedUnderLock?: () => void
+  /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */
+  readonly maxUnsettled?: number
   /** Tells the database what this process holds without a lease, after much of it was let go of. */
   readonly recordHeld?: () => Promise<void>
   /** Leases one row that was handed back; undefined if somebody else has it. */

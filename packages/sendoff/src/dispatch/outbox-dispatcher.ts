@@ -21,9 +21,6 @@ import { LaneQueue } from './lane-queue.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
 
-/** Unacknowledged outcomes beyond this stop new work until the store answers. */
-const maxUnsettled = 2_000
-
 /** How long listeners have for reacting to the signal at the end of a shutdown. */
 const abortGraceMs = 1_000
 
@@ -44,6 +41,7 @@ export class OutboxDispatcher {
   readonly lanes: LaneQueue | undefined
   readonly #options: OutboxDispatcherOptions
   readonly #workerCount: number
+  readonly #maxUnsettled: number
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #metrics: MetricsExporter
@@ -66,6 +64,7 @@ export class OutboxDispatcher {
     this.#logger = logger
     this.#metrics = metrics
     this.#workerCount = options.workerCount ?? 4
+    this.#maxUnsettled = options.maxUnsettled ?? 2_000
     this.hotQueue = new BoundedQueue(options.hotQueueCapacity ?? 1_000)
     const capacity = options.coldQueueCapacity ?? 1_000
     const { lanes } = options
@@ -236,7 +235,7 @@ export class OutboxDispatcher {
 
   get #hasFreeSlot(): boolean {
     if (this.#suspect !== undefined) return false
-    return this.#calls.size < this.#workerCount && this.#settler.backlog < maxUnsettled
+    return this.#calls.size < this.#workerCount && this.#settler.backlog < this.#maxUnsettled
   }
 
   #next(): Delivery | undefined {
@@ -296,6 +295,8 @@ export class OutboxDispatcher {
   }
 
   #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {
+    const { onOutcome } = this.#options
+    if (onOutcome !== undefined) [outcomes].flat().forEach(onOutcome)
     if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
     else if (this.lanes === undefined) {
       deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))
@@ -388,6 +389,7 @@ export class OutboxDispatcher {
 
     if (refused) {
       this.#metrics.incrementSettlementRefused()
+      if (delivery.lock !== undefined) this.#options.onRefusedUnderLock?.()
       this.#wakePoller()
       this.#logger.warn(
         `The settlement of event ${delivery.row.eventId} came too late and was refused: somebody else holds it and delivers it again.`,

@@ -34,6 +34,7 @@ export class NamedLock {
   #holding: { validUntil: number } | undefined
   #acquisitions = 0
   #renewedAt = -Infinity
+  #isInDoubt = false
   #isRenewingFirst = false
   #cancelRenewal: Cancel | undefined
 
@@ -64,6 +65,7 @@ export class NamedLock {
     if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
 
     this.#holding = { validUntil: 0 }
+    this.#isInDoubt = false
     this.#renewed(this.#holding, askedAt)
     return this.#holding
   }
@@ -78,6 +80,13 @@ export class NamedLock {
     const askedAt = clock.monotonic()
     if (holding === undefined || askedAt < this.#renewedAt + ttlMs / 4) return undefined
     return { ttlMs, done: () => this.#renewed(holding, askedAt) }
+  }
+
+  /** To be called when something speaks against the lock being ours: the store is asked at once, instead of with the next renewal. */
+  doubt(): void {
+    if (this.#holding === undefined || this.#isInDoubt) return
+    this.#isInDoubt = true
+    this.#scheduleRenewal(0)
   }
 
   /** To be called when the store says that the lock is not ours any more. */
@@ -106,6 +115,7 @@ export class NamedLock {
     const { ttlMs } = this.#options
     if (this.#holding !== holding || askedAt < this.#renewedAt) return
     this.#renewedAt = askedAt
+    this.#isInDoubt = false
     holding.validUntil = validUntil(askedAt, ttlMs)
     // Counted from when it was asked for: with slow answers, it would be too late otherwise.
     this.#scheduleRenewal(Math.max(0, askedAt + ttlMs - this.#marginMs - this.#options.clock.monotonic()))
@@ -116,13 +126,14 @@ export class NamedLock {
   }
 
   /**
-   * Whether enough of its time is left to begin something under it. If not, it is renewed first, and `again` is called when
-   * that has come to an end.
+   * Whether enough of its time is left to begin something under it, and there is no doubt about it. If not, it is renewed
+   * first, and `again` is called when that has come to an end.
    */
   hasTimeLeft(again: () => void): boolean {
     const { clock } = this.#options
     const holding = this.#holding
-    if (holding === undefined || clock.monotonic() < holding.validUntil - this.#marginMs / 2) return true
+    if (holding === undefined) return true
+    if (!this.#isInDoubt && clock.monotonic() < holding.validUntil - this.#marginMs / 2) return true
 
     if (!this.#isRenewingFirst) void this.#renewFirst(holding, again)
     return false

@@ -56,6 +56,10 @@ export class CircuitBreaker {
     this.#parts = parts
   }
 
+  get coolDownMs(): number {
+    return this.#options.coolDownMs
+  }
+
   get state(): CircuitBreakerState {
     const isOver = this.#parts.clock.monotonic() >= this.#openedAt + this.#options.coolDownMs
     if (this.#state === 'open' && isOver) this.#become('halfOpen')
@@ -67,16 +71,11 @@ export class CircuitBreaker {
     return this.state === 'open' || (this.state === 'halfOpen' && this.#trials >= this.#options.trialCalls)
   }
 
-  /** Whether a call may be made; if so, `ended` or `notMade` has to be called. */
+  /** Whether a call may be made; if so, `ended` has to be called. */
   begin(): boolean {
     if (this.isOpen) return false
     if (this.#state === 'halfOpen') this.#trials += 1
     return true
-  }
-
-  /** A call that may be made was not. */
-  notMade(): void {
-    this.#trials = Math.max(0, this.#trials - 1)
   }
 
   ended(succeeded: boolean): void {

@@ -116,6 +116,35 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
   deepEqual(listener.payloads, [0, 1, 2, 3, ...numbers(20).slice(3)], 'and only that one again')
 })
 
+onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', async (test, open) => {
+  const store = open()
+  const watched = watchingLocks(store)
+  const lost = Promise.withResolvers<void>()
+  const warn = (message: string) => message.includes('was lost') && lost.resolve()
+  const listener = new RecordingListener(async (event) => {
+    if (listener.events.length > 5) return
+    if (event.payload === 3) {
+      await until(async () => (await store.count({ status: [EventStatus.DONE] })) === 3)
+      await store.locks.release({ lock: lockName, token: watched.token() })
+      equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
+    }
+    // Begun while the settlement before it was on its way.
+    if (event.payload === 4) await lost.promise
+  })
+  const outbox = await start(test, watched.store, listener, {
+    poller: { enabled: false },
+    logger: { debug() {}, info() {}, warn, error() {} },
+    lock: { ttlMs: 60_000 },
+  })
+  await writeCold(test, open(), ...numbers(20))
+  await outbox.poll()
+  deepEqual(listener.payloads, [0, 1, 2, 3, 4], 'long before the lock would have been renewed')
+
+  await store.locks.release({ lock: lockName, token: 'thief' })
+  await outbox.poll()
+  deepEqual(listener.payloads, [0, 1, 2, 3, 4, ...numbers(20).slice(3)])
+})
+
 onEveryStoreOnce(
   'failed events come again later, and do not keep others from being sent',
   async (test, open) => {
@@ -198,6 +227,32 @@ onEveryStoreOnce(
     await until(async () => (await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0)
     equal(outbox.circuitBreakerState, 'closed')
     ok(listener.payloads.includes('again'))
+  },
+)
+
+onEveryStoreOnce(
+  'the poller rests after a hundred failures in a row, until something succeeds',
+  async (test, open) => {
+    let isDown = true
+    const rests = Promise.withResolvers<void>()
+    const listener = new RecordingListener(() => {
+      if (listener.events.length === 100) rests.resolve()
+      if (isDown) throw new Error('The destination is down.')
+    })
+    const outbox = await start(test, open(), listener, {
+      poller: { intervalMs: 10 },
+      retryPolicy: fixedDelay(1),
+      maxAttempts: 1_000,
+      circuitBreaker: { coolDownMs: 60_000 },
+    })
+    await writeCold(test, open(), ...numbers(150))
+    await rests.promise
+    // As long as what is left would take.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+    equal(listener.events.length, 100)
+    isDown = false
+    await writeTested(outbox, 'hot')
+    await until(() => new Set(listener.payloads).size === 151)
   },
 )
 

@@ -1,0 +1,50 @@
+import { type ForgedCases, ForgedRun } from './forged-run.ts'
+
+/** What breaks the rules about the lock of a single writer, and what looks alike and does not. */
+export const lockCases: ForgedCases = {
+  'a lost lock repeats no more than was in flight': {
+    broken: [
+      {
+        what: 'its holder went on after it was told',
+        run: lostLock({ begunAfter: 2 }),
+      },
+      {
+        what: 'the same, and it gave the lock back in the end',
+        run: lostLock({ begunAfter: 2 }).says('p', 500, { kind: 'lockGivenUp', token: 'p/1' }),
+      },
+    ],
+    kept: [
+      { what: 'only what was in flight came again', run: lostLock({ begunAfter: 0 }) },
+      { what: 'one was being begun when its holder was told', run: lostLock({ begunAfter: 1 }) },
+      { what: 'another mode has other rules', run: lostLock({ begunAfter: 2 }).inMode('singleNode') },
+      {
+        what: 'what was refused first had been begun under the lock before',
+        run: lostLock({ begunAfter: 2, underNextLock: true }),
+      },
+    ],
+  },
+}
+
+/**
+ * The lock of `p` is deleted at 100, while `a` is in flight; the store says so at 113 by refusing it. Then `p` begins some more,
+ * under the lock that it had or under a new one which is deleted as well, and `q` begins all of them again.
+ */
+function lostLock({ begunAfter, underNextLock = false }: ForgedLoss): ForgedRun {
+  const more = ['b', 'c'].slice(0, begunAfter)
+  const run = new ForgedRun().inMode('singleWriter').takesLock('p', 50, 'p/1').writes('a')
+  run.hasHarmedLock(100).delivers('a', { at: 95, until: 110, settled: null })
+  run.refuses('a', { by: 'p', at: 112 })
+  if (underNextLock) run.takesLock('p', 115, 'p/2').hasHarmedLock(118)
+  for (const [index, event] of more.entries()) {
+    run.writes(event).delivers(event, { at: 120 + index * 10, until: 125 + index * 10, settled: null })
+    run.refuses(event, { by: 'p', at: 140 })
+  }
+  run.takesLock('q', 200, 'q/1')
+  for (const event of ['a', ...more]) run.delivers(event, { by: 'q', at: 210 })
+  return run.says('q', 300, { kind: 'lockGivenUp', token: 'q/1' })
+}
+
+interface ForgedLoss {
+  readonly begunAfter: number
+  readonly underNextLock?: boolean
+}
