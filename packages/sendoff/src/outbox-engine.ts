@@ -55,7 +55,7 @@ const laneBatches = { batchSize: 500, maxBatchSize: 2_000 }
 const tickBatches = { batchSize: 500 }
 
 /** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
-const tickUnsettled = 100
+const tickUnsettled = 500
 
 /** Whom nobody can tell of others' events looks often while there are some. */
 const blindBusyIntervalMs = 100
