@@ -340,12 +340,30 @@ const cases: ForgedCases = {
       { what: 'the same token', run: twice({ secondToken: 1 }).kills('p', 150) },
       { what: 'a lower token', run: twice({ secondToken: 0 }).kills('p', 150) },
       {
+        what: 'the same token in the same epoch, through a crash of the server',
+        run: twice({ secondToken: 1, epochs: [3, 3] })
+          .kills('p', 150)
+          .hasOutage(110, 140),
+      },
+      {
+        what: 'the same token in the next epoch, without a crash of the server',
+        run: twice({ secondToken: 1, epochs: [3, 4] })
+          .kills('p', 150)
+          .hasOutage(110, 140, 'q'),
+      },
+      {
         what: 'a lower token after somebody deleted the lock',
         run: twice({ secondToken: 0 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
       },
     ],
     kept: [
       { what: 'a higher token', run: twice().kills('p', 150) },
+      {
+        what: 'the same token in the next epoch, after a crash of the server forgot the first one',
+        run: twice({ secondToken: 1, epochs: [3, 4] })
+          .kills('p', 150)
+          .hasOutage(110, 140),
+      },
       {
         what: 'the same token, because somebody deleted the lock that knew of the first one',
         run: twice({ secondToken: 1 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
@@ -534,10 +552,12 @@ function twice({
   secondToken = 2,
   settled = null as string | null,
   secondSettled = 'done',
+  epochs = [] as readonly number[],
 } = {}): ForgedRun {
+  const [firstEpoch, secondEpoch] = epochs.map((epoch) => ({ epoch }))
   return written({})
-    .delivers('b', { at: 100, settled })
-    .delivers('b', { at: 200, by: second, token: secondToken, settled: secondSettled })
+    .delivers('b', { at: 100, settled, ...firstEpoch })
+    .delivers('b', { at: 200, by: second, token: secondToken, settled: secondSettled, ...secondEpoch })
 }
 
 /** Begun at 100 by `p` and at `again` by `q`, while `p` is still at it. */

@@ -1,5 +1,5 @@
 import { isLateStart } from '../explained.ts'
-import type { FailedSettlement, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
+import type { FailedSettlement, JudgedDelivery, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
 import { describe, isFinal, repeats } from './duplicate-rules.ts'
 import type { Rule } from './rule.ts'
 
@@ -51,7 +51,7 @@ export const fenceRules: readonly Rule[] = [
       for (const [first, second] of repeats(history.deliveries.values())) {
         // A lock that somebody has removed cannot tell what was held under it.
         const isHarmed = [first, second].some((each) => history.wasLockHarmed(each, second.at))
-        const isAlike = second.token === first.token && isHarmed
+        const isAlike = second.token === first.token && (isHarmed || wasForgotten(history, first, second))
         if (second.token <= first.token && !isAlike && !isLateStart(history, first, second)) {
           yield `${describe(first)}, and later ${describe(second)}`
         }
@@ -74,4 +74,13 @@ function laterHolder(history: JudgedHistory, { event, process, token, since }: J
 
 function describeSettlement({ event, process, token, outcome, since }: JudgedSettlement): string {
   return `${event} as ${outcome} with token ${token} by ${process} at ${since}`
+}
+
+/** Whether the server may have forgotten, by a crash, that somebody had the event in hand; its partition's epoch then tells the two apart. */
+function wasForgotten(history: JudgedHistory, first: JudgedDelivery, second: JudgedDelivery): boolean {
+  if (first.epoch === undefined || second.epoch === undefined || second.epoch <= first.epoch) return false
+  const { leaseMs } = history.settings
+  return history.outages.some(
+    ({ slot, from, to }) => slot === undefined && to > first.at - leaseMs && from < second.at,
+  )
 }

@@ -1,7 +1,7 @@
 import { countedLosses } from './partition-statements.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, rows, timeIn, unblocked, uncertain } from './row-conditions.ts'
+import { dueFrom, freeRow, rows, timeIn, unblocked } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
@@ -71,7 +71,6 @@ export function lockStatementsFor(tables: PostgresTables) {
   update ${lock}
      set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
          high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint
-    from ${uncertain}
    where name = $1 and token = $2 and until > clock_timestamp()
   returning 1`,
   } as const
