@@ -223,7 +223,7 @@ export class OutboxDispatcher {
     }
     // Lanes wait for settlements: with nothing else to begin there is no company to wait for.
     if (this.lanes !== undefined && this.#calls.size === 0 && this.lanes.peek() === undefined) {
-      this.#settler.flush()
+      this.#settler.hurry()
     }
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#conditions.changed()

@@ -16,6 +16,8 @@ export interface SettlerOptions {
 
 const maxBatch = 500
 const maxWriters = 2
+/** So many are worth a second statement beside the first for those who can begin nothing before. */
+const worthwhileBatch = 100
 const longestWaitMs = 2
 const firstRetryMs = 50
 const longestRetryMs = 5_000
@@ -31,7 +33,7 @@ interface Waiting {
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the
  * first. One batch is on its way at a time, so that under load the next one fills meanwhile; a
- * second one only if it is full, so that the store has something to do while this process works
+ * second one only if it is full, or nothing can begin before it is written, so that the store has something to do while this process works
  * on the answer to the first.
  *
  * A write that fails is repeated until it succeeds: the listener has done its work, and an event
@@ -67,10 +69,15 @@ export class Settler {
   }
 
   /** Writes what is there without waiting for more. */
-  flush(): void {
+  flush(least = maxBatch): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    if (this.#writers < maxWriters && this.#hasWorkFor(this.#writers + 1)) void this.#writeAll()
+    if (this.#writers < maxWriters && this.#hasWorkFor(this.#writers + 1, least)) void this.#writeAll(least)
+  }
+
+  /** The same for those who can begin nothing before it is written. */
+  hurry(): void {
+    this.flush(worthwhileBatch)
   }
 
   /** Resolves when everything added so far is acknowledged, or `giveUp` is called. */
@@ -88,9 +95,9 @@ export class Settler {
   }
 
   // Never rejects: a failing store is reported and asked again.
-  async #writeAll(): Promise<void> {
+  async #writeAll(least: number): Promise<void> {
     this.#writers++
-    while (this.#hasWorkFor(this.#writers) && !this.#stopped) {
+    while (this.#hasWorkFor(this.#writers, least) && !this.#stopped) {
       const batch = this.#waiting.splice(0, this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch)
       this.#writing += batch.length
       try {
@@ -107,8 +114,8 @@ export class Settler {
   }
 
   // A store that fails is asked by one at a time.
-  #hasWorkFor(writers: number): boolean {
-    return writers === 1 ? this.#waiting.length > 0 : this.#waiting.length >= maxBatch && this.#failures === 0
+  #hasWorkFor(writers: number, least: number): boolean {
+    return writers === 1 ? this.#waiting.length > 0 : this.#waiting.length >= least && this.#failures === 0
   }
 
   async #write(batch: readonly Waiting[]): Promise<void> {

@@ -68,7 +68,7 @@ const oneLane: Columns = { wait: 0, seq: 1 }
 
 function readOrderedRow(values: readonly Value[], { wait, seq }: Columns): OrderedRow {
   const waitMs = values[wait]
-  return { ...readRow(values, seq), waitMs: waitMs === null ? Infinity : Number(waitMs) }
+  return Object.assign(readRow(values, seq), { waitMs: waitMs === null ? Infinity : Number(waitMs) })
 }
 
 function maskOf(partitions: readonly number[]): string {

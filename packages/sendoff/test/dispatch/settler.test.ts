@@ -1,0 +1,69 @@
+import { deepEqual } from 'node:assert/strict'
+import { it } from 'node:test'
+import { systemClock } from '../../src/clock.ts'
+import { Delivery } from '../../src/dispatch/delivery.ts'
+import { Settler } from '../../src/dispatch/settler.ts'
+import { silentLogger } from '../../src/observe/logger.ts'
+import type { Row, Settlement } from '../../src/store.ts'
+
+const done = { kind: 'done' } as const
+
+/** A settler whose store answers when it is told to, and the sizes of the batches that the store has seen. */
+function slowSettler() {
+  const batches: number[] = []
+  const answers: (() => void)[] = []
+  const settler = new Settler({
+    store: {
+      settle: (settlements) => {
+        batches.push(settlements.length)
+        return new Promise<readonly Settlement[]>((resolve) => answers.push(() => resolve([])))
+      },
+    },
+    clock: systemClock,
+    logger: silentLogger,
+    onSettled() {},
+  })
+  let made = 0
+  const add = (count: number) => {
+    for (let index = 0; index < count; index++) settler.add(deliveryOf(++made), done)
+  }
+  return { settler, add, batches, answers }
+}
+
+function deliveryOf(seq: number): Delivery {
+  const row = { seq, eventId: `event-${seq}`, destination: '', lockedBy: 'me', deliveries: 1, attempts: 0 }
+  return new Delivery(row as Row, 'cold', { validUntil: Infinity })
+}
+
+it('a second batch is on its way beside the first only if it is full', async () => {
+  const { settler, add, batches, answers } = slowSettler()
+  add(10)
+  settler.flush()
+  add(499)
+  settler.flush()
+  deepEqual(batches, [10])
+  add(1)
+  deepEqual(batches, [10, 500])
+  answers.forEach((answer) => answer())
+  await settler.drained()
+})
+
+it('where nothing can begin before, a second batch need not be full, and a third waits', async () => {
+  const { settler, add, batches, answers } = slowSettler()
+  add(10)
+  settler.hurry()
+  add(99)
+  settler.hurry()
+  deepEqual(batches, [10])
+  add(1)
+  settler.hurry()
+  add(200)
+  settler.hurry()
+  deepEqual(batches, [10, 100])
+  answers.forEach((answer) => answer())
+  while (settler.backlog > 0) {
+    await new Promise((resolve) => setImmediate(resolve))
+    answers.forEach((answer) => answer())
+  }
+  deepEqual(batches, [10, 100, 200])
+})
