@@ -93,9 +93,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     this.#transactions = new AmbientTransactions({
       store,
       logger,
-      ...(options.transactions === undefined
-        ? {}
-        : { transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> }),
+      transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> | undefined,
     })
     this.writer = new OutboxWriter({
       store,

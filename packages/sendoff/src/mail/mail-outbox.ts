@@ -67,9 +67,7 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
     this.#transactions = new AmbientTransactions({
       store,
       logger,
-      ...(options.transactions === undefined
-        ? {}
-        : { transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> }),
+      transactions: options.transactions as Transactions<Tx, StoreTx, TxOptions> | undefined,
     })
     this.#writer = new OutboxWriter({
       store,

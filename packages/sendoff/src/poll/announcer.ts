@@ -34,8 +34,12 @@ export class Announcer {
   /** In these partitions, or wherever it may be. */
   announce(partitions?: readonly number[]): void {
     if (this.#options.wakeUps === undefined) return
-    if (partitions === undefined || this.#wanted === 'anywhere') this.#wanted = 'anywhere'
-    else this.#wanted = new Set([...(this.#wanted ?? []), ...partitions])
+    if (partitions === undefined) {
+      this.#wanted = 'anywhere'
+    } else if (this.#wanted !== 'anywhere') {
+      this.#wanted ??= new Set()
+      for (const partition of partitions) this.#wanted.add(partition)
+    }
     if (!this.#isBusy) void this.#run(this.#options.wakeUps)
   }
 

@@ -9,7 +9,7 @@ import type { TxContext } from './tx-context.ts'
 export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
-  readonly transactions?: Transactions<UserTx, StoreTx, TxOptions>
+  readonly transactions?: Transactions<UserTx, StoreTx, TxOptions> | undefined
   readonly logger?: Logger
 }
 
