@@ -8,6 +8,8 @@ import type { SingleWriterOptions } from '../../src/outbox-options.ts'
 import { fixedDelay } from '../../src/process/fixed-delay.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import type { OutboxStore } from '../../src/store.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { onEveryStoreOnce, until, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -253,6 +255,32 @@ onEveryStoreOnce(
     isDown = false
     await writeTested(outbox, 'hot')
     await until(() => new Set(listener.payloads).size === 151)
+  },
+)
+
+onEveryStoreOnce(
+  'while the store does not answer, no more than 500 results are unsettled',
+  async (test, open) => {
+    const answers = new Gate()
+    const store = faultyStore(open(), {
+      settle: (real, ...args) => answers.passed.then(() => real(...args)),
+    })
+    const enough = Promise.withResolvers<void>()
+    const listener = new RecordingListener(() => {
+      if (listener.events.length === 500) enough.resolve()
+    })
+    const outbox = await start(test, store, listener, {
+      poller: { enabled: false, batchSize: 600, maxBatchSize: 600 },
+    })
+    await writeCold(test, open(), ...numbers(600))
+    const tick = outbox.poll()
+    await enough.promise
+    // As long as what is left would take.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+    equal(listener.events.length, 500)
+    answers.open()
+    await tick
+    deepEqual(listener.payloads, numbers(600))
   },
 )
 
