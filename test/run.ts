@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findTestFiles } from './runner/find-test-files.ts'
-import { countsLine, progressLine, summary } from './runner/print-results.ts'
+import { countsLine, progress, summary } from './runner/print-results.ts'
 import { runTestFile } from './runner/run-test-file.ts'
 import { countTests, type TestFileResult, type TestResult } from './runner/test-result.ts'
 import { type LaunchedServices, servicesAreRequired, withServices } from './services/launcher.ts'
@@ -67,7 +67,7 @@ async function runFiles(
           interrupted,
         }))
       results[index] = result
-      console.log(progressLine(result))
+      console.log(progress(result, root))
     }
   }
 

@@ -30,8 +30,12 @@ export const mariadbFaultStore: FaultStore = {
     return {
       store: mysqlStore({ client: pool.promise() }),
       async end() {
-        // Where a connection is silent for good nobody answers a goodbye, and waiting for it would keep the process alive.
-        await Promise.race([pool.promise().end(), delay(goodbyeMs)])
+        // Where a connection is silent for good nobody answers a goodbye, and one that is lost already has no need of it.
+        const goodbye = pool
+          .promise()
+          .end()
+          .catch(() => {})
+        await Promise.race([goodbye, delay(goodbyeMs)])
         for (const socket of sockets) socket.destroy()
       },
     }

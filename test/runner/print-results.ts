@@ -2,8 +2,12 @@ import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { countTests, type TestCounts, type TestFileResult, type TestResult } from './test-result.ts'
 
-/** The one line about a file that is printed as soon as it has run. */
-export function progressLine({ file, tests, durationMs }: TestFileResult): string {
+/** What is printed of a file as soon as it has run: a line, and its failures. */
+export function progress(result: TestFileResult, root: string): string {
+  return [progressLine(result), ...failures([result], root)].join('\n')
+}
+
+function progressLine({ file, tests, durationMs }: TestFileResult): string {
   const counts = countTests(tests)
   const mark = counts.failed > 0 ? 'FAIL' : counts.passed > 0 ? 'ok  ' : 'skip'
   return `${mark}  ${file}  (${nonZero(counts)}, ${duration(durationMs)})`

@@ -39,6 +39,11 @@ describe('npm test', () => {
       run.output,
       /test\/bad\.test\.ts > a suite > breaks\n +at test\/bad\.test\.ts:3:3\n +Error: the reason/,
     )
+    match(
+      run.output,
+      /^FAIL {2}test\/bad.*\n +test\/bad\.test\.ts > a suite > breaks$/m,
+      'as soon as it failed',
+    )
     match(run.output, /Output of test\/bad\.test\.ts:\n +a clue/)
     equal(run.output.includes('chatter'), false)
   })
