@@ -8,7 +8,7 @@ export const partitionCount = 256
  * database and language can compute it, so that events written elsewhere land in the same one.
  */
 export function partitionOf(orderingKey: string): number {
-  return Number.parseInt(hash('sha256', orderingKey).slice(0, 2), 16)
+  return hash('sha256', orderingKey, 'binary').charCodeAt(0)
 }
 
 /** The partition of a row: that of its key, or one that its number tells where it has no key. */

@@ -2,28 +2,37 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { OutboxError } from '../errors.ts'
 import type { Mutex } from './mutex.ts'
 
-interface OpenTransaction {
+interface Inside {
   readonly mutex: Mutex
-  readonly around: OpenTransaction | undefined
-  isOpen: boolean
+  readonly transaction: { readonly isOpen: boolean }
+  readonly around: Inside | undefined
 }
 
-const current = new AsyncLocalStorage<OpenTransaction>()
+const current = new AsyncLocalStorage<Inside>()
 
 /** Runs the code of a transaction that holds the mutex, and remembers so for whatever it calls. */
 export async function insideTransaction<Result>(mutex: Mutex, work: () => Promise<Result>): Promise<Result> {
-  const transaction: OpenTransaction = { mutex, around: current.getStore(), isOpen: true }
+  const transaction = { isOpen: true }
   try {
-    return await current.run(transaction, work)
+    return await inside(transaction, mutex, work)
   } finally {
     transaction.isOpen = false
   }
 }
 
+/** The same for a transaction that knows itself when it has ended. */
+export function inside<Result>(
+  transaction: { readonly isOpen: boolean },
+  mutex: Mutex,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return current.run({ mutex, transaction, around: current.getStore() }, work)
+}
+
 /** Throws where waiting for the mutex would be waiting for the very transaction that waits. */
 export function refuseInsideTransaction(mutex: Mutex): void {
-  for (let open = current.getStore(); open !== undefined; open = open.around) {
-    if (open.mutex !== mutex || !open.isOpen) continue
+  for (let place = current.getStore(); place !== undefined; place = place.around) {
+    if (place.mutex !== mutex || !place.transaction.isOpen) continue
     throw new OutboxError(
       'OUTBOX_INSIDE_TRANSACTION',
       'This call would wait for the transaction that it is made in, for ever. ' +

@@ -129,9 +129,8 @@ export class OutboxWriter<UserTx, StoreTx> {
     const written = encoded.every(isReady) ? encoded : await Promise.all(encoded.map(async (event) => event))
     const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
     if (events === null || events === undefined || events.length === 0) return []
-    return await (context.perform === undefined
-      ? this.#insert(context, context.currentTransaction(), events)
-      : context.perform((storeTx) => this.#insert(context, storeTx, events)))
+    for (let part = context.openPart?.(); part !== undefined; part = context.openPart?.()) await part
+    return await this.#insert(context, context.currentTransaction(), events)
   }
 
   #contextOf(tx: UserTx | undefined): TxContext<StoreTx> {

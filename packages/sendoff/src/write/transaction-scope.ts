@@ -24,10 +24,13 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly #storeTx: StoreTx
   readonly #logger: Logger
   readonly #parent: TransactionScope<UserTx, StoreTx> | undefined
-  readonly #pending = new Set<Promise<unknown>>()
   #openPart: Promise<unknown> | undefined
   #active = true
+  #hasReturned = false
   #isWorkDone = false
+  #underWay = 0
+  #onAllEnded: (() => void) | undefined
+  #lateFailure: { readonly error: unknown } | undefined
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
   #afterDoubt: (() => void)[] = []
@@ -72,26 +75,22 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     return this === other || (this.#parent?.isWithin(other) ?? false)
   }
 
-  track<Result>(write: () => Promise<Result>): Promise<Result> {
-    const running = write()
-    this.#pending.add(running)
-    // Not `running` itself: that counts as awaited now, so that nobody would be told of its failure.
-    return running.then(
-      (result) => {
-        this.#pending.delete(running)
-        return result
-      },
-      (error: unknown) => {
-        this.#pending.delete(running)
-        throw error
-      },
-    )
+  async track<Result>(write: () => Promise<Result>): Promise<Result> {
+    this.#underWay++
+    try {
+      return await write()
+    } catch (error) {
+      if (this.#hasReturned) this.#lateFailure ??= { error }
+      throw error
+    } finally {
+      this.#underWay--
+      if (this.#underWay === 0) this.#onAllEnded?.()
+    }
   }
 
-  perform<Result>(insert: (tx: StoreTx) => Promise<Result>): Promise<Result> {
-    if (this.#openPart !== undefined) return this.#openPart.then(() => this.perform(insert))
-    this.#requireActive()
-    return insert(this.#storeTx)
+  openPart(): Promise<unknown> | undefined {
+    if (this.#openPart === undefined) this.#requireActive()
+    return this.#openPart
   }
 
   /** Runs a part of this transaction; further parts and inserts wait for its end. */
@@ -107,11 +106,13 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   async run<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     try {
       const result = await work(this.userTx)
-      while (this.#pending.size > 0) await Promise.all(this.#pending)
+      this.#hasReturned = true
+      if (this.#underWay > 0) await this.#allEnded()
+      if (this.#lateFailure !== undefined) throw this.#lateFailure.error
       this.#isWorkDone = true
       return result
     } finally {
-      if (this.#pending.size > 0) await Promise.allSettled(this.#pending)
+      if (this.#underWay > 0) await this.#allEnded()
       this.#active = false
     }
   }
@@ -149,8 +150,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   }
 
   async #partAlone<Result>(work: () => Promise<Result>): Promise<Result> {
-    while (this.#openPart !== undefined) await this.#openPart
-    this.#requireActive()
+    for (let other = this.openPart(); other !== undefined; other = this.openPart()) await other
 
     const running = work()
     this.#openPart = running.then(
@@ -162,6 +162,10 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     } finally {
       this.#openPart = undefined
     }
+  }
+
+  async #allEnded(): Promise<void> {
+    while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#onAllEnded = resolve))
   }
 
   #requireActive(): void {

@@ -17,8 +17,8 @@ export interface TxContext<StoreTx> {
   /** Keeps the transaction from ending before a write that began in it. */
   track?<Result>(write: () => Promise<Result>): Promise<Result>
 
-  /** Runs an insert when nothing else is under way that could undo it alone. */
-  perform?<Result>(insert: (tx: StoreTx) => Promise<Result>): Promise<Result>
+  /** Something under way that could undo an insert alone, so that the insert has to wait for its end. */
+  openPart?(): Promise<unknown> | undefined
 
   /** False where `afterCommit` is called although the database may have rolled back unnoticed. */
   readonly confirmsCommit?: boolean

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { OutboxError } from '../../errors.ts'
-import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
+import { inside, refuseInsideTransaction } from '../inside-transaction.ts'
 import type { Mutex } from '../mutex.ts'
 import { databaseMutex } from './database-mutex.ts'
 import { LoopTurns } from './loop-turns.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { hasOpenTransaction, isBusy, isClosed } from './sqlite-client.ts'
+import type { SqliteTransaction } from './sqlite-transaction.ts'
 
 export interface SqliteConnectionOptions<Handle> {
   readonly open: () => Handle
@@ -34,6 +35,16 @@ export class SqliteConnection<Handle extends SqliteHandle> {
 
   /** Runs `work` while nothing else in this process uses the database through a store. */
   async alone<Result>(work: (handle: Handle) => Result | Promise<Result>): Promise<Result> {
+    const handle = await this.enter()
+    try {
+      return await work(handle)
+    } finally {
+      this.leave()
+    }
+  }
+
+  /** Waits until nothing else in this process uses the database through a store. Then nothing else does until `leave`. */
+  async enter(): Promise<Handle> {
     if (this.#closing !== undefined) throw closed()
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
     refuseInsideTransaction(this.#mutex)
@@ -43,15 +54,20 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     try {
       if (this.#turns.isOverdue) await this.#turns.next()
       if (!this.#isSetUp) await this.#setUp()
-      return await work(this.#handle!)
-    } finally {
-      this.#mutex.unlock()
+      return this.#handle!
+    } catch (error) {
+      this.leave()
+      throw error
     }
   }
 
-  /** Runs the code of a transaction, under `alone`. */
-  asTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
-    return insideTransaction(this.#mutex!, work)
+  leave(): void {
+    this.#mutex!.unlock()
+  }
+
+  /** Runs the code of a transaction, between `enter` and `leave`. */
+  asTransaction<Result>(transaction: SqliteTransaction<Handle>, work: () => Promise<Result>): Promise<Result> {
+    return inside(transaction, this.#mutex!, work)
   }
 
   /** Runs `work`, and again from its start while another process is in the way. */

@@ -214,23 +214,24 @@ export function sqliteStore<Handle extends SqliteHandle>(
     close: () => connection.close(),
   }
 
-  function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
-    return connection.alone(async (handle) => {
+  async function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
+    const handle = await connection.enter()
+    try {
       const { begin, commit, exists } = statementsOn(handle)
       await connection.retrying(() => begin.run())
 
       const transaction = new SqliteTransaction(handle, poolOf(handle))
       const isThere = (row: RowKey) => exists.get(row.eventId, row.destination) !== undefined
-      try {
-        const result = await connection.asTransaction(() => transaction.run(work))
-        if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
-        await connection.retrying(() => commit.run())
-        return result
-      } catch (error) {
-        connection.rollBack(handle)
-        throw error
-      }
-    })
+      const result = await connection.asTransaction(transaction, () => transaction.run(work))
+      if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
+      await connection.retrying(() => commit.run())
+      return result
+    } catch (error) {
+      connection.rollBack(handle)
+      throw error
+    } finally {
+      connection.leave()
+    }
   }
 
   function transactionAround(tx: Handle): SqliteTransaction<Handle> {
