@@ -28,8 +28,8 @@ export class AmbientTransactions<
   readonly #store: OutboxStore<StoreTx>
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
-  // By handle, while it is open: drivers hand out the same handle for one transaction after another.
-  readonly #scopes = new Map<UserTx, TransactionScope<UserTx, StoreTx>>()
+  // While they are open, parts behind what they are a part of. A list: there are about as many as connections.
+  readonly #scopes: TransactionScope<UserTx, StoreTx>[] = []
   readonly #onEnded: (() => void)[] = []
   #open = 0
 
@@ -63,7 +63,8 @@ export class AmbientTransactions<
 
   /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
   contextOf(tx: UserTx): TxContext<StoreTx> {
-    const scope = this.#scopes.get(tx)
+    // The innermost: a part may have the handle of the transaction around it.
+    const scope = this.#scopes.findLast(({ userTx }) => userTx === tx)
     if (scope === undefined) return foreignTransaction(this.#store, this.#transactions.storeTx(tx))
 
     // Naming the outer transaction inside an open part means the part: the connection is the same.
@@ -128,7 +129,7 @@ export class AmbientTransactions<
       logger: this.#logger,
       parent: outer,
     })
-    this.#scopes.set(tx, scope)
+    this.#scopes.push(scope)
     return scope
   }
 
@@ -136,13 +137,11 @@ export class AmbientTransactions<
     scope: TransactionScope<UserTx, StoreTx> | undefined,
     outer: TransactionScope<UserTx, StoreTx> | undefined,
   ): void {
-    // A part may have the handle of the transaction around it.
-    if (scope !== undefined && outer?.userTx !== scope.userTx) this.#scopes.delete(scope.userTx)
-    else if (outer !== undefined) this.#scopes.set(outer.userTx, outer)
+    if (scope !== undefined) this.#scopes.splice(this.#scopes.indexOf(scope), 1)
     if (outer !== undefined) return
 
     this.#open--
-    if (this.#open === 0) this.#onEnded.splice(0).forEach((resolve) => resolve())
+    if (this.#open === 0 && this.#onEnded.length > 0) this.#onEnded.splice(0).forEach((resolve) => resolve())
   }
 
   #require(): TransactionScope<UserTx, StoreTx> {

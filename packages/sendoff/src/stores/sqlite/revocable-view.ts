@@ -46,6 +46,14 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
     }
   }
 
+  /** For a method whose results are data: nothing can be run through them. */
+  protected plainMethodView(target: Target, method: Method): Method {
+    return (...parameters) => {
+      this.owner.assertOpen()
+      return method.apply(target, parameters)
+    }
+  }
+
   #viewOfResult(target: Target, result: unknown): unknown {
     // `statement.pluck()` and the like answer the statement itself.
     if (result === target) return this.view
@@ -57,8 +65,9 @@ export type Method = (...parameters: unknown[]) => unknown
 
 // A proxy must answer such a property as it is.
 function isFixed(target: object, property: PropertyKey): boolean {
-  const own = Reflect.getOwnPropertyDescriptor(target, property)
-  return own !== undefined && !own.configurable && own.writable === false
+  if (!Object.hasOwn(target, property)) return false
+  const own = Reflect.getOwnPropertyDescriptor(target, property)!
+  return !own.configurable && own.writable === false
 }
 
 // Statements and tag stores have `run`, iterators over rows `next`; better-sqlite3's

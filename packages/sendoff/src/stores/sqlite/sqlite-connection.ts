@@ -66,7 +66,10 @@ export class SqliteConnection<Handle extends SqliteHandle> {
   }
 
   /** Runs the code of a transaction, between `enter` and `leave`. */
-  asTransaction<Result>(transaction: SqliteTransaction<Handle>, work: () => Promise<Result>): Promise<Result> {
+  asTransaction<Result>(
+    transaction: SqliteTransaction<Handle>,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     return inside(transaction, this.#mutex!, work)
   }
 

@@ -98,7 +98,10 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
     async insert(tx, rows, lease) {
       const transaction = transactionOf(tx)
-      const results = insertRows(statementsOf(tx), rows, lease, now(), transaction?.keepsRows ?? false)
+      transaction?.assertOpen()
+      // One of our views, or a handle with a transaction of its own.
+      const statements = statementsOn(transaction?.handle ?? tx)
+      const results = insertRows(statements, rows, lease, now(), transaction?.keepsRows ?? false)
       const first = results.findIndex(({ kind }) => kind === 'inserted')
       if (first >= 0) transaction?.wrote(rows[first]!)
       return results
@@ -303,18 +306,11 @@ export function sqliteStore<Handle extends SqliteHandle>(
     })
   }
 
-  /** The statements on the handle behind `tx`: one of our views, or a handle with a transaction of its own. */
-  function statementsOf(tx: Handle): PreparedStatements {
-    const known = transactionOf(tx)
-    known?.assertOpen()
-    return statementsOn(known?.handle ?? tx)
-  }
-
   function poolOf(handle: SqliteHandle): StatementPool {
     const known = poolsOf.get(handle)
     if (known !== undefined) return known
 
-    const pool = new StatementPool()
+    const pool = new StatementPool(handle)
     poolsOf.set(handle, pool)
     return pool
   }

@@ -18,7 +18,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
   #nestedCount = 0
   #hasEnded = false
 
-  constructor(handle: Handle, pool = new StatementPool(), around?: SqliteTransaction<Handle>) {
+  constructor(handle: Handle, pool = new StatementPool(handle), around?: SqliteTransaction<Handle>) {
     this.handle = handle
     this.#pool = pool
     this.#around = around

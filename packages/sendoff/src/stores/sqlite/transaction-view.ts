@@ -1,7 +1,7 @@
 import { type Method, RevocableView } from './revocable-view.ts'
 import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
 import type { SqliteTransaction } from './sqlite-transaction.ts'
-import type { StatementPool } from './statement-pool.ts'
+import { type Effects, effectsOf, type PooledStatement, type StatementPool } from './statement-pool.ts'
 
 const transactionOfView = Symbol('transaction')
 
@@ -44,11 +44,9 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
     return property === transactionOfView ? this.#transaction : super.get(target, property)
   }
 
-  /** Puts the statements back that are as good as new. */
+  /** Gives the statements back that were prepared through it. */
   end(): void {
-    for (const { sql, statement, isUnchanged } of this.#borrowed) {
-      if (isUnchanged) this.#pool.giveBack(sql, statement)
-    }
+    for (const { pooled, isUnchanged } of this.#borrowed) this.#pool.giveBack(pooled, isUnchanged)
   }
 
   protected override methodView(target: Handle, property: PropertyKey, method: Method): Method {
@@ -57,7 +55,8 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
 
     const call = super.methodView(target, property, method)
     return (...parameters) => {
-      this.#watch(parameters[0])
+      const [sql] = parameters
+      if (typeof sql === 'string') this.#remember(effectsOf(sql))
       return call(...parameters)
     }
   }
@@ -65,38 +64,39 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
   #prepare(handle: Handle, prepare: Method, parameters: unknown[]): unknown {
     this.#transaction.assertOpen()
     const [sql] = parameters
-    this.#watch(sql)
     if (typeof sql !== 'string' || parameters.length > 1) {
+      this.#remember(effectsOf(String(sql)))
       return new RevocableView(prepare.apply(handle, parameters) as object, this.owner).view
     }
 
-    const statement = this.#pool.take(sql) ?? handle.prepare(sql)
-    const view = new StatementView(sql, statement, this.#transaction)
+    const pooled = this.#pool.take(sql)
+    this.#remember(pooled.effects)
+    const view = new StatementView(pooled, this.#transaction)
     this.#borrowed.push(view)
     return view.view
   }
 
-  #watch(sql: unknown): void {
-    if (typeof sql !== 'string') return
-    if (/\bsavepoint\b/i.test(sql)) this.#mayHaveSavepoints = true
-    if (/\brollback\b/i.test(sql)) this.#mayHaveRolledBack = true
+  #remember({ setsSavepoint, rollsBack }: Effects): void {
+    if (setsSavepoint) this.#mayHaveSavepoints = true
+    if (rollsBack) this.#mayHaveRolledBack = true
   }
 }
 
 class StatementView extends RevocableView<SqliteStatement> {
-  readonly sql: string
-  readonly statement: SqliteStatement
+  readonly pooled: PooledStatement
   isUnchanged = true
 
-  constructor(sql: string, statement: SqliteStatement, owner: SqliteTransaction) {
-    super(statement, owner)
-    this.sql = sql
-    this.statement = statement
+  constructor(pooled: PooledStatement, owner: SqliteTransaction) {
+    super(pooled.statement, owner)
+    this.pooled = pooled
   }
 
-  // Anything else may leave a setting or an open cursor behind.
   protected override methodView(target: SqliteStatement, property: PropertyKey, method: Method): Method {
-    if (property !== 'run' && property !== 'get' && property !== 'all') this.isUnchanged = false
+    if (property === 'run' || property === 'get' || property === 'all') {
+      return this.plainMethodView(target, method)
+    }
+    // Anything else may leave a setting or an open cursor behind.
+    this.isUnchanged = false
     return super.methodView(target, property, method)
   }
 }
