@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { temporaryFolder } from '../test/services/temporary-folder.ts'
@@ -47,7 +47,10 @@ export async function runRounds(request: RoundsRequest): Promise<Results> {
         const { run } = request.conditions
         await Promise.all(suite.subjects.map((subject, index) => measure(subject, `${run}_${index}`)))
       } else {
-        for (const subject of inTurn(suite.subjects, round)) await measure(subject)
+        for (const subject of inTurn(suite.subjects, round)) {
+          settleDisk()
+          await measure(subject)
+        }
       }
     }
   } finally {
@@ -68,10 +71,17 @@ async function inFolder<Result>(
   }
 }
 
-// Each round begins with another subject: none of them always follows the same one.
+// Each round begins with another subject, and every other one goes backwards: none of them always follows the same one.
 function inTurn(subjects: readonly Subject[], round: number): readonly Subject[] {
   const first = (round - 1) % subjects.length
-  return [...subjects.slice(first), ...subjects.slice(0, first)]
+  const turn = [...subjects.slice(first), ...subjects.slice(0, first)]
+  return round % 2 === 1 ? turn : turn.reverse()
+}
+
+/** What one subject has left to be written to the disk must not slow the next one down. */
+function settleDisk(): void {
+  // Where there is no such command the subjects take their chances.
+  spawnSync('sync', { stdio: 'ignore' })
 }
 
 /** A process of its own: what one subject has compiled, cached or left as garbage helps and harms no other. */
