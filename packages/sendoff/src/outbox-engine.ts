@@ -47,10 +47,10 @@ export interface OutboxEngineParts {
 const lockName = 'outbox-poller'
 
 /** Each key has few events in hand at a time: there has to be room for many keys. */
-const laneCapacity = 4_000
+const laneCapacity = 8_000
 
 /** Lanes are filled many at a time, and then as they run empty. */
-const laneBatches = { batchSize: 500, maxBatchSize: 2_000 }
+const laneBatches = { batchSize: 1_000, maxBatchSize: 4_000 }
 
 const tickBatches = { batchSize: 500 }
 

@@ -1,5 +1,5 @@
 import type { PostgresTables } from './postgres-tables.ts'
-import { storageParameters } from './storage-parameters.ts'
+import { keyStorageParameters, storageParameters } from './storage-parameters.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
@@ -58,7 +58,7 @@ create table ${events} (
   headers        json,
   payload        json,
   payload_bytes  bytea,
-  primary key (event_id, destination)
+  primary key (event_id, destination) with (${keyStorageParameters})
 ) ${isPartitioned ? 'partition by range (event_id)' : `with (${storageParameters})`}`,
     ...(isPartitioned ? [defaultPartition(tables)] : []),
     `
