@@ -6,7 +6,7 @@ import type { BenchDatabase, BenchDatabases, Conditions, StartWorker, Subject } 
 import { WorkerProcesses } from '../worker-processes.ts'
 import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 
-const warmUpEvents = 20_000
+const warmUpEvents = 10_000
 const eventsPerWrite = 1_000
 
 /** How fast Sendoff delivers a backlog, by mode. */

@@ -22,8 +22,7 @@ export const storageParameters = `
 `
 
 /**
- * How the primary key is kept. A settled row has a new version, and the key an entry for it: a page that was
- * filled to a half has room for both. In a full one each of them would first look which versions are dead, in the table as well, for
- * 5 % of the server's time in a drain.
+ * How the primary key is kept. A settled row has a new version, and the key an entry for it: a page that was filled
+ * to a half has room for both. A full one would first be searched for entries of dead versions, and the table with it.
  */
 export const keyStorageParameters = 'fillfactor = 50'
