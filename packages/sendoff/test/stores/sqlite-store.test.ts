@@ -234,17 +234,7 @@ for (const [driver, open] of Object.entries(drivers)) {
     })
 
     it('a statement is prepared once for many transactions, unless it was in use or left changed', async (t) => {
-      const prepared: string[] = []
-      const handle = open(await newFile(t))
-      const prepare = handle.prepare.bind(handle)
-      handle.prepare = (sql: string) => {
-        prepared.push(sql)
-        return prepare(sql)
-      }
-      const store = sqliteStore({ open: () => handle })
-      t.after(() => store.close())
-      await store.migrate()
-
+      const { store, timesPrepared } = await storeThatTellsOfStatements(t)
       for (let n = 0; n < 3; n++) {
         await store.transaction(async (tx) => {
           const [first, second] = [tx.prepare('select 7 as it'), tx.prepare('select 7 as it')]
@@ -255,9 +245,34 @@ for (const [driver, open] of Object.entries(drivers)) {
           changed[bigIntegers]!(true)
         })
       }
-      equal(prepared.filter((sql) => sql === 'select 7 as it').length, 4)
-      equal(prepared.filter((sql) => sql === 'select 8 as it').length, 3)
+      equal(timesPrepared('select 7 as it'), 4)
+      equal(timesPrepared('select 8 as it'), 3)
     })
+
+    it('as many statements are kept as are worth it', async (t) => {
+      const { store, timesPrepared } = await storeThatTellsOfStatements(t)
+      const runAll = () =>
+        store.transaction(async (tx) => {
+          for (let n = 0; n < 101; n++) tx.prepare(`select ${n} as it`).get()
+        })
+      await runAll()
+      await runAll()
+      equal(timesPrepared('select 0 as it'), 2, 'the oldest made room')
+    })
+
+    async function storeThatTellsOfStatements(t: TestContext) {
+      const prepared: string[] = []
+      const handle = open(await newFile(t))
+      const prepare = handle.prepare.bind(handle)
+      handle.prepare = (sql: string) => {
+        prepared.push(sql)
+        return prepare(sql)
+      }
+      const store = sqliteStore({ open: () => handle })
+      t.after(() => store.close())
+      await store.migrate()
+      return { store, timesPrepared: (text: string) => prepared.filter((sql) => sql === text).length }
+    }
 
     it('a commit that fails is rolled back', async (t) => {
       const store = await openStore(t)

@@ -71,13 +71,15 @@ onEveryStore(
   async (test, open, mode) => {
     const { outbox, store, metrics, listener } = await startOutbox(test, open(), { mode })
     await outbox.transaction(async () => {
+      const innerHasWritten = Promise.withResolvers<void>()
       await Promise.allSettled([
         outbox.transaction(async () => {
           await outbox.write('Tested', 'inner')
+          innerHasWritten.resolve()
           await new Promise((resolve) => setImmediate(resolve))
           throw new Error('inner says no')
         }),
-        outbox.write('Tested', 'outer'),
+        innerHasWritten.promise.then(() => outbox.write('Tested', 'outer')),
       ])
     })
 
