@@ -16,7 +16,7 @@ const types = { getTypeParser: () => (value: string) => value }
 const ignore = () => {}
 // Code that was written for a client of its own releases it at its end. Here that is not its task.
 const ignored = { release: ignore }
-const guarded = new WeakSet<PgPool>()
+const guarded = new WeakSet<PgPool | PgClient>()
 
 /** PostgreSQL through a pool of `pg`. */
 export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriver<PgClient> {
@@ -39,8 +39,6 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
 
     async transaction(work, isolation) {
       const client = await pool.connect()
-      // While a client is in use nobody else listens, and a lost connection would end the process.
-      client.on('error', ignore)
       let isBroken = true
       try {
         // Plain texts: pg copies the description of every other query, which takes it 5 µs.
@@ -53,7 +51,6 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
         isBroken ||= await isBeyondRollback(client)
         throw error
       } finally {
-        client.removeListener('error', ignore)
         client.release(isBroken)
       }
     },
@@ -109,7 +106,7 @@ function rowsOf({ rows }: PgResult): Rows {
   return rows as unknown as Rows
 }
 
-/** Refuses what it cannot read, and sees to it that a lost idle connection does not end the process. */
+/** Refuses what it cannot read, and sees to it that a lost connection does not end the process. */
 function guardPool(pool: PgPool): void {
   const { binary } = (pool.options ?? {}) as { binary?: unknown }
   if (binary === true)
@@ -119,6 +116,17 @@ function guardPool(pool: PgPool): void {
   guarded.add(pool)
   // The pool has let go of the client by then, and makes a new one when it needs one.
   pool.on('error', ignore)
+  pool.on('acquire', guardClient)
+}
+
+/**
+ * While a client is in use nobody else listens, and a lost connection would end the process. From the moment on in which the
+ * pool lets go of it: what the server sends together with the word that it is ready is heard before whoever asked for it.
+ */
+function guardClient(client: PgClient): void {
+  if (guarded.has(client)) return
+  guarded.add(client)
+  client.on('error', ignore)
 }
 
 /**

@@ -3,6 +3,7 @@ export interface PgPool {
   connect(): Promise<PgClient>
   query(query: PgQuery, values: (string | null)[]): Promise<PgResult>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'acquire', listener: (client: PgClient) => void): unknown
   readonly options?: object
 }
 
@@ -11,7 +12,6 @@ export interface PgClient {
   query(query: PgQuery | string, values?: (string | null)[]): Promise<PgResult>
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
-  removeListener(event: 'error', listener: (error: Error) => void): unknown
   /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
   /** Where pg tells of each statement that the server has done. */

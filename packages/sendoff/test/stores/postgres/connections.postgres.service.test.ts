@@ -1,5 +1,7 @@
 import { equal, rejects } from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import pg from 'pg'
 import postgres from 'postgres'
 import type { PostgresServer } from '../../../../../test/services/postgres-server.ts'
@@ -20,6 +22,21 @@ describe('postgres store: lost connections', () => {
 
     await write(store, 3)
     equal((await claim(store)).length, 3)
+  })
+
+  it('a connection that is ended as soon as it is made harms nobody', async (t) => {
+    const { schema, pool, newPool } = await newStore(t)
+    const proxy = await proxyThatKeepsFirstAnswer(t)
+    const store = postgresStore({ client: newPool({ connectionString: proxy.url, max: 1 }), schema })
+    const failed = rejects(store.transaction(async () => {}))
+    const pid = await proxy.isReady
+    await endBackends(pool, [pid])
+    // The word that the server is ready, and the word that it has ended: in one piece.
+    await proxy.passOnWhenEnded()
+    await failed
+
+    await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+    equal(await store.count({}), 1)
   })
 
   it('a claim whose connection is ended fails, and the next one finds the rows', async (t) => {
@@ -109,6 +126,53 @@ describe('postgres store: a server that goes down', () => {
     })
   }
 })
+
+/** Keeps back what the server says to its first client from the word on that it is ready. */
+async function proxyThatKeepsFirstAnswer(t: TestContext) {
+  const target = new URL(process.env['POSTGRES_URL']!)
+  const ready = Promise.withResolvers<number>()
+  const ended = Promise.withResolvers<void>()
+  const kept: Buffer[] = []
+  let first: Socket | undefined
+
+  const listener = createServer((client) => {
+    const server = connect(Number(target.port), target.hostname)
+    client.pipe(server)
+    for (const socket of [client, server]) socket.on('error', () => {})
+    if (first !== undefined) return void server.pipe(client)
+
+    first = client
+    server.on('data', (data) => {
+      if (kept.length === 0 && !isReady(data)) return void client.write(data)
+      kept.push(data)
+      if (kept.length === 1) ready.resolve(processIn(data))
+    })
+    server.on('close', () => ended.resolve())
+  }).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  t.after(() => listener.close())
+
+  const url = new URL(target)
+  url.host = `127.0.0.1:${(listener.address() as AddressInfo).port}`
+  return {
+    url: url.href,
+    /** Resolves to the number of the process at the other end. */
+    isReady: ready.promise,
+    async passOnWhenEnded() {
+      await ended.promise
+      first!.end(Buffer.concat(kept))
+    },
+  }
+}
+
+function isReady(data: Buffer): boolean {
+  return data.includes('Z\0\0\0\x05I', 0, 'latin1')
+}
+
+/** From BackendKeyData, which comes before the server is ready. */
+function processIn(data: Buffer): number {
+  return data.readInt32BE(data.indexOf('K\0\0\0\x0c', 0, 'latin1') + 5)
+}
 
 async function backendsOf(pool: pg.Pool): Promise<number[]> {
   const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
