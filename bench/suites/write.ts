@@ -108,7 +108,7 @@ export async function measureWrites(
  */
 async function warmUp(opened: Writes, seconds: number, concurrent: boolean): Promise<void> {
   const writes = counted(opened)
-  const isCold = (calls: number, ms: number) => calls < 5_000 * seconds && ms < 1_250 * seconds
+  const isCold = (calls: number, ms: number) => calls < 10_000 * seconds && ms < 2_500 * seconds
   await repeated(writes.single, isCold, concurrent ? concurrentWriters : 1)
   await repeated(writes.bulk, (calls) => calls < 3 * seconds)
   await writes.close()

@@ -103,7 +103,10 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       logger,
       ...(options.writerHook === undefined ? {} : { writerHook: options.writerHook }),
       writeOrder: () => this.#writeOrder,
-      hotPath: this.#engine?.hotPath ?? coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} }),
+      // A process that only writes tells others, where the store can.
+      hotPath:
+        this.#engine?.hotPath ??
+        (store.wakeUps && coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} })),
     })
     this.#writeOrder = writeOrderOf(mode)
     this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.wake() })

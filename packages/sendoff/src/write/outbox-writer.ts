@@ -26,7 +26,7 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly store: OutboxStore<StoreTx>
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly writerHook?: WriterHook
-  readonly hotPath?: HotPath
+  readonly hotPath?: HotPath | undefined
   /** What has to be locked so that events are committed in the order of writing: nothing. */
   readonly writeOrder?: () => WriteOrder
   readonly codec?: JsonCodec
@@ -177,6 +177,7 @@ export class OutboxWriter<UserTx, StoreTx> {
 
   // One registration per batch, however many events it has.
   #follow(context: TxContext<StoreTx>, batch: WrittenBatch, written: readonly EventEnvelope[]): void {
+    if (this.#hotPath === undefined && this.#hook === undefined) return
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
