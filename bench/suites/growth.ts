@@ -88,7 +88,7 @@ function growthSubject<Tx>(
   const backlog: Backlog = {
     ...emptyBacklog,
     async fill(given, count, conditions) {
-      if (given === 'warm-up') return emptyBacklog.fill(given, count, conditions)
+      if (given !== 'drain') return emptyBacklog.fill(given, count, conditions)
 
       const each = databaseOf(given)
       const database = await databases[shared === undefined ? 'create' : 'open'](each, conditions)
