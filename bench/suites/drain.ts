@@ -3,6 +3,7 @@ import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { type Elapsed, sharedNow, startWatch } from '../statistics.ts'
 import type { BenchDatabase, BenchDatabases, Conditions, StartWorker, Subject } from '../store-bench.ts'
+import { warmUps } from '../warm-ups.ts'
 import { WorkerProcesses } from '../worker-processes.ts'
 import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 
@@ -66,8 +67,7 @@ export function drainSubject({ backlog, worker, maxEvents = Infinity, ...subject
         return { ...time, serverCpuUs: after! - before! }
       }
 
-      // Twice: V8 compiles for the one worker that it has seen, and gives that up as soon as there is another.
-      for (const name of ['warm-up', 'warm-up-again']) {
+      for (const name of warmUps) {
         await run(name, Math.min(warmUpEvents, conditions.events, maxEvents / 5))
       }
       const { ms, cpuUs, serverCpuUs } = await run('drain', count)

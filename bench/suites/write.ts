@@ -3,6 +3,7 @@ import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { type Elapsed, startWatch } from '../statistics.ts'
 import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../store-bench.ts'
+import { warmUps } from '../warm-ups.ts'
 import { sendoffOutbox } from './sendoff-outbox.ts'
 
 export const eventsPerBulkWrite = 1_000
@@ -80,8 +81,7 @@ export async function measureWrites(
 ): Promise<Measurement> {
   const { seconds } = conditions
 
-  // Twice: V8 compiles for the one outbox that it has seen, and gives that up as soon as there is another.
-  for (const name of ['warm-up', 'warm-up-again']) {
+  for (const name of warmUps) {
     await warmUp(await openWrites(name, { ...conditions, synchronous: 'NORMAL' }), seconds, concurrent)
   }
 

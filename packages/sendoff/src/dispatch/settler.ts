@@ -33,8 +33,8 @@ interface Waiting {
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the
  * first. One batch is on its way at a time, so that under load the next one fills meanwhile; a
- * second one only if it is full, or nothing can begin before it is written, so that the store has something to do while this process works
- * on the answer to the first.
+ * second one only if it is full, or nothing can begin before it is written, so that the store has
+ * something to do while this process works on the answer to the first.
  *
  * A write that fails is repeated until it succeeds: the listener has done its work, and an event
  * whose settlement got lost would be delivered again. The leases are renewed meanwhile. After some

@@ -274,6 +274,18 @@ for (const [driver, open] of Object.entries(drivers)) {
       return { store, timesPrepared: (text: string) => prepared.filter((sql) => sql === text).length }
     }
 
+    it('a transaction that cannot begin leaves one alone that somebody has begun by hand', async (t) => {
+      const handle = open(await newFile(t))
+      const store = sqliteStore({ open: () => handle })
+      t.after(() => store.close())
+      await store.migrate()
+      handle.exec('begin; create table mine (id integer)')
+
+      await rejects(store.transaction(async () => {}))
+      handle.exec('insert into mine values (1); commit')
+      equal(handle.prepare('select id from mine').all().length, 1)
+    })
+
     it('a commit that fails is rolled back', async (t) => {
       const store = await openStore(t)
       await store.transaction(async (tx) => {

@@ -40,10 +40,8 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
   }
 
   protected methodView(target: Target, _property: PropertyKey, method: Method): Method {
-    return (...parameters) => {
-      this.owner.assertOpen()
-      return this.#viewOfResult(target, method.apply(target, parameters))
-    }
+    const call = this.plainMethodView(target, method)
+    return (...parameters) => this.#viewOfResult(target, call(...parameters))
   }
 
   /** For a method whose results are data: nothing can be run through them. */
@@ -65,9 +63,8 @@ export type Method = (...parameters: unknown[]) => unknown
 
 // A proxy must answer such a property as it is.
 function isFixed(target: object, property: PropertyKey): boolean {
-  if (!Object.hasOwn(target, property)) return false
-  const own = Reflect.getOwnPropertyDescriptor(target, property)!
-  return !own.configurable && own.writable === false
+  const own = Reflect.getOwnPropertyDescriptor(target, property)
+  return own !== undefined && !own.configurable && own.writable === false
 }
 
 // Statements and tag stores have `run`, iterators over rows `next`; better-sqlite3's

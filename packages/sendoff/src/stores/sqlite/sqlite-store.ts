@@ -225,13 +225,15 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
       const transaction = new SqliteTransaction(handle, poolOf(handle))
       const isThere = (row: RowKey) => exists.get(row.eventId, row.destination) !== undefined
-      const result = await connection.asTransaction(transaction, () => transaction.run(work))
-      if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
-      await connection.retrying(() => commit.run())
-      return result
-    } catch (error) {
-      connection.rollBack(handle)
-      throw error
+      try {
+        const result = await connection.asTransaction(transaction, () => transaction.run(work))
+        if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
+        await connection.retrying(() => commit.run())
+        return result
+      } catch (error) {
+        connection.rollBack(handle)
+        throw error
+      }
     } finally {
       connection.leave()
     }

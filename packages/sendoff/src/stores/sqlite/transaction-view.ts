@@ -55,8 +55,7 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
 
     const call = super.methodView(target, property, method)
     return (...parameters) => {
-      const [sql] = parameters
-      if (typeof sql === 'string') this.#remember(effectsOf(sql))
+      this.#watch(parameters[0])
       return call(...parameters)
     }
   }
@@ -65,7 +64,7 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
     this.#transaction.assertOpen()
     const [sql] = parameters
     if (typeof sql !== 'string' || parameters.length > 1) {
-      this.#remember(effectsOf(String(sql)))
+      this.#watch(sql)
       return new RevocableView(prepare.apply(handle, parameters) as object, this.owner).view
     }
 
@@ -74,6 +73,10 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
     const view = new StatementView(pooled, this.#transaction)
     this.#borrowed.push(view)
     return view.view
+  }
+
+  #watch(sql: unknown): void {
+    if (typeof sql === 'string') this.#remember(effectsOf(sql))
   }
 
   #remember({ setsSavepoint, rollsBack }: Effects): void {
