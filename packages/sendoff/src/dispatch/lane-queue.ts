@@ -9,6 +9,8 @@ interface Lane {
   readonly running: Set<Delivery>
   /** Whether the store has, or may have, more rows for it than were offered. */
   hasMore: boolean
+  /** How many looks for keys there had been when the store was asked for it last. */
+  askedAfter: number
   /** Nothing of it is started any more: one of those under way has to be delivered again first. */
   isStopped: boolean
   state: LaneState
@@ -16,7 +18,7 @@ interface Lane {
 
 /**
  * `ready`: one of its deliveries can be handed out. `busy`: one is under way. `empty`: the store may have more for
- * it. `over`: there is no reason to know it.
+ * it, also where a look for keys has passed it over since it was asked. `over`: there is no reason to know it.
  */
 type LaneState = 'ready' | 'busy' | 'empty' | 'over'
 
@@ -43,6 +45,7 @@ export class LaneQueue implements DeliveryQueue {
   readonly #empty = new Set<string>()
   readonly #countByPartition = new Map<number, number>()
   #length = 0
+  #looks = 0
 
   constructor(options: LaneQueueOptions) {
     this.#options = options
@@ -86,9 +89,16 @@ export class LaneQueue implements DeliveryQueue {
     this.#sort(lane)
   }
 
-  /** Up to `count` lanes that have run empty. They stay known until they are filled, or `expectMore` says that nothing comes. */
+  /** There is a look for keys that passes over those that are known: the store is asked for each of these once more before it is over. */
+  lookPasses(): void {
+    this.#looks += 1
+  }
+
+  /** Up to `count` lanes that have run empty, to ask the store for. They stay known until they are filled, or `expectMore` says that nothing comes. */
   emptyLanes(count: number): string[] {
-    return [...this.#empty].slice(0, count)
+    const keys = [...this.#empty].slice(0, count)
+    for (const key of keys) this.#lanes.get(key)!.askedAfter = this.#looks
+    return keys
   }
 
   get hasEmptyLanes(): boolean {
@@ -159,6 +169,7 @@ export class LaneQueue implements DeliveryQueue {
       waiting: [],
       running: new Set(),
       hasMore: false,
+      askedAfter: this.#looks,
       isStopped: false,
       state: 'over',
     }
@@ -187,7 +198,7 @@ export class LaneQueue implements DeliveryQueue {
 
   /** Puts a lane where it belongs after a change. */
   #sort(lane: Lane): void {
-    const state = stateOf(lane)
+    const state = this.#stateOf(lane)
     if (state === lane.state && state !== 'over') return
 
     if (lane.state === 'ready') this.#ready.delete(lane)
@@ -201,16 +212,16 @@ export class LaneQueue implements DeliveryQueue {
     }
   }
 
+  #stateOf({ waiting, running, hasMore, askedAfter, isStopped }: Lane): LaneState {
+    if (running.size > 0) return 'busy'
+    if (waiting.length > 0) return 'ready'
+    return !isStopped && (hasMore || askedAfter < this.#looks) ? 'empty' : 'over'
+  }
+
   #forget({ key, partition }: Lane): void {
     if (!this.#lanes.delete(key)) return
     const count = this.#countByPartition.get(partition)! - 1
     if (count === 0) this.#countByPartition.delete(partition)
     else this.#countByPartition.set(partition, count)
   }
-}
-
-function stateOf({ waiting, running, hasMore }: Lane): LaneState {
-  if (running.size > 0) return 'busy'
-  if (waiting.length > 0) return 'ready'
-  return hasMore ? 'empty' : 'over'
 }

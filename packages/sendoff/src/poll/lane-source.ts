@@ -50,15 +50,15 @@ export class LaneSource implements PendingSource {
     this.#looks = new LookPlan(options.clock)
   }
 
-  async fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
     const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
 
-    if (place === undefined && !isGoingOn) this.#beginLook()
+    if (hasNews) this.#beginLook()
     const { from } = this.#looks
-    const fill = lanes.emptyLanes(Math.max(1, Math.floor(limit / this.#depth)))
+    const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
     if (from === 'nowhere' && fill.length === 0) return noPending
 
     const renewal = lock.dueRenewal
@@ -67,7 +67,7 @@ export class LaneSource implements PendingSource {
     const answer = await partitions.read({
       owner: lock.fence,
       partitions: [...holdings.keys()],
-      keys: fill.flatMap((key) => orderingKeyOf(key) ?? []),
+      keys: fill,
       except: [...[...lanes.keys].map(nameOfLane), ...this.#waiting.names],
       ...(typeof from === 'object' && { from }),
       window: from === 'nowhere' ? 0 : window,
@@ -80,6 +80,7 @@ export class LaneSource implements PendingSource {
     renewal?.done()
     if (from !== 'nowhere') {
       this.#looks.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
+      if (this.#looks.isWantedAgain) this.#beginLook()
     }
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
@@ -98,8 +99,18 @@ export class LaneSource implements PendingSource {
   }
 
   #beginLook(): void {
+    this.#options.lanes.lookPasses()
     const waitMs = this.#looks.begin()
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+  }
+
+  #lanesToFill(count: number): readonly string[] {
+    const { lanes } = this.#options
+    return lanes.emptyLanes(count).filter((key) => {
+      const hasKey = orderingKeyOf(key) !== undefined
+      if (!hasKey) lanes.expectMore(key, false)
+      return hasKey
+    })
   }
 
   async #take(

@@ -20,6 +20,7 @@ export class LookPlan {
   #end: DuePlace | undefined
   #wastedMs = 0
   #isFullLook = false
+  #isWantedAgain = false
   #nextFullLook = -Infinity
 
   constructor(clock: Clock) {
@@ -31,9 +32,18 @@ export class LookPlan {
     return this.#place
   }
 
-  /** Begins a look, unless one is under way. Answers how long to wait for one from the beginning, where this is none. */
+  /** Whether something has happened that the look which is over may have come too early for. */
+  get isWantedAgain(): boolean {
+    return this.#isWantedAgain && this.#place === 'nowhere'
+  }
+
+  /**
+   * Begins a look, unless one is under way: then another one is wanted behind it. Answers how long to wait for one from the
+   * beginning, where this is none.
+   */
   begin(): number | undefined {
-    if (this.#place !== 'nowhere') return undefined
+    this.#isWantedAgain = this.#place !== 'nowhere'
+    if (this.#isWantedAgain) return undefined
     const waitMs = this.#nextFullLook - this.#clock.monotonic()
     this.#isFullLook = this.#end === undefined || waitMs <= 0
     this.#place = this.#isFullLook ? 'start' : this.#end!

@@ -31,8 +31,9 @@ export class OrderedSource implements PendingSource {
   async fetch(limit: number): Promise<PendingBatch> {
     const { partitions, lanes, lock, wakePoller } = this.#options
     const holding = await lock.acquire()
+    lanes.lookPasses()
     // While something of the lane is in hand there is nothing to be had.
-    if (holding === undefined || (lanes.has(onlyLane) && !lanes.hasEmptyLanes)) return noPending
+    if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal
     const rows = await partitions.readAll({

@@ -61,6 +61,8 @@ export class OutboxPoller {
   readonly #wakeTimes = new WakeTimes()
   #stopped = false
   #woken = false
+  /** Something may have become due since the source was asked. */
+  #hasNews = false
   #hasRoom = false
   #stoppedDrain: Drain | undefined
   #failures = 0
@@ -92,7 +94,7 @@ export class OutboxPoller {
   /** Looks now, or after `inMs`. */
   wake(inMs = 0): void {
     if (inMs > 0) this.#wakeTimes.add(this.#options.clock.monotonic() + inMs)
-    else this.#woken = true
+    else this.#woken = this.#hasNews = true
     this.#wakeSleeper?.()
   }
 
@@ -157,6 +159,7 @@ export class OutboxPoller {
     const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
     this.#wakeTimes.passed(clock.monotonic())
     this.#stoppedDrain = undefined
+    this.#hasNews ||= !isGoingOn
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
     let { place, lastFullLook, wanted } = stopped ?? {
       place: undefined,
@@ -170,14 +173,22 @@ export class OutboxPoller {
         this.#stoppedDrain = { place, lastFullLook, wanted }
         return
       }
-      if (clock.monotonic() - lastFullLook >= fullLookMs) {
-        lastFullLook = clock.monotonic()
-        place = undefined
+      const now = clock.monotonic()
+      if (now >= (this.#wakeTimes.next ?? Infinity)) {
+        this.#wakeTimes.passed(now)
+        this.wake()
       }
+      if (now - lastFullLook >= fullLookMs) {
+        lastFullLook = now
+        place = undefined
+        this.#hasNews = true
+      }
+      const hasNews = this.#hasNews
+      this.#hasNews = false
 
       const pollEnds = inFlight.pollBegins()
       try {
-        const { deliveries, next } = await source.fetch(limit, place, isGoingOn)
+        const { deliveries, next } = await source.fetch(limit, place, hasNews)
         if (place === undefined) this.#recordLag(deliveries[0])
         if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
         if (!this.#handOver(deliveries) || next === undefined) return

@@ -4,10 +4,10 @@ import type { DuePlace } from '../store.ts'
 /** Where the poller gets due rows from, as deliveries that this process may run. */
 export interface PendingSource {
   /**
-   * Up to `limit` due rows in order, from `place` on. `isGoingOn` says that nothing has happened but that there is room again,
-   * or something to be filled up.
+   * Up to `limit` due rows in order, from `place` on. `hasNews` says that something may have become due; otherwise there is
+   * only room again, or something to be filled up.
    */
-  fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch>
+  fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch>
 
   /** Called when a drain has come to its end, or failed: nothing more is fetched before it resolves. Never rejects. */
   drained?(error?: unknown): Promise<void>

@@ -33,12 +33,12 @@ export class SingleWriterSource implements PendingSource {
     this.#options = options
   }
 
-  async fetch(limit: number, place: DuePlace | undefined, isGoingOn: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
     const { source, lock, tracer } = this.#options
     if ((await lock.acquire()) === undefined) return noPending
 
     this.#tick ??= { span: tracer?.startSpan('outbox.poller.tick'), deliveries: [] }
-    const batch = await source.fetch(limit, place, isGoingOn)
+    const batch = await source.fetch(limit, place, hasNews)
     this.#tick.deliveries.push(...batch.deliveries)
     return batch
   }

@@ -139,6 +139,20 @@ describe('a queue of lanes', () => {
     equal(queue.has('y'), false)
   })
 
+  it('asks once more for a lane that a look has passed over, and not for one that was given up', () => {
+    const queue = laneQueue(100)
+    const [x0, y0] = [item('x', 0), item('y', 0)]
+    ;[x0, y0].forEach((each) => queue.offer(each))
+    queue.lookPasses()
+    queue.take()
+    queue.take()
+    queue.release(x0, true)
+    queue.release(y0, false)
+    deepEqual([queue.emptyLanes(10), queue.has('y')], [['x'], false])
+    queue.expectMore('x', false)
+    equal(queue.has('x'), false)
+  })
+
   it('forgets lanes that are given away, those under way when they have ended', () => {
     const queue = laneQueue(100)
     const [x0, x1, y0] = [item('x', 0), item('x', 1), item('y', 0)]

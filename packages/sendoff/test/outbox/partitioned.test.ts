@@ -94,6 +94,28 @@ onEveryStoreOnce('an event starts when the one before it is settled, and not bef
   equal(states.length, 19)
 })
 
+onEveryStoreOnce(
+  'an event written while one of its key runs goes out when that one is done, without waiting for a poll',
+  async (test, open) => {
+    const gate = new Gate()
+    const seen: string[] = []
+    const listen: Listen = async ({ key, n }) => {
+      seen.push(`${key}${n}`)
+      if (key === 'a' && n === 0) await gate.passed
+    }
+    const outbox = await start(test, open(), listen, {
+      poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
+    })
+    await write(outbox, { key: 'a', n: 0 })
+    await until(() => seen.includes('a0'))
+    await write(outbox, { key: 'a', n: 1 })
+    await write(outbox, { key: 'b', n: 0 })
+    await until(() => seen.includes('b0'))
+    gate.open()
+    await until(() => seen.includes('a1'))
+  },
+)
+
 onEveryStoreOnce('a failed event holds up its key until it is DEAD, and no other key', async (test, open) => {
   const seen: string[] = []
   const outbox = await start(

@@ -7,6 +7,7 @@ import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import type { OutboxStore } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { onEveryStoreOnce, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 async function startOrdered(
@@ -40,6 +41,19 @@ onEveryStoreOnce('ordered delivers one after the other, in the order of writing'
   await outbox.drain()
   deepEqual(listener.payloads, numbers)
   equal(most, 1)
+})
+
+onEveryStoreOnce('ordered goes on with what was written meanwhile, without waiting for a poll', async (test, open) => {
+  const gate = new Gate()
+  const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
+  const outbox = await startOrdered(test, open(), listener, {
+    poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
+  })
+  await writeTested(outbox, 1)
+  await listener.called(1)
+  await writeTested(outbox, 2)
+  gate.open()
+  await listener.called(2)
 })
 
 onEveryStoreOnce('ordered gives an event one attempt unless told otherwise', async (test, open) => {

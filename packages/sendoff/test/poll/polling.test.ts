@@ -235,3 +235,25 @@ it('the pause between looks is short after rows were found, and doubles while no
   await Promise.all([poller.close(), clock.advance(800)])
   deepEqual(looks.slice(0, 9), [0, 100, 300, 700, 1_500, 2_300, 3_100, 3_900, 4_000])
 })
+
+it('a drain that does not end hears of what becomes due, and looks at everything again after a while', async () => {
+  const clock = fakeClock()
+  const heard: boolean[] = []
+  const poller = new OutboxPoller({
+    source: {
+      async fetch(_limit, _place, hasNews) {
+        heard.push(hasNews)
+        if (heard.length === 2) poller.wake()
+        if (heard.length === 4) poller.wake(10)
+        if (heard.length === 6) await clock.advance(10)
+        if (heard.length === 8) await clock.advance(1_000)
+        if (heard.length === 10) void poller.close()
+        return { deliveries: [], next: { availableAt: 0, seq: 0 } }
+      },
+    },
+    handler: { handle: () => true, availableCapacity: () => 1 },
+    clock,
+  })
+  await poller.poll()
+  deepEqual(heard, [true, false, true, false, false, false, true, false, true, false])
+})
