@@ -32,7 +32,8 @@ async function start(
     listeners,
     logger: false,
     retryPolicy: fixedDelay(1),
-    poller: { busyIntervalMs: 5 },
+    // Nothing here waits for an interval: whoever needs a poll must be woken.
+    poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
     leaseMs: 2_000,
     drainTimeoutMs: 1_000,
     shutdownTimeoutMs: 1_000,
@@ -103,9 +104,7 @@ onEveryStoreOnce(
       seen.push(`${key}${n}`)
       if (key === 'a' && n === 0) await gate.passed
     }
-    const outbox = await start(test, open(), listen, {
-      poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
-    })
+    const outbox = await start(test, open(), listen)
     await write(outbox, { key: 'a', n: 0 })
     await until(() => seen.includes('a0'))
     await write(outbox, { key: 'a', n: 1 })
