@@ -6,7 +6,7 @@ interface Lane {
   readonly partition: number
   waiting: Delivery[]
   /** Those under way: from `take` to `release`. */
-  readonly running: Set<Delivery>
+  readonly running: Delivery[]
   /** Whether the store has, or may have, more rows for it than were offered. */
   hasMore: boolean
   /** How many looks for keys there had been when the store was asked for it last. */
@@ -115,7 +115,7 @@ export class LaneQueue implements DeliveryQueue {
     if (lane === undefined || delivery === undefined) return undefined
 
     this.#length -= 1
-    lane.running.add(delivery)
+    lane.running.push(delivery)
     this.#sort(lane)
     return delivery
   }
@@ -126,7 +126,7 @@ export class LaneQueue implements DeliveryQueue {
    */
   release(delivery: Delivery, goesOn: boolean): readonly Delivery[] {
     const lane = this.#lanes.get(this.#options.laneOf(delivery))
-    if (!lane?.running.delete(delivery)) return []
+    if (lane === undefined || !remove(lane.running, delivery)) return []
 
     if (goesOn) {
       this.#sort(lane)
@@ -167,7 +167,7 @@ export class LaneQueue implements DeliveryQueue {
       key,
       partition,
       waiting: [],
-      running: new Set(),
+      running: [],
       hasMore: false,
       askedAfter: this.#looks,
       isStopped: false,
@@ -213,7 +213,7 @@ export class LaneQueue implements DeliveryQueue {
   }
 
   #stateOf({ waiting, running, hasMore, askedAfter, isStopped }: Lane): LaneState {
-    if (running.size > 0) return 'busy'
+    if (running.length > 0) return 'busy'
     if (waiting.length > 0) return 'ready'
     return !isStopped && (hasMore || askedAfter < this.#looks) ? 'empty' : 'over'
   }
@@ -224,4 +224,13 @@ export class LaneQueue implements DeliveryQueue {
     if (count === 0) this.#countByPartition.delete(partition)
     else this.#countByPartition.set(partition, count)
   }
+}
+
+// Mostly there is one. A set would make itself anew every few times.
+function remove(running: Delivery[], delivery: Delivery): boolean {
+  const index = running.indexOf(delivery)
+  if (index === -1) return false
+  const last = running.pop()!
+  if (last !== delivery) running[index] = last
+  return true
 }

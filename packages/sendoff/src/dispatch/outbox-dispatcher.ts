@@ -239,9 +239,9 @@ export class OutboxDispatcher {
   }
 
   #next(): Delivery | undefined {
-    const [first, second] =
-      this.#nextTurn() === 'hot' ? [this.hotQueue, this.#coldQueue] : [this.#coldQueue, this.hotQueue]
-    return this.#takeFrom(first) ?? this.#takeFrom(second)
+    return this.#nextTurn() === 'hot'
+      ? (this.#takeFrom(this.hotQueue) ?? this.#takeFrom(this.#coldQueue))
+      : (this.#takeFrom(this.#coldQueue) ?? this.#takeFrom(this.hotQueue))
   }
 
   /** The next delivery that is surely still ours and not paused; others are let go of. */

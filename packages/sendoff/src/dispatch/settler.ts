@@ -17,7 +17,7 @@ export interface SettlerOptions {
 const maxBatch = 500
 const maxWriters = 2
 /** So many are worth a second statement beside the first for those who can begin nothing before. */
-const worthwhileBatch = 100
+const worthwhileBatch = 250
 const longestWaitMs = 2
 const firstRetryMs = 50
 const longestRetryMs = 5_000

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { Delivery, type Holding, isSuspect, keyOf } from '../dispatch/delivery.ts'
 import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import type { Lease, OrderedRow, OutboxPartitions, OutboxStore, OwnerFence } from '../store.ts'
+import type { FencedRow, Lease, OrderedRow, OutboxPartitions, OutboxStore, OwnerFence } from '../store.ts'
 import { claimKeys } from './claim-source.ts'
 
 export interface LaneIntakeOptions {
@@ -66,7 +66,7 @@ export class LaneIntake {
 
   /** Lets the store know what is in hand, if it was told of something else. */
   async recordHeld(owner: OwnerFence): Promise<void> {
-    if (this.#hasRecorded) await this.#write(owner, this.#inHand())
+    if (this.#hasRecorded) await this.#write(owner, unclaimed(this.#options.inFlight.values()))
   }
 
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
@@ -77,19 +77,23 @@ export class LaneIntake {
   }
 
   async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
-    const unclaimed = taken.filter(({ lock }) => lock !== undefined)
-    const inHand = this.#inHand()
-    if (unclaimed.length > 0) return this.#write(owner, [...inHand, ...unclaimed])
+    const rows = unclaimed(taken)
+    const inHand = unclaimed(this.#options.inFlight.values())
+    if (rows.length > 0) return this.#write(owner, inHand.concat(rows))
     return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
   }
 
-  async #write(owner: OwnerFence, deliveries: readonly Delivery[]): Promise<boolean> {
-    const rows = deliveries.map(({ row: { seq }, deliveries }) => ({ seq, deliveries }))
+  async #write(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean> {
     this.#hasRecorded = rows.length > 0
     return this.#options.partitions.hold(owner, rows)
   }
+}
 
-  #inHand(): readonly Delivery[] {
-    return [...this.#options.inFlight.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
+/** What is in hand of these without a lease. */
+function unclaimed(deliveries: Iterable<Delivery>): FencedRow[] {
+  const rows: FencedRow[] = []
+  for (const { row, deliveries: fence, lock, settled } of deliveries) {
+    if (lock !== undefined && !settled) rows.push({ seq: row.seq, deliveries: fence })
   }
+  return rows
 }

@@ -23,6 +23,10 @@ export interface LaneSourceOptions extends LaneIntakeOptions {
 /** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
 const window = 4_000
 
+/** While the lanes that are known have so many rows to bring, a look for others is part of every fourth read only. */
+const richRead = 500
+const looksApart = 4
+
 /** After so long a lane is looked at again that could not be filled. */
 const lostRowMs = 50
 
@@ -42,6 +46,7 @@ export class LaneSource implements PendingSource {
   readonly #looks: LookPlan
   /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
   #depth = 4
+  #richReads = 0
 
   constructor(options: LaneSourceOptions) {
     this.#options = options
@@ -57,8 +62,8 @@ export class LaneSource implements PendingSource {
     if (holdings.size === 0) return noPending
 
     if (hasNews) this.#beginLook()
-    const { from } = this.#looks
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
+    const from = this.#placeToLook(fill.length)
     if (from === 'nowhere' && fill.length === 0) return noPending
 
     const renewal = lock.dueRenewal
@@ -68,7 +73,7 @@ export class LaneSource implements PendingSource {
       owner: lock.fence,
       partitions: [...holdings.keys()],
       keys: fill,
-      except: [...[...lanes.keys].map(nameOfLane), ...this.#waiting.names],
+      except: from === 'nowhere' ? [] : [...[...lanes.keys].map(nameOfLane), ...this.#waiting.names],
       ...(typeof from === 'object' && { from }),
       window: from === 'nowhere' ? 0 : window,
       limit: from === 'nowhere' ? 0 : finding,
@@ -102,6 +107,12 @@ export class LaneSource implements PendingSource {
     this.#options.lanes.lookPasses()
     const waitMs = this.#looks.begin()
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+  }
+
+  #placeToLook(lanesToFill: number): LookPlan['from'] {
+    const isRich = lanesToFill * this.#depth >= richRead
+    this.#richReads = isRich ? (this.#richReads + 1) % looksApart : 0
+    return this.#richReads === 0 ? this.#looks.from : 'nowhere'
   }
 
   #lanesToFill(count: number): readonly string[] {

@@ -43,18 +43,21 @@ onEveryStoreOnce('ordered delivers one after the other, in the order of writing'
   equal(most, 1)
 })
 
-onEveryStoreOnce('ordered goes on with what was written meanwhile, without waiting for a poll', async (test, open) => {
-  const gate = new Gate()
-  const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
-  const outbox = await startOrdered(test, open(), listener, {
-    poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
-  })
-  await writeTested(outbox, 1)
-  await listener.called(1)
-  await writeTested(outbox, 2)
-  gate.open()
-  await listener.called(2)
-})
+onEveryStoreOnce(
+  'ordered goes on with what was written meanwhile, without waiting for a poll',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
+    const outbox = await startOrdered(test, open(), listener, {
+      poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
+    })
+    await writeTested(outbox, 1)
+    await listener.called(1)
+    await writeTested(outbox, 2)
+    gate.open()
+    await listener.called(2)
+  },
+)
 
 onEveryStoreOnce('ordered gives an event one attempt unless told otherwise', async (test, open) => {
   const listener = new RecordingListener(() => Promise.reject(new Error('no')))

@@ -21,10 +21,10 @@ export function laneStatementsFor(tables: PostgresTables) {
   const held = `
     select 1 from ${lock} where ${isOwner}`
 
-  // Null stands for ever. What is ready, as most is, needs no arithmetic.
+  // Null for what is ready, as most is.
   const waitMs = `
-         case when ${isHeldUp(tables)} then null
-              when ${isReady} then 0
+         case when ${isHeldUp(tables)} then 'Infinity'
+              when ${isReady} then null
               else ceil(date_part('epoch', greatest(available_at, locked_until) - ${now}) * 1000) end`
   const noRow = `(select ${rowColumns('event')} from ${events} as event where false) as nothing`
 
@@ -94,7 +94,7 @@ export function laneStatementsFor(tables: PostgresTables) {
      order by seq
      limit ${rows('$10')}) as ordered
    union all
-  select null, null, 0, alone.*
+  select null, null, null, alone.*
     from found
    cross join lateral (
     select ${rowColumns('event')}

@@ -67,8 +67,7 @@ const lane: Columns = { wait: 2, seq: 3 }
 const oneLane: Columns = { wait: 0, seq: 1 }
 
 function readOrderedRow(values: readonly Value[], { wait, seq }: Columns): OrderedRow {
-  const waitMs = values[wait]
-  return Object.assign(readRow(values, seq), { waitMs: waitMs === null ? Infinity : Number(waitMs) })
+  return Object.assign(readRow(values, seq), { waitMs: Number(values[wait]) })
 }
 
 function maskOf(partitions: readonly number[]): string {

@@ -7,14 +7,17 @@ export function inMs(time: string): string {
   return `(date_part('epoch', ${time}) * 1000)::bigint`
 }
 
-/** The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. */
+/**
+ * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. What is mostly 0 or empty
+ * is then null, of which neither side has to make a text.
+ */
 export function rowColumns(from: string): string {
   return `
-         ${from}.seq, ${from}.event_id, ${from}.destination, ${from}.event_type, ${from}.aggregate_type,
+         ${from}.seq, ${from}.event_id, nullif(${from}.destination, ''), ${from}.event_type, ${from}.aggregate_type,
          ${from}.aggregate_id, ${from}.tenant_id, ${from}.ordering_key, ${from}.partition_no, ${from}.payload,
-         encode(${from}.payload_bytes, 'base64'), ${from}.content_type, ${from}.headers, ${from}.attempts,
-         ${from}.deliveries, ${from}.losses, ${inMs(`${from}.available_at`)}, ${inMs(`${from}.occurred_at`)},
-         ${inMs(`${from}.created_at`)}, ${from}.locked_by`
+         encode(${from}.payload_bytes, 'base64'), ${from}.content_type, ${from}.headers, nullif(${from}.attempts, 0),
+         nullif(${from}.deliveries, 0), nullif(${from}.losses, 0), ${inMs(`${from}.available_at`)},
+         ${inMs(`${from}.occurred_at`)}, ${inMs(`${from}.created_at`)}, ${from}.locked_by`
 }
 
 /** The columns of a `StoredRow`, in the order in which `readStoredRow` takes their values. */
@@ -32,7 +35,7 @@ export function readRow(values: readonly Value[], start = 0): Row {
   return {
     seq: Number(at(0)),
     eventId: at(1),
-    destination: at(2),
+    destination: textAt(2) ?? '',
     eventType: at(3),
     aggregateType: at(4),
     aggregateId: textAt(5),
@@ -42,9 +45,9 @@ export function readRow(values: readonly Value[], start = 0): Row {
     payload: textAt(9) ?? bytesOf(at(10)),
     contentType: textAt(11),
     headers: textAt(12),
-    attempts: Number(at(13)),
-    deliveries: Number(at(14)),
-    losses: Number(at(15)),
+    attempts: Number(textAt(13)),
+    deliveries: Number(textAt(14)),
+    losses: Number(textAt(15)),
     availableAt: Number(at(16)),
     occurredAt: Number(at(17)),
     createdAt: Number(at(18)),

@@ -44,9 +44,7 @@ function areAlike(batch: readonly Settlement[]): boolean {
  * Undefined where a partition has two, or it is not known which row is of which partition.
  */
 function epochsOf(batch: readonly Settlement[]): readonly number[] | undefined {
-  const { epoch: first } = batch[0]!.row
-  const isOne = batch.every(({ row }) => row.epoch === first)
-  if (isOne) return first === undefined ? [] : new Array<number>(partitionCount).fill(first)
+  if (batch.every(({ row }) => row.epoch === undefined)) return []
 
   const epochs = new Array<number>(partitionCount).fill(0)
   for (const { row } of batch) {
@@ -79,11 +77,15 @@ async function settleAlike(
       ? await session.run(isDone ? settleDone : settleDelete, [...values, row.lockedBy])
       : epochs.length === 0
         ? await session.run(isDone ? settleDoneOwned : settleDeleteOwned, owned)
-        : await session.run(isDone ? settleDoneShared : settleDeleteShared, [...owned, numberArray(epochs)])
+        : await session.run(isDone ? settleDoneShared : settleDeleteShared, [...owned, ...epochValues(epochs)])
   if (refused.length === 0) return []
 
   const ids = new Set(refused.map(([id]) => id))
   return batch.filter((each) => ids.has(each.row.eventId))
+}
+
+function epochValues(epochs: readonly number[]): readonly string[] {
+  return [numberArray(epochs), String(epochs.filter((epoch) => epoch > 0).length)]
 }
 
 async function settleEach(

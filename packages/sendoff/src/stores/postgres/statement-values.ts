@@ -25,7 +25,7 @@ export function storable(text: string): string {
 // Plain ones, as most are, need no look at each character.
 function element(text: Value): string {
   if (text === null) return 'null'
-  return /^[A-Za-z0-9_.:-]+$/.test(text) && text.toLowerCase() !== 'null'
+  return /^[A-Za-z0-9_.:-]+$/.test(text) && !/^null$/i.test(text)
     ? text
     : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }

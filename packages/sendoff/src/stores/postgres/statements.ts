@@ -89,11 +89,11 @@ export function statementsFor(tables: PostgresTables) {
     settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
-    // alike, $4 lock, $5 token, $6 the epochs of all partitions, 0 for those of which no row is given: of rows that
-    // the owner of partitions read. Who owns a partition is read without a lock: nobody takes it before the row of
-    // the owner's lock is gone, and that is waited for.
-    settleDoneShared: alike('done', sharedRow('$5', '$6'), owner('$4', '$5')),
-    settleDeleteShared: alike('delete', sharedRow('$5', '$6'), owner('$4', '$5')),
+    // alike, $4 lock, $5 token, $6 the epochs of all partitions, 0 for those of which no row is given, $7 how many
+    // have one: of rows that the owner of partitions read. Who owns a partition is read without a lock: nobody takes
+    // it before the row of the owner's lock is gone, and that is waited for.
+    settleDoneShared: alike('done', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
+    settleDeleteShared: alike('delete', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
 
     // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
     // once, with their history. By primary key. Answers the places of those that were refused. Takes a third
@@ -176,8 +176,13 @@ export function statementsFor(tables: PostgresTables) {
                      from ${partition} order by partition_no))[${partitionIndex}]`
   }
 
-  function sharedRow(token: string, epochs: string): string {
-    return `${ownedRow} and ${epochOf(token)} = (${epochs}::bigint[])[${partitionIndex}]`
+  // Mostly all of them are the token's, and no row has to be looked at for it.
+  function sharedRow(token: string, epochs: string, count: string): string {
+    return `${ownedRow}
+       and case when (select count(*) from ${partition}
+                       where owner = ${token} and epoch = (${epochs}::bigint[])[partition_no + 1]) = ${count}::integer
+                then true
+                else ${epochOf(token)} = (${epochs}::bigint[])[${partitionIndex}] end`
   }
 
   function changed(columns: string, busyRows = ''): string {

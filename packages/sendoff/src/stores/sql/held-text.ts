@@ -9,13 +9,13 @@ type Run = [firstSeq: number, deliveries: number, count: number]
  */
 export function heldText(rows: readonly FencedRow[]): string | null {
   if (rows.length === 0) return null
-  const runs = [...Map.groupBy(rows, ({ deliveries }) => deliveries)].flatMap(([deliveries, alike]) =>
-    runsOf(
-      alike.map(({ seq }) => seq),
-      deliveries,
-    ),
-  )
-  return JSON.stringify(runs)
+  const seqs = new Map<number, number[]>()
+  for (const { seq, deliveries } of rows) {
+    const alike = seqs.get(deliveries)
+    if (alike === undefined) seqs.set(deliveries, [seq])
+    else alike.push(seq)
+  }
+  return JSON.stringify([...seqs].flatMap(([deliveries, alike]) => runsOf(alike, deliveries)))
 }
 
 // Numbers of their own kind are sorted several times as fast as objects that have them.
