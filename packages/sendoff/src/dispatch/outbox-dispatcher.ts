@@ -151,6 +151,7 @@ export class OutboxDispatcher {
     const { lanes } = this
     if (lanes === undefined) return
     await this.#handBack.letGo(lanes.takePartition(partition))
+    this.#options.onRoom?.()
     this.#settler.flush()
     await this.#conditions.until(() => !lanes.hasPartition(partition))
   }

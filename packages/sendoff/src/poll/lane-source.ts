@@ -64,7 +64,9 @@ export class LaneSource implements PendingSource {
     if (hasNews) this.#beginLook()
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
     const from = this.#placeToLook(fill.length)
-    if (from === 'nowhere' && fill.length === 0) return noPending
+    // With that much in hand there is time: the poller goes on when half of it is through, or a lane has run empty.
+    const isAmple = lanes.length > lanes.capacity >> 1
+    if (fill.length === 0 && (from === 'nowhere' || isAmple)) return noPending
 
     const renewal = lock.dueRenewal
     const askedAt = clock.monotonic()
@@ -140,7 +142,8 @@ export class LaneSource implements PendingSource {
       room -= offer.ready.length
       return [{ key, holding, ...offer }]
     })
-    this.#learnDepth([...read.values()].filter(isKeyed))
+    const isFinding = fill.length < read.size
+    this.#learnDepth([...read.values()].filter(isKeyed), isFinding)
 
     const taken = await this.#intake.take(lock.fence, offers)
     if (taken === undefined) return undefined
@@ -170,13 +173,18 @@ export class LaneSource implements PendingSource {
     }
   }
 
-  #learnDepth(lanes: readonly (readonly OrderedRow[])[]): void {
+  // Keys come first: no lane is filled any deeper while others are found.
+  #learnDepth(lanes: readonly (readonly OrderedRow[])[], isFinding: boolean): void {
     if (lanes.length === 0) return
     const { capacity, laneCount } = this.#options.lanes
     const most = Math.max(1, Math.min(maxDepth, Math.floor(capacity / Math.max(1, laneCount))))
     const full = lanes.filter((rows) => rows.length >= this.#depth).length
     const wanted =
-      full * 2 > lanes.length ? this.#depth * 2 : full * 4 < lanes.length ? this.#depth / 2 : this.#depth
+      full * 2 > lanes.length
+        ? this.#depth * (isFinding ? 1 : 2)
+        : full * 4 < lanes.length
+          ? this.#depth / 2
+          : this.#depth
     this.#depth = Math.max(1, Math.min(most, Math.ceil(wanted)))
   }
 

@@ -77,7 +77,10 @@ async function settleAlike(
       ? await session.run(isDone ? settleDone : settleDelete, [...values, row.lockedBy])
       : epochs.length === 0
         ? await session.run(isDone ? settleDoneOwned : settleDeleteOwned, owned)
-        : await session.run(isDone ? settleDoneShared : settleDeleteShared, [...owned, ...epochValues(epochs)])
+        : await session.run(isDone ? settleDoneShared : settleDeleteShared, [
+            ...owned,
+            ...epochValues(epochs),
+          ])
   if (refused.length === 0) return []
 
   const ids = new Set(refused.map(([id]) => id))
