@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionCount } from '../../event/partition.ts'
+import { EventStatus } from '../../event/status.ts'
 import { participantLock, type OutboxStore, type OwnerFence, type PartitionShares } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
 import { doneOf, eventIds, insertAndClaim, insertOne, insertRows, only, readRow } from './check-steps.ts'
@@ -177,22 +178,26 @@ export const partitionChecks: readonly StoreCheck[] = [
     needsPartitions: true,
     async run({ store }) {
       const a = await takePart(store, 'a')
-      const rows = await insertRead(store, [
-        sampleRow({ orderingKey: 'x', partitionNo: 1 }),
-        sampleRow({ orderingKey: 'y', partitionNo: 2 }),
-        sampleRow({ orderingKey: 'z', partitionNo: 3 }),
-      ])
       await partitionsOf(store).acquire(a, [1, 3])
       const failure = { error: 'Error: no', counted: true }
-      const batch = rows.map((row, index) => ({
-        row: { ...row, epoch: 1 },
-        outcome:
-          index === 2 ? ({ kind: 'retry', delayMs: 0, failure } as const) : ({ kind: 'done' } as const),
-      }))
+      for (const [last, status] of [
+        [{ kind: 'done' }, EventStatus.DONE],
+        [{ kind: 'retry', delayMs: 0, failure }, EventStatus.RETRY],
+      ] as const) {
+        const rows = await insertRead(store, [
+          sampleRow({ orderingKey: 'x', partitionNo: 1 }),
+          sampleRow({ orderingKey: 'y', partitionNo: 2 }),
+          sampleRow({ orderingKey: 'z', partitionNo: 3 }),
+        ])
+        const batch = rows.map((row, index) => ({
+          row: { ...row, epoch: 1 },
+          outcome: index === 2 ? last : ({ kind: 'done' } as const),
+        }))
 
-      deepEqual(await store.settle(batch, a), [batch[1]])
-      const states = await Promise.all(rows.map(async (row) => (await readRow(store, row)).status))
-      deepEqual(states, [1, 0, 2])
+        deepEqual(await store.settle(batch, a), [batch[1]])
+        const states = await Promise.all(rows.map(async (row) => (await readRow(store, row)).status))
+        deepEqual(states, [EventStatus.DONE, EventStatus.NEW, status])
+      }
     },
   },
   {
