@@ -33,6 +33,9 @@ const lostRowMs = 50
 /** A lane is filled with so many rows at most, so that none takes all the room. */
 const maxDepth = 100
 
+/** Of a key that has one event, this tells that there is no other. */
+const leastDepth = 2
+
 /**
  * The rows of keys whose partitions belong to this process, read without claims.
  *
@@ -142,7 +145,8 @@ export class LaneSource implements PendingSource {
       room -= offer.ready.length
       return [{ key, holding, ...offer }]
     })
-    const isFinding = fill.length < read.size
+    const asked = new Set(fill)
+    const isFinding = [...read.keys()].some((key) => !asked.has(key))
     this.#learnDepth([...read.values()].filter(isKeyed), isFinding)
 
     const taken = await this.#intake.take(lock.fence, offers)
@@ -177,15 +181,10 @@ export class LaneSource implements PendingSource {
   #learnDepth(lanes: readonly (readonly OrderedRow[])[], isFinding: boolean): void {
     if (lanes.length === 0) return
     const { capacity, laneCount } = this.#options.lanes
-    const most = Math.max(1, Math.min(maxDepth, Math.floor(capacity / Math.max(1, laneCount))))
-    const full = lanes.filter((rows) => rows.length >= this.#depth).length
-    const wanted =
-      full * 2 > lanes.length
-        ? this.#depth * (isFinding ? 1 : 2)
-        : full * 4 < lanes.length
-          ? this.#depth / 2
-          : this.#depth
-    this.#depth = Math.max(1, Math.min(most, Math.ceil(wanted)))
+    const full = lanes.filter((rows) => rows.length >= this.#depth).length / lanes.length
+    const wanted = full > 0.5 && !isFinding ? this.#depth * 2 : full < 0.25 ? this.#depth >> 1 : this.#depth
+    const most = Math.min(maxDepth, Math.floor(capacity / Math.max(1, laneCount)))
+    this.#depth = Math.max(leastDepth, Math.min(most, wanted))
   }
 
   #lost(): PendingBatch {

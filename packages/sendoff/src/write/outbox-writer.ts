@@ -148,7 +148,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     events: readonly EventEnvelope[],
   ): Promise<string[]> {
     const isObservable = context.observable !== false
-    const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#isAlone)
+    const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#tellsOthers)
     let results: readonly InsertResult[]
     try {
       const locks = this.#keyLocks.for(this.#writeOrder(), context, batch.rows)
@@ -168,10 +168,12 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   /**
-   * Whether no other transaction of this process is open. A signal that is part of a transaction costs next to nothing
-   * then; many at once would hold each other up, and are better told of afterwards by one signal.
+   * Whether a transaction itself tells others of its events: where no other transaction of this process is open, a signal that is part of
+   * it costs next to nothing. Many at once would hold each other up, and are better told of afterwards by one signal,
+   * if there is somebody to give it.
    */
-  get #isAlone(): boolean {
+  get #tellsOthers(): boolean {
+    if (this.#hotPath === undefined) return true
     return this.#txContext instanceof AmbientTransactions && this.#txContext.openCount === 1
   }
 
@@ -226,13 +228,13 @@ class WrittenBatch {
   readonly #places: (HotSlot | ColdReason)[]
   #results: readonly InsertResult[] = []
 
-  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined, isAlone: boolean) {
+  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined, tellsOthers: boolean) {
     this.#events = events
     this.#hotPath = hotPath
     this.#places = events.map((event) => hotPath?.reserve(event) ?? 'stopped')
     this.rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
     this.isAnnounced =
-      isAlone && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
+      tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
 
   /** The events that are part of the transaction, as far as the store can tell by now. */

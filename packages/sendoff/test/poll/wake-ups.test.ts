@@ -5,6 +5,8 @@ import { Outbox } from '../../src/outbox.ts'
 import type { OutboxStore, OutboxWakeUps } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { AmbientTransactions } from '../../src/write/ambient-transactions.ts'
+import { OutboxWriter } from '../../src/write/outbox-writer.ts'
 import { startOutbox, until, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
@@ -105,6 +107,20 @@ it('beside other open transactions the signal follows the commit', async (test) 
   await metrics.until((seen) => seen.dispatchSuccess === 1)
   equal(signals.announced, 1)
   equal(signals.committed, 0)
+})
+
+it('a writer that is used by itself wakes others, also beside open transactions', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const { metrics } = await startOutbox(test, store)
+  const transactions = new AmbientTransactions({ store })
+  const writer = new OutboxWriter({ store, txContext: transactions })
+  await Promise.all([
+    transactions.transaction(() => writer.write('Tested', 'one')),
+    transactions.transaction(() => writer.write('Tested', 'two')),
+  ])
+  await metrics.until((seen) => seen.dispatchSuccess === 2)
+  equal(signals.committed, 2)
 })
 
 it('many transactions at once need few signals', async (test) => {
