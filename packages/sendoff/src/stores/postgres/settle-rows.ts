@@ -39,19 +39,21 @@ function areAlike(batch: readonly Settlement[]): boolean {
   )
 }
 
+const noEpoch = -1
+
 /**
- * The epochs at which rows of the batch were read, by partition and 0 for none; nothing at all for rows without epochs.
+ * The epochs at which rows of the batch were read, by partition and -1 for none; nothing at all for rows without epochs.
  * Undefined where a partition has two, or it is not known which row is of which partition.
  */
 function epochsOf(batch: readonly Settlement[]): readonly number[] | undefined {
   if (batch.every(({ row }) => row.epoch === undefined)) return []
 
-  const epochs = new Array<number>(partitionCount).fill(0)
+  const epochs = new Array<number>(partitionCount).fill(noEpoch)
   for (const { row } of batch) {
     const { epoch, partitionNo, seq } = row
     if (epoch === undefined || partitionNo === undefined) return undefined
     const partition = partitionOfRow({ partitionNo, seq })
-    if (epochs[partition] !== 0 && epochs[partition] !== epoch) return undefined
+    if (epochs[partition] !== noEpoch && epochs[partition] !== epoch) return undefined
     epochs[partition] = epoch
   }
   return epochs
@@ -88,7 +90,7 @@ async function settleAlike(
 }
 
 function epochValues(epochs: readonly number[]): readonly string[] {
-  return [numberArray(epochs), String(epochs.filter((epoch) => epoch > 0).length)]
+  return [numberArray(epochs), String(epochs.filter((epoch) => epoch !== noEpoch).length)]
 }
 
 async function settleEach(

@@ -89,7 +89,7 @@ export function statementsFor(tables: PostgresTables) {
     settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
-    // alike, $4 lock, $5 token, $6 the epochs of all partitions, 0 for those of which no row is given, $7 how many
+    // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those of which no row is given, $7 how many
     // have one: of rows that the owner of partitions read. Who owns a partition is read without a lock: nobody takes
     // it before the row of the owner's lock is gone, and that is waited for.
     settleDoneShared: alike('done', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),

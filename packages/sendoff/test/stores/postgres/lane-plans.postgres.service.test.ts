@@ -149,7 +149,7 @@ describe('postgres store: plans of lanes', () => {
     await withClient(pool, async (client) => {
       await client.query(fillingOf(table, 30_000, 1, 40))
       await client.query(`vacuum analyze ${table}`)
-      const values = ['{a,b}', '', '1', ...fence, `{${'1,'.repeat(255)}1}`]
+      const values = ['{a,b}', '', '1', ...fence, `{${'1,'.repeat(255)}1}`, '256']
 
       for (const mode of ['custom', 'generic']) {
         await client.query(`set plan_cache_mode = force_${mode}_plan`)
