@@ -44,6 +44,10 @@ export class Delivery {
     return keyOf(this.row)
   }
 
+  get seq(): number {
+    return this.row.seq
+  }
+
   /** The fence of the row, as it is now. */
   get deliveries(): number {
     return this.#deliveries

@@ -384,7 +384,7 @@ export class OutboxDispatcher {
       this.#options.onRoom?.()
     }
     // Claimed again by this process before the settlement was acknowledged: that claim has no delivery.
-    if (delivery.held.deliveries !== row.deliveries) this.handBack(delivery)
+    if (delivery.deliveries !== row.deliveries) this.handBack(delivery)
     if (delivery === this.#suspect) this.#suspectDone()
     this.#schedulePump()
 

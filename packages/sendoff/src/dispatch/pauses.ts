@@ -35,6 +35,8 @@ export class Pauses {
   }
 
   isPaused({ eventType, destination }: Pick<Row, 'eventType' | 'destination'>): boolean {
+    // Mostly nothing is, and names need not be looked up.
+    if (this.#eventTypes.size + this.#destinations.size === 0) return false
     return this.#eventTypes.has(eventType) || this.#destinations.has(destination)
   }
 }

@@ -125,11 +125,11 @@ export class Settler {
       outcome: outcomeNow(delivery, outcome),
     }))
     const refused = new Set<Settlement>(await store.settle(settlements, owner?.()))
-    for (const [index, { delivery, uncertain }] of batch.entries()) {
+    batch.forEach(({ delivery, uncertain }, index) => {
       const settlement = settlements[index]!
       // What is refused after an error was settled the first time, and no lease was lost.
       onSettled(delivery, settlement, refused.has(settlement) && !uncertain)
-    }
+    })
   }
 
   /** Puts the batch behind everything else that waits, and lets some time pass. */

@@ -91,9 +91,5 @@ export class LaneIntake {
 
 /** What is in hand of these without a lease. */
 function unclaimed(deliveries: Iterable<Delivery>): FencedRow[] {
-  const rows: FencedRow[] = []
-  for (const { row, deliveries: fence, lock, settled } of deliveries) {
-    if (lock !== undefined && !settled) rows.push({ seq: row.seq, deliveries: fence })
-  }
-  return rows
+  return [...deliveries].filter(({ lock, settled }) => lock !== undefined && !settled)
 }

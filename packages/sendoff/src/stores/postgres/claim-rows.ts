@@ -1,7 +1,7 @@
 import type { ClaimRequest, DuePlace, Row } from '../../store.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRow } from './row-columns.ts'
+import { readRows } from './row-columns.ts'
 import { keyValues } from './row-keys.ts'
 import { roundedUp } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
@@ -27,7 +27,7 @@ export async function claimRows(
       ? await session.run(statements.claim, wanted)
       : await session.run(statements.claimKeys, [...wanted, ...keyValues(keys)])
   // An UPDATE answers in whatever order it came across its rows.
-  return answer.map((values) => readRow(values)).sort(inDueOrder)
+  return readRows(answer).sort(inDueOrder)
 }
 
 /** The parameters of a statement that reads from a place on. */

@@ -1,8 +1,8 @@
 import { partitionCount } from '../../event/partition.ts'
-import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow } from '../../store.ts'
+import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, Row } from '../../store.ts'
 import { placeValues } from './claim-rows.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRow } from './row-columns.ts'
+import { readRows } from './row-columns.ts'
 import { roundedUp, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
@@ -36,7 +36,10 @@ export async function readLanes(
 
   const [availableAt, seq] = next
   return {
-    rows: answer.filter((each) => each !== next).map((each) => readOrderedRow(each, lane)),
+    rows: readOrderedRows(
+      answer.filter((each) => each !== next),
+      lane,
+    ),
     next: seq === null ? undefined : { availableAt: Number(availableAt), seq: Number(seq) },
   }
 }
@@ -54,7 +57,10 @@ export async function readAll(
       : await session.run(statements.readAllRenewing, [...values, roundedUp(renewMs)])
   if (answer.length === 0) return undefined
 
-  return answer.filter((each) => each[oneLane.seq] !== null).map((each) => readOrderedRow(each, oneLane))
+  return readOrderedRows(
+    answer.filter((each) => each[oneLane.seq] !== null),
+    oneLane,
+  )
 }
 
 /** Where a row stands in an answer: its wait, and its columns, which begin with its number. */
@@ -66,8 +72,13 @@ interface Columns {
 const lane: Columns = { wait: 2, seq: 3 }
 const oneLane: Columns = { wait: 0, seq: 1 }
 
-function readOrderedRow(values: readonly Value[], { wait, seq }: Columns): OrderedRow {
-  return Object.assign(readRow(values, seq), { waitMs: Number(values[wait]) })
+function readOrderedRows(
+  answer: readonly (readonly Value[])[],
+  { wait, seq }: Columns,
+): readonly OrderedRow[] {
+  const rows: (Row & { waitMs?: number })[] = readRows(answer, seq)
+  rows.forEach((row, index) => (row.waitMs = Number(answer[index]![wait])))
+  return rows as OrderedRow[]
 }
 
 function maskOf(partitions: readonly number[]): string {

@@ -2,7 +2,7 @@ import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../st
 import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../due-order.ts'
 import { placeValues, skipRecentValue } from './claim-rows.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRow } from './row-columns.ts'
+import { readRows } from './row-columns.ts'
 import { roundedUp } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
@@ -51,7 +51,10 @@ export async function pollPending(
   const lock = answer.find((values) => values[seqColumn] === null)
   if (lock === undefined) return undefined
 
-  const rows = answer.filter((each) => each !== lock).map((each) => readRow(each, seqColumn))
+  const rows = readRows(
+    answer.filter((each) => each !== lock),
+    seqColumn,
+  )
   const bounds = boundsAround(held, rows)
   if (!sameBounds(boundsOfEnds(lock), bounds)) {
     const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])

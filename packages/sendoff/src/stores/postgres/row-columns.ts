@@ -8,16 +8,17 @@ export function inMs(time: string): string {
 }
 
 /**
- * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. What is mostly 0 or empty
- * is then null, of which neither side has to make a text.
+ * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. What is mostly 0, empty or
+ * the same as another is then null, of which neither side has to make a text.
  */
 export function rowColumns(from: string): string {
   return `
          ${from}.seq, ${from}.event_id, nullif(${from}.destination, ''), ${from}.event_type, ${from}.aggregate_type,
          ${from}.aggregate_id, ${from}.tenant_id, ${from}.ordering_key, ${from}.partition_no, ${from}.payload,
          encode(${from}.payload_bytes, 'base64'), ${from}.content_type, ${from}.headers, nullif(${from}.attempts, 0),
-         nullif(${from}.deliveries, 0), nullif(${from}.losses, 0), ${inMs(`${from}.available_at`)},
-         ${inMs(`${from}.occurred_at`)}, ${inMs(`${from}.created_at`)}, ${from}.locked_by`
+         nullif(${from}.deliveries, 0), nullif(${from}.losses, 0),
+         ${inMs(`nullif(${from}.available_at, ${from}.created_at)`)}, ${inMs(`${from}.occurred_at`)},
+         ${inMs(`${from}.created_at`)}, ${from}.locked_by`
 }
 
 /** The columns of a `StoredRow`, in the order in which `readStoredRow` takes their values. */
@@ -27,32 +28,40 @@ export function storedColumns(from: string): string {
          ${inMs(`${from}.blocked_at`)}`
 }
 
-/** Makes a row of its values, of which the first is at `start`. */
-export function readRow(values: readonly Value[], start = 0): Row {
-  const at = (column: number) => values[start + column] as string
-  const textAt = (column: number) => values[start + column] ?? null
+/** Makes rows of their values, of which the first is at `start`. */
+export function readRows(answer: readonly (readonly Value[])[], start = 0): Row[] {
+  let before: Row | undefined
+  return answer.map((values) => (before = readRow(values, start, before)))
+}
 
+/** Makes a row of its values. Names that the row before it has as well are kept once. */
+export function readRow(values: readonly Value[], start = 0, before?: Row): Row {
+  const createdAt = Number(values[start + 18])
   return {
-    seq: Number(at(0)),
-    eventId: at(1),
-    destination: textAt(2) ?? '',
-    eventType: at(3),
-    aggregateType: at(4),
-    aggregateId: textAt(5),
-    tenantId: textAt(6),
-    orderingKey: textAt(7),
-    partitionNo: numberOf(textAt(8)),
-    payload: textAt(9) ?? bytesOf(at(10)),
-    contentType: textAt(11),
-    headers: textAt(12),
-    attempts: Number(textAt(13)),
-    deliveries: Number(textAt(14)),
-    losses: Number(textAt(15)),
-    availableAt: Number(at(16)),
-    occurredAt: Number(at(17)),
-    createdAt: Number(at(18)),
-    lockedBy: textAt(19),
+    seq: Number(values[start]),
+    eventId: values[start + 1]!,
+    destination: values[start + 2] ?? '',
+    eventType: kept(values[start + 3]!, before?.eventType),
+    aggregateType: kept(values[start + 4]!, before?.aggregateType),
+    aggregateId: kept(values[start + 5]!, before?.aggregateId),
+    tenantId: kept(values[start + 6]!, before?.tenantId),
+    orderingKey: kept(values[start + 7]!, before?.orderingKey),
+    partitionNo: numberOf(values[start + 8]!),
+    payload: values[start + 9] ?? bytesOf(values[start + 10]!),
+    contentType: values[start + 11]!,
+    headers: values[start + 12]!,
+    attempts: Number(values[start + 13]),
+    deliveries: Number(values[start + 14]),
+    losses: Number(values[start + 15]),
+    availableAt: numberOf(values[start + 16]!) ?? createdAt,
+    occurredAt: Number(values[start + 17]),
+    createdAt,
+    lockedBy: values[start + 19]!,
   }
+}
+
+function kept(text: string, before: Value | undefined): string {
+  return text === before ? before : text
 }
 
 export function readStoredRow(values: readonly Value[]): StoredRow {

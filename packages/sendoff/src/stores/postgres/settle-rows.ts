@@ -105,7 +105,13 @@ async function settleEach(
 }
 
 /** A row that was settled cannot be settled again, in the same batch as little as in the next. */
-function firstOfEachRow(batch: readonly Settlement[]): { first: Settlement[]; repeated: Settlement[] } {
+function firstOfEachRow(batch: readonly Settlement[]): {
+  first: readonly Settlement[]
+  repeated: readonly Settlement[]
+} {
+  if (new Set(batch.map(({ row }) => row.eventId)).size === batch.length)
+    return { first: batch, repeated: [] }
+
   const seen = new Set<string>()
   const first: Settlement[] = []
   const repeated: Settlement[] = []
