@@ -124,11 +124,14 @@ export class Settler {
       row: delivery.held,
       outcome: outcomeNow(delivery, outcome),
     }))
-    const refused = new Set<Settlement>(await store.settle(settlements, owner?.()))
+    // The next lock, too, may be this process's. In between it may have been somebody else's.
+    const isLate = batch.map(({ delivery }) => delivery.lock !== undefined && delivery.isLost)
+    const inTime = settlements.filter((_, index) => !isLate[index])
+    const refused = new Set<Settlement>(await store.settle(inTime, owner?.()))
     batch.forEach(({ delivery, uncertain }, index) => {
       const settlement = settlements[index]!
       // What is refused after an error was settled the first time, and no lease was lost.
-      onSettled(delivery, settlement, refused.has(settlement) && !uncertain)
+      onSettled(delivery, settlement, (isLate[index]! || refused.has(settlement)) && !uncertain)
     })
   }
 

@@ -167,6 +167,38 @@ onEveryStore(
 )
 
 onEveryStore(
+  'what was read under a lock that was lost is not settled under the next one',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(({ payload }) => (payload === 'hot' ? undefined : gate.passed))
+    const tokens: string[] = []
+    const real = open()
+    const store = faultyStore(real, {
+      locks: {
+        acquire(request) {
+          tokens.push(request.token)
+          return real.locks.acquire(request)
+        },
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, { mode, listener, hotQueueCapacity: 1 })
+    const [hot, cold] = await writeTested(outbox, 'hot', 'cold')
+    await listener.called(2)
+
+    // Somebody may have had it in between.
+    await real.locks.release({ lock: 'outbox-poller', token: tokens[0]! })
+    await outbox.poll()
+    await outbox.poll()
+    equal(tokens.length, 2)
+    gate.open()
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    equal(metrics.settlementRefused, 1)
+    deepEqual(listener.ids, [hot, cold, cold])
+  },
+  [mode],
+)
+
+onEveryStore(
   'an owner records what it holds with every look, until it is settled',
   async (test, open) => {
     const gate = new Gate()
@@ -240,17 +272,6 @@ onEveryStore(
       locks: { renew: async (request) => renewals++ > 0 && real.locks.renew(request) },
       pollPending: async (poll, request) =>
         request.renewMs === undefined || renewals++ > 0 ? poll(request) : undefined,
-      // What was read under the lock that was lost can no longer be settled.
-      async settle(settle, batch, owner) {
-        const late = batch.filter(({ row }) => row.lockedBy === null && tokens.length === 1)
-        return [
-          ...late,
-          ...(await settle(
-            batch.filter((settlement) => !late.includes(settlement)),
-            owner,
-          )),
-        ]
-      },
     })
     const { outbox, metrics } = await startOutbox(test, store, {
       mode,

@@ -32,7 +32,9 @@ export const refusalChecks: readonly PublisherCheck[] = [
         'retryAfter',
         ...Array<string>(5).fill('done'),
       ])
-      deepEqual((await context.stored(destination)).map(idOf).sort(), idsOf([before, ...others]).toSorted())
+      // A broker that closes the channel over it may have stored others whose acknowledgement is lost with the channel: they come twice.
+      const stored = new Set((await context.stored(destination)).map(idOf))
+      deepEqual([...stored].sort(), idsOf([before, ...others]).toSorted())
       // It says nothing about the broker, which goes on taking others.
       await publishAll(publisher, [behind])
     },
