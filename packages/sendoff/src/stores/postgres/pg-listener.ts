@@ -9,6 +9,9 @@ export interface PingTimes {
 
 const pingTimes: PingTimes = { everyMs: 60_000, timeoutMs: 5_000 }
 
+/** Whoever closes waits no longer for the other side to say goodbye. */
+const goodbyeMs = 500
+
 const shortestPauseMs = 100
 const longestPauseMs = 10_000
 
@@ -94,7 +97,7 @@ class PgListener {
     clearTimeout(this.#timer)
     const client = this.#client
     this.#client = undefined
-    if (client !== undefined) await this.#inTime(client.end()).catch(() => destroy(client))
+    if (client !== undefined) await this.#inTime(client.end(), goodbyeMs).catch(() => destroy(client))
   }
 
   async #ping(client: ListeningClient): Promise<void> {
@@ -117,9 +120,8 @@ class PgListener {
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
   }
 
-  async #inTime<Result>(answer: Promise<Result>): Promise<Result> {
+  async #inTime<Result>(answer: Promise<Result>, timeoutMs = this.#pingTimes.timeoutMs): Promise<Result> {
     const late = Promise.withResolvers<never>()
-    const { timeoutMs } = this.#pingTimes
     const timer = setTimeout(() => late.reject(new Error('No answer in time.')), timeoutMs).unref()
     try {
       return await Promise.race([answer, late.promise])

@@ -222,6 +222,19 @@ describe('postgres store: wake-ups over lost connections', () => {
     ok(signals.count >= 3)
   })
 
+  it('a connection over which nothing comes any more is closed without an answer', async (t) => {
+    const { newPool, schema } = await newStore(t)
+    const proxy = await faultProxy(process.env['POSTGRES_URL']!)
+    t.after(() => proxy.close())
+    const signals = new SignalCounter()
+    const { channel } = postgresTables(schema, 'outbox_event')
+    const never = { everyMs: 3_600_000, timeoutMs: 3_600_000 }
+    const stop = await listenByPg(newPool({ connectionString: proxy.url }), channel, signals.call, never)
+    await signals.next()
+    proxy.halfOpen()
+    await stop()
+  })
+
   it('a listener does not keep its process alive', async (t) => {
     const { schema } = await newStore(t)
     const script = `
