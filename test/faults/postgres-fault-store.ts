@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client, Pool, type PoolClient } from 'pg'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
@@ -20,13 +20,14 @@ export const postgresFaultStore: FaultStore = {
     const { url: connectionString, poolSize, timeoutMs } = accessFrom(location)
     const timeouts =
       timeoutMs === undefined ? {} : { query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs }
+    const sockets = new Set<Socket>()
     const pool = new Pool({
       connectionString,
+      stream: () => addedTo(sockets),
       max: poolSize,
       idle_in_transaction_session_timeout: idleTransactionMs,
       ...timeouts,
     })
-    const sockets = socketsOf(pool)
     return {
       store: postgresStore({ client: pool }),
       async end() {
@@ -85,14 +86,11 @@ export const postgresFaultStore: FaultStore = {
   },
 }
 
-function socketsOf(pool: Pool): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>()
-  pool.on('connect', (client) => {
-    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
-    sockets.add(stream)
-    stream.once('close', () => sockets.delete(stream))
-  })
-  return sockets
+// From the beginning: a connection that the server has refused, and then nobody could close, is none that a pool knows.
+function addedTo(sockets: Set<Socket>): Socket {
+  const socket = new Socket()
+  sockets.add(socket)
+  return socket.once('close', () => sockets.delete(socket))
 }
 
 async function withClient<Result>(
