@@ -105,10 +105,7 @@ export class OutboxEngine {
       ...shared,
       ...(breaker && { breaker }),
       ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
-      ...(lock && {
-        owner: () => (lock.holding === undefined ? undefined : lock.fence),
-        onRefusedUnderLock: () => lock.doubt(),
-      }),
+      ...(lock && { onRefusedUnderLock: () => lock.doubt() }),
       recordHeld: async () => this.#source.recordHeld?.(),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller,

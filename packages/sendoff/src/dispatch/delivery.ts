@@ -1,5 +1,5 @@
 import { OutboxError } from '../errors.ts'
-import type { HeldRow, Row } from '../store.ts'
+import type { HeldRow, OwnerFence, Row } from '../store.ts'
 
 /** The right to work on rows until a given moment, renewed in the background. */
 export interface Holding {
@@ -7,6 +7,8 @@ export interface Holding {
   readonly validUntil: number
   /** That of the partition, where the right is to one. */
   readonly epoch?: number
+  /** Proof of the lock that the right comes from, if it comes from one. */
+  readonly fence?: OwnerFence
 }
 
 export type DeliverySource = 'hot' | 'cold'

@@ -8,7 +8,7 @@ import type { Processors } from '../process/processor.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, Outcome, OwnerFence, Row } from '../store.ts'
+import type { OutboxStore, Outcome, Row } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { Pauses } from './pauses.ts'
 
@@ -76,8 +76,6 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly mayBegin?: (again: () => void) => boolean
   /** Keeps the cold queue in lanes, each of which runs one delivery after another. */
   readonly lanes?: LaneSettings
-  /** Proof of the lock under which rows were read without a claim. */
-  readonly owner?: () => OwnerFence | undefined
   /** Called when the settlement of something that was read under the lock was refused: the lock may be lost. */
   readonly onRefusedUnderLock?: () => void
   /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */

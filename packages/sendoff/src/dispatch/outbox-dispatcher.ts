@@ -107,7 +107,6 @@ export class OutboxDispatcher {
       store,
       clock,
       logger,
-      ...(options.owner === undefined ? {} : { owner: options.owner }),
       onSettled: (delivery, settlement, refused) => this.#settled(delivery, settlement, refused),
     })
   }

@@ -8,8 +8,6 @@ export interface SettlerOptions {
   readonly store: Pick<OutboxStore<never>, 'settle'>
   readonly clock: Clock
   readonly logger: Logger
-  /** Proof of the lock under which rows were read without a claim. */
-  readonly owner?: () => OwnerFence | undefined
   /** Must not throw. */
   readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
 }
@@ -98,7 +96,7 @@ export class Settler {
   async #writeAll(least: number): Promise<void> {
     this.#writers++
     while (this.#hasWorkFor(this.#writers, least) && !this.#stopped) {
-      const batch = this.#waiting.splice(0, this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch)
+      const batch = this.#nextBatch()
       this.#writing += batch.length
       try {
         await this.#write(batch)
@@ -118,20 +116,28 @@ export class Settler {
     return writers === 1 ? this.#waiting.length > 0 : this.#waiting.length >= least && this.#failures === 0
   }
 
+  // Those who read without a claim prove it by their lock, the one they read under: the next may be this process's as
+  // well, but in between it may have been somebody else's.
+  #nextBatch(): readonly Waiting[] {
+    const most = this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch
+    const fence = fenceOf(this.#waiting)
+    const end = this.#waiting.findIndex(
+      ({ delivery: { lock } }) => lock !== undefined && lock.fence !== fence,
+    )
+    return this.#waiting.splice(0, end === -1 ? most : Math.min(most, end))
+  }
+
   async #write(batch: readonly Waiting[]): Promise<void> {
-    const { store, owner, onSettled } = this.#options
+    const { store, onSettled } = this.#options
     const settlements = batch.map(({ delivery, outcome }) => ({
       row: delivery.held,
       outcome: outcomeNow(delivery, outcome),
     }))
-    // The next lock, too, may be this process's. In between it may have been somebody else's.
-    const isLate = batch.map(({ delivery }) => delivery.lock !== undefined && delivery.isLost)
-    const inTime = settlements.filter((_, index) => !isLate[index])
-    const refused = new Set<Settlement>(await store.settle(inTime, owner?.()))
+    const refused = new Set<Settlement>(await store.settle(settlements, fenceOf(batch)))
     batch.forEach(({ delivery, uncertain }, index) => {
       const settlement = settlements[index]!
       // What is refused after an error was settled the first time, and no lease was lost.
-      onSettled(delivery, settlement, (isLate[index]! || refused.has(settlement)) && !uncertain)
+      onSettled(delivery, settlement, refused.has(settlement) && !uncertain)
     })
   }
 
@@ -163,6 +169,10 @@ export class Settler {
     this.#idle = []
     waiting.forEach((resolve) => resolve())
   }
+}
+
+function fenceOf(batch: readonly Waiting[]): OwnerFence | undefined {
+  return batch.find(({ delivery }) => delivery.lock !== undefined)?.delivery.lock?.fence
 }
 
 // A retry was decided by a number of attempts. Where more were counted meanwhile, one more could be too many:

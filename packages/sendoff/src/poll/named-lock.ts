@@ -20,6 +20,11 @@ export interface NamedLockOptions {
   readonly onLost: (holding: Holding) => void
 }
 
+/** The lock in this process's hands, from one acquisition until it is lost or given back. */
+export interface LockHolding extends Holding {
+  readonly fence: OwnerFence
+}
+
 /** A renewal that came to nothing is tried again after so long. */
 const retryMs = 50
 
@@ -31,7 +36,7 @@ const retryMs = 50
  */
 export class NamedLock {
   readonly #options: NamedLockOptions
-  #holding: { validUntil: number } | undefined
+  #holding: (LockHolding & { validUntil: number }) | undefined
   #acquisitions = 0
   #renewedAt = -Infinity
   #isInDoubt = false
@@ -43,7 +48,7 @@ export class NamedLock {
   }
 
   /** The current holding, if the lock is surely ours at this moment. */
-  get holding(): Holding | undefined {
+  get holding(): LockHolding | undefined {
     const holding = this.#holding
     if (holding !== undefined && this.#options.clock.monotonic() >= holding.validUntil) this.lost()
     return this.#holding
@@ -56,15 +61,16 @@ export class NamedLock {
   }
 
   /** The holding, acquired now if need be; undefined while somebody else has the lock. */
-  async acquire(): Promise<Holding | undefined> {
+  async acquire(): Promise<LockHolding | undefined> {
     if (this.holding !== undefined) return this.holding
 
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
     this.#acquisitions++
-    if (!(await locks.acquire({ ...this.fence, ttlMs }))) return undefined
+    const { fence } = this
+    if (!(await locks.acquire({ ...fence, ttlMs }))) return undefined
 
-    this.#holding = { validUntil: 0 }
+    this.#holding = { validUntil: 0, fence }
     this.#isInDoubt = false
     this.#renewed(this.#holding, askedAt)
     return this.#holding

@@ -3,7 +3,7 @@ import { describeError } from '../describe-error.ts'
 import type { Holding } from '../dispatch/delivery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxPartitions, OwnedPartition, OwnerFence, PartitionShares } from '../store.ts'
-import type { NamedLock } from './named-lock.ts'
+import type { LockHolding, NamedLock } from './named-lock.ts'
 import { planPartitions } from './partition-plan.ts'
 
 export interface PartitionKeeperOptions {
@@ -28,12 +28,16 @@ export class PartitionHolding implements Holding {
   readonly epoch: number
   /** Nothing more is to be read of it: it goes to somebody else. */
   isLeaving = false
-  readonly #lock: Holding
+  readonly #lock: LockHolding
 
-  constructor({ partition, epoch }: OwnedPartition, lock: Holding) {
+  constructor({ partition, epoch }: OwnedPartition, lock: LockHolding) {
     this.partition = partition
     this.epoch = epoch
     this.#lock = lock
+  }
+
+  get fence(): OwnerFence {
+    return this.#lock.fence
   }
 
   /** What comes in while it is being given up is not run any more. */
@@ -61,7 +65,7 @@ export class PartitionKeeper {
   /** The epochs that the store was asked to free: whatever it answers, there is no going back. */
   readonly #givenUp = new Map<number, number>()
   readonly #firstLook = Promise.withResolvers<void>()
-  #holding: Holding | undefined
+  #holding: LockHolding | undefined
   #looking: Promise<void> | undefined
   #lastLook = -Infinity
   #nextLook = Infinity
@@ -175,7 +179,7 @@ export class PartitionKeeper {
   }
 
   /** What the store says is this process's own although it does not know: the answer that said so got lost. */
-  #adopt({ partitions }: PartitionShares, fence: OwnerFence, holding: Holding): void {
+  #adopt({ partitions }: PartitionShares, fence: OwnerFence, holding: LockHolding): void {
     for (const { partition, owner, epoch } of partitions) {
       const known = this.#owned.get(partition)
       if (owner === fence.token) {
@@ -188,7 +192,7 @@ export class PartitionKeeper {
     }
   }
 
-  #gain(owned: OwnedPartition, holding: Holding): void {
+  #gain(owned: OwnedPartition, holding: LockHolding): void {
     // Lost meanwhile, all of it is free again.
     if (this.#options.lock.holding !== holding) return
     this.#owned.set(owned.partition, new PartitionHolding(owned, holding))

@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { it } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
-import { Delivery } from '../../src/dispatch/delivery.ts'
+import { Delivery, type Holding } from '../../src/dispatch/delivery.ts'
 import { Settler } from '../../src/dispatch/settler.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import type { Row, Settlement } from '../../src/store.ts'
@@ -66,4 +66,37 @@ it('where nothing can begin before, a second batch need not be full, and a third
     answers.forEach((answer) => answer())
   }
   deepEqual(batches, [10, 250, 200])
+})
+
+it('what was read under different locks is written apart, each with its own proof', async () => {
+  const seen: [seqs: number[], token: string | undefined][] = []
+  const settler = new Settler({
+    store: {
+      settle: async (settlements, owner) => {
+        seen.push([settlements.map(({ row }) => row.seq), owner?.token])
+        return []
+      },
+    },
+    clock: systemClock,
+    logger: silentLogger,
+    onSettled() {},
+  })
+  const [first, second] = ['first', 'second'].map((token) => ({
+    validUntil: Infinity,
+    fence: { lock: 'poller', token },
+  }))
+  const underLock = (seq: number, holding: Holding) =>
+    new Delivery({ ...deliveryOf(seq).row, lockedBy: null }, 'cold', holding)
+
+  settler.add(deliveryOf(1), done)
+  settler.add(underLock(2, first!), done)
+  settler.add(deliveryOf(3), done)
+  settler.add(underLock(4, second!), done)
+  settler.add(underLock(5, second!), done)
+  settler.add(deliveryOf(6), done)
+  await settler.drained()
+  deepEqual(seen, [
+    [[1, 2, 3], 'first'],
+    [[4, 5, 6], 'second'],
+  ])
 })
