@@ -289,6 +289,19 @@ export const ownershipCases: ForgedCases = {
           .owns('q', { from: 30, epoch: 3 }),
       },
       {
+        what: 'its owner was stopped before it heard of it',
+        run: inOrder()
+          .says('p', 2_000, {
+            kind: 'gained',
+            since: 10,
+            token: 'p',
+            partitions: [{ partition: 7, epoch: 1 }],
+          })
+          .stops('p', 11, 1_999)
+          .says('p', 2_001, { kind: 'givenUp', token: 'p' })
+          .owns('q', { from: 1_030, epoch: 2 }),
+      },
+      {
         what: 'one is left out that somebody got who was killed',
         run: inOrder().owns('p', { from: 10, until: 20 }).kills('r', 25).owns('q', { from: 30, epoch: 3 }),
       },

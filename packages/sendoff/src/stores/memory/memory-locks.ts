@@ -64,7 +64,8 @@ export function memoryLocks(
 
     recordHeld(name, held) {
       const lock = locks.get(name)
-      if (lock !== undefined) lock.held = held
+      // As they are now, whatever becomes of them in the hands of whoever asks.
+      if (lock !== undefined) lock.held = held.map(({ seq, deliveries }) => ({ seq, deliveries }))
     },
 
     withPrefix: (prefix) =>
