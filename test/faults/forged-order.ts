@@ -161,6 +161,13 @@ export const orderCases: ForgedCases = {
         run: unheard().kills('p', 150).delivers('b', { at: 200, by: 'q' }),
       },
       {
+        what: 'the process of the first one was without its database, and killed before it could ask again',
+        run: unheard()
+          .says('p', 180, { kind: 'cutOff', since: 112, what: 'settle still open' })
+          .delivers('b', { at: 200, by: 'q' })
+          .kills('p', 250),
+      },
+      {
         what: 'the process of the first one was stopped before it heard the answer',
         run: written()
           .stops('p', 112, 1_300)

@@ -65,7 +65,7 @@ export function explainedUnsettled(
   const settled = history.settlements.get(row.eventId)?.find(isFinal)
   if (settled !== undefined) return settled.since <= at && heardLate(history, settled, at)
 
-  // Whoever could have settled it unheard must have ended before, and nobody may have had to deliver it since.
+  // Whoever could have settled it unheard must have been away before, and nobody may have had to deliver it since.
   const deliveries = history.deliveries.get(row.eventId) ?? []
   const isThrough = !deliveries.some((later) => later.at > at && !isStaleStart(history, at, later))
   return isThrough && deliveries.some((earlier) => maybeSettled(history, earlier, at))
@@ -81,7 +81,7 @@ function maybeSettled(
   at: number,
 ): boolean {
   if (endedAt === undefined || endedAt > at) return false
-  if ((history.killedAt(process) ?? Infinity) <= at) return true
+  if ((history.killedAt(process) ?? Infinity) <= at || history.wasAway(process, endedAt, at)) return true
   return history.failedSettlements.some(
     (failed) => failed.event === event && failed.process === process && failed.since <= at,
   )
