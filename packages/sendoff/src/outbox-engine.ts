@@ -194,8 +194,8 @@ export class OutboxEngine {
     await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
     await polled
-    // A listener that is still at work does so under the lock: it then runs out by itself.
-    if (this.dispatcher.isRunning) return this.abandon()
+    // The lock then runs out by itself, and what was in hand counts as lost: it may be delivered again.
+    if (this.dispatcher.hasUnsettled) return this.abandon()
     try {
       await this.#lock?.release()
       if (this.#keeper !== undefined) await this.#options.store.wakeUps?.announce()

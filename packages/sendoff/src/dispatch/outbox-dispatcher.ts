@@ -155,9 +155,9 @@ export class OutboxDispatcher {
     await this.#conditions.until(() => !lanes.hasPartition(partition))
   }
 
-  /** Whether a listener is still at work. */
-  get isRunning(): boolean {
-    return this.#calls.size > 0
+  /** Whether a listener is still at work, or what one did is not settled. */
+  get hasUnsettled(): boolean {
+    return this.#calls.size > 0 || this.#settler.backlog > 0
   }
 
   /** Resolves when nothing is queued, running or waiting for its settlement. */

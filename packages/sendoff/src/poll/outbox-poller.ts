@@ -124,7 +124,8 @@ export class OutboxPoller {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const isGoingOn = this.#hasRoom && !this.#woken
+      const isDue = this.#wakeTimes.passed(this.#options.clock.monotonic())
+      const isGoingOn = this.#hasRoom && !this.#woken && !isDue
       this.#woken = this.#hasRoom = false
       await this.#pollOrReport(isGoingOn ? this.#stoppedDrain : undefined, isGoingOn)
       await this.#sleep()
@@ -157,7 +158,6 @@ export class OutboxPoller {
 
   async #drainFrom(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
     const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
-    this.#wakeTimes.passed(clock.monotonic())
     this.#stoppedDrain = undefined
     this.#hasNews ||= !isGoingOn
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
@@ -174,10 +174,7 @@ export class OutboxPoller {
         return
       }
       const now = clock.monotonic()
-      if (now >= (this.#wakeTimes.next ?? Infinity)) {
-        this.#wakeTimes.passed(now)
-        this.wake()
-      }
+      if (this.#wakeTimes.passed(now)) this.wake()
       if (now - lastFullLook >= fullLookMs) {
         lastFullLook = now
         place = undefined

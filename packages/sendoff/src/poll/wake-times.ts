@@ -22,9 +22,9 @@ export class WakeTimes {
     if (this.#times.length > maxTimes) this.#times.pop()
   }
 
-  /** Forgets what has passed, and nothing that is still to come: timers may fire early. */
-  passed(now: number): void {
-    this.#times.splice(0, this.#placeOf(Math.floor(now) + 1))
+  /** Forgets what has passed, and nothing that is still to come: timers may fire early. Answers whether there was something. */
+  passed(now: number): boolean {
+    return this.#times.splice(0, this.#placeOf(Math.floor(now) + 1)).length > 0
   }
 
   #placeOf(time: number): number {

@@ -66,7 +66,10 @@ describe('wake times', () => {
             .sort((a, b) => a - b)
             .slice(0, 1_000)
           equal(wakeTimes.next, rounded[0])
-          wakeTimes.passed(now)
+          equal(
+            wakeTimes.passed(now),
+            rounded.some((time) => time <= now),
+          )
           equal(
             wakeTimes.next,
             rounded.find((time) => time > now),

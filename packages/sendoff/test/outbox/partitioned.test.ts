@@ -8,6 +8,7 @@ import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { DispatchContext } from '../../src/route/event-listener.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { type OutboxStore, participantLock } from '../../src/store.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStoreOnce, until } from '../fixtures/outbox-fixture.ts'
 
@@ -408,6 +409,22 @@ onEveryStoreOnce(
     deepEqual(seen, [0, 1])
   },
 )
+
+onEveryStoreOnce('what a node could not settle before it closed counts as lost', async (test, open) => {
+  const tokens: number[] = []
+  const listen: Listen = (_, { fencingToken }) => void tokens.push(fencingToken)
+  const fails = () => Promise.reject(new Error('No room on the disk.'))
+  const first = await start(test, faultyStore(open(), { settle: fails }), listen, {
+    leaseMs: 300,
+    drainTimeoutMs: 50,
+  })
+  await write(first, { key: 'a', n: 0 })
+  await until(() => tokens.length === 1)
+  await first.close()
+  await start(test, open(), listen)
+  await until(() => tokens.length === 2)
+  deepEqual(tokens, [0, 1])
+})
 
 onEveryStoreOnce('a suspect runs alone, after those before it in its key', async (test, open) => {
   const store = open()

@@ -257,3 +257,24 @@ it('a drain that does not end hears of what becomes due, and looks at everything
   await poller.poll()
   deepEqual(heard, [true, false, true, false, false, false, true, false, true, false])
 })
+
+it('what becomes due just when there is room again is not missed', async () => {
+  const clock = fakeClock()
+  const heard: boolean[] = []
+  const poller = new OutboxPoller({
+    source: {
+      async fetch(_limit, _place, hasNews) {
+        heard.push(hasNews)
+        return { deliveries: [], next: undefined }
+      },
+    },
+    handler: { handle: () => true, availableCapacity: () => 1 },
+    clock,
+  })
+  poller.start()
+  clock.schedule(10, () => poller.goOn())
+  poller.wake(10)
+  await clock.advance(10)
+  await poller.close()
+  deepEqual(heard, [true, true])
+})
