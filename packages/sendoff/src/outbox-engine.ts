@@ -193,9 +193,9 @@ export class OutboxEngine {
     if (this.#source.drained === undefined) await polled
     await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
-    await polled
     // The lock then runs out by itself, and what was in hand counts as lost: it may be delivered again.
     if (this.dispatcher.hasUnsettled) return this.abandon()
+    await polled
     try {
       await this.#lock?.release()
       if (this.#keeper !== undefined) await this.#options.store.wakeUps?.announce()

@@ -25,6 +25,11 @@ export class InFlightTracker {
     return this.#deliveries.values()
   }
 
+  /** What was read under a lock, without a claim, and is not settled. */
+  unclaimed(): Delivery[] {
+    return [...this.#deliveries.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
+  }
+
   /** Returns false, and changes nothing, when the row is here already. */
   tryAcquire(delivery: Delivery): boolean {
     if (this.#deliveries.has(delivery.key)) return false

@@ -66,7 +66,7 @@ export class LaneIntake {
 
   /** Lets the store know what is in hand, if it was told of something else. */
   async recordHeld(owner: OwnerFence): Promise<void> {
-    if (this.#hasRecorded) await this.#write(owner, unclaimed(this.#options.inFlight.values()))
+    if (this.#hasRecorded) await this.#write(owner, this.#options.inFlight.unclaimed())
   }
 
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
@@ -77,9 +77,9 @@ export class LaneIntake {
   }
 
   async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
-    const rows = unclaimed(taken)
-    const inHand = unclaimed(this.#options.inFlight.values())
-    if (rows.length > 0) return this.#write(owner, inHand.concat(rows))
+    const unclaimed = taken.filter(({ lock }) => lock !== undefined)
+    const inHand = this.#options.inFlight.unclaimed()
+    if (unclaimed.length > 0) return this.#write(owner, inHand.concat(unclaimed))
     return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
   }
 
@@ -87,9 +87,4 @@ export class LaneIntake {
     this.#hasRecorded = rows.length > 0
     return this.#options.partitions.hold(owner, rows)
   }
-}
-
-/** What is in hand of these without a lease. */
-function unclaimed(deliveries: Iterable<Delivery>): FencedRow[] {
-  return [...deliveries].filter(({ lock, settled }) => lock !== undefined && !settled)
 }

@@ -35,7 +35,7 @@ export class OwnerSource implements PendingSource {
     if (holding === undefined) return noPending
 
     // From a place on, only the row at that place can be in hand.
-    const wanted = limit + (place === undefined ? this.#readUnderLock().length : 1)
+    const wanted = limit + (place === undefined ? inFlight.unclaimed().length : 1)
     const renewal = lock.dueRenewal
     const rows = await store.pollPending({
       owner: lock.fence,
@@ -73,14 +73,10 @@ export class OwnerSource implements PendingSource {
     return new Map(claimed.map((delivery) => [delivery.key, delivery]))
   }
 
-  #readUnderLock(): readonly Delivery[] {
-    return [...this.#options.inFlight.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
-  }
-
   #heldBounds(): Bounds | null {
     let low: Row | undefined
     let high: Row | undefined
-    for (const { row } of this.#readUnderLock()) {
+    for (const { row } of this.#options.inFlight.unclaimed()) {
       if (low === undefined || isBefore(row, low)) low = row
       if (high === undefined || isBefore(high, row)) high = row
     }

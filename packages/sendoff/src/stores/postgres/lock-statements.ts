@@ -1,7 +1,7 @@
 import { countedLosses } from './partition-statements.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, rows, timeIn, unblocked } from './row-conditions.ts'
+import { dueFrom, freeRow, rows, timeIn, unblocked, wasOver } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
@@ -26,7 +26,7 @@ export function lockStatementsFor(tables: PostgresTables) {
   ), taken as (
     insert into ${lock} as old (name, token, until)
     select $1, $2, ${timeIn('$3')}
-     where not exists (select from before where token <> $2 and until > clock_timestamp())
+     where not exists (select from before where token <> $2 and not ${wasOver()})
         on conflict (name) do update
        set token    = excluded.token,
            until    = excluded.until,
@@ -35,7 +35,7 @@ export function lockStatementsFor(tables: PostgresTables) {
            high_at  = case when old.token = excluded.token then old.high_at end,
            high_seq = case when old.token = excluded.token then old.high_seq end,
            held     = case when old.token = excluded.token then old.held end
-     where old.token = excluded.token or old.until <= clock_timestamp()
+     where old.token = excluded.token or ${wasOver('old.until')}
     returning 1
   ), counted as (
     update ${events}

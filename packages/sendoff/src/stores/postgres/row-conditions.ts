@@ -32,6 +32,14 @@ export const uncertain = `(select set_config('synchronous_commit', 'off', true))
 /** A subquery is evaluated once for each run of a statement, and can be looked up in an index. */
 export const now = '(select clock_timestamp())'
 
+/**
+ * Whether a lock was over already when the statement began. Whoever takes over what its owner had in hand counts a loss in
+ * rows as they were then, and what the owner did since, in its last moments, would not be among them.
+ */
+export function wasOver(until = 'until'): string {
+  return `${until} <= statement_timestamp()`
+}
+
 /** The time so many milliseconds from now, cut down to whole ones. */
 export function timeIn(ms: string): string {
   return `(select date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond'))`
