@@ -84,6 +84,16 @@ export async function poll<Tx>(
   return rows
 }
 
+/** Lets the time of a lock end, which its owner must still have: whatever came before had time enough. */
+export async function letRunOut<Tx>(
+  store: OutboxStore<Tx>,
+  owner: OwnerFence,
+  wait: (ms: number) => Promise<void>,
+): Promise<void> {
+  ok(await store.locks.renew({ ...owner, ttlMs: 20 }), 'the owner lost its lock')
+  await wait(30)
+}
+
 /** Settles one row, which must be accepted. */
 export async function settleOne<Tx>(
   store: OutboxStore<Tx>,

@@ -9,6 +9,7 @@ import {
   insertAndClaim,
   insertOne,
   leaseOf,
+  letRunOut,
   only,
   readRow,
   settleOne,
@@ -189,8 +190,8 @@ export const fenceChecks: readonly StoreCheck[] = [
   {
     name: 'settle: rows read without a claim are refused once the lock ran out',
     async run({ store, wait }) {
-      const row = await polledRow(store, 400)
-      await wait(420)
+      const row = await polledRow(store)
+      await letRunOut(store, owner, wait)
 
       deepEqual(await store.settle([doneOf(row)], owner), [doneOf(row)])
       equal((await readRow(store, row)).status, EventStatus.NEW)
@@ -199,8 +200,8 @@ export const fenceChecks: readonly StoreCheck[] = [
   {
     name: 'settle: an owner whose lock was taken over cannot overrule its successor',
     async run({ store, wait }) {
-      const row = await polledRow(store, 400)
-      await wait(420)
+      const row = await polledRow(store)
+      await letRunOut(store, owner, wait)
       const successor = { ...owner, token: 'b' }
       await store.locks.acquire({ ...successor, ttlMs: 30_000 })
 
@@ -270,8 +271,8 @@ async function takenOver<Tx>(
 }
 
 /** Takes the lock, writes a row and reads it without a claim. */
-async function polledRow<Tx>(store: OutboxStore<Tx>, ttlMs = 30_000): Promise<Row> {
-  await store.locks.acquire({ ...owner, ttlMs })
+async function polledRow<Tx>(store: OutboxStore<Tx>): Promise<Row> {
+  await store.locks.acquire({ ...owner, ttlMs: 30_000 })
   await insertOne(store)
   return only((await store.pollPending({ owner, limit: 10, held: null })) ?? [])
 }

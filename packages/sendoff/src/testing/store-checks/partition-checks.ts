@@ -3,7 +3,16 @@ import { partitionCount } from '../../event/partition.ts'
 import { EventStatus } from '../../event/status.ts'
 import { participantLock, type OutboxStore, type OwnerFence, type PartitionShares } from '../../store.ts'
 import type { StoreCheck } from '../store-check.ts'
-import { doneOf, eventIds, insertAndClaim, insertOne, insertRows, only, readRow } from './check-steps.ts'
+import {
+  doneOf,
+  eventIds,
+  insertAndClaim,
+  insertOne,
+  insertRows,
+  letRunOut,
+  only,
+  readRow,
+} from './check-steps.ts'
 import { readLanes, partitionsOf, takePart } from './lane-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
@@ -107,11 +116,11 @@ export const partitionChecks: readonly StoreCheck[] = [
     name: 'partitions: those of a participant whose time is over are free once somebody has looked',
     needsPartitions: true,
     async run({ store, wait }) {
-      const a = await takePart(store, 'a', 400)
+      const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       await partitionsOf(store).acquire(a, [1, 2])
       deepEqual(await partitionsOf(store).acquire(b, [1]), [])
-      await wait(420)
+      await letRunOut(store, a, wait)
       const { participants } = await sharesOf(store, b)
 
       deepEqual(participants, ['b'])
@@ -216,13 +225,13 @@ export const partitionChecks: readonly StoreCheck[] = [
     name: 'partitions: what a vanished participant held counts a loss, and its fence rises',
     needsPartitions: true,
     async run({ store, wait }) {
-      const a = await takePart(store, 'a', 400)
+      const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const rows = await insertRead(store, sampleRows(4, { orderingKey: 'x', partitionNo: 1 }))
       await partitionsOf(store).acquire(a, [1])
       equal(await partitionsOf(store).hold(a, rows.slice(0, 3)), true)
       await store.settle([{ row: rows[2]!, outcome: { kind: 'defer', delayMs: 0 } }], a)
-      await wait(420)
+      await letRunOut(store, a, wait)
       await sharesOf(store, b)
       await sharesOf(store, b)
 
@@ -241,14 +250,14 @@ export const partitionChecks: readonly StoreCheck[] = [
     name: 'partitions: what was let go of, or leased since, counts no loss when its holder vanishes',
     needsPartitions: true,
     async run({ store, wait }) {
-      const a = await takePart(store, 'a', 400)
+      const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const [free] = await insertRead(store, [sampleRow()])
       await partitionsOf(store).acquire(a, allPartitions)
       await partitionsOf(store).hold(a, [free!])
       await partitionsOf(store).hold(a, [])
       const leased = await insertAndClaim(store, 'c')
-      await wait(420)
+      await letRunOut(store, a, wait)
       await sharesOf(store, b)
 
       equal((await readRow(store, free!)).losses, 0)
@@ -259,7 +268,7 @@ export const partitionChecks: readonly StoreCheck[] = [
     name: 'partitions: what is in a partition that was given up counts no loss when its last holder vanishes',
     needsPartitions: true,
     async run({ store, wait }) {
-      const a = await takePart(store, 'a', 400)
+      const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const [keyed] = await insertRead(store, sampleRows(1, { orderingKey: 'x', partitionNo: 1 }))
       const keyless = await insertOne(store)
@@ -267,7 +276,7 @@ export const partitionChecks: readonly StoreCheck[] = [
       await partitionsOf(store).hold(a, [keyed!, keyless])
       await partitionsOf(store).release(a, [{ partition: 1, epoch: 1 }])
       await partitionsOf(store).acquire(b, [1])
-      await wait(420)
+      await letRunOut(store, a, wait)
       await sharesOf(store, b)
 
       equal((await readRow(store, keyed!)).losses, 0)
@@ -280,11 +289,11 @@ export const partitionChecks: readonly StoreCheck[] = [
     needsPartitions: true,
     async run({ store, wait }) {
       const relay = { lock: 'relay', token: 'a' }
-      await store.locks.acquire({ ...relay, ttlMs: 400 })
+      await store.locks.acquire({ ...relay, ttlMs: 30_000 })
       const [row] = await insertRead(store, [sampleRow()])
       await partitionsOf(store).hold(relay, [row!])
-      await store.locks.acquire({ ...relay, ttlMs: 400 })
-      await wait(420)
+      await store.locks.acquire({ ...relay, ttlMs: 30_000 })
+      await letRunOut(store, relay, wait)
       await store.locks.acquire({ lock: 'relay', token: 'b', ttlMs: 30_000 })
 
       equal((await readRow(store, row!)).losses, 1)

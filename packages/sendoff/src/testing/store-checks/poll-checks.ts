@@ -7,6 +7,7 @@ import {
   insertOne,
   insertRows,
   leaseOf,
+  letRunOut,
   only,
   poll,
   pollOwner as owner,
@@ -17,10 +18,6 @@ import {
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
-
-// Long enough for the steps that need the lock, short enough to be waited for.
-const shortTtlMs = 400
-const pastShortTtlMs = 420
 
 export const pollChecks: readonly StoreCheck[] = [
   {
@@ -144,9 +141,9 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: a takeover counts a loss for what a vanished owner had read, and for nothing else',
     async run({ store, wait }) {
       await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store, { limit: 3 })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
 
       deepEqual(await lossesAfterTakeover(store), [1, 1, 1, 0])
     },
@@ -155,9 +152,9 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: what the owner holds already counts as well',
     async run({ store, wait }) {
       const [first, second, third] = await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store, { from: third, limit: 1, held: { low: first, high: second } })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
 
       deepEqual(await lossesAfterTakeover(store), [1, 1, 1, 0])
     },
@@ -170,9 +167,9 @@ export const pollChecks: readonly StoreCheck[] = [
         store,
         [30, 10, 20, 40].map((age) => sampleRow({ due: { at: start - age } })),
       )
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store, { limit: 2 })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
 
       deepEqual(await lossesAfterTakeover(store), [1, 0, 0, 1])
     },
@@ -181,17 +178,17 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: bounds are those of the last read, and none when nothing is held',
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store)
       await poll(store, { from: third })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
       deepEqual(await lossesAfterTakeover(store), [0, 0, 1, 1])
 
-      await store.locks.acquire({ lock: 'empty', token: 'a', ttlMs: shortTtlMs })
       const idle = { owner: { lock: 'empty', token: 'a' }, limit: 10, held: null }
+      await store.locks.acquire({ ...idle.owner, ttlMs: 30_000 })
       await store.pollPending(idle)
       await store.pollPending({ ...idle, limit: 0 })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, idle.owner, wait)
       deepEqual(await lossesAfterTakeover(store, 'empty'), [0, 0, 1, 1])
     },
   },
@@ -199,9 +196,9 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: an owner that lost its lock does not change the bounds',
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store, { limit: 2 })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
       await store.pollPending({ owner, limit: 10, held: { low: third, high: third } })
 
       deepEqual(await lossesAfterTakeover(store), [1, 1, 0, 0])
@@ -235,9 +232,9 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: a takeover counts once, and forgets the bounds',
     async run({ store, wait }) {
       await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: 50 })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await poll(store)
-      await wait(60)
+      await letRunOut(store, owner, wait)
       equal(await store.locks.acquire({ ...successor, ttlMs: 50 }), true)
       await wait(60)
 
@@ -248,11 +245,11 @@ export const pollChecks: readonly StoreCheck[] = [
     name: 'pollPending: a takeover leaves settled and leased rows alone',
     async run({ store, wait }) {
       const [first, second] = await insertFour(store)
-      await store.locks.acquire({ ...owner, ttlMs: shortTtlMs })
+      await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const [read] = await poll(store)
       deepEqual(await store.settle([{ row: read!, outcome: { kind: 'done' } }], owner), [])
       await store.claim({ lease: leaseOf('b'), limit: 1, keys: [second] })
-      await wait(pastShortTtlMs)
+      await letRunOut(store, owner, wait)
 
       equal(read!.eventId, first.eventId)
       deepEqual(await lossesAfterTakeover(store), [0, 0, 1, 1])
