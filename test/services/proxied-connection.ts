@@ -33,9 +33,12 @@ export class ProxiedConnection {
     server?.on('data', (chunk: Buffer) => this.#pass(() => this.#passAnswer(chunk, server)))
   }
 
-  /** Resets both halves. */
+  /** Resets both halves. Node cannot reset one that is about to end: it would stay, and keep the process from ending. */
   cut(): void {
-    for (const socket of this.#halves()) socket.resetAndDestroy()
+    for (const socket of this.#halves()) {
+      if (socket.writableEnded) socket.destroy()
+      else socket.resetAndDestroy()
+    }
   }
 
   /** Loses whatever comes, without a word to either side. */
