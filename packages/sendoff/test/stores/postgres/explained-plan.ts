@@ -54,6 +54,16 @@ export function runPlanOf(
   return explained(client, 'analyze, costs off, timing off, summary off', sql, values)
 }
 
+/** What PostgreSQL expects a prepared statement to cost. From 100,000 on it compiles it first. */
+export async function costOf(
+  client: pg.PoolClient,
+  sql: string,
+  values: readonly (string | null)[],
+): Promise<number> {
+  const plan = await explained(client, 'summary off', sql, values)
+  return Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)![1])
+}
+
 async function explained(
   client: pg.PoolClient,
   options: string,

@@ -1,10 +1,10 @@
-import { deepEqual, doesNotMatch, match } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { participantLock } from '../../../src/store.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/statements.ts'
-import { fillingOf, moments, planOf, runPlanOf } from './explained-plan.ts'
+import { costOf, fillingOf, moments, planOf, runPlanOf } from './explained-plan.ts'
 import { newStore, type PgStore, withClient } from './test-store.ts'
 
 const token = 'me'
@@ -140,6 +140,19 @@ describe('postgres store: plans of lanes', () => {
           }
         }
       }
+    })
+  })
+
+  it('a takeover is not taken for dear, however many rows are pending', async (t) => {
+    const { pool, schema, table } = await newStore(t)
+    const { acquireLock, endShares } = statementsOf(schema)
+    await withClient(pool, async (client) => {
+      await client.query(fillingOf(table, 60_000, 0, 40))
+      await client.query(`analyze ${table}`)
+      await client.query('set plan_cache_mode = force_generic_plan')
+
+      ok((await costOf(client, acquireLock.text, [...fence, '30000'])) < 500)
+      ok((await costOf(client, endShares.text, [])) < 500)
     })
   })
 
