@@ -34,13 +34,14 @@ export class OwnerSource implements PendingSource {
     const holding = await lock.acquire()
     if (holding === undefined) return noPending
 
+    const inHand = inFlight.unclaimed()
     // From a place on, only the row at that place can be in hand.
-    const wanted = limit + (place === undefined ? inFlight.unclaimed().length : 1)
+    const wanted = limit + (place === undefined ? inHand.length : 1)
     const renewal = lock.dueRenewal
     const rows = await store.pollPending({
       owner: lock.fence,
       limit: wanted,
-      held: this.#heldBounds(),
+      held: boundsOf(inHand),
       skipRecentMs,
       ...(place === undefined ? {} : { from: place }),
       ...(renewal && { renewMs: renewal.ttlMs }),
@@ -62,9 +63,9 @@ export class OwnerSource implements PendingSource {
 
   /** Records what this process holds, without reading more. */
   async recordHeld(): Promise<void> {
-    const { store, lock } = this.#options
+    const { store, lock, inFlight } = this.#options
     if (lock.holding === undefined) return
-    await store.pollPending({ owner: lock.fence, limit: 0, held: this.#heldBounds() })
+    await store.pollPending({ owner: lock.fence, limit: 0, held: boundsOf(inFlight.unclaimed()) })
   }
 
   async #claim(rows: readonly Row[]): Promise<ReadonlyMap<string, Delivery>> {
@@ -72,16 +73,16 @@ export class OwnerSource implements PendingSource {
     const claimed = await claimKeys(this.#options, rows, 'cold')
     return new Map(claimed.map((delivery) => [delivery.key, delivery]))
   }
+}
 
-  #heldBounds(): Bounds | null {
-    let low: Row | undefined
-    let high: Row | undefined
-    for (const { row } of this.#options.inFlight.unclaimed()) {
-      if (low === undefined || isBefore(row, low)) low = row
-      if (high === undefined || isBefore(high, row)) high = row
-    }
-    return low === undefined || high === undefined ? null : { low: placeOf(low), high: placeOf(high) }
+function boundsOf(deliveries: readonly Delivery[]): Bounds | null {
+  let low: Row | undefined
+  let high: Row | undefined
+  for (const { row } of deliveries) {
+    if (low === undefined || isBefore(row, low)) low = row
+    if (high === undefined || isBefore(high, row)) high = row
   }
+  return low === undefined || high === undefined ? null : { low: placeOf(low), high: placeOf(high) }
 }
 
 function isBefore(a: DuePlace, b: DuePlace): boolean {

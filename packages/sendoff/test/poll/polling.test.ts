@@ -1,8 +1,10 @@
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { it } from 'node:test'
+import type { Clock } from '../../src/clock.ts'
 import type { Delivery } from '../../src/dispatch/delivery.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
-import { OutboxPoller } from '../../src/poll/outbox-poller.ts'
+import { OutboxPoller, type OutboxPollerOptions } from '../../src/poll/outbox-poller.ts'
+import { noPending, type PendingSource } from '../../src/poll/pending-source.ts'
 import type { Row } from '../../src/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
@@ -215,21 +217,17 @@ onEveryStore('an event of another process is found soon after others were', asyn
 it('the pause between looks is short after rows were found, and doubles while none are', async () => {
   const clock = fakeClock()
   const looks: number[] = []
-  const poller = new OutboxPoller({
-    source: {
-      async fetch() {
-        looks.push(clock.monotonic())
-        return {
-          deliveries: looks.length % 7 === 1 ? [{ row: { availableAt: 0 } } as Delivery] : [],
-          next: undefined,
-        }
-      },
-    },
-    handler: { handle: () => true, availableCapacity: () => 1 },
+  const poller = pollerOf(
     clock,
-    intervalMs: 800,
-    busyIntervalMs: 100,
-  })
+    async () => {
+      looks.push(clock.monotonic())
+      return {
+        deliveries: looks.length % 7 === 1 ? [{ row: { availableAt: 0 } } as Delivery] : [],
+        next: undefined,
+      }
+    },
+    { intervalMs: 800, busyIntervalMs: 100 },
+  )
   poller.start()
   await clock.advance(4_000)
   await Promise.all([poller.close(), clock.advance(800)])
@@ -239,20 +237,14 @@ it('the pause between looks is short after rows were found, and doubles while no
 it('a drain that does not end hears of what becomes due, and looks at everything again after a while', async () => {
   const clock = fakeClock()
   const heard: boolean[] = []
-  const poller = new OutboxPoller({
-    source: {
-      async fetch(_limit, _place, hasNews) {
-        heard.push(hasNews)
-        if (heard.length === 2) poller.wake()
-        if (heard.length === 4) poller.wake(10)
-        if (heard.length === 6) await clock.advance(10)
-        if (heard.length === 8) await clock.advance(1_000)
-        if (heard.length === 10) void poller.close()
-        return { deliveries: [], next: { availableAt: 0, seq: 0 } }
-      },
-    },
-    handler: { handle: () => true, availableCapacity: () => 1 },
-    clock,
+  const poller = pollerOf(clock, async (_limit, _place, hasNews) => {
+    heard.push(hasNews)
+    if (heard.length === 2) poller.wake()
+    if (heard.length === 4) poller.wake(10)
+    if (heard.length === 6) await clock.advance(10)
+    if (heard.length === 8) await clock.advance(1_000)
+    if (heard.length === 10) void poller.close()
+    return { deliveries: [], next: { availableAt: 0, seq: 0 } }
   })
   await poller.poll()
   deepEqual(heard, [true, false, true, false, false, false, true, false, true, false])
@@ -261,15 +253,9 @@ it('a drain that does not end hears of what becomes due, and looks at everything
 it('what becomes due just when there is room again is not missed', async () => {
   const clock = fakeClock()
   const heard: boolean[] = []
-  const poller = new OutboxPoller({
-    source: {
-      async fetch(_limit, _place, hasNews) {
-        heard.push(hasNews)
-        return { deliveries: [], next: undefined }
-      },
-    },
-    handler: { handle: () => true, availableCapacity: () => 1 },
-    clock,
+  const poller = pollerOf(clock, async (_limit, _place, hasNews) => {
+    heard.push(hasNews)
+    return noPending
   })
   poller.start()
   clock.schedule(10, () => poller.goOn())
@@ -278,3 +264,17 @@ it('what becomes due just when there is room again is not missed', async () => {
   await poller.close()
   deepEqual(heard, [true, true])
 })
+
+/** A poller that looks by calling `fetch`, and always has room. */
+function pollerOf(
+  clock: Clock,
+  fetch: PendingSource['fetch'],
+  options: Partial<OutboxPollerOptions> = {},
+): OutboxPoller {
+  return new OutboxPoller({
+    source: { fetch },
+    handler: { handle: () => true, availableCapacity: () => 1 },
+    clock,
+    ...options,
+  })
+}
