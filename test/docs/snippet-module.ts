@@ -11,8 +11,11 @@ export interface SnippetModule {
   readonly mistakes: readonly string[]
 }
 
-/** Blocks in these languages are shown, and not run. */
+/** Blocks in these languages are shown, and not run here. */
 const shownOnly = new Set(['json', 'sh', 'sql', 'text'])
+
+/** A block in `js` is a file, named by its first line: the test that follows the page word by word runs it. */
+const namedFile = /^\/\/ [\w./-]+\.mjs$/
 
 const fence = /^ *(`{3,}|~{3,}) *(.*?) *$/
 const hiddenBegins = /^ *<!-- snippet:/
@@ -29,7 +32,8 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
   let place: Place = { kind: 'text' }
   let hasCode = false
 
-  for (const [index, line] of markdown.split('\n').entries()) {
+  const all = markdown.split('\n')
+  for (const [index, line] of all.entries()) {
     const keep = (text: string) => {
       hasCode ||= text.trim() !== ''
       lines[index] = text
@@ -41,7 +45,8 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
       const opening = fence.exec(line)
       if (opening !== null) {
         const [, marks = '', language = ''] = opening
-        if (language !== 'ts' && !shownOnly.has(language)) complain(unknownLanguage(language))
+        const isFile = language === 'js' && namedFile.test(all[index + 1] ?? '')
+        if (language !== 'ts' && !isFile && !shownOnly.has(language)) complain(unknownLanguage(language))
         place = { kind: 'block', since: index + 1, marks, isCode: language === 'ts' }
       } else if (hiddenBegins.test(line)) {
         const code = blanked(line, hiddenBegins)

@@ -69,6 +69,11 @@ describe('a page', () => {
     }
   })
 
+  it('may show a file of a page that a test follows word by word', () => {
+    equal(snippetModule('page.md', '```js\n// place.mjs\nplace()\n```\n').code, undefined)
+    deepEqual(snippetModule('page.md', '```js\n// place.mjs\nplace()\n```\n').mistakes, [])
+  })
+
   it('may not leave a block or a hidden snippet open', () => {
     deepEqual(snippetModule('page.md', '```ts\nconst one = 1').mistakes, ['page.md:1 is never closed'])
     deepEqual(snippetModule('page.md', '\n<!-- snippet:\nconst one = 1').mistakes, [

@@ -7,12 +7,17 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { readImports } from '../read-imports.ts'
 import { InstalledPackage } from './installed-package.ts'
+import { projectPages } from './packed-package.ts'
 import { typeErrors, typeResolutions } from './type-resolution.ts'
 
 const library = join(import.meta.dirname, '../../packages/sendoff')
 const sources = globSync('src/**/*.ts', { cwd: library })
   .map((file) => file.replaceAll(sep, '/'))
   .sort()
+const root = join(library, '../..')
+const pages = [...projectPages(), ...globSync('docs/**/*.*', { cwd: root })].map((file) =>
+  file.replaceAll(sep, '/'),
+)
 
 describe('the package', () => {
   let installed: InstalledPackage
@@ -23,16 +28,41 @@ describe('the package', () => {
   })
   after(() => installed.remove())
 
-  it('holds its modules with their types, maps and sources, a licence, a readme, and nothing else', () => {
+  it('holds its modules with their types, maps and sources, a licence, the pages, and nothing else', () => {
     const modules = sources.map((file) => file.replace(/^src(.*)\.ts$/, 'dist$1'))
     const built = modules.flatMap((name) => ['.d.ts', '.d.ts.map', '.js', '.js.map'].map((end) => name + end))
-    deepEqual(files, ['LICENSE', 'README.md', 'package.json', ...sources, ...built].sort())
+    deepEqual(files, ['LICENSE', 'package.json', ...pages, ...sources, ...built].sort())
   })
 
-  it('shows the readme and the licence of the project', () => {
-    for (const file of ['README.md', 'LICENSE']) {
-      equal(installed.read(file), readFileSync(join(library, '../..', file), 'utf8'))
+  it('shows the licence and the pages of the project', () => {
+    for (const file of ['LICENSE', ...pages]) {
+      equal(installed.read(file), readFileSync(join(root, file), 'utf8'))
     }
+  })
+
+  it('has pages whose links lead to files of the package', () => {
+    const dead = pages
+      .filter((page) => page.endsWith('.md'))
+      .flatMap((page) =>
+        [...installed.read(page).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)]
+          .map(([, target = '']) => target)
+          .filter((target) => !/^[a-z]+:/.test(target) && !files.includes(besides(page, target)))
+          .map((target) => `${page} links to ${target}`),
+      )
+    deepEqual(dead, [])
+  })
+
+  it('says where it comes from, and what it is found by', () => {
+    const { homepage, bugs, repository, keywords } = installed.manifest as unknown as {
+      readonly homepage: string
+      readonly bugs: string
+      readonly repository: { readonly url: string; readonly directory: string }
+      readonly keywords: readonly string[]
+    }
+    const [, address] = /^git\+(https:.+)\.git$/.exec(repository.url) ?? []
+    deepEqual({ homepage, bugs }, { homepage: `${address}#readme`, bugs: `${address}/issues` })
+    equal(repository.directory, 'packages/sendoff')
+    equal(keywords.includes('outbox pattern'), true)
   })
 
   it('has maps that lead from every built file to sources in the package', () => {

@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 export async function npm(folder: string, args: readonly string[], timeoutMs = 180_000): Promise<void> {
   await promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], {
     cwd: folder,
-    env: environment(),
+    env: outsideEnvironment(),
     timeout: timeoutMs,
   })
 }
 
-/** Without what an npm around this process has said about itself: its folder, its script, its package. */
-function environment(): NodeJS.ProcessEnv {
-  const own = /^npm_(?!config_)|^npm_config_local_prefix$|^INIT_CWD$|^NODE_TEST_CONTEXT$/
+/** The environment of this process, without what npm and the test runner around it have set for it alone. */
+export function outsideEnvironment(): NodeJS.ProcessEnv {
+  const own = /^npm_(?!config_)|^npm_config_local_prefix$|^INIT_CWD$|^NODE_TEST_CONTEXT$|^NODE_OPTIONS$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)))
 }

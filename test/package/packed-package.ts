@@ -17,8 +17,8 @@ export interface PackedPackage {
  */
 export async function packPackage(): Promise<PackedPackage> {
   const folder = temporaryFolder('package')
-  for (const file of ['package.json', 'tsconfig.base.json', 'README.md', 'LICENSE']) {
-    cpSync(join(root, file), join(folder.path, file))
+  for (const file of ['package.json', 'tsconfig.base.json', 'LICENSE', 'docs', ...projectPages()]) {
+    cpSync(join(root, file), join(folder.path, file), { recursive: true })
   }
   symlinkSync(join(root, 'node_modules'), join(folder.path, 'node_modules'))
 
@@ -35,4 +35,9 @@ export async function packPackage(): Promise<PackedPackage> {
   const tarball = readdirSync(folder.path).find((name) => name.endsWith('.tgz'))
   if (tarball === undefined) throw new Error('npm pack made no tarball')
   return { tarball: join(folder.path, tarball), folder }
+}
+
+/** The pages at the top of the project. */
+export function projectPages(): readonly string[] {
+  return readdirSync(root).filter((name) => name.endsWith('.md'))
 }
