@@ -23,6 +23,7 @@ const zones: readonly Zone[] = [
       'publisher.ts',
       'transactions.ts',
       'clock.ts',
+      'closest-name.ts',
       'options.ts',
       'webhook-signature.ts',
       'describe-error.ts',

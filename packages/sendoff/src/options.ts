@@ -1,3 +1,4 @@
+import { didYouMean } from './closest-name.ts'
 import { OutboxError } from './errors.ts'
 
 /** Says what is expected when a value does not fit; undefined when it does. */
@@ -21,10 +22,10 @@ export function checkOptions(
 
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined
     if (check === undefined) {
-      const known = Object.keys(checks).sort().join(', ')
+      const known = Object.keys(checks).sort()
       throw new OutboxError(
         'OUTBOX_UNKNOWN_OPTION',
-        `${what} has no option "${name}". Its options are: ${known}.`,
+        `${what} has no option "${name}".${didYouMean(name, known)} Its options are: ${known.join(', ')}.`,
       )
     }
 

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { DispatchSettings } from './dispatch/dispatcher-options.ts'
+import { OutboxError } from './errors.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import type { MetricsExporter } from './observe/metrics.ts'
@@ -146,11 +147,7 @@ const orderedChecks: Record<string, OptionCheck> = {
   coldQueueCapacity: count,
   maxAttempts: count,
   retryPolicy: having('computeDelayMs'),
-  retryPolicyByType: (value) =>
-    having()(value) ??
-    (Object.values(value as object).every((policy) => having('computeDelayMs')(policy) === undefined)
-      ? undefined
-      : 'an object of retry policies by event type'),
+  retryPolicyByType: having(),
   maxDeliveries: count,
   leaseMs: duration,
   listenerTimeoutMs: duration,
@@ -190,11 +187,25 @@ export type OutboxMode =
 
 /** Refuses what does not fit, and what means nothing in this mode. */
 export function checkOutboxOptions(mode: OutboxMode, options: object): void {
+  if (!Object.hasOwn(optionChecks, mode)) {
+    const presets = Object.keys(optionChecks).map((name) => `Outbox.${name}()`)
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      `Outbox has no public constructor. Make one with a preset: ${presets.join(', ')}.`,
+    )
+  }
   const what = `Outbox.${mode}`
   checkOptions(what, options, optionChecks[mode])
   requireOptions(what, options, mode === 'writerOnly' ? ['store'] : ['store', 'listeners'])
 
-  const { poller = {}, purge = {}, processors = {} } = options as Partial<OutboxOptions<never, never>>
+  const {
+    poller = {},
+    purge = {},
+    processors = {},
+    retryPolicyByType = {},
+  } = options as Partial<OutboxOptions<never, never>>
+  const everyPolicy = Object.keys(retryPolicyByType).map((type) => [type, having('computeDelayMs')] as const)
+  checkOptions(`the retryPolicyByType of ${what}`, retryPolicyByType, Object.fromEntries(everyPolicy))
   checkOptions(`the poller of ${what}`, poller, {
     enabled: flag,
     intervalMs: duration,

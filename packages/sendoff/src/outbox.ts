@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
+import { didYouMean } from './closest-name.ts'
 import { BlockedKeyManager } from './dead/blocked-key-manager.ts'
 import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
@@ -289,6 +290,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   async pause(target: PauseTarget): Promise<void> {
     this.#requireStarted('pause')
     await this.#pauses.pause(target)
+    this.#warnOfUnknown(target)
   }
 
   async resume(target: PauseTarget): Promise<void> {
@@ -299,6 +301,16 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
 
   paused(): Promise<readonly PauseTarget[]> {
     return this.#store.controls.paused()
+  }
+
+  // Another process may have the listener, so the pause holds; but the name may be misspelt.
+  #warnOfUnknown(target: PauseTarget): void {
+    const types = this.#options.listeners?.eventTypes
+    if (!('eventType' in target) || types === undefined || types.includes(target.eventType)) return
+    this.#logger.warn(
+      `Event type "${target.eventType}" is paused, but no listener of this process is registered for it.` +
+        didYouMean(target.eventType, types),
+    )
   }
 
   /**

@@ -73,17 +73,19 @@ export class ListenerCalls {
   #tellToStop(call: Call): void {
     for (const delivery of call.deliveries) {
       const { eventId, eventType } = delivery.row
-      const message = `The listener took too long for event ${eventId} (${eventType}).`
+      const message = `The listener for event ${eventId} (${eventType}) took longer than its ${call.timeoutMs} ms.`
       delivery.abort(new OutboxError('OUTBOX_LISTENER_TIMEOUT', message))
     }
     this.#graceLimits.start(call, this.#options.graceMs)
   }
 
   async #giveUp(call: Call): Promise<void> {
-    const { chain, logger } = this.#options
+    const { chain, logger, graceMs } = this.#options
+    const { timeoutMs } = call
     const names = call.deliveries.map(({ row }) => `${row.eventId} (${row.eventType})`).join(', ')
     logger.warn(
-      `The listener for ${names} ignored its abort signal and was given up. It may still be running.`,
+      `The listener for ${names} did not stop ${graceMs} ms after its ${timeoutMs} ms were over and was given up. ` +
+        'It may still be running: let it heed its signal, or raise timeoutMs.',
     )
     this.#end(call, await Promise.all(call.deliveries.map((delivery) => chain.timedOut(delivery))))
   }

@@ -36,7 +36,7 @@ export class NodeKeeper {
     if (answer.kind === 'conflict') {
       throw new OutboxError(
         'OUTBOX_MODE_CONFLICT',
-        `This process wants to use the table in mode "${mode}", but ${answer.nodes.join(', ')} uses it in mode "${answer.mode}", ` +
+        `This process wants to use the table in mode "${mode}", but ${using(answer.nodes)} it in mode "${answer.mode}", ` +
           'and both together would deliver events twice. Stop the others first, or use the same preset.',
       )
     }
@@ -66,7 +66,7 @@ export class NodeKeeper {
       const answer = await nodes.join(this.#request)
       if (answer.kind === 'conflict') {
         logger.error(
-          `This process was away for too long, and ${answer.nodes.join(', ')} uses the table in mode "${answer.mode}" by now. Stop one of them.`,
+          `This process was away for too long, and ${using(answer.nodes)} the table in mode "${answer.mode}" by now. Stop one of them.`,
         )
       } else {
         onHeartbeat(answer)
@@ -76,4 +76,8 @@ export class NodeKeeper {
     }
     if (!this.#left) this.#schedule()
   }
+}
+
+function using(nodes: readonly string[]): string {
+  return `${nodes.join(', ')} ${nodes.length === 1 ? 'uses' : 'use'}`
 }

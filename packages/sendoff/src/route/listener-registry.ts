@@ -1,3 +1,4 @@
+import { didYouMean } from '../closest-name.ts'
 import { OutboxError, UnroutableEventError } from '../errors.ts'
 import {
   AggregateType,
@@ -103,8 +104,14 @@ export class ListenerRegistry {
     )
     return new UnroutableEventError(
       `No listener is registered for event type "${eventType}" of aggregate type "${aggregateType}" (event ${eventId}). ` +
-        `Registered: ${known.join(', ') || 'none'}. Register one, or deploy the version that does before writing such events, and replay.`,
+        `Registered: ${known.join(', ') || 'none'}.${didYouMean(`${aggregateType}:${eventType}`, known)} Register one, or deploy the version that does before writing such events, and replay.`,
     )
+  }
+
+  /** The event types that have a listener of their own; undefined where a default listener takes all. */
+  get eventTypes(): readonly string[] | undefined {
+    if (this.#defaultRoute !== undefined) return undefined
+    return [...new Set([...this.#routes.values()].flatMap((routes) => [...routes.keys()]))]
   }
 
   #routesOf(aggregateType: string): Map<string, Route> {

@@ -318,7 +318,7 @@ describe('a listener that does not return', () => {
 
     const [event] = await outbox.written()
     equal(event?.status, 'RETRY')
-    match(event?.lastError ?? '', /took too long/)
+    match(event?.lastError ?? '', /took longer than its/)
   })
 
   it('does not keep close() from ending', async (test) => {
