@@ -14,6 +14,7 @@ import { Conditions } from './conditions.ts'
 import type { Delivery } from './delivery.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
 import type { LaneSettings, OutboxDispatcherOptions } from './dispatcher-options.ts'
+import { FailureReports } from './failure-reports.ts'
 import { fairTurns } from './fair-turns.ts'
 import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
@@ -49,6 +50,7 @@ export class OutboxDispatcher {
   readonly #calls: ListenerCalls
   readonly #settler: Settler
   readonly #handBack: HandBack
+  readonly #failures: FailureReports
   readonly #nextTurn: () => 'hot' | 'cold'
   readonly #conditions = new Conditions()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
@@ -78,6 +80,7 @@ export class OutboxDispatcher {
       })
     this.#coldQueue = this.lanes ?? new BoundedQueue(capacity)
     this.#nextTurn = fairTurns(options.hotShare ?? 2)
+    this.#failures = new FailureReports(clock, logger)
     this.#handBack = new HandBack({ store, logger, inFlight: this.inFlight })
     this.#chain = new ProcessingChain({
       listeners: options.listeners,
@@ -179,6 +182,7 @@ export class OutboxDispatcher {
     await this.#handBackQueued()
     await this.#finishRunning(shutdownTimeoutMs)
     await this.#settleWithin(drainTimeoutMs)
+    this.#failures.flush()
   }
 
   #accept(delivery: Delivery, queue: DeliveryQueue): 'queued' | 'present' | 'refused' {
@@ -400,20 +404,16 @@ export class OutboxDispatcher {
     if ('delayMs' in outcome) this.#wakePoller(outcome.delayMs)
   }
 
-  #report({ row }: Delivery, outcome: Outcome): void {
+  #report(delivery: Delivery, outcome: Outcome): void {
+    if ('failure' in outcome) this.#failures.report(delivery, outcome, this.#chain.maxAttemptsOf(delivery))
     switch (outcome.kind) {
       case 'retry':
+      case 'block':
         return this.#metrics.incrementDispatchFailure()
       case 'defer':
         return this.#metrics.incrementDispatchDeferred()
-      case 'block':
-        this.#metrics.incrementDispatchFailure()
-        return this.#logger.error(
-          `Event ${row.eventId} (${row.eventType}) failed for good and blocks "${row.orderingKey ?? 'all'}" until somebody decides: ${outcome.failure.error}`,
-        )
       case 'dead':
-        this.#metrics.incrementDispatchDead()
-        return this.#logger.error(`Event ${row.eventId} (${row.eventType}) is DEAD: ${outcome.failure.error}`)
+        return this.#metrics.incrementDispatchDead()
       default:
         return this.#metrics.incrementDispatchSuccess()
     }

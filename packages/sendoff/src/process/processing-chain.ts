@@ -19,7 +19,7 @@ import { ListenerBatchContext, ListenerContext } from './listener-context.ts'
 import { permanentFailure } from './permanent-failure.ts'
 import { primary } from './primary.ts'
 import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
-import { retryProcessor, type RetryProcessorOptions } from './retry.ts'
+import { retryPolicies, retryProcessor, type RetryProcessorOptions } from './retry.ts'
 
 /**
  * What becomes of an event that is given up: it is DEAD, blocks what is behind it until a person decides, or is not given up after
@@ -51,9 +51,11 @@ export class ProcessingChain {
   readonly #stages: Processors
   readonly #interceptors: Interceptors
   readonly #done: Outcome
+  readonly #policyFor: ReturnType<typeof retryPolicies>
 
   constructor(options: ProcessingChainOptions) {
     this.#options = options
+    this.#policyFor = retryPolicies(options)
     this.#stages = {
       primary,
       retry: retryProcessor(options),
@@ -72,6 +74,13 @@ export class ProcessingChain {
   /** Whether an event has taken down so many processes that it is not tried again. */
   givesUp({ row }: Delivery): boolean {
     return row.losses >= this.#options.maxDeliveries
+  }
+
+  /** How many attempts an event has in all; Infinity where it is tried until it succeeds. */
+  maxAttemptsOf(delivery: Delivery): number {
+    const { row } = delivery
+    if (this.#options.onGivenUp(row) === 'retry') return Infinity
+    return this.#policyFor(row.eventType, this.routeOf(delivery)).maxAttempts ?? this.#options.maxAttempts
   }
 
   async process(delivery: Delivery, route = this.routeOf(delivery)): Promise<Outcome> {

@@ -2,6 +2,7 @@ import { describeError } from '../describe-error.ts'
 import { RetryAfterError, UnrecoverableError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import { durationOrZero } from '../options.ts'
+import type { Route } from '../route/listener-registry.ts'
 import { exponentialBackoff } from './exponential-backoff.ts'
 import type { Processor } from './processor.ts'
 import type { RetryPolicy } from './retry-policy.ts'
@@ -14,15 +15,27 @@ export interface RetryProcessorOptions {
   readonly logger: Logger
 }
 
+/** Finds the policy for an event: its listener's own, that of its type, or the default. */
+export function retryPolicies({
+  retryPolicy,
+  retryPolicyByType,
+}: Pick<RetryProcessorOptions, 'retryPolicy' | 'retryPolicyByType'>): (
+  eventType: string,
+  route?: Route,
+) => RetryPolicy {
+  const byType = new Map(Object.entries(retryPolicyByType))
+  return (eventType, route) => route?.options.retry ?? byType.get(eventType) ?? retryPolicy
+}
+
 /** Schedules another attempt while the error is worth one and there are attempts left. */
 export function retryProcessor(options: RetryProcessorOptions): Processor {
-  const { retryPolicy, maxAttempts, logger } = options
-  const byType = new Map(Object.entries(options.retryPolicyByType))
+  const { maxAttempts, logger } = options
+  const policyFor = retryPolicies(options)
 
   return {
     process(failed) {
       const { route, error, attempts, event } = failed
-      const policy = route.options.retry ?? byType.get(event.eventType) ?? retryPolicy
+      const policy = policyFor(event.eventType, route)
       if (error instanceof UnrecoverableError || policy.shouldRetry?.(error) === false) {
         return { ...failed, reason: 'notRetryable' }
       }

@@ -1,0 +1,122 @@
+import type { Cancel, Clock } from '../clock.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Failure, Outcome } from '../store.ts'
+import type { Delivery } from './delivery.ts'
+
+/** Within this time each event type has a few lines of its own. What is more is told in one. */
+const windowMs = 10_000
+const linesPerWindow = 5
+/** Beyond so many kinds, failures are counted together. */
+const mostGroups = 20
+const others = 'failures of other event types'
+
+type Level = 'warn' | 'error'
+
+type FailedOutcome = Extract<Outcome, { readonly failure?: Failure }>
+
+interface Group {
+  readonly level: Level
+  /** What the events have in common, as in `attempts at "OrderPlaced" failed`. */
+  readonly what: string
+  lines: number
+  untold: number
+  last: string
+}
+
+/**
+ * Tells of failed attempts and dead events: each by a line, and when there are many of one kind, the rest of them by one line
+ * that counts them. So every failure is told, and an outage of a destination does not flood the log.
+ */
+export class FailureReports {
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #groups = new Map<string, Group>()
+  #cancel: Cancel | undefined
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock
+    this.#logger = logger
+  }
+
+  /** Tells what became of a delivery that failed. */
+  report({ row }: Delivery, outcome: FailedOutcome, maxAttempts: number): void {
+    const { failure } = outcome
+    if (failure === undefined) return
+    const name = `Event ${row.eventId} (${row.eventType})`
+    const attempts = row.attempts + (failure.counted ? 1 : 0)
+    const failed = `${name} failed at attempt ${attempts}${maxAttempts === Infinity ? '' : ` of ${maxAttempts}`}`
+    const type = `"${row.eventType}"`
+    switch (outcome.kind) {
+      case 'retry':
+        return this.#tell(
+          'warn',
+          `attempts at ${type} failed`,
+          `${failed}, next in ${described(outcome.delayMs)}: ${failure.error}`,
+        )
+      case 'dead':
+        return this.#tell('error', `events of ${type} became DEAD`, `${name} is DEAD: ${failure.error}`)
+      case 'block':
+        return this.#tell(
+          'error',
+          `events of ${type} blocked their keys`,
+          `${name} failed for good and blocks "${row.orderingKey ?? 'all'}" until an operator decides: ${failure.error}`,
+        )
+      default:
+        return this.#tell(
+          'warn',
+          `attempts at ${type} failed, and their fallback succeeded`,
+          `${failed}, and its fallback succeeded: ${failure.error}`,
+        )
+    }
+  }
+
+  /** Writes `line`, or counts it among its like. */
+  #tell(level: Level, what: string, line: string): void {
+    const group = this.#groupOf(level, what)
+    if (group.lines < linesPerWindow) {
+      group.lines++
+      this.#logger[level](line)
+    } else {
+      group.untold++
+      group.last = line
+    }
+  }
+
+  /** Tells what was only counted so far. */
+  flush(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    for (const [what, group] of this.#groups) {
+      if (group.untold === 0) this.#groups.delete(what)
+      else this.#summarise(group)
+    }
+    if (this.#groups.size > 0) this.#schedule()
+  }
+
+  #groupOf(level: Level, what: string): Group {
+    const known = this.#groups.get(what)
+    if (known !== undefined) return known
+    if (this.#groups.size >= mostGroups && what !== others) return this.#groupOf(level, others)
+    const group = { level, what, lines: 0, untold: 0, last: '' }
+    this.#groups.set(what, group)
+    this.#schedule()
+    return group
+  }
+
+  // A kind that keeps failing goes on with one line for each window.
+  #summarise(group: Group): void {
+    const { level, what, untold, last } = group
+    this.#logger[level](`${untold} more ${what} within ${windowMs / 1_000} s. The last: ${last}`)
+    group.lines = linesPerWindow
+    group.untold = 0
+  }
+
+  #schedule(): void {
+    this.#cancel ??= this.#clock.schedule(windowMs, () => this.flush())
+  }
+}
+
+function described(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  return ms < 120_000 ? `${Math.round(ms / 100) / 10} s` : `${Math.round(ms / 60_000)} min`
+}
