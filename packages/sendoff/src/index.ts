@@ -94,6 +94,7 @@ export { type ListenerOptions, ListenerRegistry, type Route } from './route/list
 export type * from './store.ts'
 export type { SqlTx, TransactionOptions, Transactions } from './transactions.ts'
 export { AmbientTransactions, type AmbientTransactionsOptions } from './write/ambient-transactions.ts'
+export type { EventWriter } from './write/event-writer.ts'
 export type { ColdReason, HotPath, HotSlot } from './write/hot-path.ts'
 export { OutboxWriter, type OutboxWriterOptions, type WriteOptions } from './write/outbox-writer.ts'
 export type { TxContext } from './write/tx-context.ts'

@@ -30,6 +30,7 @@ import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
 import type { TransactionOptions, Transactions } from './transactions.ts'
 import { AmbientTransactions } from './write/ambient-transactions.ts'
+import type { EventWriter } from './write/event-writer.ts'
 import type { WriteOrder } from './write/key-locks.ts'
 import { OutboxWriter, type WriteOptions } from './write/outbox-writer.ts'
 import type { TxContext } from './write/tx-context.ts'
@@ -45,7 +46,7 @@ type State = 'new' | 'started' | 'closing' | 'closed'
  *
  * This is where the parts are put together; what each of them does is told in its own file.
  */
-export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
+export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements EventWriter<Tx, TxOptions> {
   readonly writer: OutboxWriter<Tx, StoreTx>
   /** Finds events that were given up, and replays them. */
   readonly deadEvents: DeadEventManager

@@ -26,6 +26,7 @@ import { kyselyTransactions } from '../../src/transactions/kysely.ts'
 import { mikroOrmTransactions } from '../../src/transactions/mikro-orm.ts'
 import { sequelizeTransactions } from '../../src/transactions/sequelize.ts'
 import { typeormTransactions } from '../../src/transactions/typeorm.ts'
+import type { EventWriter } from '../../src/write/event-writer.ts'
 
 interface Given {
   readonly pool: Pool
@@ -68,6 +69,14 @@ describe('the types of transactions', () => {
       await db.transaction((tx) => outbox.write('Any', 1, { tx }))
       // @ts-expect-error the database is no transaction
       await outbox.write('Any', 1, { tx: db })
+
+      // Code that only writes names the transaction, and nothing else of the outbox.
+      const writer: EventWriter<Parameters<Parameters<typeof db.transaction>[0]>[0]> = outbox
+      await writer.transaction((tx) => tx.insert(orders).values({ id: 'o-2', total: 1 }))
+      // @ts-expect-error it has no such level, since it does not say which options it takes
+      await writer.transaction(async () => {}, { isolationLevel: 'serializable' })
+      const withOptions: EventWriter<unknown, { readonly isolationLevel?: 'serializable' }> = outbox
+      await withOptions.transaction(async () => {}, { isolationLevel: 'serializable' })
 
       await Outbox.multiNode({
         store: postgresStore({ client: pool }),
