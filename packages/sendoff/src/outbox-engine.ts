@@ -29,7 +29,7 @@ import { OwnerSource } from './poll/owner-source.ts'
 import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
 import type { PendingSource } from './poll/pending-source.ts'
 import { SingleWriterSource } from './poll/single-writer-source.ts'
-import { type Lease, type OutboxPartitions, type OutboxStore, participantLock } from './store.ts'
+import { type Lease, type OutboxPartitions, type OutboxStore, participantLock, type WakeUp } from './store.ts'
 import { CircuitBreaker } from './process/circuit-breaker.ts'
 import { FailurePause } from './process/failure-pause.ts'
 import type { HotPath } from './write/hot-path.ts'
@@ -71,6 +71,7 @@ export class OutboxEngine {
   readonly #source: PendingSource
   readonly #leaseKeeper: LeaseKeeper
   readonly #logger: Logger
+  readonly #pauses: Pauses
   readonly #options: OutboxOptions<never, never>
   #stopListening: Promise<(() => Promise<void>) | undefined> | undefined
 
@@ -84,6 +85,7 @@ export class OutboxEngine {
     const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms) }
     this.#options = options
     this.#logger = parts.logger
+    this.#pauses = pauses
     this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(mode, shared)
     const lock = this.#lock
     const wakePoller = (inMs?: number) => this.poller.wake(inMs)
@@ -154,7 +156,7 @@ export class OutboxEngine {
       wakePoller: (inMs: number, partitions?: readonly number[]) => {
         if (this.#concerns(partitions)) this.poller.wake(inMs)
       },
-      announce: (partitions?: readonly number[]) => parts.announcer.announce(partitions),
+      announce: (partitions?: readonly number[], inMs?: number) => parts.announcer.announce(partitions, inMs),
     }
     // Order forbids a way past the poller.
     this.hotPath =
@@ -214,7 +216,7 @@ export class OutboxEngine {
   // Without wake-ups the poller still looks at its own intervals.
   async #listen(): Promise<(() => Promise<void>) | undefined> {
     try {
-      return await this.#options.store.wakeUps?.listen((partitions) => this.#woken(partitions))
+      return await this.#options.store.wakeUps?.listen((wakeUp) => this.#woken(wakeUp))
     } catch (error) {
       this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
       return undefined
@@ -227,9 +229,16 @@ export class OutboxEngine {
     this.poller.wake()
   }
 
-  #woken(partitions: readonly number[] | undefined): void {
-    if (this.#concerns(partitions)) this.poller.wake()
-    if (partitions === undefined) this.#keeper?.wake()
+  #woken({ partitions, inMs = [0], controls = false }: WakeUp): void {
+    if (controls) void this.#controlsChanged()
+    else if (this.#concerns(partitions)) inMs.forEach((ms) => this.poller.wake(ms))
+    if (partitions === undefined && inMs.includes(0)) this.#keeper?.wake()
+  }
+
+  // Otherwise what is resumed here would be handed back as paused until the next heartbeat.
+  async #controlsChanged(): Promise<void> {
+    await this.#pauses.refresh()
+    this.wake()
   }
 
   /** Whether something in these partitions, or wherever it may be, is for this process to deliver. */

@@ -56,6 +56,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   readonly #clock: Clock
   readonly #transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
   readonly #logger: Logger
+  readonly #announcer: Announcer
   readonly #pauses: Pauses
   readonly #engine: OutboxEngine | undefined
   readonly #nodeKeeper: NodeKeeper
@@ -78,8 +79,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     this.#logger = logger
     this.#pauses = new Pauses(store.controls)
     const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
+    this.#announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
-    const announce = (partitions?: readonly number[]) => announcer.announce(partitions)
+    const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
     this.#engine =
       mode === 'writerOnly'
         ? undefined
@@ -111,16 +113,12 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
         (store.wakeUps && coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} })),
     })
     this.#writeOrder = writeOrderOf(mode)
-    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: () => this.#engine?.wake() })
-    this.#blockedKeys =
-      store.keys &&
-      new BlockedKeyManager({
-        keys: store.keys,
-        onChanged: () => {
-          this.#engine?.wake()
-          announce()
-        },
-      })
+    const changed = () => {
+      this.#engine?.wake()
+      announce()
+    }
+    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: changed })
+    this.#blockedKeys = store.keys && new BlockedKeyManager({ keys: store.keys, onChanged: changed })
 
     const purge = options.purge === true ? {} : options.purge
     this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger })
@@ -291,6 +289,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   async pause(target: PauseTarget): Promise<void> {
     this.#requireStarted('pause')
     await this.#pauses.pause(target)
+    this.#announcer.announceControls()
     this.#warnOfUnknown(target)
   }
 
@@ -298,6 +297,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     this.#requireStarted('resume')
     await this.#pauses.resume(target)
     this.#engine?.wake()
+    this.#announcer.announceControls()
   }
 
   paused(): Promise<readonly PauseTarget[]> {

@@ -32,7 +32,7 @@ export interface OutboxStore<Tx> {
    * Adds rows within the caller's transaction, in the given order. Nobody sees them before it
    * commits. Rows with `claimed` are born with `lease`. A row whose idempotency key was used
    * before is not added, and the answer names the event that used it. With `announce`, a store
-   * that can signals to other processes when the transaction commits.
+   * that can signals to other processes when the transaction commits, also when rows fall due later.
    */
   insert(tx: Tx, rows: readonly NewRow[], lease: Lease, announce?: boolean): Promise<readonly InsertResult[]>
 
@@ -522,12 +522,22 @@ export type NodeAnswer =
   | { readonly kind: 'joined'; readonly paused: readonly PauseTarget[]; readonly mode: string | null }
   | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
 
-/** Signals between processes that rows were written. They may get lost, and may come without need. */
+/** Signals between processes that there is something to deliver. They may get lost, and may come without need. */
 export interface OutboxWakeUps {
-  /** Calls back at each signal, and whenever signals may have been missed, until it is told to stop. */
-  listen(callback: (partitions?: readonly number[]) => void): Promise<() => Promise<void>>
-  /** Signals at once, outside any transaction, that there is something in these partitions; without any, wherever it may be. */
-  announce(partitions?: readonly number[]): Promise<void>
+  /** Calls back at each signal, and with an empty one whenever signals may have been missed, until it is told to stop. */
+  listen(callback: (wakeUp: WakeUp) => void): Promise<() => Promise<void>>
+  /** Signals at once, outside any transaction. */
+  announce(wakeUp?: WakeUp): Promise<void>
+}
+
+/** What a signal tells. An empty one stands for something to deliver anywhere, now. */
+export interface WakeUp {
+  /** The partitions of the rows; any where left out. */
+  readonly partitions?: readonly number[]
+  /** The milliseconds after which rows fall due; at once where left out. */
+  readonly inMs?: readonly number[]
+  /** Whether what is paused has changed. */
+  readonly controls?: boolean
 }
 
 export interface RowFilter {

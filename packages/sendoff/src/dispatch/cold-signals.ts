@@ -9,8 +9,8 @@ export interface ColdSignalsOptions {
   readonly metrics: MetricsExporter
   /** Asks the poller of this process to look after some milliseconds, in these partitions or wherever it may be. */
   readonly wakePoller: (inMs: number, partitions?: readonly number[]) => void
-  /** Tells the other processes. */
-  readonly announce: (partitions?: readonly number[]) => void
+  /** Tells the other processes of something in these partitions, now or after some milliseconds. */
+  readonly announce: (partitions?: readonly number[], inMs?: number) => void
 }
 
 // A transaction that somebody else opened ends at some moment soon: these looks find its rows.
@@ -42,7 +42,10 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
       if (written.reason === 'broken') metrics.incrementHotBroken()
       if (written.reason !== 'delayed') continue
       metrics.incrementHotSkippedDelayed()
-      wakePoller(written.event.dueInMs(clock.now()), partitionsOf([written]))
+      const inMs = written.event.dueInMs(clock.now())
+      const partitions = partitionsOf([written])
+      wakePoller(inMs, partitions)
+      announce(partitions, inMs)
     }
   }
 

@@ -19,6 +19,7 @@ import { fairTurns } from './fair-turns.ts'
 import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
 import { LaneQueue } from './lane-queue.ts'
+import type { Pauses } from './pauses.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
 
@@ -261,7 +262,7 @@ export class OutboxDispatcher {
       if (!delivery.isHeld(this.#clock.monotonic())) {
         this.handBack(delivery)
       } else if (this.#options.pauses?.isPaused(delivery.row)) {
-        this.handBack(delivery)
+        this.#handBackPaused(delivery, this.#options.pauses)
       } else if (isHot && breaker?.begin() === false) {
         // At its next tick the poller tries it: it must not be woken for each.
         void this.#handBack.letGo([delivery])
@@ -269,6 +270,15 @@ export class OutboxDispatcher {
         return delivery
       }
     }
+  }
+
+  // The store may have handed it out because it was resumed elsewhere: without asking it, the poller would fetch it again and again.
+  #handBackPaused(delivery: Delivery, pauses: Pauses): void {
+    void this.#handBack
+      .letGo([delivery, ...this.#endTurn(delivery, false)])
+      .then(() => pauses.refresh())
+      .then(() => this.#wakePoller())
+    this.#conditions.changed()
   }
 
   #start(delivery: Delivery): void {

@@ -10,6 +10,7 @@ export class Pauses {
   readonly #controls: OutboxStore<never>['controls']
   #eventTypes: ReadonlySet<string> = new Set()
   #destinations: ReadonlySet<string> = new Set()
+  #refreshing: Promise<void> | undefined
 
   constructor(controls: OutboxStore<never>['controls']) {
     this.#controls = controls
@@ -25,6 +26,18 @@ export class Pauses {
     checkTarget(target)
     await this.#controls.resume(target)
     this.update(await this.#controls.paused())
+  }
+
+  /** Asks the store what is paused. A store that fails leaves it as it was, until the next heartbeat. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#controls
+      .paused()
+      .then(
+        (paused) => this.update(paused),
+        () => {},
+      )
+      .finally(() => (this.#refreshing = undefined))
+    return this.#refreshing
   }
 
   update(paused: readonly PauseTarget[]): void {

@@ -1,7 +1,7 @@
 import { describeError } from '../describe-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { OutboxWakeUps } from '../store.ts'
+import type { OutboxWakeUps, WakeUp } from '../store.ts'
 
 export interface AnnouncerOptions {
   /** Undefined where the store cannot wake other processes. */
@@ -17,50 +17,73 @@ export interface AnnouncerOptions {
 const pauseShare = 4
 const shortestPauseMs = 1
 
+/** Moments of later events are rounded up to this. */
+const momentStepMs = 10
+
 /**
  * Tells other processes that events were committed: at once when it was quiet, and with one signal
  * for many when it is not, because signals of many transactions would hold each other up.
  */
 export class Announcer {
   readonly #options: AnnouncerOptions
-  /** Where there is something that nobody was told of yet. */
-  #wanted: Set<number> | 'anywhere' | undefined
+  /** The partitions of what other processes were not told of yet. */
+  #partitions: Set<number> | 'anywhere' | undefined
+  /** When it falls due, by the monotonic clock; 0 stands for now. */
+  readonly #moments = new Set<number>()
+  #controls = false
   #isBusy = false
 
   constructor(options: AnnouncerOptions) {
     this.#options = options
   }
 
-  /** In these partitions, or wherever it may be. */
-  announce(partitions?: readonly number[]): void {
-    if (this.#options.wakeUps === undefined) return
+  /** Tells of something to deliver in these partitions, or anywhere: now, or after some milliseconds. */
+  announce(partitions?: readonly number[], inMs = 0): void {
+    const { wakeUps, clock } = this.#options
+    if (wakeUps === undefined) return
     if (partitions === undefined) {
-      this.#wanted = 'anywhere'
-    } else if (this.#wanted !== 'anywhere') {
-      this.#wanted ??= new Set()
-      for (const partition of partitions) this.#wanted.add(partition)
+      this.#partitions = 'anywhere'
+    } else if (this.#partitions !== 'anywhere') {
+      this.#partitions ??= new Set()
+      for (const partition of partitions) this.#partitions.add(partition)
     }
-    if (!this.#isBusy) void this.#run(this.#options.wakeUps)
+    this.#moments.add(inMs > 0 ? Math.ceil((clock.monotonic() + inMs) / momentStepMs) * momentStepMs : 0)
+    if (!this.#isBusy) void this.#run(wakeUps)
+  }
+
+  /** Tells that what is paused has changed. */
+  announceControls(): void {
+    this.#controls = true
+    this.announce()
   }
 
   async #run(wakeUps: OutboxWakeUps): Promise<void> {
     const { clock } = this.#options
     this.#isBusy = true
-    while (this.#wanted !== undefined) {
-      const partitions = this.#wanted === 'anywhere' ? undefined : [...this.#wanted]
-      this.#wanted = undefined
+    while (this.#partitions !== undefined) {
       const startedAt = clock.monotonic()
-      await this.#signal(wakeUps, partitions)
+      await this.#signal(wakeUps, this.#takeWanted(startedAt))
       const pauseMs = Math.max(shortestPauseMs, (clock.monotonic() - startedAt) * pauseShare)
       await new Promise<void>((resolve) => clock.schedule(pauseMs, resolve))
     }
     this.#isBusy = false
   }
 
+  #takeWanted(now: number): WakeUp {
+    const partitions = this.#partitions === 'anywhere' ? undefined : [...this.#partitions!]
+    const isNow = this.#moments.size === 1 && this.#moments.has(0)
+    const inMs = [...this.#moments].sort((a, b) => a - b).map((moment) => Math.max(0, moment - now))
+    const controls = this.#controls
+    this.#partitions = undefined
+    this.#moments.clear()
+    this.#controls = false
+    return { ...(partitions && { partitions }), ...(!isNow && { inMs }), ...(controls && { controls }) }
+  }
+
   // A signal that gets lost costs time, but no event.
-  async #signal(wakeUps: OutboxWakeUps, partitions: readonly number[] | undefined): Promise<void> {
+  async #signal(wakeUps: OutboxWakeUps, wakeUp: WakeUp): Promise<void> {
     try {
-      await wakeUps.announce(partitions)
+      await wakeUps.announce(wakeUp)
     } catch (error) {
       this.#options.logger.debug(`Other processes could not be woken. ${describeError(error)}`)
     }

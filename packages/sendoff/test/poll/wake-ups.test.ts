@@ -1,8 +1,9 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { partitionCount, partitionOf } from '../../src/event/partition.ts'
+import { UnrecoverableError } from '../../src/errors.ts'
 import { Outbox } from '../../src/outbox.ts'
-import type { OutboxStore, OutboxWakeUps } from '../../src/store.ts'
+import type { OutboxStore, OutboxWakeUps, WakeUp } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { AmbientTransactions } from '../../src/write/ambient-transactions.ts'
@@ -12,7 +13,7 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 /** Signals between the stores of one process, as a database would pass them on between many. */
 class Signals implements OutboxWakeUps {
-  readonly #callbacks = new Set<(partitions?: readonly number[]) => void>()
+  readonly #callbacks = new Set<(wakeUp: WakeUp) => void>()
   announced = 0
   committed = 0
   isBroken = false
@@ -21,16 +22,16 @@ class Signals implements OutboxWakeUps {
     return this.#callbacks.size
   }
 
-  async listen(callback: (partitions?: readonly number[]) => void) {
+  async listen(callback: (wakeUp: WakeUp) => void) {
     if (this.isBroken) throw new Error('no signals today')
     this.#callbacks.add(callback)
     return async () => void this.#callbacks.delete(callback)
   }
 
-  async announce(partitions?: readonly number[]) {
+  async announce(wakeUp: WakeUp = {}) {
     this.announced++
     if (this.isBroken) throw new Error('no signals today')
-    this.#pass(partitions)
+    this.#pass(wakeUp)
   }
 
   /** A transaction with a signal in it has committed. */
@@ -39,8 +40,8 @@ class Signals implements OutboxWakeUps {
     if (!this.isBroken) this.#pass()
   }
 
-  #pass(partitions?: readonly number[]) {
-    for (const callback of this.#callbacks) setImmediate(callback, partitions)
+  #pass(wakeUp: WakeUp = {}) {
+    for (const callback of this.#callbacks) setImmediate(callback, wakeUp)
   }
 }
 
@@ -251,3 +252,40 @@ async function startPartitioned(test: TestContext, store: OutboxStore<any>): Pro
     },
   }
 }
+
+it('an event that is written for later in one process is delivered on time by another', async (test) => {
+  const store = sharedStore(new Signals())
+  const { listener } = await startOutbox(test, store)
+  const writer = await startWriter(test, store)
+  await writer.transaction(() => writer.write('Tested', 1, { deliverAfterMs: 30 }))
+  await listener.called(1)
+})
+
+it('an event that is replayed in one process is delivered at once by another', async (test) => {
+  const store = sharedStore(new Signals())
+  const listener = new RecordingListener(() => {
+    if (listener.events.length === 1) throw new UnrecoverableError('not now')
+  })
+  const { outbox, metrics } = await startOutbox(test, store, { listener })
+  const [id] = await writeTested(outbox, 1)
+  await metrics.until((seen) => seen.dispatchDead === 1)
+
+  const other = await startWriter(test, store)
+  equal(await other.deadEvents.replay(id!), true)
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+})
+
+it('what is paused and resumed in one process is paused and resumed at once in another', async (test) => {
+  const store = sharedStore(new Signals())
+  const { outbox, listener } = await startOutbox(test, store)
+  const other = await startWriter(test, store)
+  await other.pause({ eventType: 'Tested' })
+  // Less than a heartbeat, and more than a signal takes.
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+  await writeTested(outbox, 1)
+  await outbox.poll()
+  equal(listener.events.length, 0)
+
+  await other.resume({ eventType: 'Tested' })
+  await listener.called(1)
+})

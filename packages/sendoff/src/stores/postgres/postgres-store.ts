@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
+import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
@@ -113,8 +114,13 @@ export function postgresStore<Client extends PostgresClient>(
       }
     },
 
-    insert: (tx, rows, lease, announce = false) =>
-      insert(driver.session(tx), statements, rows, lease, announce && notify),
+    insert(tx, rows, lease, announce = false) {
+      const session = driver.session(tx)
+      const later = announce && notify ? wakeUpForLater(rows, Date.now()) : undefined
+      const inserted = () => insert(session, statements, rows, lease, announce && notify)
+      if (later === undefined) return inserted()
+      return session.run(statements.notify, [tables.channel, textOfWakeUp(later)]).then(inserted)
+    },
 
     claim: (request) => claimRows(own, statements, request),
 

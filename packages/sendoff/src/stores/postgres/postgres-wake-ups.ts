@@ -1,4 +1,5 @@
-import type { OutboxWakeUps } from '../../store.ts'
+import type { OutboxWakeUps, WakeUp } from '../../store.ts'
+import { textOfWakeUp, wakeUpIn } from '../wake-up-text.ts'
 import type { PostgresDriver } from './postgres-driver.ts'
 import type { PostgresStatements } from './statements.ts'
 
@@ -15,8 +16,8 @@ export class PostgresWakeUps implements OutboxWakeUps {
     this.#statements = statements
   }
 
-  async listen(callback: (partitions?: readonly number[]) => void): Promise<() => Promise<void>> {
-    const stopListening = await this.#driver.listen(this.#channel, (text) => callback(partitionsIn(text)))
+  async listen(callback: (wakeUp: WakeUp) => void): Promise<() => Promise<void>> {
+    const stopListening = await this.#driver.listen(this.#channel, (text) => callback(wakeUpIn(text)))
     const stop = async () => {
       if (this.#stops.delete(stop)) await stopListening()
     }
@@ -24,17 +25,12 @@ export class PostgresWakeUps implements OutboxWakeUps {
     return stop
   }
 
-  async announce(partitions: readonly number[] = []): Promise<void> {
-    await this.#driver.run(this.#statements.notify, [this.#channel, partitions.join()])
+  async announce(wakeUp: WakeUp = {}): Promise<void> {
+    await this.#driver.run(this.#statements.notify, [this.#channel, textOfWakeUp(wakeUp)])
   }
 
   /** Stops all listening. Where the client was ended before, nobody listens any more. */
   async close(): Promise<void> {
     await Promise.allSettled([...this.#stops].map((stop) => stop()))
   }
-}
-
-// Nothing stands for all of them, and so does what another version may say.
-function partitionsIn(text = ''): readonly number[] | undefined {
-  return /^\d+(,\d+)*$/.test(text) ? text.split(',').map(Number) : undefined
 }

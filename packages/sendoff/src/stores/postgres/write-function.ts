@@ -145,9 +145,10 @@ begin
           partition_no, payload, content_type, headers, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
           written_at);
 
-  if due_at <= clock_timestamp() then
-    perform pg_notify('${channel}', '');
-  end if;
+  perform pg_notify('${channel}', case
+    when due_at <= clock_timestamp() then ''
+    else '@' || ceil(extract(epoch from due_at - clock_timestamp()) * 1000)::bigint
+  end);
   return event_id;
 end
 $function$`

@@ -31,9 +31,9 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       const subscriber = client.duplicate() as IoredisSubscriber
       // Whatever ends a connection, the client connects again by itself.
       subscriber.on('error', () => {})
-      subscriber.on('message', callback)
+      subscriber.on('message', (_channel, text) => callback(String(text)))
       // It subscribes anew after each loss, and what was said meanwhile is lost.
-      subscriber.on('ready', callback)
+      subscriber.on('ready', () => callback())
       try {
         await subscriber.subscribe(channel)
       } catch (error) {

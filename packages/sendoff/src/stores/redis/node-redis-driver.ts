@@ -38,13 +38,13 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
       subscriber.on('error', () => {})
       try {
         await subscriber.connect()
-        await subscriber.subscribe(channel, callback)
+        await subscriber.subscribe(channel, (text) => callback(text))
       } catch (error) {
         subscriber.destroy()
         throw error
       }
       // It subscribes anew after each loss, and what was said meanwhile is lost.
-      subscriber.on('ready', callback)
+      subscriber.on('ready', () => callback())
       return async () => void subscriber.destroy()
     },
 

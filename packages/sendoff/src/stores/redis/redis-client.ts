@@ -40,7 +40,7 @@ export interface NodeRedisMulti {
 
 export interface NodeRedisSubscriber {
   connect(): Promise<unknown>
-  subscribe(channel: string, listener: () => void): Promise<unknown>
+  subscribe(channel: string, listener: (text: string) => void): Promise<unknown>
   on(event: 'ready' | 'error', listener: (...values: unknown[]) => void): unknown
   destroy(): unknown
 }

@@ -19,7 +19,7 @@ export interface RedisDriver {
   isOpenMulti(tx: object): boolean
 
   /** Calls back at every message, and whenever some may have been missed, until it is told to stop. */
-  subscribe(channel: string, callback: () => void): Promise<() => Promise<void>>
+  subscribe(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>
 
   /** The server's settings of these names, of each server that is asked; undefined where it does not tell. */
   settings(names: readonly string[]): Promise<readonly ReadonlyMap<string, string>[]>

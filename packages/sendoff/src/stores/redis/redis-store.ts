@@ -2,6 +2,7 @@ import { OutboxError } from '../../errors.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
+import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows, pollPending } from './claim-rows.ts'
 import { commitTransaction } from './commit-transaction.ts'
 import { driverOf } from './driver-of.ts'
@@ -18,7 +19,7 @@ import { redisNodes } from './redis-nodes.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import type { RunScript } from './run-script.ts'
 import { insertScript } from './scripts/insert-script.ts'
-import { migrateScript, replayScript } from './scripts/upkeep-scripts.ts'
+import { announceScript, migrateScript, replayScript } from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
@@ -87,6 +88,8 @@ export function redisStore<Client extends RedisClient>(
       for (const part of insertParts(insert)) {
         driver.queue(tx, insertScript, keys, insertArguments([part], channel))
       }
+      const later = announce ? wakeUpForLater(rows, Date.now()) : undefined
+      if (later !== undefined) driver.queue(tx, announceScript, keys, [channel, textOfWakeUp(later)])
       return rows.map(() => ({ kind: 'queued', result: () => undefined }))
     },
 

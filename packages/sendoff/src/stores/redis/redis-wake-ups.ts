@@ -1,4 +1,5 @@
 import type { OutboxWakeUps } from '../../store.ts'
+import { textOfWakeUp, wakeUpIn } from '../wake-up-text.ts'
 import type { RedisDriver } from './redis-driver.ts'
 import type { RunScript } from './run-script.ts'
 import { announceScript } from './scripts/upkeep-scripts.ts'
@@ -14,14 +15,14 @@ export function redisWakeUps(driver: RedisDriver, run: RunScript, channel: strin
 
   return {
     async listen(callback) {
-      const end = await driver.subscribe(channel, callback)
+      const end = await driver.subscribe(channel, (text) => callback(wakeUpIn(text)))
       open.add(end)
       return async () => {
         if (open.delete(end)) await end()
       }
     },
 
-    announce: async () => void (await run(announceScript, [channel])),
+    announce: async (wakeUp = {}) => void (await run(announceScript, [channel, textOfWakeUp(wakeUp)])),
 
     async close() {
       const ends = [...open]

@@ -8,7 +8,7 @@ import postgres from 'postgres'
 import { faultProxy } from '../../../../../test/services/fault-proxy.ts'
 import { debianPostgresServer } from '../../../../../test/services/postgres.ts'
 import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
-import type { NewRow } from '../../../src/store.ts'
+import type { NewRow, WakeUp } from '../../../src/store.ts'
 import { type PostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { listenByPg } from '../../../src/stores/postgres/pg-listener.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
@@ -58,15 +58,18 @@ describe('postgres store: wake-ups', () => {
     const sql = postgres(process.env['POSTGRES_URL']!, { max: 2, onnotice: () => {} })
     t.after(() => sql.end())
     const told: (readonly number[] | undefined)[] = []
+    const later: WakeUp[] = []
     const signals = new SignalCounter()
-    const stop = await postgresStore({ client: sql, schema }).wakeUps!.listen((partitions) => {
-      told.push(partitions && [...partitions].sort((a, b) => a - b))
+    const stop = await postgresStore({ client: sql, schema }).wakeUps!.listen((wakeUp) => {
+      const { partitions, inMs } = wakeUp
+      if (inMs === undefined) told.push(partitions && [...partitions].sort((a, b) => a - b))
+      else later.push(wakeUp)
       signals.call()
     })
     await signals.next()
     await store.wakeUps!.announce()
-    await store.wakeUps!.announce([7])
-    await store.wakeUps!.announce([0, 255])
+    await store.wakeUps!.announce({ partitions: [7] })
+    await store.wakeUps!.announce({ partitions: [0, 255] })
     await announced(store, [sampleRow({ orderingKey: 'a', partitionNo: 5 })])
     await announced(store, [
       sampleRow({ orderingKey: 'b', partitionNo: 9 }),
@@ -75,10 +78,11 @@ describe('postgres store: wake-ups', () => {
       sampleRow({ orderingKey: 'd', partitionNo: 12, due: { inMs: 60_000 } }),
     ])
     await announced(store, [sampleRow({ orderingKey: 'a', partitionNo: 5 }), sampleRow()])
-    while (signals.count < 7) await signals.next()
+    while (signals.count < 8) await signals.next()
     await stop()
 
     deepEqual(told, [undefined, undefined, [7], [0, 255], [5], [9, 11], undefined])
+    deepEqual(later, [{ partitions: [12], inMs: [60_000] }])
   })
 
   it('nothing is announced where nobody could take a row now', async (t) => {
@@ -86,9 +90,6 @@ describe('postgres store: wake-ups', () => {
     const { notifications, mark } = await notificationsOf(t, store)
     await announced(store, sampleRows(3, { claimed: true }))
     await announced(store, [sampleRow({ claimed: true })])
-    await announced(store, sampleRows(2, { due: { inMs: 60_000 } }))
-    await announced(store, [sampleRow({ due: { at: Date.now() + 60_000 } })])
-    await announced(store, [sampleRow({ claimed: true }), sampleRow({ due: { at: Date.now() + 60_000 } })])
     await announced(store, [])
     await store.transaction((tx) => store.insert(tx, sampleRows(2), lease))
     await rolledBack(store, sampleRows(2))

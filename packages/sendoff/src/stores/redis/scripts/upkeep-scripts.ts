@@ -144,5 +144,5 @@ export const pausedScript = script("return call('SMEMBERS', paused)")
 /** Argument: the process to forget. */
 export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
 
-/** Signals to whoever listens. Argument: the channel. */
-export const announceScript = script("call('PUBLISH', ARGV[1], '')")
+/** Signals to the processes that listen. Arguments: the channel, the signal's text. */
+export const announceScript = script("call('PUBLISH', ARGV[1], ARGV[2])")

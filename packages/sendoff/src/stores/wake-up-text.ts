@@ -1,0 +1,40 @@
+import type { NewRow, WakeUp } from '../store.ts'
+
+/** Signals have a size limit; moments beyond these are found by polling. */
+const mostMoments = 100
+
+/**
+ * A signal as text: the partitions, behind `@` the milliseconds until each moment, and `!` where controls have changed. An empty text
+ * stands for something anywhere, now.
+ */
+export function textOfWakeUp({ partitions = [], inMs = [], controls = false }: WakeUp): string {
+  const moments = inMs.length === 0 ? '' : `@${inMs.slice(0, mostMoments).map(Math.ceil).join()}`
+  return `${controls ? '!' : ''}${partitions.join()}${moments}`
+}
+
+/** Reads a signal. Text of another version stands for something anywhere, now. */
+export function wakeUpIn(text = ''): WakeUp {
+  const [, controls, partitions = '', moments] = /^(!?)(\d+(?:,\d+)*)?(?:@(\d+(?:,\d+)*))?$/.exec(text) ?? []
+  return {
+    ...(partitions !== '' && { partitions: partitions.split(',').map(Number) }),
+    ...(moments !== undefined && { inMs: moments.split(',').map(Number) }),
+    ...(controls === '!' && { controls: true }),
+  }
+}
+
+/** The signal for rows that fall due later and that no process holds; undefined where there are none. */
+export function wakeUpForLater(rows: readonly NewRow[], now: number): WakeUp | undefined {
+  const isLater = (row: NewRow) => !row.claimed && dueInMs(row, now) > 0
+  if (!rows.some(isLater)) return undefined
+
+  const later = rows.filter(isLater)
+  const partitions = later.map(({ partitionNo }) => partitionNo)
+  return {
+    ...(partitions.every((partition) => partition !== null) && { partitions: [...new Set(partitions)] }),
+    inMs: [...new Set(later.map((row) => dueInMs(row, now)))].sort((a, b) => a - b),
+  }
+}
+
+function dueInMs({ due }: NewRow, now: number): number {
+  return 'at' in due ? due.at - now : due.inMs
+}
