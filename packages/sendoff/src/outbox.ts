@@ -15,6 +15,7 @@ import { JsonCodec } from './event/json-codec.ts'
 import { type Logger, loggerFrom } from './observe/logger.ts'
 import { type CircuitBreakerState, metricsFrom } from './observe/metrics.ts'
 import { OutboxEngine } from './outbox-engine.ts'
+import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
   checkOutboxOptions,
   type OrderedOptions,
@@ -77,7 +78,10 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     this.#store = store
     this.#clock = clock
     this.#logger = logger
-    this.#pauses = new Pauses(store.controls)
+    const requireOpen = (what: string) => {
+      if (this.#state === 'closed') throw this.#stateError(what)
+    }
+    this.#pauses = new Pauses(operatorCalls(store.controls, ['pause', 'resume', 'paused'], requireOpen))
     const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
     this.#announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
@@ -117,8 +121,17 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       this.#engine?.wake()
       announce()
     }
-    this.deadEvents = new DeadEventManager({ store, logger, onReplayed: changed })
-    this.#blockedKeys = store.keys && new BlockedKeyManager({ keys: store.keys, onChanged: changed })
+    this.deadEvents = new DeadEventManager({
+      store: operatorCalls(store, ['attempts', 'count', 'query', 'replay'], requireOpen),
+      logger,
+      onReplayed: changed,
+    })
+    this.#blockedKeys =
+      store.keys &&
+      new BlockedKeyManager({
+        keys: operatorCalls(store.keys, ['blocked', 'retry', 'skip', 'park', 'unpark'], requireOpen),
+        onChanged: changed,
+      })
 
     const purge = options.purge === true ? {} : options.purge
     this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger })
@@ -213,9 +226,12 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     if (this.#state !== 'new') throw this.#stateError('start')
     this.#state = 'started'
     try {
-      await this.#store.migrate()
-      for (const warning of (await this.#store.doctor?.()) ?? []) this.#logger.warn(warning)
-      await this.#nodeKeeper.join()
+      await this.#startStep('bringing the schema up to date', () => this.#store.migrate())
+      const warnings = await this.#startStep('asking for settings of the database', () =>
+        this.#store.doctor?.(),
+      )
+      for (const warning of warnings ?? []) this.#logger.warn(warning)
+      await this.#startStep('registering this process', () => this.#nodeKeeper.join())
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'
       throw error
@@ -225,6 +241,21 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     this.#engine?.start()
     this.#purge?.start()
     return this
+  }
+
+  async #startStep<Result>(
+    what: string,
+    step: () => Promise<Result> | undefined,
+  ): Promise<Result | undefined> {
+    try {
+      return await step()
+    } catch (error) {
+      throw storeFailure(
+        `The outbox could not start, because ${what} failed`,
+        error,
+        'Check that the database is up, that its address and password are right, and that its user has the rights that the page on the store lists; then start again.',
+      )
+    }
   }
 
   /**
@@ -301,7 +332,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   }
 
   paused(): Promise<readonly PauseTarget[]> {
-    return this.#store.controls.paused()
+    return this.#pauses.paused()
   }
 
   // Another process may have the listener, so the pause holds; but the name may be misspelt.

@@ -22,6 +22,11 @@ export class Pauses {
     this.update(await this.#controls.paused())
   }
 
+  /** What is paused, by the store's word. */
+  paused(): Promise<readonly PauseTarget[]> {
+    return this.#controls.paused()
+  }
+
   async resume(target: PauseTarget): Promise<void> {
     checkTarget(target)
     await this.#controls.resume(target)
