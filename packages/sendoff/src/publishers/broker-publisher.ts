@@ -36,9 +36,10 @@ export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
 
 /**
  * `unavailable`: nothing to do with the message. `retry`: worth another attempt, which counts.
- * `fatal`: no attempt can succeed. A delay: the receiver has asked for it, and no attempt counts.
+ * `fatal`: no attempt can succeed. `unsent`: it was not sent, and the broker not asked.
+ * A delay: the receiver has asked for it, and no attempt counts.
  */
-export type Verdict = 'unavailable' | 'retry' | 'fatal' | { readonly retryAfterMs: number }
+export type Verdict = 'unavailable' | 'retry' | 'fatal' | 'unsent' | { readonly retryAfterMs: number }
 
 export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
   const { retryAfterMs = 1_000, maxRetryAfterMs = 30_000, filter } = options
@@ -133,12 +134,12 @@ class Batch<Message> {
     const { name } = this.#parts.broker
     const { eventId, eventType } = letter.event
     const { error } = result
+    const verdict = this.#parts.broker.verdict(error)
+    if (verdict === 'unsent') return deferred(0, describeError(error))
     // The engine knows why it has aborted, and what that means for the event.
     if (signal.aborted) return new RecoverableError(`Publishing event ${eventId} was broken off.`)
-
-    const verdict = this.#parts.broker.verdict(error)
     if (verdict === 'unavailable') {
-      return deferred(this.#parts.outages.failed(letter.destination, error), describeError(error))
+      return deferred(this.#parts.outages.failed(letter.destination, this, error), describeError(error))
     }
     if (typeof verdict === 'object') return deferred(verdict.retryAfterMs, describeError(error))
     const message = `${name} did not take event ${eventId} (${eventType}).`
@@ -147,24 +148,26 @@ class Batch<Message> {
       : new RecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_FAILED')
   }
 
-  // A destination that has answered for any message is there.
+  // A destination that has answered for any message is there. Where all were held, nothing is known.
   #tellOutages(results: readonly SendResult[], signal: AbortSignal): void {
+    const { broker, outages } = this.#parts
+    const isAnswer = (result: SendResult): boolean => {
+      if (result === 'acknowledged' || result === 'held') return result === 'acknowledged'
+      const verdict = broker.verdict(result.error)
+      return !signal.aborted && verdict !== 'unavailable' && verdict !== 'unsent'
+    }
     const answered = new Set<string>()
     for (const [position, { destination }] of this.#letters.entries()) {
-      const result = results[position]!
-      const isAnswer =
-        result === 'acknowledged' ||
-        (result !== 'held' && !signal.aborted && this.#parts.broker.verdict(result.error) !== 'unavailable')
-      if (isAnswer) answered.add(destination)
+      if (isAnswer(results[position]!)) answered.add(destination)
     }
-    for (const destination of answered) this.#parts.outages.answered(destination)
-    if (signal.aborted) for (const { destination } of this.#letters) this.#parts.outages.untold(destination)
+    for (const destination of answered) outages.answered(destination)
+    for (const destination of this.#waits.keys()) outages.ended(destination, this)
   }
 
   #waitMs(destination: string): number {
     const known = this.#waits.get(destination)
     if (known !== undefined) return known
-    const waitMs = this.#parts.outages.waitMs(destination)
+    const waitMs = this.#parts.outages.waitMs(destination, this)
     this.#waits.set(destination, waitMs)
     return waitMs
   }

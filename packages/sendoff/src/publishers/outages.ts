@@ -24,26 +24,29 @@ export class Outages {
     this.#options = options
   }
 
-  /** How long to wait before trying a destination; 0 says that the caller is to try it now. */
-  waitMs(destination: string): number {
+  /**
+   * How long a batch has to wait before it tries a destination; 0 says that it is to try now. It then has to say
+   * `ended` when it has ended, whatever it found out.
+   */
+  waitMs(destination: string, batch: object): number {
     const outage = this.#outages.get(destination)
     if (outage === undefined) return 0
 
     const leftMs = outage.tryAt - this.#options.now()
-    if (leftMs > 0 || outage.isTried) return Math.max(leftMs, this.#options.firstDelayMs)
-    outage.isTried = true
+    if (leftMs > 0 || outage.triedBy !== undefined) return Math.max(leftMs, this.#options.firstDelayMs)
+    outage.triedBy = batch
     return 0
   }
 
-  /** A destination could not be reached. Answers how long to wait. */
-  failed(destination: string, error: unknown): number {
+  /** A batch could not reach a destination. Returns how long to wait. */
+  failed(destination: string, batch: object, error: unknown): number {
     const { name, firstDelayMs, maxDelayMs, logger, now } = this.#options
     const known = this.#outages.get(destination)
     // Others that were on their way when it began say nothing new.
-    if (known !== undefined && !known.isTried) return Math.max(known.tryAt - now(), firstDelayMs)
+    if (known !== undefined && known.triedBy !== batch) return Math.max(known.tryAt - now(), firstDelayMs)
 
     const delayMs = known === undefined ? firstDelayMs : Math.min(maxDelayMs, known.delayMs * 2)
-    this.#outages.set(destination, { tryAt: now() + delayMs, delayMs, isTried: false })
+    this.#outages.set(destination, { tryAt: now() + delayMs, delayMs, triedBy: undefined })
     if (known === undefined) {
       logger.warn(
         `${nameOf(name, destination)} cannot be reached; events for it wait and no attempt is counted. ${describeError(error)}`,
@@ -58,17 +61,18 @@ export class Outages {
     this.#options.logger.info(`${nameOf(this.#options.name, destination)} can be reached again.`)
   }
 
-  /** The try was broken off and has told nothing. */
-  untold(destination: string): void {
+  /** A batch has ended. If it was to try the destination and did not get to it, another batch may. */
+  ended(destination: string, batch: object): void {
     const outage = this.#outages.get(destination)
-    if (outage !== undefined) outage.isTried = false
+    if (outage?.triedBy === batch) outage.triedBy = undefined
   }
 }
 
 interface Outage {
   readonly tryAt: number
   readonly delayMs: number
-  isTried: boolean
+  /** The batch that finds out whether the outage is over. */
+  triedBy: object | undefined
 }
 
 function nameOf(name: string, destination: string): string {

@@ -11,20 +11,26 @@ export interface WireMessage {
   readonly headers: Record<string, string>
 }
 
+type Headers = Readonly<Record<string, string>>
+
 export type WireOptions = Pick<PublisherOptions, 'headers' | 'body' | 'cloudEvents'>
 
-/** `attributePrefix` is what the broker's CloudEvents binding puts before the names of attributes. */
+/**
+ * `attributePrefix` is what the broker's CloudEvents binding puts before the names of attributes. `headersFrom` makes headers of
+ * those that the event and the options bring along, where not all of them can be sent as they are.
+ */
 export function wireMessage(
   event: EventEnvelope,
   { headers: furtherHeaders, body, cloudEvents }: WireOptions,
   attributePrefix: string,
+  headersFrom: (headers: Headers) => Headers = (headers) => headers,
 ): WireMessage {
   const content = body === undefined ? (event.payloadJson ?? event.payloadBytes) : body(event)
   const contentType =
     event.contentType ?? (typeof content === 'string' ? 'application/json' : 'application/octet-stream')
   const headers = cloudEvents === undefined ? plainHeaders(event) : {}
-  Object.assign(headers, event.headers)
-  if (furtherHeaders !== undefined) Object.assign(headers, routed(furtherHeaders, event))
+  Object.assign(headers, headersFrom(event.headers))
+  if (furtherHeaders !== undefined) Object.assign(headers, headersFrom(routed(furtherHeaders, event)))
   headers['event-id'] = event.eventId
   if (cloudEvents === undefined) return { body: content, contentType, headers }
 

@@ -17,48 +17,61 @@ describe('Outages', () => {
     return { outages, log, time }
   }
   const refused = new Error('connection refused')
+  const batch = {}
+  const otherBatch = {}
 
   it('lets one caller at a time try, after waits that double up to the longest', () => {
     const { outages, time } = setUp()
-    equal(outages.waitMs(''), 0)
-    const delays = [outages.failed('', refused)]
+    equal(outages.waitMs('', batch), 0)
+    const delays = [outages.failed('', batch, refused)]
     for (let round = 0; round < 3; round++) {
-      equal(outages.waitMs('') > 0, true, 'it is too early')
+      equal(outages.waitMs('', batch) > 0, true, 'it is too early')
       time.now += delays.at(-1)!
-      equal(outages.waitMs(''), 0)
-      equal(outages.waitMs(''), 100, 'somebody is trying')
-      delays.push(outages.failed('', refused))
+      equal(outages.waitMs('', batch), 0)
+      equal(outages.waitMs('', batch), 100, 'somebody is trying')
+      delays.push(outages.failed('', batch, refused))
     }
     deepEqual(delays, [100, 200, 300, 300])
   })
 
   it('is told once that it begins, and once that it is over', () => {
     const { outages, log, time } = setUp()
-    outages.failed('', refused)
-    equal(outages.failed('', refused), 100, 'another one was on its way')
+    outages.failed('', batch, refused)
+    equal(outages.failed('', batch, refused), 100, 'another one was on its way')
     time.now += 100
-    equal(outages.waitMs(''), 0)
-    outages.failed('', refused)
+    equal(outages.waitMs('', batch), 0)
+    outages.failed('', batch, refused)
     log.requireOutage(0)
     outages.answered('')
     outages.answered('')
     log.requireOutage(1)
-    equal(outages.waitMs(''), 0)
+    equal(outages.waitMs('', batch), 0)
   })
 
   it('knows destinations apart', () => {
     const { outages } = setUp()
-    outages.failed('one', refused)
-    equal(outages.waitMs('one') > 0, true)
-    equal(outages.waitMs('another'), 0)
+    outages.failed('one', batch, refused)
+    equal(outages.waitMs('one', batch) > 0, true)
+    equal(outages.waitMs('another', batch), 0)
   })
 
-  it('lets another try when one was broken off', () => {
+  it('lets another batch try when one has ended without finding out', () => {
     const { outages, time } = setUp()
-    outages.failed('', refused)
+    outages.failed('', batch, refused)
     time.now += 100
-    equal(outages.waitMs(''), 0)
-    outages.untold('')
-    equal(outages.waitMs(''), 0)
+    equal(outages.waitMs('', batch), 0)
+    outages.ended('', otherBatch)
+    equal(outages.waitMs('', otherBatch), 100, 'the first one still tries')
+    outages.ended('', batch)
+    equal(outages.waitMs('', otherBatch), 0)
+  })
+
+  it('waits no longer because a batch fails that was on its way when another one tried', () => {
+    const { outages, time } = setUp()
+    outages.failed('', batch, refused)
+    time.now += 100
+    equal(outages.waitMs('', batch), 0)
+    equal(outages.failed('', otherBatch, refused), 100)
+    equal(outages.failed('', batch, refused), 200)
   })
 })

@@ -1,11 +1,12 @@
 import { UnrecoverableError } from '../../errors.ts'
-import { callable, checkOptions, flag, oneOf, requireOptions, anything } from '../../options.ts'
+import { callable, checkOptions, count, flag, oneOf, requireOptions, anything } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
 import { asciiValue, bodyBytes, wireMessage } from '../wire-message.ts'
-import { HttpConnectionError, HttpRequester, HttpStatusError } from './http-requester.ts'
+import { HttpConnectionError, HttpStatusError, HttpUnsentError } from './http-errors.ts'
+import { HttpRequester } from './http-requester.ts'
 import { signatureHeaders } from './standard-webhooks.ts'
 
 export interface HttpPublisherOptions extends PublisherOptions {
@@ -17,9 +18,11 @@ export interface HttpPublisherOptions extends PublisherOptions {
    * each: receivers of the old and of the new one are served while they are exchanged.
    */
   readonly secret?: Routed<string | readonly string[]>
+  /** How many requests to one origin run at a time: 32. The time of a request begins when it is its turn. */
+  readonly maxConcurrentRequests?: number
   /** What becomes of events whose receiver cannot be reached: `defer` waits for it without end, `retry` counts an attempt. */
   readonly onUnreachable?: 'defer' | 'retry'
-  /** Follows redirects that keep the method (307, 308), three at the most. */
+  /** Follows redirects that keep the method (307, 308) within the same origin, or from its http to its https; three at the most. */
   readonly allowRedirects?: boolean
   /** Also posts to addresses of this machine and of private networks. */
   readonly allowPrivateAddresses?: boolean
@@ -40,21 +43,28 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
         : callable(value) && 'a URL or a function',
     method: oneOf('POST', 'PUT', 'PATCH'),
     secret: anything,
+    maxConcurrentRequests: count,
     onUnreachable: oneOf('defer', 'retry'),
     allowRedirects: flag,
     allowPrivateAddresses: flag,
   })
   requireOptions('httpPublisher', options, ['url'])
   const { url, method = 'POST', secret, onUnreachable = 'defer', timeoutMs = 15_000 } = options
-  const { allowRedirects = false, allowPrivateAddresses = false } = options
-  const requester = new HttpRequester({ timeoutMs, allowRedirects, allowPrivateAddresses })
+  const { allowRedirects = false, allowPrivateAddresses = false, maxConcurrentRequests = 32 } = options
+  const requester = new HttpRequester({
+    timeoutMs,
+    maxConcurrentRequests,
+    idleMs,
+    allowRedirects,
+    allowPrivateAddresses,
+  })
 
   return brokerPublisher(
     {
       name: 'HTTP',
 
       message(event) {
-        const { body, contentType, headers } = wireMessage(event, options, 'ce-')
+        const { body, contentType, headers } = wireMessage(event, options, 'ce-', sendableHeaders)
         const bytes = bodyBytes(body)
         const signature =
           secret === undefined
@@ -64,14 +74,16 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
           url: parseUrl(routed(url, event)),
           method,
           body: bytes,
-          headers: { ...asciiHeaders(headers), ...signature, 'content-type': contentType },
+          headers: { ...asciiValues(headers), ...signature, 'content-type': contentType },
         }
       },
 
       destination: (request) => request.url.origin,
 
-      send: (letters, _answers, signal) =>
-        sendInLanes(letters, (request) => requester.request(request, signal)),
+      send(letters, _answers, signal) {
+        const terms = { signal, beginUntil: performance.now() + beginWithinMs }
+        return sendInLanes(letters, (request) => requester.request(request, terms))
+      },
 
       verdict: (error) => verdictOn(error, onUnreachable),
     },
@@ -79,10 +91,16 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
   )
 }
 
+// What a batch has delivered is settled when all of it has ended. A slow receiver must not hold that up until the listener's time is over.
+const beginWithinMs = 60_000
+
+const idleMs = 15_000
+
 function verdictOn(error: unknown, onUnreachable: 'defer' | 'retry'): Verdict {
+  if (error instanceof HttpUnsentError) return 'unsent'
   if (error instanceof HttpConnectionError) {
-    if (error.isRefusedByRule) return 'fatal'
-    return error.isSilence || onUnreachable === 'retry' ? 'retry' : 'unavailable'
+    if (error.reason === 'refused') return 'fatal'
+    return error.reason === 'unreachable' && onUnreachable === 'defer' ? 'unavailable' : 'retry'
   }
   if (!(error instanceof HttpStatusError)) return 'retry'
 
@@ -98,11 +116,30 @@ function parseUrl(url: string | URL): URL {
   throw new UnrecoverableError(`"${String(url)}" is no URL that can be posted to.`)
 }
 
-function asciiHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const encoded = Object.entries(headers).map(
-    ([name, value]) => [headerName(name), asciiValue(value)] as const,
+// They belong to a connection and not to a message, and are the client's to set.
+const connectionHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Headers with names as HTTP has them, in lower case so that the same name is there once. */
+function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const named = Object.entries(headers).map(([name, value]) => [headerName(name), value] as const)
+  return Object.fromEntries(
+    named.filter(([name]) => !connectionHeaders.has(name) && !name.startsWith('proxy-')),
   )
-  return Object.fromEntries(encoded)
+}
+
+function asciiValues(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, asciiValue(value)]))
 }
 
 function headerName(name: string): string {

@@ -1,49 +1,47 @@
 import { BlockList, isIP } from 'node:net'
 
-const privateRanges = blockListOf({
-  ipv4: [
-    ['0.0.0.0', 8],
-    ['10.0.0.0', 8],
-    ['100.64.0.0', 10],
-    ['127.0.0.0', 8],
-    ['169.254.0.0', 16],
-    ['172.16.0.0', 12],
-    ['192.0.0.0', 24],
-    ['192.168.0.0', 16],
-    ['198.18.0.0', 15],
-    ['224.0.0.0', 4],
-    ['240.0.0.0', 4],
-  ],
-  ipv6: [
-    ['::', 127], // unspecified and loopback
-    ['64:ff9b:1::', 48],
-    ['fc00::', 7],
-    ['fe80::', 10],
-    ['ff00::', 8],
-  ],
-})
+// IANA's registry of special-purpose IPv4 addresses, without those that anybody can be reached at, and multicast.
+const privateIpv4 = blockListOf('ipv4', [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+])
 
-// Addresses of IPv6 that carry one of IPv4.
-const carriers = blockListOf({
-  ipv6: [
-    ['64:ff9b::', 96],
-    ['::ffff:0:0', 96],
-    ['2002::', 16],
-  ],
-})
+// All public addresses of IPv6 are in it. Outside are, among others, loopback, local and multicast addresses, and the
+// ones that carry an address of IPv4: compatible, mapped, and those of NAT64, whose translator may lead anywhere.
+const publicIpv6 = blockListOf('ipv6', [['2000::', 3]])
 
-/** Whether an address is this machine's, a private network's, or otherwise nobody's in public. */
+// The rest of IANA's registry of special-purpose IPv6 addresses.
+const privateIpv6 = blockListOf('ipv6', [
+  ['2001::', 23], // protocol assignments, Teredo among them
+  ['2001:db8::', 32],
+  ['2002::', 16], // 6to4
+  ['3fff::', 20],
+])
+
+/** Whether an address is this machine's, a private network's, or otherwise not a public one. */
 export function isPrivateAddress(address: string): boolean {
-  if (isIP(address) === 4) return privateRanges.check(address, 'ipv4')
-  // Which of them a translator leads to is not ours to know.
-  return privateRanges.check(address, 'ipv6') || carriers.check(address, 'ipv6')
+  if (isIP(address) === 4) return privateIpv4.check(address, 'ipv4')
+  return !publicIpv6.check(address, 'ipv6') || privateIpv6.check(address, 'ipv6')
 }
 
-type Ranges = Partial<Record<'ipv4' | 'ipv6', readonly (readonly [network: string, prefix: number])[]>>
-
-function blockListOf({ ipv4 = [], ipv6 = [] }: Ranges): BlockList {
+function blockListOf(
+  family: 'ipv4' | 'ipv6',
+  ranges: readonly (readonly [network: string, prefix: number])[],
+): BlockList {
   const list = new BlockList()
-  for (const [network, prefix] of ipv4) list.addSubnet(network, prefix, 'ipv4')
-  for (const [network, prefix] of ipv6) list.addSubnet(network, prefix, 'ipv6')
+  for (const [network, prefix] of ranges) list.addSubnet(network, prefix, family)
   return list
 }

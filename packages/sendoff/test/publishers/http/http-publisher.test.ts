@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { HTTP } from 'cloudevents'
 import { Webhook } from 'standardwebhooks'
 import { httpPublisher, type HttpPublisherOptions } from '../../../src/publishers/http/index.ts'
@@ -83,6 +84,13 @@ describe('httpPublisher', () => {
     })
   }
 
+  for (const retryAfter of ['0', '-7', '+0', 'Thu, 01 Jan 1970 00:00:00 GMT', '2001']) {
+    it(`waits for a second at least, whatever Retry-After says: ${retryAfter}`, async () => {
+      const answer = await answerTo(503, { 'retry-after': retryAfter })
+      equal('delayMs' in answer && answer.delayMs >= 1_000, true, JSON.stringify(answer))
+    })
+  }
+
   it('keeps the beginning of a response, and no query of the URL', async () => {
     receiver.respond = (_request, response) =>
       void response.writeHead(400).end(`no   such order\n${'x'.repeat(100_000)}`)
@@ -117,6 +125,24 @@ describe('httpPublisher', () => {
     equal(receiver.received.length, 4)
   })
 
+  it('sends nothing to another origin that it is redirected to', async () => {
+    const other = await WebhookReceiver.start()
+    receiver.respond = (_request, response) => void response.writeHead(307, { location: other.url }).end()
+    const publisher = publisherWith({ allowRedirects: true, headers: { authorization: 'Bearer secret' } })
+    const [answer] = await publish(publisher, [sampleEvent(1)])
+    await other.kill()
+    deepEqual(kindsOf([answer!]), ['OUTBOX_PUBLISH_REFUSED'])
+    match(((answer as Error).cause as Error).message, /another origin/)
+    equal(other.received.length, 0)
+  })
+
+  it('gives up on a redirect to what is not HTTP', async () => {
+    receiver.respond = (_request, response) => void response.writeHead(307, { location: 'ftp://a/' }).end()
+    deepEqual(kindsOf(await publish(publisherWith({ allowRedirects: true }), [sampleEvent(1)])), [
+      'OUTBOX_PUBLISH_REFUSED',
+    ])
+  })
+
   const privateHosts = [
     '127.0.0.1',
     'localhost',
@@ -126,6 +152,8 @@ describe('httpPublisher', () => {
     '10.0.0.1',
     '169.254.169.254',
     '2130706433',
+    '[::7f00:1]',
+    '[fec0::1]',
   ]
   for (const host of privateHosts) {
     it(`refuses the private address ${host}`, async () => {
@@ -153,6 +181,48 @@ describe('httpPublisher', () => {
     equal(lines[0]!.includes(away.url), true)
   })
 
+  it('tries a receiver again that a batch was to try and did not get to', async () => {
+    const away = await WebhookReceiver.start()
+    await away.kill()
+    const publisher = publisherWith({
+      url: ({ eventType }) => (eventType === 'ForAway' ? away : receiver).url,
+      retryAfterMs: 1,
+      maxRetryAfterMs: 1,
+    })
+    const forAway = sampleEvent(1, { eventType: 'ForAway', orderingKey: 'a' })
+    deepEqual(kindsOf(await publish(publisher, [forAway])), ['retryAfter'])
+    await away.start()
+    await delay(5)
+    receiver.respond = (_request, response) => void response.writeHead(500).end()
+    const held = await publish(publisher, [sampleEvent(2, { orderingKey: 'a' }), forAway])
+    deepEqual(kindsOf(held), ['OUTBOX_PUBLISH_FAILED', 'retryAfter'])
+    deepEqual(kindsOf(await publish(publisher, [forAway])), ['done'])
+    await away.kill()
+  })
+
+  it('defers what was not sent when the batch is broken off', async () => {
+    const aborter = new AbortController()
+    receiver.respond = () => aborter.abort(new Error('The lease was lost.'))
+    const publisher = publisherWith({ maxConcurrentRequests: 1 })
+    const answers = await publish(publisher, sampleEvents(3), aborter.signal)
+    deepEqual(kindsOf(answers), ['OUTBOX_RECOVERABLE', 'retryAfter', 'retryAfter'])
+    equal(receiver.received.length, 1)
+  })
+
+  it('counts an attempt when the receiver breaks off, and others of its origin are sent', async () => {
+    receiver.respond = ({ body }, response) => {
+      if (body.includes('666')) response.destroy()
+      else response.writeHead(204).end()
+    }
+    const publisher = publisherWith()
+    for (let round = 0; round < 2; round++) {
+      deepEqual(kindsOf(await publish(publisher, [sampleEvent(666), sampleEvent(1)])), [
+        'OUTBOX_PUBLISH_FAILED',
+        'done',
+      ])
+    }
+  })
+
   it('counts attempts at a receiver that is away, where told so', async () => {
     const away = await WebhookReceiver.start()
     await away.kill()
@@ -168,6 +238,41 @@ describe('httpPublisher', () => {
     ]) {
       deepEqual(kindsOf(await publish(publisherWith(options), [sampleEvent(1)])), ['OUTBOX_UNRECOVERABLE'])
     }
+  })
+
+  it('sends no headers of a connection, wherever they come from', async () => {
+    const connectionHeaders = {
+      Host: 'other.example',
+      'Transfer-Encoding': 'chunked',
+      'content-length': '5',
+      Connection: 'close',
+      te: 'trailers',
+      Trailer: 'x',
+      upgrade: 'websocket',
+      Expect: '100-continue',
+      'keep-alive': 'timeout=1',
+      'Proxy-Authorization': 'secret',
+      'proxy-connection': 'close',
+    }
+    const event = sampleEvent(1, { headers: { ...connectionHeaders, 'X-Kept': 'a' } })
+    await publishAll(publisherWith({ headers: connectionHeaders }), [event])
+    const { host, connection, 'content-length': length, ...headers } = receiver.received[0]!.headers
+    deepEqual([host, connection, length], [new URL(receiver.url).host, 'keep-alive', '12'])
+    deepEqual(Object.keys(headers).sort(), [
+      'aggregate-type',
+      'content-type',
+      'event-id',
+      'event-type',
+      'occurred-at',
+      'x-kept',
+    ])
+  })
+
+  it('knows headers by their names in any case', async () => {
+    const event = sampleEvent(1, { headers: { 'Event-Id': 'forged', 'X-Token': 'of the event' } })
+    await publishAll(publisherWith({ headers: { 'x-token': 'of the option' } }), [event])
+    const { headers } = receiver.received[0]!
+    deepEqual([headers['event-id'], headers['x-token']], [event.eventId, 'of the option'])
   })
 
   it('carries any header value', async () => {

@@ -1,0 +1,48 @@
+import type { HttpAnswer } from './http-exchange.ts'
+
+/** The receiver answered, and did not take the event. */
+export class HttpStatusError extends Error {
+  override readonly name = 'HttpStatusError'
+  readonly status: number
+  readonly retryAfterMs: number | undefined
+
+  constructor(url: URL, answer: HttpAnswer, remark = answer.text) {
+    // Without the query, which may have what is not for the log.
+    super(`${url.origin}${url.pathname} answered ${answer.status}${remark === '' ? '' : `: ${remark}`}`)
+    this.status = answer.status
+    this.retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now())
+  }
+}
+
+/**
+ * Why there is no answer. `refused`: a rule forbids the address. `unreachable`: there was no connection, and nothing was sent.
+ * `broken`: the connection ended, or what came is no HTTP. `silent`: no answer came in time.
+ */
+export type NoAnswerReason = 'refused' | 'unreachable' | 'broken' | 'silent'
+
+/** The receiver did not answer. */
+export class HttpConnectionError extends Error {
+  override readonly name = 'HttpConnectionError'
+  readonly reason: NoAnswerReason
+
+  constructor(message: string, reason: NoAnswerReason, options?: ErrorOptions) {
+    super(message, options)
+    this.reason = reason
+  }
+}
+
+/** The batch ended before the request's turn came. Nothing was sent. */
+export class HttpUnsentError extends Error {
+  override readonly name = 'HttpUnsentError'
+}
+
+const shortestRetryAfterMs = 1_000
+const longestRetryAfterMs = 86_400_000
+
+/** Seconds or a date, as a wait of a second at least and of a day at most. */
+function readRetryAfter(value: string | undefined, now: number): number | undefined {
+  if (value === undefined) return undefined
+  const waitMs = /^\s*[-+]?\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now
+  if (Number.isNaN(waitMs)) return undefined
+  return Math.min(Math.max(waitMs, shortestRetryAfterMs), longestRetryAfterMs)
+}

@@ -1,0 +1,25 @@
+/**
+ * Where a redirect leads, or why it is not followed, as words.
+ *
+ * It is followed within the receiver that was asked: the same origin, or its https instead of its http. Any other would be sent
+ * the event with the credentials and the signature that are meant for this one.
+ */
+export function redirectTarget(from: URL, location: string): URL | string {
+  const target = URL.parse(location, from.href)
+  if (target === null) return 'It redirects to what is no URL.'
+  const { origin, protocol } = target
+  if (protocol !== 'http:' && protocol !== 'https:') return `It redirects to ${protocol}, which is not HTTP.`
+  if (origin !== from.origin && !isUpgrade(from, target)) {
+    return `It redirects to another origin, ${origin}. Post to that one if it is to be trusted.`
+  }
+  target.username = from.username
+  target.password = from.password
+  return target
+}
+
+function isUpgrade(from: URL, to: URL): boolean {
+  const hasUsualPorts = from.port === '' && to.port === ''
+  return (
+    hasUsualPorts && from.protocol === 'http:' && to.protocol === 'https:' && from.hostname === to.hostname
+  )
+}
