@@ -200,6 +200,13 @@ describe('httpPublisher', () => {
     await away.kill()
   })
 
+  it('sends each event once to a slow receiver, however many wait for their turn', async () => {
+    receiver.respond = (_request, response) => void setTimeout(() => response.writeHead(204).end(), 200)
+    const publisher = publisherWith({ timeoutMs: 1_000 })
+    await Promise.all([publishAll(publisher, sampleEvents(100)), publishAll(publisher, sampleEvents(100))])
+    equal(receiver.received.length, 200)
+  })
+
   it('defers what was not sent when the batch is broken off', async () => {
     const aborter = new AbortController()
     receiver.respond = () => aborter.abort(new Error('The lease was lost.'))

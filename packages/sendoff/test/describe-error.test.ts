@@ -1,0 +1,68 @@
+import { equal, match, ok } from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { describeError } from '../src/describe-error.ts'
+import { errorChain } from '../src/publishers/error-chain.ts'
+
+describe('describeError', () => {
+  it('tells the class, the message and the causes', () => {
+    const error = new TypeError('a', { cause: new RangeError('b', { cause: 'c' }) })
+    equal(describeError(error), 'TypeError: a; caused by RangeError: b; caused by Error: c')
+    equal(describeError(undefined), 'Error: none given')
+  })
+
+  it('tells what an error is made of, wherever it is among the causes', () => {
+    const refused = new AggregateError(
+      [new Error('too large: 2000 bytes'), new Error('no leader')],
+      'no batch',
+    )
+    equal(
+      describeError(new Error('not sent', { cause: refused })),
+      'Error: not sent; caused by AggregateError: no batch (Error: too large: 2000 bytes, Error: no leader)',
+    )
+    class ClientErrors extends Error {
+      readonly errors = [new Error('too large'), { path: 'a field of a form' }]
+    }
+    equal(describeError(new ClientErrors('no batch')), 'Error: no batch (Error: too large)')
+  })
+
+  it('says why every address of a host has refused a connection', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    server.close()
+    await once(server, 'close')
+    const [error] = (await once(connect({ host: 'localhost', port }), 'error')) as [Error]
+    match(describeError(error), /connect ECONNREFUSED/)
+    match(describeError(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })), /ECONNREFUSED/)
+  })
+
+  it('ends for errors that are their own causes, deep, or made of many', () => {
+    const own = new AggregateError([], 'own')
+    own.cause = own
+    own.errors.push(own, new Error('other', { cause: own }))
+    equal(describeError(own), 'AggregateError: own (Error: other)')
+
+    let deep = new Error('0')
+    for (let depth = 1; depth < 100_000; depth++)
+      deep = new AggregateError([deep], `${depth}`, { cause: deep })
+    const wide = new AggregateError(Array.from({ length: 100_000 }, (_, number) => new Error(`${number}`)))
+    for (const error of [deep, wide]) {
+      ok(describeError(error).length < 500)
+      ok(errorChain(error).length <= 20)
+    }
+    match(describeError(wide), /\(Error: 0, Error: 1, Error: 2, and 99997 more\)/)
+  })
+
+  it('survives errors that cannot be read', () => {
+    const unreadable = Object.defineProperty(new Error('a'), 'message', {
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    equal(describeError(unreadable), 'Error: it cannot even be described')
+    ok(errorChain(Object.assign(new AggregateError([]), { errors: 7 })).length === 1)
+    match(describeError(Object.assign(new AggregateError([]), { errors: 7 })), /^AggregateError/)
+  })
+})
