@@ -45,14 +45,14 @@ describe('describeError', () => {
     equal(describeError(own), 'AggregateError: own (Error: other)')
 
     let deep = new Error('0')
-    for (let depth = 1; depth < 100_000; depth++)
+    for (let depth = 1; depth < 2_000; depth++)
       deep = new AggregateError([deep], `${depth}`, { cause: deep })
-    const wide = new AggregateError(Array.from({ length: 100_000 }, (_, number) => new Error(`${number}`)))
+    const wide = new AggregateError(Array.from({ length: 10_000 }, (_, number) => new Error(`${number}`)))
     for (const error of [deep, wide]) {
       ok(describeError(error).length < 500)
       ok(errorChain(error).length <= 20)
     }
-    match(describeError(wide), /\(Error: 0, Error: 1, Error: 2, and 99997 more\)/)
+    match(describeError(wide), /\(Error: 0, Error: 1, Error: 2, and 9997 more\)/)
   })
 
   it('survives errors that cannot be read', () => {
