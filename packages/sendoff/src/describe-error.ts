@@ -4,11 +4,15 @@
  */
 export function describeError(error: unknown): string {
   try {
-    const text = new ErrorDescription().of(error)
-    return text.replaceAll('\0', '').toWellFormed()
+    return storableText(new ErrorDescription().of(error))
   } catch {
     return 'Error: it cannot even be described'
   }
+}
+
+/** A text without the characters that no database stores. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed()
 }
 
 const maxErrors = 10

@@ -61,6 +61,9 @@ export const callable: OptionCheck = (value) => (typeof value === 'function' ? u
 export const count: OptionCheck = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : 'a whole number of at least 1'
 
+export const countOrInfinity: OptionCheck = (value) =>
+  value === Infinity || count(value) === undefined ? undefined : 'a whole number of at least 1, or Infinity'
+
 export const duration: OptionCheck = (value) =>
   typeof value === 'number' && Number.isFinite(value) && value > 0
     ? undefined
@@ -75,12 +78,17 @@ export function oneOf(...values: readonly unknown[]): OptionCheck {
 }
 
 export function having(...methods: readonly string[]): OptionCheck {
-  return (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
-      ? undefined
-      : `an object with ${methods.map((name) => `${name}()`).join(', ')}`
+  return (value) => {
+    if (typeof value !== 'object' || value === null) return `an object with ${calls(methods)}`
+    const missing = methods.filter((name) => typeof (value as Record<string, unknown>)[name] !== 'function')
+    if (missing.length === 0) return undefined
+    const lacks = missing.length === methods.length ? '' : `, of which it lacks ${calls(missing)}`
+    return `an object with ${calls(methods)}${lacks}`
+  }
+}
+
+function calls(methods: readonly string[]): string {
+  return methods.map((name) => `${name}()`).join(', ')
 }
 
 /** What a value is, without repeating what it says. */

@@ -3,15 +3,17 @@ import type { DispatchSettings } from './dispatch/dispatcher-options.ts'
 import { OutboxError } from './errors.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
-import type { MetricsExporter } from './observe/metrics.ts'
+import { type MetricsExporter, metricsMethods } from './observe/metrics.ts'
 import type { Tracer } from './observe/tracing.ts'
 import {
   checkOptions,
   count,
+  countOrInfinity,
   duration,
   durationOrZero,
   flag,
   having,
+  invalidOption,
   oneOf,
   type OptionCheck,
   requireOptions,
@@ -23,6 +25,9 @@ import { ListenerRegistry } from './route/listener-registry.ts'
 import type { OutboxStore } from './store.ts'
 import type { SqlTx, TransactionOptions, Transactions } from './transactions.ts'
 import type { WriterHook } from './write/writer-hook.ts'
+
+/** How long a lease lasts where `leaseMs` does not say. */
+export const defaultLeaseMs = 30_000
 
 /** What a process needs that only writes. */
 export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> {
@@ -143,9 +148,9 @@ const orderedChecks: Record<string, OptionCheck> = {
   ...writerChecks,
   listeners: (value) => (value instanceof ListenerRegistry ? undefined : 'a ListenerRegistry'),
   poller: having(),
-  metrics: having('recordQueueDepths'),
+  metrics: having(...metricsMethods),
   coldQueueCapacity: count,
-  maxAttempts: count,
+  maxAttempts: countOrInfinity,
   retryPolicy: having('computeDelayMs'),
   retryPolicyByType: having(),
   maxDeliveries: count,
@@ -224,6 +229,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   }
   const { lock = {}, circuitBreaker = {} } = options as Partial<SingleWriterOptions<never, never>>
   checkOptions(`the lock of ${what}`, lock, { name: text, ttlMs: duration, renewMarginMs: duration })
+  requireMarginWithin(what, lock, (options as Partial<OutboxOptions<never, never>>).leaseMs)
   if (circuitBreaker !== false)
     checkOptions(`the circuitBreaker of ${what}`, circuitBreaker, circuitBreakerChecks)
   const stage = having('process')
@@ -233,4 +239,16 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
     fallback: stage,
     permanentFailure: stage,
   })
+}
+
+/** A lock that is to be renewed before it is even acquired leaves no time for a delivery. */
+function requireMarginWithin(
+  what: string,
+  { ttlMs, renewMarginMs }: Partial<SingleWriterLock>,
+  leaseMs = defaultLeaseMs,
+): void {
+  const longestMs = ttlMs ?? leaseMs
+  if (renewMarginMs === undefined || renewMarginMs < longestMs) return
+  const limit: OptionCheck = () => `less than its ttlMs, which is ${longestMs}`
+  throw invalidOption(`the lock of ${what}`, 'renewMarginMs', renewMarginMs, limit)
 }

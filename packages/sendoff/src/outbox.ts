@@ -24,6 +24,7 @@ import {
   type PartitionedOptions,
   type SingleWriterOptions,
   type WriterOnlyOptions,
+  defaultLeaseMs,
 } from './outbox-options.ts'
 import { Announcer } from './poll/announcer.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
@@ -71,7 +72,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     options: WriterOnlyOptions<Tx, StoreTx, TxOptions> & Partial<OutboxOptions<Tx, StoreTx, TxOptions>>,
   ) {
     checkOutboxOptions(mode, options)
-    const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = 30_000 } = options
+    const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = defaultLeaseMs } = options
     const logger = loggerFrom(options.logger)
     const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
     this.#options = options

@@ -45,8 +45,7 @@ describe('describeError', () => {
     equal(describeError(own), 'AggregateError: own (Error: other)')
 
     let deep = new Error('0')
-    for (let depth = 1; depth < 2_000; depth++)
-      deep = new AggregateError([deep], `${depth}`, { cause: deep })
+    for (let depth = 1; depth < 2_000; depth++) deep = new AggregateError([deep], `${depth}`, { cause: deep })
     const wide = new AggregateError(Array.from({ length: 10_000 }, (_, number) => new Error(`${number}`)))
     for (const error of [deep, wide]) {
       ok(describeError(error).length < 500)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import { type MetricsExporter, metricsMethods } from '../observe/metrics.ts'
 import {
   callable,
   checkOptions,
@@ -86,7 +86,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   drainTimeoutMs: durationOrZero,
   shutdownTimeoutMs: durationOrZero,
   ownerId: text,
-  metrics: having('recordQueueDepths'),
+  metrics: having(...metricsMethods),
   logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
   clock: having('now', 'monotonic', 'schedule'),
 }

@@ -1,3 +1,4 @@
+import { countOrInfinity, invalidOption } from '../options.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
 import { retrySchedule } from '../process/retry-schedule.ts'
 
@@ -11,5 +12,8 @@ export const mailRetryDelaysMs = [1, 5, 15, 60, 240].map((minutes) => minutes * 
 
 /** Waits as mail servers expect it between attempts, of which there are 5 unless told otherwise. */
 export function mailRetries(maxAttempts = 5, delaysMs: readonly number[] = mailRetryDelaysMs): RetryPolicy {
+  if (countOrInfinity(maxAttempts) !== undefined) {
+    throw invalidOption('mailRetries', 'maxAttempts', maxAttempts, countOrInfinity)
+  }
   return { ...retrySchedule(delaysMs), maxAttempts }
 }

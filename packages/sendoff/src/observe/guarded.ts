@@ -1,5 +1,5 @@
 /**
- * The same object with every method made safe: what it throws is handed to `onError` and goes no
+ * The same object with every method made safe: what it throws, or rejects with, is handed to `onError` and goes no
  * further. Whatever users plug in must not be able to stop the engine.
  */
 export function guarded<Target extends object>(
@@ -11,11 +11,16 @@ export function guarded<Target extends object>(
   for (const name of methods) {
     safe[name] = (...args: unknown[]): void => {
       try {
-        ;(target[name] as (...args: unknown[]) => unknown).apply(target, args)
+        const result = (target[name] as (...args: unknown[]) => unknown).apply(target, args)
+        if (isThenable(result)) Promise.resolve(result).catch(onError)
       } catch (error) {
         onError(error)
       }
     }
   }
   return safe as Target
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
 }

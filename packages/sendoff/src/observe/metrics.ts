@@ -33,8 +33,7 @@ export type CircuitBreakerState = 'closed' | 'open' | 'halfOpen'
 /** The exporter that an option asks for, unable to throw. */
 export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): MetricsExporter {
   if (option === undefined) return noMetrics
-  const methods = Object.keys(noMetrics) as (keyof MetricsExporter)[]
-  return guarded(option, methods, (error) =>
+  return guarded(option, metricsMethods, (error) =>
     logger.error(`The metrics exporter failed. ${describeError(error)}`),
   )
 }
@@ -55,6 +54,9 @@ export const noMetrics: MetricsExporter = {
   recordListenerDurationMs() {},
   recordCircuitBreakerState() {},
 }
+
+/** The methods that every exporter has. */
+export const metricsMethods = Object.keys(noMetrics) as (keyof MetricsExporter)[]
 
 /** Keeps the numbers in memory, for tests and for a quick look. */
 export class InMemoryMetrics implements MetricsExporter {

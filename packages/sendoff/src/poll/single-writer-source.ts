@@ -1,7 +1,7 @@
 import type { Delivery } from '../dispatch/delivery.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { TracedSpan, Tracer } from '../observe/tracing.ts'
+import { spanFrom, type TracedSpan, type Tracer } from '../observe/tracing.ts'
 import type { DuePlace } from '../store.ts'
 import type { NamedLock } from './named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
@@ -34,10 +34,10 @@ export class SingleWriterSource implements PendingSource {
   }
 
   async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
-    const { source, lock, tracer } = this.#options
+    const { source, lock, tracer, logger } = this.#options
     if ((await lock.acquire()) === undefined) return noPending
 
-    this.#tick ??= { span: tracer?.startSpan('outbox.poller.tick'), deliveries: [] }
+    this.#tick ??= { span: spanFrom(tracer, 'outbox.poller.tick', logger), deliveries: [] }
     const batch = await source.fetch(limit, place, hasNews)
     this.#tick.deliveries.push(...batch.deliveries)
     return batch

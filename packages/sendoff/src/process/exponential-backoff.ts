@@ -1,4 +1,4 @@
-import { callable, checkOptions, count, duration, flag } from '../options.ts'
+import { callable, checkOptions, countOrInfinity, duration, flag } from '../options.ts'
 import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } from './retry-policy.ts'
 
 export interface ExponentialBackoffOptions extends ErrorFilter {
@@ -18,7 +18,7 @@ export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Ret
   checkOptions('exponentialBackoff', options, {
     baseDelayMs: duration,
     maxDelayMs: duration,
-    maxAttempts: count,
+    maxAttempts: countOrInfinity,
     clampJitter: flag,
     random: callable,
     ...errorFilterChecks,

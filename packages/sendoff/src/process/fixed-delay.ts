@@ -1,4 +1,4 @@
-import { checkOptions, count, duration, invalidOption } from '../options.ts'
+import { checkOptions, countOrInfinity, duration, invalidOption } from '../options.ts'
 import {
   jitterChecks,
   type JitterOptions,
@@ -15,7 +15,7 @@ export interface FixedDelayOptions extends JitterOptions {
 export function fixedDelay(delayMs: number, options: FixedDelayOptions = {}): RetryPolicy {
   if (duration(delayMs) !== undefined) throw invalidOption('fixedDelay', 'delayMs', delayMs, duration)
   checkOptions('fixedDelay', options, {
-    maxAttempts: count,
+    maxAttempts: countOrInfinity,
     ...jitterChecks,
   })
   const { maxAttempts, jitterMs = 0, random = Math.random } = options

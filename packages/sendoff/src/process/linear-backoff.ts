@@ -1,4 +1,4 @@
-import { checkOptions, count, duration, durationOrZero } from '../options.ts'
+import { checkOptions, countOrInfinity, duration, durationOrZero } from '../options.ts'
 import {
   jitterChecks,
   type JitterOptions,
@@ -21,7 +21,7 @@ export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
     baseDelayMs: duration,
     stepMs: durationOrZero,
     maxDelayMs: duration,
-    maxAttempts: count,
+    maxAttempts: countOrInfinity,
     ...jitterChecks,
   })
   const {

@@ -1,4 +1,4 @@
-import { describeError } from '../describe-error.ts'
+import { describeError, storableText } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
 import type { UnroutableEventError } from '../errors.ts'
 import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
@@ -9,9 +9,10 @@ import type { Logger } from '../observe/logger.ts'
 import { durationOrZero } from '../options.ts'
 import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
-import type { BatchAnswer, BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
+import type { BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
 import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
 import type { Outcome, Row } from '../store.ts'
+import { batchAnswers } from './batch-answers.ts'
 import { exponentialBackoff } from './exponential-backoff.ts'
 import { fallback } from './fallback.ts'
 import { Interceptors } from './interceptors.ts'
@@ -89,15 +90,17 @@ export class ProcessingChain {
     if (!(prepared instanceof EventEnvelope)) return prepared
 
     let event = prepared
-    let answer: ListenerAnswer
+    let outcome: Outcome
     try {
       if (route!.schema !== undefined) event = await checkPayload(event, route!.schema)
-      answer = await this.#stages.primary.process(event, route!, new ListenerContext(delivery))
+      outcome = this.#outcomeOf(
+        await this.#stages.primary.process(event, route!, new ListenerContext(delivery)),
+      )
     } catch (error) {
       return this.#failed(delivery, event, route, error)
     }
     if (!this.#interceptors.none) await this.#interceptors.after(event, null)
-    return this.#outcomeOf(answer)
+    return outcome
   }
 
   /** The outcomes of a batch for one batch listener, in order. */
@@ -112,12 +115,7 @@ export class ProcessingChain {
 
     const answers = await callBatch(route.listener as BatchEventListener, ready)
     for (const [index, { delivery, event }] of ready.entries()) {
-      const answer = answers[index]
-      const outcome =
-        answer instanceof Error
-          ? this.#failed(delivery, event, route, answer)
-          : this.#succeeded(event, answer)
-      outcomes.set(delivery, await outcome)
+      outcomes.set(delivery, await this.#answered(delivery, event, route, answers[index]))
     }
     return deliveries.map((delivery) => outcomes.get(delivery)!)
   }
@@ -165,9 +163,21 @@ export class ProcessingChain {
     }
   }
 
-  async #succeeded(event: EventEnvelope, answer: ListenerAnswer): Promise<Outcome> {
+  async #answered(
+    delivery: Delivery,
+    event: EventEnvelope,
+    route: Route,
+    answer: ListenerAnswer | Error,
+  ): Promise<Outcome> {
+    if (answer instanceof Error) return this.#failed(delivery, event, route, answer)
+    let outcome: Outcome
+    try {
+      outcome = this.#outcomeOf(answer)
+    } catch (unreadable) {
+      return this.#failed(delivery, event, route, unreadable)
+    }
     if (!this.#interceptors.none) await this.#interceptors.after(event, null)
-    return this.#outcomeOf(answer)
+    return outcome
   }
 
   async #failed(
@@ -215,6 +225,7 @@ export class ProcessingChain {
       : last
   }
 
+  // Throws where the answer cannot be read.
   #outcomeOf(answer: ListenerAnswer): Outcome {
     const result = answer as DispatchResult | undefined
     switch (result?.kind) {
@@ -228,7 +239,10 @@ export class ProcessingChain {
       case 'dead':
         return {
           kind: 'dead',
-          failure: { error: String(result.reason ?? 'The listener gave the event up.'), counted: false },
+          failure: {
+            error: storableText(String(result.reason ?? 'The listener gave the event up.')),
+            counted: false,
+          },
         }
       default:
         return this.#done
@@ -301,16 +315,15 @@ async function checkPayload(event: EventEnvelope, schema: StandardSchema): Promi
 async function callBatch(
   listener: BatchEventListener,
   ready: readonly { readonly delivery: Delivery; readonly event: EventEnvelope }[],
-): Promise<readonly BatchAnswer[]> {
+): Promise<readonly (ListenerAnswer | Error)[]> {
   if (ready.length === 0) return []
   try {
     const context = new ListenerBatchContext(ready.map(({ delivery }) => delivery))
-    const answers = await listener.onEvents(
+    const returned = await listener.onEvents(
       ready.map(({ event }) => event),
       context,
     )
-    if (answers === undefined || answers.length === ready.length) return answers ?? []
-    throw new RangeError(`onEvents() answered for ${answers.length} of ${ready.length} events.`)
+    return batchAnswers(returned, ready.length)
   } catch (error) {
     return ready.map(() => (error instanceof Error ? error : new Error(describeError(error))))
   }

@@ -36,7 +36,7 @@ export function retryProcessor(options: RetryProcessorOptions): Processor {
     process(failed) {
       const { route, error, attempts, event } = failed
       const policy = policyFor(event.eventType, route)
-      if (error instanceof UnrecoverableError || policy.shouldRetry?.(error) === false) {
+      if (error instanceof UnrecoverableError || !isWorthARetry(policy, error, logger)) {
         return { ...failed, reason: 'notRetryable' }
       }
       if (attempts >= (policy.maxAttempts ?? maxAttempts)) return { ...failed, reason: 'exhausted' }
@@ -49,9 +49,21 @@ export function retryProcessor(options: RetryProcessorOptions): Processor {
   }
 }
 
+// A broken policy is no reason to give an event up.
+function isWorthARetry(policy: RetryPolicy, error: unknown, logger: Logger): boolean {
+  try {
+    return policy.shouldRetry?.(error) !== false
+  } catch (failure) {
+    logger.error(
+      `shouldRetry() of a retry policy failed; the event is tried again. ${describeError(failure)}`,
+    )
+    return true
+  }
+}
+
 const instead = exponentialBackoff()
 
-// A broken policy is no reason to give an event up, and a delay that is no number would jam the store.
+// A delay that is no number would jam the store.
 function soundDelay(compute: () => number, attempts: number, logger: Logger): number {
   try {
     const delayMs = compute()

@@ -20,7 +20,7 @@ export interface BatchEventListener {
   /**
    * Gets events as they are stored: their payloads are not checked against a schema. Answers for
    * each in turn, an error meaning that this one failed; answering nothing is success for all,
-   * throwing is failure for all.
+   * throwing is failure for all. What is no answer counts as a failed attempt.
    */
   onEvents(
     events: readonly EventEnvelope[],
@@ -28,7 +28,8 @@ export interface BatchEventListener {
   ): readonly BatchAnswer[] | void | Promise<readonly BatchAnswer[] | void>
 }
 
-export type BatchAnswer = ListenerAnswer | Error
+/** An answer for one event of a batch: a listener's, an error, or what `Promise.allSettled` makes of it. */
+export type BatchAnswer = ListenerAnswer | Error | PromiseSettledResult<unknown>
 
 /** What a listener can know about the delivery it is part of. */
 export interface DispatchContext {

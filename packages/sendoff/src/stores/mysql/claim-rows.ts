@@ -3,6 +3,7 @@ import type { ClaimRequest, DuePlace, Lease, Row, RowKey } from '../../store.ts'
 import type { MysqlDriver, MysqlSession, Rows, Value } from './mysql-driver.ts'
 import { readRow } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
+import { rowLimit } from './row-limit.ts'
 import type { MysqlStatements } from './statements.ts'
 import {
   ageValue,
@@ -31,8 +32,9 @@ export async function claimRows<Tx extends object>(
   request: ClaimRequest,
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  const { lease, limit, keys } = request
-  if (limit <= 0 || keys?.length === 0) return []
+  const { lease, keys } = request
+  const limit = rowLimit(request.limit)
+  if (limit === 0 || keys?.length === 0) return []
   if (keys !== undefined) return claimKeys(driver, statements, request, distinctKeys(keys))
 
   const options = dueOptions(request)

@@ -3,6 +3,7 @@ import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store.ts'
 import { maxCountedWaiting } from '../../store.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { readStoredRow, textOf } from './row-columns.ts'
+import { rowLimit } from './row-limit.ts'
 import { recordOutcomes } from './settle-rows.ts'
 import { placeholders } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
@@ -18,6 +19,7 @@ export async function blockedKeys<Tx extends object>(
 ): Promise<readonly BlockedKey[]> {
   const blocked: BlockedKey[] = []
   let last = Buffer.from(after)
+  rowLimit(limit)
   while (blocked.length < limit) {
     const size = Math.min(limit - blocked.length, keysAtOnce)
     const { rows } = await driver.run(statements.troubledKeys(size), [last, last])

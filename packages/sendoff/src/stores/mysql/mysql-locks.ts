@@ -5,6 +5,7 @@ import { dueOptions, dueValues } from './claim-rows.ts'
 import { fencesOf } from './held-rows.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { readRow, textOf } from './row-columns.ts'
+import { rowLimit } from './row-limit.ts'
 import { durationValue, rowsOf, timeValue } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
@@ -122,7 +123,7 @@ export async function pollPending<Tx extends object>(
   return recorded.affectedRows > 0 ? rows : undefined
 
   async function dueRows(): Promise<readonly Row[]> {
-    const text = statements.pollDue(options, Math.max(0, request.limit))
+    const text = statements.pollDue(options, rowLimit(request.limit))
     return (await driver.run(text, dueValues(request))).rows.map(readRow)
   }
 }

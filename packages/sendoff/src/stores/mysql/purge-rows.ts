@@ -3,6 +3,7 @@ import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
 import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
 import { ago } from './row-conditions.ts'
+import { rowLimit } from './row-limit.ts'
 import type { MysqlStatements } from './statements.ts'
 import { ageValue, keyCondition, rowsOf } from './statement-values.ts'
 import { keysAmong } from './use-keys.ts'
@@ -15,7 +16,7 @@ export async function purgeRows<Tx extends object>(
 ): Promise<PurgeResult> {
   const { rowsAfter, keysLeft } = purgeProgress(request)
   // A purge that looks at nothing would never end.
-  const limit = Math.max(1, request.limit)
+  const limit = Math.max(1, rowLimit(request.limit))
 
   const rows = await purgeWindow(driver, statements, request, rowsAfter, limit)
   const keys = keysLeft ? await purgeKeys(driver, statements, request, limit) : 0

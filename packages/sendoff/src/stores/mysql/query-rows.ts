@@ -3,6 +3,7 @@ import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts
 import type { MysqlSession, Value } from './mysql-driver.ts'
 import { readStoredRow, textOf } from './row-columns.ts'
 import { pendingQueues } from './row-conditions.ts'
+import { rowLimit } from './row-limit.ts'
 import { numberList } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 import type { RowSource } from './upkeep-statements.ts'
@@ -17,7 +18,7 @@ export async function queryRows(
   const source = sourceOf(filter)
   const { condition, values } = matching(filter, filter.afterSeq)
   const { rows } = await session.run(
-    query(source, condition, Math.max(0, filter.limit)),
+    query(source, condition, rowLimit(filter.limit)),
     valuesFor(source, values),
   )
   return rows.map(readStoredRow)

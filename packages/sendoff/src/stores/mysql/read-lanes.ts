@@ -5,6 +5,7 @@ import type { MysqlDriver, Rows } from './mysql-driver.ts'
 import { renewLock } from './mysql-locks.ts'
 import { readOrderedRow, textOf } from './row-columns.ts'
 import { pendingQueues } from './row-conditions.ts'
+import { rowLimit } from './row-limit.ts'
 import { rowsOf } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 
@@ -41,7 +42,7 @@ export async function readOneLane<Tx extends object>(
 
   const { afterSeq = 0, limit } = request
   const values = pendingQueues.map(() => afterSeq)
-  return (await driver.run(statements.oneLane(Math.max(0, limit)), values)).rows.map(readOrderedRow)
+  return (await driver.run(statements.oneLane(rowLimit(limit)), values)).rows.map(readOrderedRow)
 }
 
 /** Whether the lock is the owner's, and renewed if it was asked for. */
@@ -83,9 +84,10 @@ async function lanesOfKeys<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
   keys: readonly string[],
-  { perKey, skipWaiting = false }: LaneRequest,
+  { skipWaiting = false, ...request }: LaneRequest,
 ): Promise<readonly OrderedRow[]> {
-  if (perKey <= 0) return []
+  const perKey = rowLimit(request.perKey)
+  if (perKey === 0) return []
 
   const first = await readByKey(driver, keys, (count) => statements.firstOfLanes(count, perKey))
   const lanes = Map.groupBy(first.map(readLaneRow), ({ row }) => row.orderingKey!)
