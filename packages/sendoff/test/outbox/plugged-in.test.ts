@@ -123,11 +123,11 @@ describe('what is plugged in is checked when an outbox is made', () => {
   const base = () => ({ store: memoryStore(), listeners: new ListenerRegistry(), logger: false as const })
 
   it('names the methods that an exporter lacks', () => {
-    const metrics = Object.assign(new InMemoryMetrics(), {
+    const metrics: unknown = Object.assign(new InMemoryMetrics(), {
       incrementHotBroken: undefined,
       recordOldestLagMs: 7,
-    }) as never
-    throws(() => Outbox.multiNode({ ...base(), metrics }), {
+    })
+    throws(() => Outbox.multiNode({ ...base(), metrics: metrics as InMemoryMetrics }), {
       code: 'OUTBOX_INVALID_OPTION',
       message: /"metrics".* lacks incrementHotBroken\(\), recordOldestLagMs\(\)/,
     })
