@@ -1,6 +1,7 @@
 import type { DeadEventFilter } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
 import { OutboxError } from './errors.ts'
+import { requireDelay } from './event/delay.ts'
 import type { EventEnvelope } from './event/event-envelope.ts'
 import { EventStatus } from './event/status.ts'
 import type { Lease, OutboxStore, Outcome, Row, StoredRow } from './store.ts'
@@ -50,8 +51,9 @@ export class OutboxBackend<Tx> {
   }
 
   /** A failed attempt, to be repeated after `delayMs`. */
-  markRetry(row: Row, delayMs: number, error: unknown): Promise<void> {
-    return this.#settle(row, {
+  async markRetry(row: Row, delayMs: number, error: unknown): Promise<void> {
+    requireDelay('markRetry', delayMs)
+    await this.#settle(row, {
       kind: 'retry',
       delayMs,
       failure: { error: describeError(error), counted: true },
@@ -70,8 +72,9 @@ export class OutboxBackend<Tx> {
   }
 
   /** Not yet: due again after `delayMs`, without counting an attempt. */
-  markDeferred(row: Row, delayMs: number): Promise<void> {
-    return this.#settle(row, { kind: 'defer', delayMs })
+  async markDeferred(row: Row, delayMs: number): Promise<void> {
+    requireDelay('markDeferred', delayMs)
+    await this.#settle(row, { kind: 'defer', delayMs })
   }
 
   markDead(row: Row, error: unknown): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts'
 import type { DispatchSettings } from './dispatch/dispatcher-options.ts'
 import { OutboxError } from './errors.ts'
+import { delay } from './event/delay.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
 import { type MetricsExporter, metricsMethods } from './observe/metrics.ts'
@@ -158,7 +159,7 @@ const orderedChecks: Record<string, OptionCheck> = {
   listenerTimeoutMs: duration,
   timeoutGraceMs: duration,
   onUnroutable: oneOf('dead', 'defer'),
-  unroutableDelayMs: duration,
+  unroutableDelayMs: (value) => duration(value) ?? delay(value),
   deleteCompleted: flag,
   interceptors: having('map'),
   processors: having(),

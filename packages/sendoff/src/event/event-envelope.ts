@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { NewRow, Row } from '../store.ts'
+import { maxDelayMs } from './delay.ts'
 import { checkFields, type EventFields, invalid } from './event-fields.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'
 import { JsonCodec } from './json-codec.ts'
@@ -73,6 +74,9 @@ export class EventEnvelope<Payload = unknown> {
     const occurredAt = options.occurredAt?.getTime() ?? now
     if (availableAt !== undefined && availableAt.getTime() < occurredAt - clockReadingMs) {
       throw invalid('has an availableAt before its occurredAt.')
+    }
+    if (availableAt !== undefined && availableAt.getTime() - now > maxDelayMs) {
+      throw invalid('has an availableAt that is more than a hundred years away.')
     }
     return new EventEnvelope(
       {

@@ -1,5 +1,6 @@
 import { OutboxError } from '../errors.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
+import { maxDelayMs } from './delay.ts'
 import type { AggregateType } from './event-type.ts'
 
 /** What can be said of an event beside its type and payload. */
@@ -69,6 +70,11 @@ export function checkFields(
   }
   if (deliverAfterMs !== undefined && !(Number.isFinite(deliverAfterMs) && deliverAfterMs > 0)) {
     throw invalid(`needs a deliverAfterMs above 0, not ${kindOf(deliverAfterMs)}.`)
+  }
+  if (deliverAfterMs !== undefined && deliverAfterMs > maxDelayMs) {
+    throw invalid(
+      `has a deliverAfterMs of ${deliverAfterMs}; at most ${maxDelayMs}, a hundred years, are possible.`,
+    )
   }
   if (headers !== undefined) checkHeaders(headers)
 }

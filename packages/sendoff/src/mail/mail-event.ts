@@ -1,8 +1,9 @@
 import { domainToASCII } from 'node:url'
+import { maxDelayMs } from '../event/delay.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { monotonicUlids } from '../event/ulid.ts'
-import { anything, checkOptions, text } from '../options.ts'
+import { anything, checkOptions, invalidOption, text } from '../options.ts'
 import type { KeyRing } from './key-ring.ts'
 import { checkedMessage, type MailMessage, type StoredMessage } from './mail-message.ts'
 import { encodePayload } from './mail-payload.ts'
@@ -51,6 +52,9 @@ export function mailEvent(
   const { maxAttachmentBytes = 524_288, maxRecipients = 100, keyRing } = settings
   const stored = checkedMessage(message, { maxAttachmentBytes, maxRecipients })
   const id = nextId()
+  if (sendAt !== undefined && sendAt.getTime() - now > maxDelayMs) {
+    throw invalidOption('enqueue', 'sendAt', sendAt, () => 'within a hundred years from now')
+  }
   const later = sendAt !== undefined && sendAt.getTime() > now ? sendAt : undefined
   const messageId = `<${id}@${settings.messageIdDomain ?? domainOf(stored)}>`
   const date = later?.getTime() ?? now

@@ -2,11 +2,11 @@ import { describeError, storableText } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
 import type { UnroutableEventError } from '../errors.ts'
 import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
+import { boundedDelayMs } from '../event/delay.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'
 import type { Logger } from '../observe/logger.ts'
-import { durationOrZero } from '../options.ts'
 import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
@@ -233,7 +233,7 @@ export class ProcessingChain {
         // Made by hand, it may be anything; the store has to be able to write it.
         return {
           kind: 'defer',
-          delayMs: durationOrZero(result.delayMs) === undefined ? result.delayMs : 0,
+          delayMs: boundedDelayMs(result.delayMs),
           ...(result.reason !== undefined && { reason: describeError(String(result.reason)) }),
         }
       case 'dead':

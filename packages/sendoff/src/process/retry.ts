@@ -1,5 +1,6 @@
 import { describeError } from '../describe-error.ts'
 import { RetryAfterError, UnrecoverableError } from '../errors.ts'
+import { boundedDelayMs } from '../event/delay.ts'
 import type { Logger } from '../observe/logger.ts'
 import { durationOrZero } from '../options.ts'
 import type { Route } from '../route/listener-registry.ts'
@@ -67,7 +68,7 @@ const instead = exponentialBackoff()
 function soundDelay(compute: () => number, attempts: number, logger: Logger): number {
   try {
     const delayMs = compute()
-    if (durationOrZero(delayMs) === undefined) return delayMs
+    if (durationOrZero(delayMs) === undefined) return boundedDelayMs(delayMs)
     logger.error(`A retry policy answered ${delayMs} instead of a delay; the default backoff is used.`)
   } catch (error) {
     logger.error(`A retry policy failed; the default backoff is used. ${describeError(error)}`)

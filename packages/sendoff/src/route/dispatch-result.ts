@@ -1,4 +1,4 @@
-import { OutboxError } from '../errors.ts'
+import { requireDelay } from '../event/delay.ts'
 
 /** What a listener says became of an event. Saying nothing is `done`. */
 export type DispatchResult =
@@ -13,9 +13,7 @@ export const DispatchResult = {
 
   /** Not yet: try again after `delayMs`. Does not count as an attempt. */
   retryAfter(delayMs: number, reason?: string): DispatchResult {
-    if (!(Number.isFinite(delayMs) && delayMs >= 0)) {
-      throw new OutboxError('OUTBOX_INVALID_OPTION', `retryAfter needs a delay of 0 or more, not ${delayMs}.`)
-    }
+    requireDelay('retryAfter', delayMs)
     return reason === undefined ? { kind: 'retryAfter', delayMs } : { kind: 'retryAfter', delayMs, reason }
   },
 

@@ -1,3 +1,4 @@
+import { maxDelayMs } from '../../event/delay.ts'
 import type { HeldRow, RowKey } from '../../store.ts'
 import type { Value } from './mysql-driver.ts'
 
@@ -16,15 +17,12 @@ export function timeValue(ms: number): string {
  * up, and nothing comes to an end too early. No duration at all stays none.
  */
 export function durationValue(ms: number): number {
-  return ms > 0 ? Math.min(Math.ceil(ms) + 1, maxDurationMs) * 1_000 : 0
+  return ms > 0 ? Math.min(Math.ceil(ms) + 1, maxDelayMs) * 1_000 : 0
 }
-
-// A hundred years: far enough away, and within what can be added to a time.
-const maxDurationMs = 3_155_760_000_000
 
 /** A duration in microseconds as it is: an age. */
 export function ageValue(ms: number): number {
-  return Math.round(Math.min(ms, maxDurationMs) * 1_000)
+  return Math.round(Math.min(ms, maxDelayMs) * 1_000)
 }
 
 /** Numbers as they stand in a list. Nothing but numbers of our own gets here. */

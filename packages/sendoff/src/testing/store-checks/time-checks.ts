@@ -1,4 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
+import { maxDelayMs } from '../../event/delay.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   assertBetween,
@@ -10,6 +11,7 @@ import {
   insertRows,
   leaseOf,
   readRow,
+  settleOne,
   storeTime,
 } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
@@ -51,6 +53,27 @@ export const timeChecks: readonly StoreCheck[] = [
       equal(past.availableAt, start)
       equal(future.availableAt, start + 86_400_123)
       deepEqual(eventIds(await claimAll(store, 'a')), [past.eventId])
+    },
+  },
+  {
+    name: "time: the longest delay is kept, of a new row and of a settled one, and is in no other row's way",
+    async run({ store }) {
+      const failure = { error: 'Error: not yet', counted: true }
+      const before = await storeTime(store)
+      const fresh = await insertOne(store, { due: { inMs: maxDelayMs } })
+      const at = await insertOne(store, { due: { at: before + maxDelayMs } })
+      const retried = await insertAndClaim(store, 'a')
+      const deferred = await insertAndClaim(store, 'a')
+      await settleOne(store, retried, { kind: 'retry', delayMs: maxDelayMs, failure })
+      await settleOne(store, deferred, { kind: 'defer', delayMs: maxDelayMs })
+      const after = await storeTime(store)
+
+      equal(at.availableAt, before + maxDelayMs)
+      for (const row of [fresh, retried, deferred]) {
+        assertBetween((await readRow(store, row)).availableAt, before + maxDelayMs, after + maxDelayMs)
+      }
+      const due = await insertOne(store)
+      deepEqual(eventIds(await claimAll(store, 'b')), [due.eventId])
     },
   },
   {

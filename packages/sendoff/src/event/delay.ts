@@ -1,0 +1,25 @@
+import { OutboxError } from '../errors.ts'
+import { durationOrZero, kindOf, type OptionCheck } from '../options.ts'
+
+/** The longest delay of an event: a hundred years. Every store can add it to its clock. */
+export const maxDelayMs = 3_155_760_000_000
+
+/** The delay that comes nearest to the one asked for. What is no delay at all counts as none. */
+export function boundedDelayMs(ms: number): number {
+  return durationOrZero(ms) === undefined ? Math.min(ms, maxDelayMs) : 0
+}
+
+/** A delay of 0 or more that is not too long. */
+export const delay: OptionCheck = (value) =>
+  durationOrZero(value) === undefined && (value as number) <= maxDelayMs
+    ? undefined
+    : `0 to ${maxDelayMs} milliseconds (a hundred years)`
+
+/** Refuses what is no delay, in the words of whoever was handed it. */
+export function requireDelay(what: string, delayMs: number): void {
+  if (delay(delayMs) === undefined) return
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `${what} needs a delay of ${delay(delayMs)}, not ${kindOf(delayMs)}.`,
+  )
+}
