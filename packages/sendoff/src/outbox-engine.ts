@@ -6,6 +6,7 @@ import type { LaneSettings, OutboxDispatcherOptions } from './dispatch/dispatche
 import { laneKeyOf, partitionOfLane } from './dispatch/lane-key.ts'
 import { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
 import type { Pauses } from './dispatch/pauses.ts'
+import type { StoreRecovery } from './dispatch/store-recovery.ts'
 import { OutboxError } from './errors.ts'
 import type { JsonCodec } from './event/json-codec.ts'
 import type { Logger } from './observe/logger.ts'
@@ -19,7 +20,7 @@ import type {
 } from './outbox-options.ts'
 import type { Announcer } from './poll/announcer.ts'
 import { answeringInTime } from './poll/answering-in-time.ts'
-import { claimKeys, claimSource } from './poll/claim-source.ts'
+import { claimKeys, claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
 import { LaneSource } from './poll/lane-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { NamedLock } from './poll/named-lock.ts'
@@ -42,6 +43,7 @@ export interface OutboxEngineParts {
   readonly logger: Logger
   readonly metrics: MetricsExporter
   readonly pauses: Pauses
+  readonly recovery: StoreRecovery
 }
 
 const lockName = 'outbox-poller'
@@ -81,8 +83,9 @@ export class OutboxEngine {
     parts: OutboxEngineParts,
   ) {
     const { store, listeners } = options
-    const { lease, pauses } = parts
-    const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms) }
+    const { lease, pauses, recovery } = parts
+    const onAnswered = () => recovery.answered()
+    const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms, onAnswered) }
     this.#options = options
     this.#logger = parts.logger
     this.#pauses = pauses
@@ -96,6 +99,7 @@ export class OutboxEngine {
 
     this.dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
+      resultsKeptMs: lease.ms * 4,
       ...options,
       ...(mode === 'singleWriter' && {
         workerCount: options.workerCount ?? 1,
@@ -109,6 +113,7 @@ export class OutboxEngine {
       ...(order && { lanes: { ...order.lanes, onEmptyLane: () => this.poller.goOn() } }),
       ...(lock && { onRefusedUnderLock: () => lock.doubt() }),
       recordHeld: async () => this.#source.recordHeld?.(),
+      ...(lock && { onlyRunning: () => this.#giveBackLock(lock, polling) }),
       claimAgain: async ({ row, source }) => (await claimKeys(polling, [row], source))[0],
       wakePoller,
       onRoom: () => this.poller.goOn(),
@@ -154,6 +159,7 @@ export class OutboxEngine {
     const signals = {
       ...shared,
       wakePoller: (inMs: number, partitions?: readonly number[]) => {
+        onAnswered()
         if (this.#concerns(partitions)) this.poller.wake(inMs)
       },
       announce: (partitions?: readonly number[], inMs?: number) => parts.announcer.announce(partitions, inMs),
@@ -195,16 +201,28 @@ export class OutboxEngine {
     if (this.#source.drained === undefined) await polled
     await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
-    // The lock then runs out by itself, and what was in hand counts as lost: it may be delivered again.
-    if (this.dispatcher.hasUnsettled) return this.abandon()
     await polled
+    this.abandon()
+  }
+
+  /**
+   * Leases what still runs here row by row, and gives the lock back: the next owner begins with everything else at once, and with these
+   * when their leases have run out. Never rejects.
+   */
+  async #giveBackLock(lock: NamedLock, claiming: ClaimSourceOptions): Promise<void> {
+    const { inFlight } = this.dispatcher
     try {
-      await this.#lock?.release()
+      const running = inFlight.unclaimed().map(({ row }) => row)
+      if (lock.holding !== undefined && running.length > 0) {
+        this.dispatcher.carryOn(await claimKeys(claiming, running, 'cold'))
+      }
+      // Of a paused type no row can be claimed. The lock then runs out by itself, and what was in hand counts as lost.
+      if (inFlight.unclaimed().length > 0) return
+      await lock.release()
       if (this.#keeper !== undefined) await this.#options.store.wakeUps?.announce()
     } catch (error) {
       this.#logger.warn(`Releasing the lock failed; it runs out by itself. ${describeError(error)}`)
     }
-    this.abandon()
   }
 
   /** Stops everything that runs by itself, whatever is still under way. */
@@ -225,6 +243,7 @@ export class OutboxEngine {
 
   /** Something may have become due that nobody here has written. */
   wake(): void {
+    this.dispatcher.forgetResults()
     this.#source.forgetWaiting?.()
     this.poller.wake()
   }
@@ -257,7 +276,7 @@ export class OutboxEngine {
     })
   }
 
-  #namedLock(mode: OutboxMode, { store, lease, clock, logger }: SharedParts): NamedLock {
+  #namedLock(mode: OutboxMode, { store, lease, clock, logger, recovery }: SharedParts): NamedLock {
     const own = (this.#options as SingleWriterOptions<never, never>).lock ?? {}
     const ttlMs = own.ttlMs ?? lease.ms
     return new NamedLock({
@@ -268,17 +287,19 @@ export class OutboxEngine {
       ...(mode === 'singleWriter' && { renewMarginMs: own.renewMarginMs ?? ttlMs / 3 }),
       clock,
       logger,
+      recovery,
       onLost: () => this.#lockLost(),
     })
   }
 
   #partitionKeeper(
     options: Pick<PartitionKeeperOptions, 'partitions' | 'lock' | 'clock' | 'logger'>,
-    { lease, announcer }: OutboxEngineParts,
+    { lease, announcer, recovery }: OutboxEngineParts,
   ): PartitionKeeper {
     const canBeWoken = this.#options.store.wakeUps !== undefined
     return new PartitionKeeper({
       ...options,
+      recovery,
       intervalMs: lease.ms / (canBeWoken ? 2 : 6),
       letGo: (partition) => this.dispatcher.leavePartition(partition),
       onGained: () => this.poller.wake(),

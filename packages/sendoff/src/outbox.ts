@@ -7,6 +7,7 @@ import { DeadEventManager } from './dead/dead-event-manager.ts'
 import { describeError } from './describe-error.ts'
 import { coldOnly } from './dispatch/cold-signals.ts'
 import { Pauses } from './dispatch/pauses.ts'
+import { StoreRecovery } from './dispatch/store-recovery.ts'
 import { OutboxError } from './errors.ts'
 import type { EventEnvelope } from './event/event-envelope.ts'
 import type { EventFields } from './event/event-fields.ts'
@@ -83,7 +84,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       if (this.#state === 'closed') throw this.#stateError(what)
     }
     this.#pauses = new Pauses(operatorCalls(store.controls, ['pause', 'resume', 'paused'], requireOpen))
-    const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
+    const recovery = new StoreRecovery(clock)
+    const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger, recovery })
     this.#announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
@@ -98,6 +100,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
             logger,
             metrics,
             pauses: this.#pauses,
+            recovery,
           })
     this.#transactions = new AmbientTransactions({
       store,
@@ -135,7 +138,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       })
 
     const purge = options.purge === true ? {} : options.purge
-    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger })
+    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
       nodes: store.nodes,
       id: lease.owner,
@@ -144,6 +147,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       intervalMs: leaseMs * 0.8,
       clock,
       logger,
+      recovery,
       onHeartbeat: ({ paused, mode: lastMode }) => {
         this.#pauses.update(paused)
         // Writers go with the mode of those who deliver.

@@ -79,7 +79,7 @@ export interface OutboxStore<Tx> {
   /** Rows that match, in write order. */
   query(filter: RowFilter): Promise<readonly StoredRow[]>
 
-  count(filter: Omit<RowFilter, 'limit' | 'afterSeq'>): Promise<number>
+  count(filter: CountFilter): Promise<number>
 
   /** Failed attempts at one row, oldest first. They stay when the row is replayed. */
   attempts(key: RowKey): Promise<readonly FailedAttempt[]>
@@ -145,7 +145,7 @@ export interface EventRow extends RowKey {
 }
 
 export interface NewRow extends EventRow {
-  /** Due at a given time, or so many milliseconds from now by the database's clock. */
+  /** Due at a given time, or so many milliseconds from now by the database's clock: at most `maxDelayMs` ahead. */
   readonly due: { readonly at: number } | { readonly inMs: number }
   readonly idempotencyKey: string | null
   readonly claimed: boolean
@@ -270,7 +270,7 @@ export interface Settlement {
  * What became of a delivery. A `failure` is added to the history of failed attempts.
  *
  * - `done`: DONE. `delete`: the row is removed.
- * - `retry`: RETRY, due again after `delayMs`.
+ * - `retry`: RETRY, due again after `delayMs`, which is at most `maxDelayMs`.
  * - `defer`: NEW, due again after `delayMs`; `attempts` stays.
  * - `block`: stays pending but is not due until a person decides.
  * - `dead`: DEAD.
@@ -547,9 +547,13 @@ export interface RowFilter {
   readonly aggregateId?: string
   readonly tenantId?: string
   readonly eventId?: string
+  /** Those of any of these events; not together with `eventId`. */
+  readonly eventIds?: readonly string[]
   readonly afterSeq?: number
   readonly limit: number
 }
+
+export type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq' | 'eventIds'>
 
 /** Error texts longer than this are cut by every store. */
 export const maxErrorLength = 4000

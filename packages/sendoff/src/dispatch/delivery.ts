@@ -20,11 +20,13 @@ export type DeliverySource = 'hot' | 'cold'
 export class Delivery {
   readonly row: Row
   readonly source: DeliverySource
-  /** The lock under which the row was read without a claim; undefined for a leased row. */
-  readonly lock: Holding | undefined
+  /** That of the partition under which the row was read without a claim. */
+  readonly epoch: number | undefined
   settled = false
   /** Whether it was settled as delivered. */
   hasSucceeded = false
+  #lock: Holding | undefined
+  #lockedBy: string | null
   #deliveries: number
   #attempts: number
   #leaseUntil: number
@@ -36,7 +38,9 @@ export class Delivery {
   constructor(row: Row, source: DeliverySource, holding: Holding) {
     this.row = row
     this.source = source
-    this.lock = row.lockedBy === null ? holding : undefined
+    this.#lock = row.lockedBy === null ? holding : undefined
+    this.epoch = this.#lock?.epoch
+    this.#lockedBy = row.lockedBy
     this.#deliveries = row.deliveries
     this.#attempts = row.attempts
     this.#leaseUntil = holding.validUntil
@@ -50,6 +54,11 @@ export class Delivery {
     return this.row.seq
   }
 
+  /** The lock under which the row was read without a claim; undefined for a leased row. */
+  get lock(): Holding | undefined {
+    return this.#lock
+  }
+
   /** The fence of the row, as it is now. */
   get deliveries(): number {
     return this.#deliveries
@@ -57,15 +66,15 @@ export class Delivery {
 
   /** As the store needs it for settling, renewing and releasing. */
   get held(): HeldRow {
-    const { eventId, destination, seq, lockedBy, partitionNo } = this.row
+    const { eventId, destination, seq, partitionNo } = this.row
     return {
       eventId,
       destination,
       seq,
-      lockedBy,
+      lockedBy: this.#lockedBy,
       partitionNo,
       deliveries: this.#deliveries,
-      epoch: this.lock?.epoch,
+      epoch: this.#lock?.epoch,
     }
   }
 
@@ -82,7 +91,7 @@ export class Delivery {
 
   /** Whether the row is surely nobody else's at this moment. */
   isHeld(now: number): boolean {
-    return !this.#lost && now < (this.lock === undefined ? this.#leaseUntil : this.lock.validUntil)
+    return !this.#lost && now < (this.#lock === undefined ? this.#leaseUntil : this.#lock.validUntil)
   }
 
   get isLost(): boolean {
@@ -93,8 +102,10 @@ export class Delivery {
     this.#leaseUntil = until
   }
 
-  /** This process has claimed the row again while still holding it: carry on with the new lease. */
+  /** This process has claimed the row while still holding it: carry on with the new lease. */
   claimedAgain(row: Row, until: number): void {
+    this.#lock = undefined
+    this.#lockedBy = row.lockedBy
     this.#deliveries = row.deliveries
     this.#attempts = row.attempts
     this.#leaseUntil = until

@@ -11,6 +11,7 @@ import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore, Outcome, Row } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { Pauses } from './pauses.ts'
+import type { StoreRecovery } from './store-recovery.ts'
 
 /** What can be tuned about dispatching, with defaults that suit most. */
 export interface DispatchSettings {
@@ -58,7 +59,7 @@ export interface LaneSettings {
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   /** `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
-  readonly store: Pick<OutboxStore<never>, 'release' | 'settle'>
+  readonly store: Pick<OutboxStore<never>, 'query' | 'release' | 'settle'>
   readonly listeners: ListenerRegistry
   readonly codec?: JsonCodec
   readonly clock?: Clock
@@ -78,10 +79,16 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly lanes?: LaneSettings
   /** Called when the settlement of something that was read under the lock was refused: the lock may be lost. */
   readonly onRefusedUnderLock?: () => void
+  /** Hears of answers of the store, so that settlements are repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
+  /** How long a result is of use whose settlement was refused, in case that the row comes back: 2 min. */
+  readonly resultsKeptMs?: number
   /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */
   readonly maxUnsettled?: number
   /** Tells the database what this process holds without a lease, after much of it was let go of. */
   readonly recordHeld?: () => Promise<void>
+  /** Called when closing has handed back everything that had not begun: what still runs is to be kept from others, and nothing else. */
+  readonly onlyRunning?: () => Promise<void>
   /** Leases one row that was handed back; undefined if somebody else has it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /** Asks the poller to look: rows were let go of, or something falls due. */

@@ -63,6 +63,13 @@ export class ListenerCalls {
     for (const { deliveries } of this.#calls) deliveries.forEach((delivery) => delivery.abort(reason))
   }
 
+  /** Gives up all calls that are under way: what they may still answer is ignored. */
+  abandon(): void {
+    this.#calls.clear()
+    this.#timeLimits.clear()
+    this.#graceLimits.clear()
+  }
+
   #end(call: Call, outcomes: Outcome | readonly Outcome[]): void {
     if (!this.#calls.delete(call)) return // given up before
     this.#timeLimits.stop(call, call.timeoutMs)

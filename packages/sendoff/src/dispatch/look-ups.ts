@@ -3,10 +3,12 @@ import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { RowKey } from '../store.ts'
 import { type Delivery, keyOf } from './delivery.ts'
+import { BackOff, type StoreRecovery } from './store-recovery.ts'
 
 export interface LookUpsOptions {
   readonly clock: Clock
   readonly logger: Logger
+  readonly recovery: StoreRecovery
   /** Leases the rows that are named, as far as they exist and nobody else has them. */
   readonly claimKeys: (keys: readonly RowKey[]) => Promise<readonly Delivery[]>
 }
@@ -34,10 +36,12 @@ const nextLooksMs = [100, 500, 2_000, 5_000, 10_000]
 export class LookUps {
   readonly #options: LookUpsOptions
   readonly #waiting: { readonly lookUp: LookUp; readonly looks: number }[] = []
+  readonly #backOff: BackOff
   #running: Promise<void> | undefined
 
   constructor(options: LookUpsOptions) {
     this.#options = options
+    this.#backOff = new BackOff({ ...options, firstMs: nextLooksMs[0]!, longestMs: nextLooksMs.at(-1)! })
   }
 
   add(lookUp: LookUp): void {
@@ -72,8 +76,11 @@ export class LookUps {
 
   async #claim(keys: readonly RowKey[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
     try {
-      return new Map((await this.#options.claimKeys(keys)).map((delivery) => [delivery.key, delivery]))
+      const found = await this.#options.claimKeys(keys)
+      this.#backOff.succeeded()
+      return new Map(found.map((delivery) => [delivery.key, delivery]))
     } catch (error) {
+      this.#backOff.failed()
       this.#options.logger.warn(
         `Looking up ${keys.length} events after their commit failed and will be tried again. ${describeError(error)}`,
       )
@@ -85,7 +92,7 @@ export class LookUps {
     const delayMs = nextLooksMs[looks]
     if (delayMs === undefined) return lookUp.notFound()
 
-    this.#options.clock.schedule(delayMs, () => {
+    this.#backOff.schedule(delayMs, () => {
       if (!lookUp.isOver) this.#ask(lookUp, looks + 1)
     })
   }

@@ -18,10 +18,12 @@ import { FailureReports } from './failure-reports.ts'
 import { fairTurns } from './fair-turns.ts'
 import { HandBack } from './hand-back.ts'
 import { InFlightTracker } from './in-flight-tracker.ts'
+import { KnownResults } from './known-results.ts'
 import { LaneQueue } from './lane-queue.ts'
 import type { Pauses } from './pauses.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Settler } from './settler.ts'
+import { StoreRecovery } from './store-recovery.ts'
 
 /** How long listeners have for reacting to the signal at the end of a shutdown. */
 const abortGraceMs = 1_000
@@ -50,6 +52,8 @@ export class OutboxDispatcher {
   readonly #chain: ProcessingChain
   readonly #calls: ListenerCalls
   readonly #settler: Settler
+  readonly #recovery: StoreRecovery
+  readonly #knownResults: KnownResults
   readonly #handBack: HandBack
   readonly #failures: FailureReports
   readonly #nextTurn: () => 'hot' | 'cold'
@@ -59,6 +63,7 @@ export class OutboxDispatcher {
   #suspect: Delivery | undefined
   #pumpScheduled = false
   #intakeOpen = true
+  #isClosed = false
 
   constructor(options: OutboxDispatcherOptions) {
     const { clock = systemClock, logger = standardLogger, metrics = noMetrics, store } = options
@@ -107,10 +112,13 @@ export class OutboxDispatcher {
       graceMs: options.timeoutGraceMs ?? 30_000,
       onEnded: (deliveries, outcomes) => this.#ended(deliveries, outcomes),
     })
+    this.#recovery = options.recovery ?? new StoreRecovery(clock)
+    this.#knownResults = new KnownResults(clock, options.resultsKeptMs ?? 120_000)
     this.#settler = new Settler({
       store,
       clock,
       logger,
+      recovery: this.#recovery,
       onSettled: (delivery, settlement, refused) => this.#settled(delivery, settlement, refused),
     })
   }
@@ -126,6 +134,8 @@ export class OutboxDispatcher {
 
   /** Returns false when there was no room; the row is then handed back. */
   enqueueHot(delivery: Delivery): boolean {
+    // A commit was seen.
+    this.#recovery.answered()
     const answer = this.#accept(delivery, this.hotQueue)
     if (answer === 'queued') this.#metrics.incrementHotEnqueued()
     return answer !== 'refused'
@@ -144,9 +154,17 @@ export class OutboxDispatcher {
     this.#conditions.changed()
   }
 
-  /** Resolves when all of these are settled, or were handed back. */
+  /** Carries on with leases that this process took on rows in its hands. A row that it holds no longer is free again. */
+  carryOn(claimed: readonly Delivery[]): void {
+    for (const delivery of claimed) {
+      if (this.inFlight.get(delivery.key) !== undefined) this.#alreadyHere(delivery)
+      else void this.#handBack.release([delivery])
+    }
+  }
+
+  /** Resolves when all of these are settled, were handed back, or were given up because the process ends. */
   untilSettled(deliveries: readonly Delivery[]): Promise<void> {
-    return this.#conditions.until(() => deliveries.every(({ settled }) => settled))
+    return this.#conditions.until(() => this.#isClosed || deliveries.every(({ settled }) => settled))
   }
 
   /** Begins nothing more of a partition, and resolves when nothing of it is in hand any more. */
@@ -159,9 +177,9 @@ export class OutboxDispatcher {
     await this.#conditions.until(() => !lanes.hasPartition(partition))
   }
 
-  /** Whether a listener is still at work, or what one did is not settled. */
-  get hasUnsettled(): boolean {
-    return this.#calls.size > 0 || this.#settler.backlog > 0
+  /** Runs the listener for whatever comes from now on, also where it has succeeded before. */
+  forgetResults(): void {
+    this.#knownResults.clear()
   }
 
   /** Resolves when nothing is queued, running or waiting for its settlement. */
@@ -174,16 +192,19 @@ export class OutboxDispatcher {
 
   /**
    * Takes no more. Goes on with queued work for `drainTimeoutMs`, hands back at once what is then
-   * not running, waits for running listeners for `shutdownTimeoutMs`, and settles.
+   * not running, waits for running listeners for `shutdownTimeoutMs`, and settles. What a listener answers after that is ignored.
    */
   async close({ drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = {}): Promise<void> {
     this.#intakeOpen = false
     this.#schedulePump()
-    await this.#idleWithin(drainTimeoutMs)
+    await this.#within(drainTimeoutMs, () => this.#queued === 0)
     await this.#handBackQueued()
+    await this.#options.onlyRunning?.()
     await this.#finishRunning(shutdownTimeoutMs)
     await this.#settleWithin(drainTimeoutMs)
     this.#failures.flush()
+    this.#isClosed = true
+    this.#conditions.changed()
   }
 
   #accept(delivery: Delivery, queue: DeliveryQueue): 'queued' | 'present' | 'refused' {
@@ -282,6 +303,9 @@ export class OutboxDispatcher {
   }
 
   #start(delivery: Delivery): void {
+    const known = this.#knownResults.take(delivery)
+    if (known !== undefined) return this.#calls.start([delivery], Promise.resolve(known))
+
     const route = this.#chain.routeOf(delivery)
     if (route !== undefined && isBatchListener(route.listener)) return this.#startBatch(delivery, route)
 
@@ -299,7 +323,7 @@ export class OutboxDispatcher {
       batch.length < maxBatchSize && next !== undefined;
       next = queue.peek(last)
     ) {
-      if (this.#chain.routeOf(next)?.listener !== route.listener) break
+      if (this.#chain.routeOf(next)?.listener !== route.listener || this.#knownResults.has(next)) break
       const taken = this.#takeFrom(queue, last)
       if (taken === undefined) break
       batch.push(taken)
@@ -402,6 +426,7 @@ export class OutboxDispatcher {
     this.#schedulePump()
 
     if (refused) {
+      this.#knownResults.add(delivery, outcome)
       this.#metrics.incrementSettlementRefused()
       if (delivery.lock !== undefined) this.#options.onRefusedUnderLock?.()
       this.#wakePoller()
@@ -434,22 +459,24 @@ export class OutboxDispatcher {
   }
 
   async #finishRunning(timeoutMs: number): Promise<void> {
-    await this.#idleWithin(timeoutMs)
+    await this.#within(timeoutMs, () => this.#isIdle)
     this.#calls.abortAll(
       new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.'),
     )
-    await this.#idleWithin(abortGraceMs)
+    await this.#within(abortGraceMs, () => this.#isIdle)
     if (this.#calls.size > 0) {
       this.#logger.warn(
         `${this.#calls.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
       )
     }
+    this.#calls.abandon()
   }
 
   async #settleWithin(timeoutMs: number): Promise<void> {
     const cancel = this.#clock.schedule(timeoutMs, () => this.#settler.giveUp(), 'keepAlive')
     await this.#settler.drained()
     cancel()
+    this.#settler.giveUp()
     if (this.#settler.backlog > 0) {
       this.#logger.error(
         `${this.#settler.backlog} delivered events could not be settled and will be delivered again.`,
@@ -457,21 +484,23 @@ export class OutboxDispatcher {
     }
   }
 
-  get #isIdle(): boolean {
-    const queued = this.hotQueue.length + this.#coldQueue.length
-    return this.#calls.size === 0 && queued === 0 && this.#suspect === undefined
+  get #queued(): number {
+    return this.hotQueue.length + this.#coldQueue.length
   }
 
-  async #idleWithin(timeoutMs: number): Promise<void> {
-    if (this.#isIdle) return
+  get #isIdle(): boolean {
+    return this.#calls.size === 0 && this.#queued === 0 && this.#suspect === undefined
+  }
+
+  /** Resolves when something is true, or its time is over. */
+  async #within(timeoutMs: number, isTrue: () => boolean): Promise<void> {
+    if (isTrue()) return
     await new Promise<void>((resolve) => {
       const cancel = this.#clock.schedule(timeoutMs, resolve, 'keepAlive')
-      void this.#conditions
-        .until(() => this.#isIdle)
-        .then(() => {
-          cancel()
-          resolve()
-        })
+      void this.#conditions.until(isTrue).then(() => {
+        cancel()
+        resolve()
+      })
     })
   }
 

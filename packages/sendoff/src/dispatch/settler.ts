@@ -1,13 +1,17 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
+import { boundedDelayMs } from '../event/delay.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxStore, Outcome, OwnerFence, Settlement } from '../store.ts'
 import type { Delivery } from './delivery.ts'
+import { BackOff, type BackOffOptions, type StoreRecovery } from './store-recovery.ts'
+import { findWritten } from './written-settlements.ts'
 
 export interface SettlerOptions {
-  readonly store: Pick<OutboxStore<never>, 'settle'>
+  readonly store: Pick<OutboxStore<never>, 'query' | 'settle'>
   readonly clock: Clock
   readonly logger: Logger
+  readonly recovery: StoreRecovery
   /** Must not throw. */
   readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
 }
@@ -17,15 +21,24 @@ const maxWriters = 2
 /** So many are worth a second statement beside the first for those who can begin nothing before. */
 const worthwhileBatch = 250
 const longestWaitMs = 2
-const firstRetryMs = 50
-const longestRetryMs = 5_000
+const pauses = { firstMs: 50, longestMs: 5_000 }
 const failuresBeforeOneByOne = 3
+/** One outcome that cannot be written lets a batch fail so often, and half as often again, before it is alone. */
+const failuresBeforeOutage = 14
 
 interface Waiting {
   readonly delivery: Delivery
   readonly outcome: Outcome
   /** An earlier attempt at writing it failed, and may have been written all the same. */
   uncertain: boolean
+  isEnded: boolean
+}
+
+/** Outcomes that are written together. */
+interface Batch {
+  readonly items: readonly Waiting[]
+  /** How many batches had been written when writing this one failed; undefined before that. */
+  readonly writtenAtFailure?: number
 }
 
 /**
@@ -35,31 +48,44 @@ interface Waiting {
  * something to do while this process works on the answer to the first.
  *
  * A write that fails is repeated until it succeeds: the listener has done its work, and an event
- * whose settlement got lost would be delivered again. The leases are renewed meanwhile. After some
- * failures outcomes are written one by one, so that one that cannot be written holds up no other.
+ * whose settlement got lost would be delivered again. The leases are renewed meanwhile.
+ *
+ * A failed batch is written again as soon as the store answers any call. If it fails again although others could be written
+ * meanwhile, the fault lies in the batch. It is then written apart, in halves, until the outcome that cannot be written
+ * is alone. That one is repeated by itself, and holds up no other.
  */
 export class Settler {
   readonly #options: SettlerOptions
+  readonly #backOffs: BackOffOptions
+  readonly #backOff: BackOff
   #waiting: Waiting[] = []
-  #writing = 0
+  #failedBatches: Batch[] = []
+  #apart: Batch[] = []
+  #isWritingApart = false
+  #backlog = 0
+  #written = 0
   #writers = 0
-  #failures = 0
   #stopped = false
   #cancelTimer: Cancel | undefined
-  readonly #cancelRetries = new Set<Cancel>()
+  /** Ends a pause each. */
+  readonly #pauses = new Set<() => void>()
   #idle: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
     this.#options = options
+    this.#backOffs = { ...options, ...pauses }
+    this.#backOff = new BackOff(this.#backOffs)
   }
 
   /** Outcomes that the store has not acknowledged yet. */
   get backlog(): number {
-    return this.#waiting.length + this.#writing
+    return this.#backlog
   }
 
   add(delivery: Delivery, outcome: Outcome): void {
-    this.#waiting.push({ delivery, outcome, uncertain: false })
+    if (this.#stopped) return
+    this.#backlog++
+    this.#waiting.push({ delivery, outcome, uncertain: false, isEnded: false })
     if (this.#waiting.length >= maxBatch) this.flush()
     else if (this.#writers === 0) {
       this.#cancelTimer ??= this.#options.clock.schedule(longestWaitMs, () => this.flush(), 'keepAlive')
@@ -84,11 +110,11 @@ export class Settler {
     if (this.backlog > 0 && !this.#stopped) await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
-  /** Stops repeating writes that fail. What is not acknowledged will be delivered again. */
+  /** Writes nothing more, and forgets what comes later. What is not acknowledged will be delivered again. */
   giveUp(): void {
     this.#stopped = true
     this.#cancelTimer?.()
-    this.#cancelRetries.forEach((cancel) => cancel())
+    this.#pauses.forEach((end) => end())
     this.#becomeIdle()
   }
 
@@ -97,70 +123,180 @@ export class Settler {
     this.#writers++
     while (this.#hasWorkFor(this.#writers, least) && !this.#stopped) {
       const batch = this.#nextBatch()
-      this.#writing += batch.length
       try {
         await this.#write(batch)
-        this.#failures = 0
-        this.#writing -= batch.length
+        this.#backOff.succeeded()
       } catch (error) {
-        this.#writing -= batch.length
         await this.#failed(batch, error)
       }
     }
     this.#writers--
-    if (this.backlog === 0) this.#becomeIdle()
+    if (this.#backlog === 0) this.#becomeIdle()
   }
 
   // A store that fails is asked by one at a time.
   #hasWorkFor(writers: number, least: number): boolean {
-    return writers === 1 ? this.#waiting.length > 0 : this.#waiting.length >= least && this.#failures === 0
+    if (writers > 1) return this.#waiting.length >= least && this.#backOff.failures === 0
+    return this.#waiting.length > 0 || this.#failedBatches.length > 0
+  }
+
+  // What failed and what is new take turns while the store fails: whether others can be written tells where the fault lies.
+  #nextBatch(): Batch {
+    const { failures } = this.#backOff
+    const isTurnOfNew = failures % 2 === 1 && this.#waiting.length > 0
+    const again = isTurnOfNew ? undefined : this.#failedBatches.shift()
+    if (again === undefined) return { items: this.#takeWaiting() }
+    if (again.items.length === 1 || failures < failuresBeforeOneByOne) return again
+
+    const [first, ...others] = again.items
+    this.#failedBatches.push({ ...again, items: others })
+    return { ...again, items: [first!] }
   }
 
   // Those who read without a claim prove it by their lock, the one they read under: the next may be this process's as
   // well, but in between it may have been somebody else's.
-  #nextBatch(): readonly Waiting[] {
-    const most = this.#failures >= failuresBeforeOneByOne ? 1 : maxBatch
+  #takeWaiting(): readonly Waiting[] {
     const fence = fenceOf(this.#waiting)
     const end = this.#waiting.findIndex(
       ({ delivery: { lock } }) => lock !== undefined && lock.fence !== fence,
     )
-    return this.#waiting.splice(0, end === -1 ? most : Math.min(most, end))
+    return this.#waiting.splice(0, end === -1 ? maxBatch : Math.min(maxBatch, end))
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
-    const { store, onSettled } = this.#options
-    const settlements = batch.map(({ delivery, outcome }) => ({
+  async #write({ items }: Batch): Promise<void> {
+    const { store, recovery } = this.#options
+    const settlements = items.map(({ delivery, outcome }) => ({
       row: delivery.held,
       outcome: outcomeNow(delivery, outcome),
     }))
-    const refused = new Set<Settlement>(await store.settle(settlements, fenceOf(batch)))
-    batch.forEach(({ delivery, uncertain }, index) => {
+    const refused = new Set<Settlement>(await store.settle(settlements, fenceOf(items)))
+    recovery.answered()
+    this.#written++
+    const doubtful: [Waiting, Settlement][] = []
+    const claimedAgain: Waiting[] = []
+    items.forEach((waiting, index) => {
       const settlement = settlements[index]!
-      // What is refused after an error was settled the first time, and no lease was lost.
-      onSettled(delivery, settlement, refused.has(settlement) && !uncertain)
+      if (!refused.has(settlement)) this.#end(waiting, settlement, false)
+      else if (waiting.delivery.deliveries !== settlement.row.deliveries) claimedAgain.push(waiting)
+      else if (waiting.uncertain) doubtful.push([waiting, settlement])
+      else this.#end(waiting, settlement, true)
     })
+    if (doubtful.length > 0) await this.#clearUp(doubtful)
+    if (claimedAgain.length > 0) this.#writeWithNewLease(claimedAgain)
   }
 
-  /** Puts the batch behind everything else that waits, and lets some time pass. */
-  async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
-    for (const waiting of batch) waiting.uncertain = true
-    this.#waiting.push(...batch)
-    this.#failures++
-    if (this.#stopped) return
+  // A refusal after a failure has two reasons: the outcome was written then, or the row is somebody else's.
+  async #clearUp(doubtful: readonly [Waiting, Settlement][]): Promise<void> {
+    const settlements = doubtful.map(([, settlement]) => settlement)
+    const written = await findWritten(this.#options.store, settlements)
+    for (const [waiting, settlement] of doubtful) this.#end(waiting, settlement, !written.has(settlement))
+  }
 
-    const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (this.#failures - 1))
+  #writeWithNewLease(claimedAgain: readonly Waiting[]): void {
+    this.#waiting.push(...claimedAgain)
+    this.flush()
+  }
+
+  #end(waiting: Waiting, settlement: Settlement, refused: boolean): void {
+    waiting.isEnded = true
+    this.#backlog--
+    this.#options.onSettled(waiting.delivery, settlement, refused)
+  }
+
+  async #failed(batch: Batch, error: unknown): Promise<void> {
+    const failed = { items: unwritten(batch), writtenAtFailure: this.#written }
+    if (this.#isOwnFault(batch)) {
+      this.#report(failed, error, 'now, apart from others')
+      this.#backOff.succeeded()
+      if (failed.items.length === 1) return void this.#repeatAlone(failed, error)
+      return this.#writeApart(halvesOf(failed.items))
+    }
+
+    const isAlone = failed.items.length === 1 && this.#backOff.failures >= failuresBeforeOneByOne
+    this.#backOff.failed()
+    if (isAlone) void this.#repeatAlone(failed, error)
+    else this.#failedBatches.push(failed)
+    if (this.#stopped || !this.#hasWorkFor(1, 1)) return
+    if (!isAlone)
+      this.#report(failed, error, `in ${this.#backOff.pauseMs} ms, or as soon as the store answers`)
+    await this.#pause(this.#backOff)
+  }
+
+  #isOwnFault({ writtenAtFailure = Infinity }: Batch): boolean {
+    return this.#written > writtenAtFailure
+  }
+
+  #writeApart(halves: readonly Batch[]): void {
+    this.#apart.push(...halves)
+    if (!this.#isWritingApart) void this.#writeAllApart()
+  }
+
+  // Never rejects.
+  async #writeAllApart(): Promise<void> {
+    this.#isWritingApart = true
+    let failures = 0
+    for (
+      let batch = this.#apart.shift();
+      batch !== undefined && !this.#stopped;
+      batch = this.#apart.shift()
+    ) {
+      try {
+        await this.#write(batch)
+        failures = 0
+      } catch (error) {
+        const items = unwritten(batch)
+        if (items.length > 1) this.#apart.unshift(...halvesOf(items))
+        else void this.#repeatAlone({ items }, error)
+        if (++failures >= failuresBeforeOutage) this.#endApart()
+      }
+    }
+    this.#isWritingApart = false
+    if (this.#backlog === 0) this.#becomeIdle()
+  }
+
+  // Nothing can be written any more: the fault is the store's again.
+  #endApart(): void {
+    const writtenAtFailure = this.#written
+    this.#failedBatches.push(...this.#apart.splice(0).map(({ items }) => ({ items, writtenAtFailure })))
+    this.flush()
+  }
+
+  // Never rejects.
+  async #repeatAlone(alone: Batch, failure: unknown): Promise<void> {
+    const backOff = new BackOff(this.#backOffs)
+    let error = failure
+    while (unwritten(alone).length > 0) {
+      backOff.failed()
+      if (this.#stopped) return
+      this.#report(alone, error, `by itself in ${backOff.pauseMs} ms`)
+      await this.#pause(backOff)
+      if (this.#stopped) return
+      try {
+        await this.#write(alone)
+        break
+      } catch (again) {
+        error = again
+      }
+    }
+    if (this.#backlog === 0) this.#becomeIdle()
+  }
+
+  #report({ items }: Batch, error: unknown, when: string): void {
+    const what = items.length === 1 ? `event ${items[0]!.delivery.row.eventId}` : `${items.length} events`
     this.#options.logger.error(
-      `Settling ${batch.length} events failed; they were delivered and are kept. ` +
-        `Trying again in ${delayMs} ms. ${describeError(error)}`,
+      `Settling ${what} failed; what was delivered is kept. Trying again ${when}. ${describeError(error)}`,
     )
-    await new Promise<void>((resolve) => {
-      const cancelTimer = this.#options.clock.schedule(delayMs, end, 'keepAlive')
-      const cancelRetries = this.#cancelRetries.add(end)
-      function end(): void {
-        cancelTimer()
-        cancelRetries.delete(end)
+  }
+
+  #pause(backOff: BackOff): Promise<void> {
+    return new Promise<void>((resolve) => {
+      const end = () => {
+        cancel()
+        this.#pauses.delete(end)
         resolve()
       }
+      const cancel = backOff.schedule(backOff.pauseMs, end, 'keepAlive')
+      this.#pauses.add(end)
     })
   }
 
@@ -171,6 +307,18 @@ export class Settler {
   }
 }
 
+/** What is left of a batch that failed. It may have been written. */
+function unwritten({ items }: Batch): readonly Waiting[] {
+  const left = items.filter(({ isEnded }) => !isEnded)
+  for (const waiting of left) waiting.uncertain = true
+  return left
+}
+
+function halvesOf(items: readonly Waiting[]): readonly Batch[] {
+  const half = items.length >> 1
+  return [{ items: items.slice(0, half) }, { items: items.slice(half) }]
+}
+
 function fenceOf(batch: readonly Waiting[]): OwnerFence | undefined {
   return batch.find(({ delivery }) => delivery.lock !== undefined)?.delivery.lock?.fence
 }
@@ -178,6 +326,9 @@ function fenceOf(batch: readonly Waiting[]): OwnerFence | undefined {
 // A retry was decided by a number of attempts. Where more were counted meanwhile, one more could be too many:
 // the next delivery decides.
 function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
-  if (outcome.kind !== 'retry' || !delivery.isOutdated) return outcome
-  return { kind: 'defer', delayMs: outcome.delayMs, reason: outcome.failure.error }
+  if (!('delayMs' in outcome)) return outcome
+  // A processor of somebody else's may say anything.
+  const delayMs = boundedDelayMs(outcome.delayMs)
+  if (outcome.kind === 'defer' || !delivery.isOutdated) return { ...outcome, delayMs }
+  return { kind: 'defer', delayMs, reason: outcome.failure.error }
 }

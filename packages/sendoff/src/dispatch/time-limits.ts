@@ -28,6 +28,15 @@ export class TimeLimits<Item> {
     this.#groups.get(limitMs)?.expiries.delete(item)
   }
 
+  /** Calls back no more. */
+  clear(): void {
+    for (const group of this.#groups.values()) {
+      group.expiries.clear()
+      group.cancelTimer?.()
+      group.cancelTimer = undefined
+    }
+  }
+
   #arm(group: TimeLimitGroup<Item>): void {
     if (group.cancelTimer !== undefined) return
     // Items of one limit expire in the order in which they began: the first is the next.

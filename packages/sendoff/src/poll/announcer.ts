@@ -1,5 +1,6 @@
 import { describeError } from '../describe-error.ts'
 import type { Clock } from '../clock.ts'
+import { StoreRecovery } from '../dispatch/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxWakeUps, WakeUp } from '../store.ts'
 
@@ -8,6 +9,8 @@ export interface AnnouncerOptions {
   readonly wakeUps: OutboxWakeUps | undefined
   readonly clock: Clock
   readonly logger: Logger
+  /** Ends the pause after a signal that failed, which may have taken long. */
+  readonly recovery?: StoreRecovery
 }
 
 /**
@@ -58,13 +61,13 @@ export class Announcer {
   }
 
   async #run(wakeUps: OutboxWakeUps): Promise<void> {
-    const { clock } = this.#options
+    const { clock, recovery = new StoreRecovery(clock) } = this.#options
     this.#isBusy = true
     while (this.#partitions !== undefined) {
       const startedAt = clock.monotonic()
-      await this.#signal(wakeUps, this.#takeWanted(startedAt))
+      const isSent = await this.#signal(wakeUps, this.#takeWanted(startedAt))
       const pauseMs = Math.max(shortestPauseMs, (clock.monotonic() - startedAt) * pauseShare)
-      await new Promise<void>((resolve) => clock.schedule(pauseMs, resolve))
+      await new Promise<void>((resolve) => (isSent ? clock : recovery).schedule(pauseMs, resolve))
     }
     this.#isBusy = false
   }
@@ -81,11 +84,13 @@ export class Announcer {
   }
 
   // A signal that gets lost costs time, but no event.
-  async #signal(wakeUps: OutboxWakeUps, wakeUp: WakeUp): Promise<void> {
+  async #signal(wakeUps: OutboxWakeUps, wakeUp: WakeUp): Promise<boolean> {
     try {
       await wakeUps.announce(wakeUp)
+      return true
     } catch (error) {
       this.#options.logger.debug(`Other processes could not be woken. ${describeError(error)}`)
+      return false
     }
   }
 }

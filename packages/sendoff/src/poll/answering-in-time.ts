@@ -8,9 +8,15 @@ const limitedOfPartitions = ['acquire', 'hold', 'read', 'readAll', 'release', 's
 
 /**
  * The store, with a time limit on every call that the engine repeats: one that is never answered,
- * such as over a connection that is half open, must fail like any other and be tried again.
+ * such as over a connection that is half open, must fail like any other and be tried again. `onAnswered` hears of every call
+ * that succeeds.
  */
-export function answeringInTime<Tx>(store: OutboxStore<Tx>, clock: Clock, limitMs: number): OutboxStore<Tx> {
+export function answeringInTime<Tx>(
+  store: OutboxStore<Tx>,
+  clock: Clock,
+  limitMs: number,
+  onAnswered: () => void = () => {},
+): OutboxStore<Tx> {
   const inTime = <Answer>(name: string, call: Promise<Answer>): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const cancel = clock.schedule(limitMs, () => {
@@ -18,7 +24,11 @@ export function answeringInTime<Tx>(store: OutboxStore<Tx>, clock: Clock, limitM
           new OutboxError('OUTBOX_STORE_SILENT', `The store did not answer ${name}() within ${limitMs} ms.`),
         )
       })
-      call.then(resolve, reject).finally(cancel)
+      const answered = (answer: Answer) => {
+        resolve(answer)
+        onAnswered()
+      }
+      call.then(answered, reject).finally(cancel)
     })
 
   const limitedCalls = <Target extends object>(target: Target, names: readonly string[]): Target => {

@@ -31,9 +31,16 @@ export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: num
   const ready = end === -1 ? rows : rows.slice(0, end)
   return {
     ready: ready.slice(0, Math.max(0, room)),
-    waitMs: ready.length === 0 ? rows[0]?.waitMs : undefined,
+    waitMs: ready.length === 0 ? rows[0] && waitOf(rows[0]) : undefined,
     hasMore: ready.length > 0 && (end !== -1 || !isWhole || ready.length > room),
   }
+}
+
+/** A process that closes leases what it still runs, and is mostly done long before the lease ends: the row is looked at so often. */
+const leasedLookMs = 500
+
+function waitOf({ lockedBy, waitMs }: OrderedRow): number {
+  return lockedBy === null || waitMs === Infinity ? waitMs : Math.min(waitMs, leasedLookMs)
 }
 
 /** Makes deliveries of rows that were read, and lets the store know which rows this process has in hand. */

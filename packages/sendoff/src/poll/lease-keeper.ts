@@ -3,6 +3,7 @@ import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../dispatch/delivery.ts'
 import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
 import { validUntil } from '../dispatch/local-validity.ts'
+import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { Lease, OutboxStore } from '../store.ts'
 
@@ -11,6 +12,8 @@ export interface LeaseKeeperOptions {
   readonly lease: Lease
   readonly clock?: Clock
   readonly logger?: Logger
+  /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
   readonly inFlight: InFlightTracker
 }
 
@@ -21,11 +24,15 @@ export interface LeaseKeeperOptions {
  */
 export class LeaseKeeper {
   readonly #options: Required<LeaseKeeperOptions>
+  readonly #backOff: BackOff
   #cancel: Cancel | undefined
   #stopped = false
 
   constructor(options: LeaseKeeperOptions) {
-    this.#options = { clock: systemClock, logger: standardLogger, ...options }
+    const { clock = systemClock } = options
+    this.#options = { clock, logger: standardLogger, recovery: new StoreRecovery(clock), ...options }
+    const ms = this.#intervalMs
+    this.#backOff = new BackOff({ recovery: this.#options.recovery, clock, firstMs: ms, longestMs: ms })
   }
 
   start(): void {
@@ -50,6 +57,7 @@ export class LeaseKeeper {
     const rows = leased.map((delivery) => delivery.held)
     try {
       const lost = new Set(await store.renew(rows, lease))
+      this.#backOff.succeeded()
       leased.forEach((delivery, index) => {
         const row = rows[index]!
         if (!lost.has(row)) delivery.leaseRenewed(until)
@@ -57,6 +65,7 @@ export class LeaseKeeper {
         else if (!delivery.settled && delivery.held.deliveries === row.deliveries) delivery.lose()
       })
     } catch (error) {
+      this.#backOff.failed()
       logger.error(`Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`)
       const now = clock.monotonic()
       leased.filter((delivery) => !delivery.isHeld(now)).forEach((delivery) => delivery.lose())
@@ -68,7 +77,7 @@ export class LeaseKeeper {
   }
 
   #schedule(inMs: number): void {
-    this.#cancel = this.#options.clock.schedule(inMs, () => void this.#tick())
+    this.#cancel = this.#backOff.schedule(inMs, () => void this.#tick())
   }
 
   // From start to start: where the database is slow, a row that has just been taken must not wait twice.

@@ -2,6 +2,7 @@ import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Holding } from '../dispatch/delivery.ts'
 import { validUntil } from '../dispatch/local-validity.ts'
+import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxLocks, OwnerFence } from '../store.ts'
 
@@ -16,6 +17,8 @@ export interface NamedLockOptions {
   readonly renewMarginMs?: number
   readonly clock: Clock
   readonly logger: Logger
+  /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
   /** What was held under the lock is nobody's, or somebody else's, from now on. */
   readonly onLost: (holding: Holding) => void
 }
@@ -36,6 +39,7 @@ const retryMs = 50
  */
 export class NamedLock {
   readonly #options: NamedLockOptions
+  readonly #backOff: BackOff
   #holding: (LockHolding & { validUntil: number }) | undefined
   #acquisitions = 0
   #renewedAt = -Infinity
@@ -45,6 +49,8 @@ export class NamedLock {
 
   constructor(options: NamedLockOptions) {
     this.#options = options
+    const { clock, ttlMs, recovery = new StoreRecovery(clock) } = options
+    this.#backOff = new BackOff({ recovery, clock, firstMs: ttlMs / 6, longestMs: ttlMs / 6 })
   }
 
   /** The current holding, if the lock is surely ours at this moment. */
@@ -157,7 +163,7 @@ export class NamedLock {
 
   #scheduleRenewal(inMs: number): void {
     this.#cancelRenewal?.()
-    this.#cancelRenewal = this.#options.clock.schedule(inMs, () => void this.#renew())
+    this.#cancelRenewal = this.#backOff.schedule(inMs, () => void this.#renew())
   }
 
   // Never rejects: a renewal that fails leaves the lock valid until its time is over.
@@ -169,6 +175,7 @@ export class NamedLock {
     const askedAt = clock.monotonic()
     try {
       const renewed = await locks.renew({ ...this.fence, ttlMs })
+      this.#backOff.succeeded()
       if (this.#holding !== holding) return
       if (!renewed) return this.lost()
       return this.#renewed(holding, askedAt)
@@ -177,6 +184,7 @@ export class NamedLock {
         `Renewing the lock "${this.fence.lock}" failed and will be tried again. ${describeError(error)}`,
       )
     }
-    if (this.holding !== undefined) this.#scheduleRenewal(ttlMs / 6)
+    this.#backOff.failed()
+    if (this.holding !== undefined) this.#scheduleRenewal(this.#backOff.pauseMs)
   }
 }

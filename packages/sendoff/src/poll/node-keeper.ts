@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
+import { BackOff, type StoreRecovery } from '../dispatch/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { NodeAnswer, NodeRequest, OutboxNodes } from '../store.ts'
@@ -12,6 +13,7 @@ export interface NodeKeeperOptions {
   readonly intervalMs: number
   readonly clock: Clock
   readonly logger: Logger
+  readonly recovery: StoreRecovery
   /** Hears with every heartbeat what is paused, and in which mode the table is. */
   readonly onHeartbeat: (answer: NodeAnswer & { readonly kind: 'joined' }) => void
 }
@@ -22,11 +24,13 @@ export interface NodeKeeperOptions {
  */
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions
+  readonly #backOff: BackOff
   #cancel: Cancel | undefined
   #left = false
 
   constructor(options: NodeKeeperOptions) {
     this.#options = options
+    this.#backOff = new BackOff({ ...options, firstMs: options.intervalMs, longestMs: options.intervalMs })
   }
 
   /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
@@ -56,14 +60,16 @@ export class NodeKeeper {
   }
 
   #schedule(): void {
-    this.#cancel = this.#options.clock.schedule(this.#options.intervalMs, () => void this.#beat())
+    this.#cancel = this.#backOff.schedule(this.#options.intervalMs, () => void this.#beat())
   }
 
   // Never rejects: the next heartbeat tries again.
   async #beat(): Promise<void> {
-    const { nodes, logger, onHeartbeat } = this.#options
+    const { nodes, logger, recovery, onHeartbeat } = this.#options
     try {
       const answer = await nodes.join(this.#request)
+      this.#backOff.succeeded()
+      recovery.answered()
       if (answer.kind === 'conflict') {
         logger.error(
           `This process was away for too long, and ${using(answer.nodes)} the table in mode "${answer.mode}" by now. Stop one of them.`,
@@ -72,6 +78,7 @@ export class NodeKeeper {
         onHeartbeat(answer)
       }
     } catch (error) {
+      this.#backOff.failed()
       logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
     }
     if (!this.#left) this.#schedule()

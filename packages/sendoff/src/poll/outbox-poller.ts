@@ -4,6 +4,7 @@ import type { Delivery } from '../dispatch/delivery.ts'
 import { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
+import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import type { DuePlace } from '../store.ts'
 import type { PendingSource } from './pending-source.ts'
 import { WakeTimes } from './wake-times.ts'
@@ -21,6 +22,8 @@ export interface OutboxPollerOptions {
   readonly handler: OutboxPollerHandler
   /** That of the dispatcher behind the handler, if there is one. */
   readonly inFlight?: InFlightTracker
+  /** Hears of answers of the store, so that a poll that failed is repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
   readonly clock?: Clock
   readonly logger?: Logger
   readonly metrics?: MetricsExporter
@@ -65,17 +68,18 @@ export class OutboxPoller {
   #hasNews = false
   #hasRoom = false
   #stoppedDrain: Drain | undefined
-  #failures = 0
+  readonly #backOff: BackOff
   #pauseMs = 0
   #loop: Promise<void> | undefined
   #polling: Promise<void> = Promise.resolve()
   #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
-    const { batchSize = 50, intervalMs = 5_000 } = options
+    const { batchSize = 50, intervalMs = 5_000, clock = systemClock } = options
     this.#options = {
       inFlight: new InFlightTracker(),
-      clock: systemClock,
+      clock,
+      recovery: new StoreRecovery(clock),
       logger: standardLogger,
       metrics: noMetrics,
       ...options,
@@ -85,6 +89,8 @@ export class OutboxPoller {
       maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
     }
     this.#pauseMs = intervalMs
+    const { recovery } = this.#options
+    this.#backOff = new BackOff({ recovery, clock, firstMs: firstRetryMs, longestMs: intervalMs })
   }
 
   start(): void {
@@ -136,10 +142,10 @@ export class OutboxPoller {
   async #pollOrReport(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
     try {
       await this.#poll(stopped, isGoingOn)
-      if (this.#failures > 0) this.#options.logger.info('Polling works again.')
-      this.#failures = 0
+      if (this.#hasFailed) this.#options.logger.info('Polling works again.')
+      this.#backOff.succeeded()
     } catch (error) {
-      this.#failures++
+      this.#backOff.failed()
       this.#options.logger.error(`Polling failed and will be tried again. ${describeError(error)}`)
     }
   }
@@ -215,25 +221,31 @@ export class OutboxPoller {
 
   // While the database is away, being woken must not turn into asking it without pause.
   get #shouldLook(): boolean {
-    return this.#stopped || ((this.#woken || this.#hasRoom) && this.#failures === 0)
+    return this.#stopped || ((this.#woken || this.#hasRoom) && !this.#hasFailed)
+  }
+
+  get #hasFailed(): boolean {
+    return this.#backOff.failures > 0
   }
 
   #sleep(): Promise<void> {
     if (this.#shouldLook) return Promise.resolve()
-    const { clock, intervalMs } = this.#options
-    const pauseMs =
-      this.#failures === 0 ? this.#pauseMs : Math.min(intervalMs, firstRetryMs * 2 ** (this.#failures - 1))
-    const latest = clock.monotonic() + pauseMs
+    const { clock } = this.#options
+    const latest = clock.monotonic() + this.#pauseMs
 
     return new Promise((resolve) => {
-      let cancel: Cancel = () => {}
+      let cancel: Cancel | undefined
       const arm = () => {
-        cancel()
-        const next = this.#failures === 0 ? Math.min(latest, this.#wakeTimes.next ?? latest) : latest
+        if (this.#hasFailed) {
+          cancel ??= this.#backOff.schedule(this.#backOff.pauseMs, end, 'keepAlive')
+          return
+        }
+        cancel?.()
+        const next = Math.min(latest, this.#wakeTimes.next ?? latest)
         cancel = clock.schedule(Math.max(0, next - clock.monotonic()), end, 'keepAlive')
       }
       const end = () => {
-        cancel()
+        cancel?.()
         this.#wakeSleeper = undefined
         resolve()
       }

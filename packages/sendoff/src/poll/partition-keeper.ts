@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Holding } from '../dispatch/delivery.ts'
+import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxPartitions, OwnedPartition, OwnerFence, PartitionShares } from '../store.ts'
 import type { LockHolding, NamedLock } from './named-lock.ts'
@@ -12,6 +13,8 @@ export interface PartitionKeeperOptions {
   readonly lock: NamedLock
   readonly clock: Clock
   readonly logger: Logger
+  /** Hears of answers of the store, so that a look that failed is repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
   /** The longest pause between two looks at who owns what. */
   readonly intervalMs: number
   /** Takes no more rows of a partition, and resolves when nothing of it is in hand. Never rejects. */
@@ -65,6 +68,7 @@ export class PartitionKeeper {
   /** The epochs that the store was asked to free: whatever it answers, there is no going back. */
   readonly #givenUp = new Map<number, number>()
   readonly #firstLook = Promise.withResolvers<void>()
+  readonly #backOff: BackOff
   #holding: LockHolding | undefined
   #looking: Promise<void> | undefined
   #lastLook = -Infinity
@@ -76,6 +80,8 @@ export class PartitionKeeper {
 
   constructor(options: PartitionKeeperOptions) {
     this.#options = options
+    const { clock, recovery = new StoreRecovery(clock) } = options
+    this.#backOff = new BackOff({ recovery, clock, firstMs: shortPauseMs, longestMs: shortPauseMs })
   }
 
   start(): void {
@@ -135,7 +141,9 @@ export class PartitionKeeper {
     this.#lastLook = this.#options.clock.monotonic()
     try {
       pauseMs = await this.#share()
+      this.#backOff.succeeded()
     } catch (error) {
+      this.#backOff.failed()
       this.#options.logger.error(
         `Looking for partitions failed and will be tried again. ${describeError(error)}`,
       )
@@ -148,7 +156,7 @@ export class PartitionKeeper {
   #schedule(inMs: number): void {
     this.#cancel?.()
     this.#nextLook = this.#options.clock.monotonic() + inMs
-    if (!this.#stopped) this.#cancel = this.#options.clock.schedule(inMs, () => void this.look())
+    if (!this.#stopped) this.#cancel = this.#backOff.schedule(inMs, () => void this.look())
   }
 
   /** Answers how long to wait before the next look. */

@@ -18,7 +18,10 @@ export interface SingleWriterSourceOptions {
 
 interface Tick {
   readonly span: TracedSpan | undefined
-  readonly deliveries: Delivery[]
+  /** Those that were not settled when the last ones were read: a tick may last long, and must not remember everything. */
+  unsettled: readonly Delivery[]
+  settledCount: number
+  succeededCount: number
 }
 
 /**
@@ -37,9 +40,15 @@ export class SingleWriterSource implements PendingSource {
     const { source, lock, tracer, logger } = this.#options
     if ((await lock.acquire()) === undefined) return noPending
 
-    this.#tick ??= { span: spanFrom(tracer, 'outbox.poller.tick', logger), deliveries: [] }
+    const tick = (this.#tick ??= {
+      span: spanFrom(tracer, 'outbox.poller.tick', logger),
+      unsettled: [],
+      settledCount: 0,
+      succeededCount: 0,
+    })
     const batch = await source.fetch(limit, place, hasNews)
-    this.#tick.deliveries.push(...batch.deliveries)
+    countSettled(tick)
+    tick.unsettled = [...tick.unsettled, ...batch.deliveries]
     return batch
   }
 
@@ -52,8 +61,9 @@ export class SingleWriterSource implements PendingSource {
     const tick = this.#tick
     if (tick === undefined) return
 
-    await this.#options.untilSettled(tick.deliveries)
+    await this.#options.untilSettled(tick.unsettled)
     this.#tick = undefined
+    countSettled(tick)
     endSpan(tick, error)
     try {
       await this.#options.lock.release()
@@ -63,12 +73,20 @@ export class SingleWriterSource implements PendingSource {
   }
 }
 
-function endSpan({ span, deliveries }: Tick, error: unknown): void {
+function countSettled(tick: Tick): void {
+  const { length } = tick.unsettled
+  tick.unsettled = tick.unsettled.filter(({ settled, hasSucceeded }) => {
+    if (hasSucceeded) tick.succeededCount++
+    return !settled
+  })
+  tick.settledCount += length - tick.unsettled.length
+}
+
+function endSpan({ span, settledCount, succeededCount }: Tick, error: unknown): void {
   if (span === undefined) return
-  const succeeded = deliveries.filter(({ hasSucceeded }) => hasSucceeded).length
-  span.setAttribute('batch.size', deliveries.length)
-  span.setAttribute('success.count', succeeded)
-  span.setAttribute('failure.count', deliveries.length - succeeded)
+  span.setAttribute('batch.size', settledCount)
+  span.setAttribute('success.count', succeededCount)
+  span.setAttribute('failure.count', settledCount - succeededCount)
   if (error instanceof Error) span.recordException(error)
   span.end()
 }

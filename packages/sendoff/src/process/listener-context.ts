@@ -22,7 +22,7 @@ export class ListenerContext implements DispatchContext {
   }
 
   get epoch(): number | undefined {
-    return this.#delivery.lock?.epoch
+    return this.#delivery.epoch
   }
 }
 

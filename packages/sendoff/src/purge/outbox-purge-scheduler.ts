@@ -1,5 +1,6 @@
 import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
+import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
@@ -30,6 +31,8 @@ export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
   readonly store: Pick<OutboxStore<never>, 'purge'>
   readonly clock?: Clock
   readonly logger?: Logger
+  /** Hears of answers of the store, so that a run that failed is repeated as soon as there is one. */
+  readonly recovery?: StoreRecovery
 }
 
 const dayMs = 86_400_000
@@ -47,8 +50,9 @@ export const purgeOptionChecks = {
 /** Removes what has been kept long enough, in small batches, now and then. */
 export class OutboxPurgeScheduler {
   readonly #options: OutboxPurgeSchedulerOptions
-  readonly #clock: Clock
   readonly #logger: Logger
+  readonly #recovery: StoreRecovery
+  readonly #backOff: BackOff
   #running: Promise<unknown> = Promise.resolve()
   #cancel: Cancel | undefined
   #state: 'new' | 'started' | 'closed' = 'new'
@@ -60,10 +64,14 @@ export class OutboxPurgeScheduler {
       store: anything,
       clock: anything,
       logger: anything,
+      recovery: anything,
     })
     this.#options = options
-    this.#clock = clock
     this.#logger = logger
+    const { recovery = new StoreRecovery(clock) } = options
+    this.#recovery = recovery
+    const ms = this.#intervalMs
+    this.#backOff = new BackOff({ recovery, clock, firstMs: ms, longestMs: ms })
   }
 
   /** Runs at once, and again after every interval. Faults are logged, not thrown. */
@@ -92,14 +100,20 @@ export class OutboxPurgeScheduler {
   async #tick(): Promise<void> {
     try {
       const { deletedRows, deletedKeys } = await this.runOnce()
+      this.#backOff.succeeded()
       if (deletedRows + deletedKeys > 0) {
         this.#logger.info(`Purged ${deletedRows} events and ${deletedKeys} idempotency keys.`)
       }
     } catch (error) {
+      this.#backOff.failed()
       this.#logger.error(`Purging failed and will be tried again. ${describeError(error)}`)
     }
     if (this.#state !== 'started') return
-    this.#cancel = this.#clock.schedule(this.#options.intervalMs ?? dayMs / 24, () => void this.#tick())
+    this.#cancel = this.#backOff.schedule(this.#intervalMs, () => void this.#tick())
+  }
+
+  get #intervalMs(): number {
+    return this.#options.intervalMs ?? dayMs / 24
   }
 
   async #purge(): Promise<PurgeProgress> {
@@ -122,6 +136,7 @@ export class OutboxPurgeScheduler {
     let cursor: PurgeCursor | undefined
     do {
       const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
+      this.#recovery.answered()
       progress.deletedRows += batch.deletedRows
       progress.deletedKeys += batch.deletedKeys
       cursor = batch.cursor

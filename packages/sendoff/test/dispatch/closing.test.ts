@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { systemClock } from '../../src/clock.ts'
+import { Outbox } from '../../src/outbox.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -84,6 +85,97 @@ onEveryStore(
     deepEqual([row.status, row.attempts, row.lockedBy], [0, 0, null])
     await store.close()
   },
+)
+
+onEveryStore(
+  'with nothing queued, closing waits for running listeners alone, and forgets one that never returns',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    let settlements = 0
+    const store = faultyStore(open(), {
+      settle: (real, ...args) => {
+        settlements++
+        return real(...args)
+      },
+    })
+    const { outbox } = await startOutbox(test, store, {
+      mode,
+      listener,
+      drainTimeoutMs: 60_000,
+      shutdownTimeoutMs: 5,
+    })
+    await writeTested(outbox, 1)
+    await listener.called(1)
+    await outbox.close()
+
+    gate.open()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    equal(settlements, 0, 'the store is closed')
+  },
+)
+
+onEveryStore(
+  'an owner that closes while a listener runs keeps that event from others, and nothing else',
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const first = await startOutbox(test, open(), {
+      mode: 'singleNode',
+      listener,
+      workerCount: 1,
+      leaseMs: 600,
+      drainTimeoutMs: 5,
+      shutdownTimeoutMs: 5,
+    })
+    const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()
+    test.after(() => writer.close())
+    const ids = await writeTested(writer, ...Array.from({ length: 50 }, (_, n) => n))
+    await first.outbox.poll()
+    await listener.called(1)
+
+    const next = await startOutbox(test, open(), { mode: 'singleNode', poller: { intervalMs: 5 } })
+    await first.outbox.close()
+    const { lockedBy, losses } = (await rowOf(next.store, ids[0]!))!
+    deepEqual([lockedBy === null, losses], [false, 0])
+    await next.metrics.until((seen) => seen.dispatchSuccess === 49)
+    deepEqual(new Set(next.listener.ids), new Set(ids.slice(1)))
+
+    await next.metrics.until((seen) => seen.dispatchSuccess === 50)
+    deepEqual(next.listener.ids.at(-1), ids[0])
+    gate.open()
+  },
+  ['singleNode'],
+)
+
+onEveryStore(
+  "a listener that outlives the hand-over of its owner's lock still settles",
+  async (test, open) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const first = await startOutbox(test, open(), {
+      mode: 'singleNode',
+      listener,
+      workerCount: 1,
+      drainTimeoutMs: 5,
+      shutdownTimeoutMs: 60_000,
+    })
+    const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()
+    test.after(() => writer.close())
+    const ids = await writeTested(writer, 'running', 'queued')
+    await first.outbox.poll()
+    await listener.called(1)
+
+    const next = await startOutbox(test, open(), { mode: 'singleNode', poller: { intervalMs: 5 } })
+    const closing = first.outbox.close()
+    await next.metrics.until((seen) => seen.dispatchSuccess === 1)
+    deepEqual(next.listener.ids, [ids[1]])
+    gate.open()
+    await closing
+    equal((await rowOf(next.store, ids[0]!))!.status, 1)
+    equal(first.metrics.settlementRefused, 0)
+  },
+  ['singleNode'],
 )
 
 onEveryStore('closing ends although the database never answers', async (test, open, mode) => {

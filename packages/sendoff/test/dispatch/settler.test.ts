@@ -3,6 +3,7 @@ import { it } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
 import { Delivery, type Holding } from '../../src/dispatch/delivery.ts'
 import { Settler } from '../../src/dispatch/settler.ts'
+import { StoreRecovery } from '../../src/dispatch/store-recovery.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import type { Row, Settlement } from '../../src/store.ts'
 
@@ -14,12 +15,14 @@ function slowSettler() {
   const answers: (() => void)[] = []
   const settler = new Settler({
     store: {
+      query: async () => [],
       settle: (settlements) => {
         batches.push(settlements.length)
         return new Promise<readonly Settlement[]>((resolve) => answers.push(() => resolve([])))
       },
     },
     clock: systemClock,
+    recovery: new StoreRecovery(systemClock),
     logger: silentLogger,
     onSettled() {},
   })
@@ -72,12 +75,14 @@ it('what was read under different locks is written apart, each with its own proo
   const seen: [seqs: number[], token: string | undefined][] = []
   const settler = new Settler({
     store: {
+      query: async () => [],
       settle: async (settlements, owner) => {
         seen.push([settlements.map(({ row }) => row.seq), owner?.token])
         return []
       },
     },
     clock: systemClock,
+    recovery: new StoreRecovery(systemClock),
     logger: silentLogger,
     onSettled() {},
   })

@@ -1,8 +1,18 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import type { OutboxStore } from '../../src/store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import {
+  type FixtureOptions,
+  onEveryStore,
+  rowOf,
+  startOutbox,
+  until,
+  writeTested,
+} from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 onEveryStore(
@@ -41,6 +51,145 @@ onEveryStore(
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     equal(metrics.settlementRefused, 0)
     equal(listener.events.length, 1)
+  },
+)
+
+onEveryStore(
+  'a settlement refused after one that failed, because the lease is lost, is a refusal',
+  async (test, open, mode) => {
+    let failed = false
+    const store: OutboxStore<any> = faultyStore(open(), {
+      async settle(real, ...args) {
+        if (failed) return real(...args)
+        failed = true
+        // The lease runs out during an outage, and another process takes the row.
+        const thief = { owner: 'thief', ms: 60_000 }
+        const keys = args[0].map(({ row }) => row)
+        await until(async () => (await store.claim({ lease: thief, limit: 1, keys })).length === 1)
+        throw new Error('the database is away')
+      },
+      renew: async () => [],
+    })
+    const { outbox, metrics, log } = await startOutbox(test, store, { mode, leaseMs: 20 })
+    const [id] = await writeTested(outbox, 1)
+
+    await metrics.until((seen) => seen.settlementRefused === 1)
+    equal(metrics.dispatchSuccess, 0)
+    equal((await rowOf(store, id!))!.lockedBy, 'thief')
+    match(log.join('\n'), /came too late and was refused/)
+  },
+  ['multiNode'],
+)
+
+onEveryStore(
+  'an owner that loses its lock while it cannot settle, and gets it back, does not run its listeners again',
+  async (test, open) => {
+    let isAway = false
+    const away = () => Promise.reject(new Error('the database is away'))
+    const real = open()
+    const store: OutboxStore<any> = faultyStore(real, {
+      settle: (settle, ...args) => (isAway ? away() : settle(...args)),
+      locks: { renew: (request) => (isAway ? away() : real.locks.renew(request)) },
+      pollPending: (poll, request) => (isAway ? away() : poll(request)),
+    })
+    let isOver = false
+    const listener = new RecordingListener(() => void (isAway = !isOver))
+    const { outbox, metrics, log } = await startOutbox(test, store, {
+      mode: 'singleWriter',
+      listener,
+      leaseMs: 200,
+      workerCount: 4,
+      circuitBreaker: false,
+      poller: { intervalMs: 10 },
+    } as FixtureOptions)
+    await outbox.transaction(() =>
+      outbox.writeAll(
+        Array.from({ length: 20 }, (_, n) =>
+          EventEnvelope.of({ eventType: 'Tested', payloadJson: String(n), deliverAfterMs: 1 }),
+        ),
+      ),
+    )
+    await until(() => log.some((line) => line.includes('was lost')))
+    isOver = true
+    isAway = false
+
+    await metrics.until((seen) => seen.dispatchSuccess === 20)
+    equal(new Set(listener.ids).size, listener.ids.length, 'no listener ran twice')
+    equal(metrics.settlementRefused > 0, true)
+  },
+  ['singleNode'],
+)
+
+onEveryStore(
+  'after an outage settlements go on with the first call that succeeds',
+  async (test, open, mode) => {
+    let failures = 0
+    let isAway = true
+    const store = faultyStore(open(), {
+      settle: (real, ...args) => {
+        if (!isAway) return real(...args)
+        failures++
+        return Promise.reject(new Error('the database is away'))
+      },
+      claim: (real, request) => (isAway ? Promise.reject(new Error('the database is away')) : real(request)),
+      pollPending: (real, request) =>
+        isAway ? Promise.reject(new Error('the database is away')) : real(request),
+    })
+    const clock = fakeClock()
+    const { outbox, metrics, listener } = await startOutbox(test, store, {
+      mode,
+      clock,
+      leaseMs: 10_000_000,
+    })
+    await writeTested(outbox, 1)
+    await until(() => listener.events.length === 1)
+    await until(async () => {
+      await clock.advance(1_000)
+      return failures >= 10
+    })
+    // Its pause is five seconds by now. Time stands still, and another call succeeds.
+    isAway = false
+    await outbox.poll()
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    equal(failures, 10)
+  },
+)
+
+onEveryStore(
+  'an outcome that cannot be written is repeated by itself, and holds up no other',
+  async (test, open, mode) => {
+    const refusal = new Error('this one cannot be written')
+    let batches = 0
+    let attempts = 0
+    let isMended = false
+    let poison: string | undefined
+    const store = faultyStore(open(), {
+      settle: (real, ...args) => {
+        batches++
+        const isPoisoned = !isMended && args[0].some(({ row }) => row.eventId === poison)
+        if (isPoisoned) attempts++
+        return isPoisoned ? Promise.reject(refusal) : real(...args)
+      },
+    })
+    const { outbox, metrics } = await startOutbox(test, store, { mode })
+    const ids = await outbox.transaction(async () => {
+      const written = await outbox.writeAll(
+        Array.from({ length: 400 }, (_, n) => EventEnvelope.ofJson('Tested', String(n))),
+      )
+      poison = written[200]
+      return written
+    })
+    await metrics.until((seen) => seen.dispatchSuccess === 399)
+    equal((await rowOf(store, ids[200]!))!.status, 0)
+
+    batches = attempts = 0
+    for (let turn = 0; turn < 20; turn++) {
+      await writeTested(outbox, ...Array.from({ length: 20 }, (_, n) => n))
+      await metrics.until((seen) => seen.dispatchSuccess === 399 + (turn + 1) * 20)
+    }
+    ok(attempts <= 12, `${attempts} of ${batches} batches held it`)
+    isMended = true
+    await metrics.until((seen) => seen.dispatchSuccess === 800)
   },
 )
 

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { EventStatus } from '../../src/event/status.ts'
 import { Outbox } from '../../src/outbox.ts'
 import type { PartitionedOptions } from '../../src/outbox-options.ts'
@@ -410,6 +411,80 @@ onEveryStoreOnce(
   },
 )
 
+onEveryStoreOnce(
+  'a node that closes while a listener runs hands everything else over, and its key goes on in order',
+  async (test, open) => {
+    const gate = new Gate()
+    const seen: string[] = []
+    const first = await start(
+      test,
+      open(),
+      async ({ key, n }) => {
+        seen.push(`first ${key}${n}`)
+        await gate.passed
+        seen.push('first is done')
+      },
+      { workerCount: 1, drainTimeoutMs: 1, shutdownTimeoutMs: 60_000, leaseMs: 60_000 },
+    )
+    await write(first, ...stepsOf('a', 3))
+    await until(() => seen.length === 1)
+    await write(first, ...stepsOf('b', 2))
+    const next = await start(test, open(), ({ key, n }) => void seen.push(`${key}${n}`), { leaseMs: 60_000 })
+    const closing = first.close()
+    await until(async () => {
+      await next.poll()
+      return seen.includes('b1')
+    })
+    deepEqual(seen, ['first a0', 'b0', 'b1'])
+    gate.open()
+    await closing
+    await until(() => seen.includes('a2'))
+    deepEqual(seen.slice(3), ['first is done', 'a1', 'a2'])
+  },
+)
+
+onEveryStoreOnce(
+  'in order, an owner that closes while a listener runs lets nobody begin what comes after it',
+  async (test, open) => {
+    const gate = new Gate()
+    const seen: string[] = []
+    const ordered = async (listen: (n: unknown) => unknown, drainTimeoutMs = 1_000) => {
+      const listeners = new ListenerRegistry().register(
+        'Stepped',
+        ({ payload }) => listen(payload) as undefined,
+      )
+      const outbox = await Outbox.ordered<any>({
+        store: open(),
+        listeners,
+        logger: false,
+        poller: { intervalMs: 20 },
+        drainTimeoutMs,
+      }).start()
+      test.after(() => outbox.close())
+      return outbox
+    }
+    const first = await ordered(async (n) => {
+      seen.push(`first ${String(n)}`)
+      await gate.passed
+      seen.push('first is done')
+    }, 1)
+    await first.transaction(() =>
+      first.writeAll([0, 1, 2].map((n) => EventEnvelope.ofJson('Stepped', `${n}`))),
+    )
+    await until(() => seen.length === 1)
+    const next = await ordered((n) => void seen.push(String(n)))
+    const closing = first.close()
+    const store = open()
+    await until(async () => (await store.query({ limit: 1 }))[0]!.lockedBy !== null)
+    for (let turn = 0; turn < 10; turn++) await next.poll()
+    deepEqual(seen, ['first 0'])
+    gate.open()
+    await closing
+    await until(() => seen.length === 4)
+    deepEqual(seen, ['first 0', 'first is done', '1', '2'])
+  },
+)
+
 onEveryStoreOnce('what a node could not settle before it closed counts as lost', async (test, open) => {
   const tokens: number[] = []
   const listen: Listen = (_, { fencingToken }) => void tokens.push(fencingToken)
@@ -421,9 +496,10 @@ onEveryStoreOnce('what a node could not settle before it closed counts as lost',
   await write(first, { key: 'a', n: 0 })
   await until(() => tokens.length === 1)
   await first.close()
-  await start(test, open(), listen)
+  const store = open()
+  await start(test, store, listen, { poller: { intervalMs: 20 } })
   await until(() => tokens.length === 2)
-  deepEqual(tokens, [0, 1])
+  ok(tokens[1]! > tokens[0]!)
 })
 
 onEveryStoreOnce('a suspect runs alone, after those before it in its key', async (test, open) => {

@@ -115,7 +115,7 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
 
   await store.locks.release({ lock: lockName, token: 'thief' })
   await outbox.poll()
-  deepEqual(listener.payloads, [0, 1, 2, 3, ...numbers(20).slice(3)], 'and only that one again')
+  deepEqual(listener.payloads, numbers(20), 'whose result is known, so that its listener need not run again')
 })
 
 onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', async (test, open) => {
@@ -144,7 +144,7 @@ onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', 
 
   await store.locks.release({ lock: lockName, token: 'thief' })
   await outbox.poll()
-  deepEqual(listener.payloads, [0, 1, 2, 3, 4, ...numbers(20).slice(3)])
+  deepEqual(listener.payloads, numbers(20))
 })
 
 onEveryStoreOnce(

@@ -193,7 +193,7 @@ onEveryStore(
     gate.open()
     await metrics.until((seen) => seen.dispatchSuccess === 2)
     equal(metrics.settlementRefused, 1)
-    deepEqual(listener.ids, [hot, cold, cold])
+    deepEqual(listener.ids, [hot, cold], 'its result is known')
   },
   [mode],
 )

@@ -136,6 +136,7 @@ export class MemoryEvents implements MemoryTables {
   /** Rows that match, in write order. */
   matching(filter: Omit<RowFilter, 'limit'>, limit: number): MemoryRow[] {
     const { status, eventType, aggregateType, aggregateId, tenantId, eventId, afterSeq = 0 } = filter
+    const eventIds = filter.eventIds && new Set(filter.eventIds)
     const rows: MemoryRow[] = []
 
     // The map keeps the order of commits, which is the order of `seq`: transactions run one at a time.
@@ -148,6 +149,7 @@ export class MemoryEvents implements MemoryTables {
       if (aggregateId !== undefined && row.aggregateId !== aggregateId) continue
       if (tenantId !== undefined && row.tenantId !== tenantId) continue
       if (eventId !== undefined && row.eventId !== eventId) continue
+      if (eventIds?.has(row.eventId) === false) continue
       rows.push(row)
     }
     return rows

@@ -1,5 +1,5 @@
 import { EventStatus } from '../../event/status.ts'
-import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import type { MysqlSession, Value } from './mysql-driver.ts'
 import { readStoredRow, textOf } from './row-columns.ts'
 import { pendingQueues } from './row-conditions.ts'
@@ -8,13 +8,12 @@ import { numberList } from './statement-values.ts'
 import type { MysqlStatements } from './statements.ts'
 import type { RowSource } from './upkeep-statements.ts'
 
-type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
-
 export async function queryRows(
   session: MysqlSession,
   { query }: MysqlStatements,
   filter: RowFilter,
 ): Promise<readonly StoredRow[]> {
+  if (filter.eventIds?.length === 0) return []
   const source = sourceOf(filter)
   const { condition, values } = matching(filter, filter.afterSeq)
   const { rows } = await session.run(
@@ -49,8 +48,8 @@ export async function failedAttempts(
   }))
 }
 
-function sourceOf({ eventId, status }: CountFilter): RowSource {
-  if (eventId !== undefined) return 'event'
+function sourceOf({ eventId, eventIds, status }: MatchFilter): RowSource {
+  if (eventId !== undefined || eventIds !== undefined) return 'event'
   if (status === undefined || status.length === 0) return 'all'
   if (status.every((code) => code === EventStatus.DEAD)) return 'dead'
   return status.every((code) => code === EventStatus.NEW || code === EventStatus.RETRY) ? 'pending' : 'all'
@@ -61,9 +60,11 @@ function valuesFor(source: RowSource, values: readonly Value[]): readonly Value[
   return source === 'pending' ? pendingQueues.flatMap(() => values) : values
 }
 
+type MatchFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
+
 /** The condition called `matching` and its parameters. */
-function matching(filter: CountFilter, afterSeq?: number): { condition: string; values: Value[] } {
-  const { status } = filter
+function matching(filter: MatchFilter, afterSeq?: number): { condition: string; values: Value[] } {
+  const { status, eventIds } = filter
   const columns: readonly [column: string, value: string | undefined][] = [
     ['event_id', filter.eventId],
     ['event_type', filter.eventType],
@@ -76,6 +77,10 @@ function matching(filter: CountFilter, afterSeq?: number): { condition: string; 
   if (status !== undefined)
     conditions.push(status.length === 0 ? 'false' : `status in (${numberList(status)})`)
   const values: Value[] = given.map(({ value }) => value)
+  if (eventIds !== undefined) {
+    conditions.push(`event_id in (${eventIds.map(() => '?').join()})`)
+    values.push(...eventIds)
+  }
   if (afterSeq !== undefined) {
     conditions.push('seq > ?')
     values.push(afterSeq)

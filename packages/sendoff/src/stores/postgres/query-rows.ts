@@ -1,11 +1,9 @@
 import { EventStatus } from '../../event/status.ts'
-import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import type { PostgresSession, Statement, Value } from './postgres-driver.ts'
 import { readStoredRow } from './row-columns.ts'
-import { numberArray } from './statement-values.ts'
+import { numberArray, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
-
-type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
 
 export async function queryRows(
   session: PostgresSession,
@@ -13,11 +11,12 @@ export async function queryRows(
   filter: RowFilter,
 ): Promise<readonly StoredRow[]> {
   const { eventId, afterSeq = 0, limit } = filter
+  const eventIds = eventId === undefined ? filter.eventIds : [eventId]
   const values = [...matching(filter), String(afterSeq), String(Math.max(0, limit))]
   const answer =
-    eventId === undefined
+    eventIds === undefined
       ? await session.run(queryFor(statements, filter), values)
-      : await session.run(statements.queryEvent, [...values, eventId])
+      : await session.run(statements.queryEvents, [...values, textArray(eventIds)])
   return answer.map(readStoredRow)
 }
 

@@ -25,8 +25,8 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     query: query(''),
     queryDead: query('status = 3 and'),
     queryPending: query(`${pending} and`),
-    // matching, $6 seq to start behind, $7 limit, $8 event id. By primary key.
-    queryEvent: query('event_id = $8 and'),
+    // matching, $6 seq to start behind, $7 limit, $8 event ids. By primary key.
+    queryEvents: query('event_id = any($8::text[]) and'),
 
     // matching. By the same.
     count: count(''),

@@ -1,4 +1,4 @@
-import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import { storedRow } from './row-text.ts'
 import type { RunScript } from './run-script.ts'
 import { attemptsScript, countsScript, queryScript } from './scripts/query-scripts.ts'
@@ -19,10 +19,7 @@ export async function queryRows(run: RunScript, filter: RowFilter): Promise<read
 }
 
 /** How many rows match: known at once by status alone, otherwise counted a thousand at a time. */
-export async function countRows(
-  run: RunScript,
-  filter: Omit<RowFilter, 'limit' | 'afterSeq'>,
-): Promise<number> {
+export async function countRows(run: RunScript, filter: CountFilter): Promise<number> {
   const { status, ...others } = filter
   if (Object.values(others).every((value) => value === undefined)) {
     const counts = (await run(countsScript, [])) as (string | null)[]

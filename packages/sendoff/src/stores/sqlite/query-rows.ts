@@ -1,15 +1,18 @@
 import { EventStatus } from '../../event/status.ts'
-import type { FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
 import { readStoredRow } from './row-columns.ts'
 import type { SqliteValue } from './sqlite-client.ts'
 import type { PreparedStatements } from './statements.ts'
 
 export function queryRows(statements: PreparedStatements, filter: RowFilter): readonly StoredRow[] {
   const { eventId, afterSeq = 0, limit } = filter
+  const eventIds = eventId === undefined ? filter.eventIds : [eventId]
   const parameters = [...matching(filter), afterSeq, Math.max(0, limit)]
 
   const find = () => {
-    if (eventId !== undefined) return statements.queryEvent.all(eventId, statusMask(filter), ...parameters)
+    if (eventIds !== undefined) {
+      return statements.queryEvents.all(JSON.stringify(eventIds), statusMask(filter), ...parameters)
+    }
     if (isDeadOnly(filter)) return statements.queryDead.all(...parameters)
     return statements.query.all(statusMask(filter), ...parameters)
   }
@@ -32,8 +35,6 @@ export function failedAttempts(statements: PreparedStatements, key: RowKey): rea
   const rows = statements.attempts.all(key.eventId, key.destination) as FailedAttempt[]
   return rows.map((row) => ({ ...row }))
 }
-
-type CountFilter = Omit<RowFilter, 'limit' | 'afterSeq'>
 
 function isDeadOnly({ status }: CountFilter): boolean {
   return status !== undefined && status.length > 0 && status.every((code) => code === EventStatus.DEAD)

@@ -229,7 +229,7 @@ const readingRows: ReadonlySet<string> = new Set([
   'headOfKey',
   'query',
   'queryDead',
-  'queryEvent',
+  'queryEvents',
 ])
 
 export function prepareStatements(handle: SqliteHandle, table: string): PreparedStatements {

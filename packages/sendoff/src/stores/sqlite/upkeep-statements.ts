@@ -39,11 +39,11 @@ export function upkeepStatementsFor(table: string) {
    order by seq
    limit ?`,
 
-    // ? event id, inStatus, matching, ? seq to start behind, ? limit. By the unique index.
-    queryEvent: `
+    // ? event ids as JSON, inStatus, matching, ? seq to start behind, ? limit. By the unique index.
+    queryEvents: `
   select ${storedColumns}
     from ${events}
-   where event_id = ? and ${inStatus} and ${matching} and seq > ?
+   where event_id in (select value from json_each(?)) and ${inStatus} and ${matching} and seq > ?
    order by seq
    limit ?`,
 

@@ -46,6 +46,23 @@ export const queryChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: 'query: a list of event ids finds all rows of these events, whatever their states',
+    async run({ store }) {
+      const { fresh, done, retried, dead } = await oneOfEachStatus(store)
+      const fanned = ['', 'a', 'b'].map((destination) => sampleRow({ eventId: 'fanned', destination }))
+      await insertRows(store, fanned)
+      const wanted = [done.eventId, 'fanned', fresh.eventId, dead.eventId, 'unknown', 'fanned']
+
+      const found = await store.query({ eventIds: wanted, limit: 10 })
+      deepEqual(eventIds(found), eventIds([fresh, done, dead, ...fanned]))
+      deepEqual(await store.query({ eventIds: [], limit: 10 }), [])
+      deepEqual(
+        eventIds(await store.query({ eventIds: [dead.eventId, retried.eventId], status: [3], limit: 10 })),
+        [dead.eventId],
+      )
+    },
+  },
+  {
     name: 'query: a filter by event type or aggregate type finds exact matches only',
     async run({ store }) {
       const placed = sampleRow({ eventType: 'OrderPlaced', aggregateType: 'Order' })
@@ -128,7 +145,7 @@ export const queryChecks: readonly StoreCheck[] = [
 /** The rows a filter finds, in write order; counting has to agree. */
 async function finds<Tx>(
   store: OutboxStore<Tx>,
-  filter: Omit<RowFilter, 'limit'>,
+  filter: Omit<RowFilter, 'limit' | 'eventIds'>,
   rows: readonly (NewRow | Pick<StoredRow, 'eventId' | 'destination'>)[],
 ): Promise<void> {
   const found = await store.query({ ...filter, limit: 10 })

@@ -69,7 +69,7 @@ describe('postgres store: plans', () => {
 
   it('people find dead and pending rows without a look at DONE ones, and purges go by primary key', async (t) => {
     const { pool, schema, table } = await newStore(t)
-    const { queryDead, countDead, queryPending, countPending, queryEvent, purge } = statementsOf(schema)
+    const { queryDead, countDead, queryPending, countPending, queryEvents, purge } = statementsOf(schema)
     await withClient(pool, async (client) => {
       await client.query(fillingOf(table, 30_000, 1))
       await client.query(`vacuum analyze ${table}`)
@@ -80,7 +80,7 @@ describe('postgres store: plans', () => {
         [countDead.text, ['{3}', ...filterValues], /outbox_event_attention/],
         [queryPending.text, ['{0,2}', ...filterValues, ...page], /outbox_event_written/],
         [countPending.text, ['{0,2}', ...filterValues], /outbox_event_(written|due)/],
-        [queryEvent.text, ['{0,1,2,3}', ...filterValues, ...page, 'a'], /outbox_event_pkey/],
+        [queryEvents.text, ['{0,1,2,3}', ...filterValues, ...page, '{a}'], /outbox_event_pkey/],
         [purge.text, ['', '', '500', '1000', null, null, '1000'], /outbox_event_pkey/],
       ] as const) {
         const plan = await planOf(client, text, [...values])

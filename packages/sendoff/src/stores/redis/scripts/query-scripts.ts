@@ -30,10 +30,13 @@ local function matches(fields, row)
 end
 
 local members
-if filter.eventId then
+local eventIds = filter.eventIds or filter.eventId and { filter.eventId }
+if eventIds then
   members = {}
-  for _, member in pairs(rowsOfEvent(call('HGET', ids, filter.eventId)) or {}) do
-    if tonumber(member) > tonumber(after) then members[#members + 1] = member end
+  for _, eventId in ipairs(eventIds) do
+    for _, member in pairs(rowsOfEvent(call('HGET', ids, eventId)) or {}) do
+      if tonumber(member) > tonumber(after) then members[#members + 1] = member end
+    end
   end
   table.sort(members)
 else
@@ -51,7 +54,7 @@ for index = 1, #members do
     if not onlyCounts then answer[found] = { members[index], fields, texts[index] } end
   end
 end
-local isLast = filter.eventId or #members < 1000
+local isLast = eventIds or #members < 1000
 return { not isLast and members[#members], found, answer }
 `,
 )
