@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
 import { Admin, Producer } from '@platformatic/kafka'
+import { type ICustomPartitioner, Kafka, logLevel, Partitioners } from 'kafkajs'
 import pg from 'pg'
 import {
   EventEnvelope,
@@ -10,7 +11,11 @@ import {
   Outbox,
   type Publisher,
 } from '../../packages/sendoff/src/index.ts'
-import { kafkaPublisher } from '../../packages/sendoff/src/publishers/kafka/index.ts'
+import {
+  type KafkaProducer,
+  kafkaPublisher,
+  pinnedPartitions,
+} from '../../packages/sendoff/src/publishers/kafka/index.ts'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import { publishUntilDone } from '../../packages/sendoff/src/testing/publisher-checks/publish-steps.ts'
 import {
@@ -25,77 +30,119 @@ import { scale } from './scale.ts'
 const eventCount = scale({ small: 2_000, full: 20_000 })
 const keyCount = 100
 
+interface OpenProducer {
+  readonly producer: KafkaProducer
+  close(): Promise<void>
+}
+
+type OpenClient = (brokers: string[]) => Promise<OpenProducer>
+
+const platformatic: OpenClient = (bootstrapBrokers) => {
+  const producer = new Producer({ clientId: 'relay', bootstrapBrokers, retries: 3, retryDelay: 200 })
+  return Promise.resolve({ producer, close: () => producer.close() })
+}
+
+function kafkajs(createPartitioner: ICustomPartitioner): OpenClient {
+  return async (brokers) => {
+    const kafka = new Kafka({ clientId: 'relay', brokers, logLevel: logLevel.NOTHING })
+    const producer = kafka.producer({ createPartitioner })
+    await producer.connect()
+    return { producer, close: () => producer.disconnect() }
+  }
+}
+
+const clients: Readonly<Record<string, OpenClient>> = {
+  '@platformatic/kafka': platformatic,
+  kafkajs: kafkajs(pinnedPartitions(Partitioners.DefaultPartitioner)),
+  'kafkajs without pinned partitions': kafkajs(Partitioners.DefaultPartitioner),
+}
+
 describe('three Kafka brokers, the leader killed and brought back during a relay', () => {
   let folder: TemporaryFolder
   let cluster: KafkaCluster
-  let producer: Producer
+  let opened: OpenProducer | undefined
+  let relays = 0
+  const open = async (client: OpenClient): Promise<KafkaProducer> => {
+    opened = await client(bootstrapBrokers(cluster.url))
+    return opened.producer
+  }
 
   before(async () => {
     folder = temporaryFolder('failover')
     cluster = await kafkaCluster(folder.path, 3)
-    producer = new Producer({
-      clientId: 'relay',
-      bootstrapBrokers: bootstrapBrokers(cluster.url),
-      idempotent: true,
-      retries: 3,
-      retryDelay: 200,
-    })
+  })
+  afterEach(async () => {
+    await opened?.close().catch(() => {})
+    opened = undefined
   })
   after(async () => {
-    await producer.close().catch(() => {})
     await cluster.kill()
     folder.remove()
   })
 
-  it('loses no event that was committed to PostgreSQL, and keeps the order of every key', async () => {
-    const topic = await makeTopic(cluster.url, 'relayed', 6)
-    const failover = new Failover(cluster, topic, eventCount)
-    const done = Promise.withResolvers<void>()
-    let successes = 0
-    const database = new pg.Pool({ connectionString: process.env['POSTGRES_URL']! })
-    const table = `failover_${process.pid}`
-    const outbox = await Outbox.partitioned({
-      store: postgresStore({ client: database, table }),
-      listeners: new ListenerRegistry().registerDefault(
-        failover.watching(kafkaPublisher({ producer, topic, retryAfterMs: 200, maxRetryAfterMs: 1_000 })),
-      ),
-      metrics: {
-        ...noMetrics,
-        incrementDispatchSuccess() {
-          if (++successes === eventCount) done.resolve()
-        },
-      },
-      logger: false,
-    }).start()
-
-    const ids: string[] = []
-    for (let number = 0; number < eventCount; number += 100) {
-      await outbox.transaction(async () => {
-        for (let each = number; each < number + 100; each++) {
-          const orderingKey = `key-${each % keyCount}`
-          ids.push((await outbox.write('Relayed', { number: each }, { orderingKey }))!)
-        }
+  for (const [name, client] of Object.entries(clients)) {
+    it(`${name}: every event that is DONE in PostgreSQL can be read, and the order of every key is kept`, async () => {
+      const topic = await makeTopic(cluster.url, `relayed-${name.replace(/\W/g, '')}`, 6)
+      const failover = new Failover(cluster, topic, eventCount)
+      const done = Promise.withResolvers<void>()
+      let successes = 0
+      const database = new pg.Pool({ connectionString: process.env['POSTGRES_URL']! })
+      const table = `failover_${process.pid}_${++relays}`
+      const publisher = kafkaPublisher({
+        producer: await open(client),
+        topic,
+        logger: false,
+        retryAfterMs: 200,
+        maxRetryAfterMs: 1_000,
       })
-    }
-    await done.promise
-    await failover.ended()
-    const messages = await consumeTopic(cluster.url, topic)
-    const [counts] = (
-      await database.query(
-        `select count(*)::int as all, count(*) filter (where status = ${EventStatus.DONE} and attempts = 0)::int as done from ${table}`,
-      )
-    ).rows
-    await outbox.close()
-    await database.query(`drop table ${table} cascade`)
-    await database.end()
+      const outbox = await Outbox.partitioned({
+        store: postgresStore({ client: database, table }),
+        listeners: new ListenerRegistry().registerDefault(failover.watching(publisher), {
+          maxBatchSize: 100,
+        }),
+        metrics: {
+          ...noMetrics,
+          incrementDispatchSuccess() {
+            if (++successes === eventCount) done.resolve()
+          },
+        },
+        logger: false,
+      }).start()
 
-    deepEqual(counts, { all: eventCount, done: eventCount })
-    deepEqual([...new Set(messages.map(idOf))].sort(), ids.toSorted())
-    requireOrder(
-      messages,
-      ids.map((eventId, number) => ({ eventId, key: `key-${number % keyCount}` })),
-    )
-  })
+      const ids: string[] = []
+      for (let number = 0; number < eventCount; number += 100) {
+        await outbox.transaction(async () => {
+          for (let each = number; each < number + 100; each++) {
+            const orderingKey = `key-${each % keyCount}`
+            ids.push((await outbox.write('Relayed', { number: each }, { orderingKey }))!)
+          }
+        })
+      }
+      await done.promise
+      await failover.ended()
+      const messages = await consumeTopic(cluster.url, topic)
+      const { rows } = await database.query<{ event_id: string; status: number; attempts: number }>(
+        `select event_id, status, attempts from ${table}`,
+      )
+      await outbox.close()
+      await database.query(`drop table ${table} cascade`)
+      await database.end()
+
+      const read = new Set(messages.map(idOf))
+      const doneRows = rows.filter(({ status }) => status === EventStatus.DONE)
+      deepEqual(
+        doneRows.map(({ event_id: id }) => id).filter((id) => !read.has(id)),
+        [],
+        'events that are DONE and cannot be read',
+      )
+      equal(doneRows.filter(({ attempts }) => attempts === 0).length, eventCount)
+      deepEqual([...read].sort(), ids.toSorted())
+      requireOrder(
+        messages,
+        ids.map((eventId, number) => ({ eventId, key: `key-${number % keyCount}` })),
+      )
+    })
+  }
 
   it('keeps the order of every key in batches', async () => {
     const topic = await makeTopic(cluster.url, 'batched', 6)
@@ -108,7 +155,7 @@ describe('three Kafka brokers, the leader killed and brought back during a relay
       }),
     )
     const publisher = kafkaPublisher({
-      producer,
+      producer: await open(platformatic),
       topic,
       logger: false,
       retryAfterMs: 200,

@@ -1,11 +1,16 @@
 /** A producer of `@platformatic/kafka` that takes buffers, as it does without serializers. */
 export interface PlatformaticProducer {
-  send(options: PlatformaticSendOptions): Promise<unknown>
+  send(options: PlatformaticSendOptions): Promise<PlatformaticAnswer>
+  /** The topics' partitions, which the client caches. */
+  metadata(options: { topics: string[] }): Promise<PlatformaticMetadata>
+  /** The partitions that the producer chooses, before they are taken modulo the topic's number of them. */
+  getSendTopicPartitions(options: PlatformaticSendOptions): Map<string, Set<number>>
 }
 
 export interface PlatformaticSendOptions {
   messages: PlatformaticMessage[]
   acks?: number
+  idempotent?: boolean
 }
 
 export interface PlatformaticMessage {
@@ -16,10 +21,26 @@ export interface PlatformaticMessage {
   headers?: Map<Buffer, Buffer>
 }
 
-/** A producer of `kafkajs`, or of `@confluentinc/kafka-javascript` in the form that it takes from there. */
+export interface PlatformaticAnswer {
+  readonly offsets?: readonly { readonly topic: string; readonly partition: number }[]
+}
+
+export interface PlatformaticMetadata {
+  readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>
+}
+
+/** A producer of `kafkajs` that is not idempotent. */
 export interface KafkajsProducer {
   connect(): Promise<void>
-  sendBatch(batch: KafkajsBatch): Promise<unknown>
+  isIdempotent(): boolean
+  sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
+}
+
+/** A producer of `@confluentinc/kafka-javascript` in the form that it takes from `kafkajs`. */
+export interface ConfluentProducer {
+  connect(): Promise<void>
+  dependentAdmin(): unknown
+  sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
 export interface KafkajsBatch {
@@ -38,4 +59,11 @@ export interface KafkajsMessage {
   headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>
 }
 
-export type KafkaProducer = PlatformaticProducer | KafkajsProducer
+/** One partition's part of an answer. */
+export interface KafkajsAnswer {
+  readonly topicName: string
+  readonly partition: number
+  readonly errorCode: number
+}
+
+export type KafkaProducer = PlatformaticProducer | KafkajsProducer | ConfluentProducer

@@ -1,3 +1,4 @@
+import { type Logger, loggerFrom } from '../../observe/logger.ts'
 import { callable, checkOptions, count, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import type { Answers } from '../answers.ts'
@@ -5,19 +6,23 @@ import { brokerPublisher, type Letter, type SendResult } from '../broker-publish
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
+import { BoundedSender } from './bounded-sender.ts'
 import type { KafkaProducer } from './kafka-client.ts'
-import { type KafkaMessage, produce, recordSize } from './kafka-message.ts'
+import { type KafkaMessage, recordSize } from './kafka-message.ts'
+import type { KafkaSender } from './kafka-sender.ts'
 import { kafkaVerdict } from './kafka-verdict.ts'
+import { ConfluentSender, KafkajsSender } from './kafkajs-sender.ts'
+import { PlatformaticSender } from './platformatic-sender.ts'
 
 export interface KafkaPublisherOptions extends PublisherOptions {
   /**
-   * A producer of `@platformatic/kafka`, `kafkajs` or `@confluentinc/kafka-javascript`, idempotent by its own options.
-   * The publisher does not close it.
+   * A producer of `@platformatic/kafka` with bounded `retries`, of `kafkajs` without `idempotent` and with
+   * `pinnedPartitions`, or of `@confluentinc/kafka-javascript`. The publisher does not close it.
    */
   readonly producer: KafkaProducer
   readonly topic: Routed<string>
-  /** The event's ordering key unless told otherwise: what has the same key goes to the same partition, in order. */
-  readonly key?: Routed<string | null>
+  /** The event's ordering key unless told otherwise: messages of one key go to one partition, in order. Text or bytes. */
+  readonly key?: Routed<string | Uint8Array | null>
   /** Chosen by the producer from the key where left out. */
   readonly partition?: Routed<number | undefined>
   /** A request has no more than this, unless a single message is larger: 500,000. Keep it below the brokers' `message.max.bytes`. */
@@ -28,12 +33,12 @@ export interface KafkaPublisherOptions extends PublisherOptions {
 export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   checkOptions('kafkaPublisher', options, {
     ...publisherOptionChecks,
-    producer: (value) =>
-      having('send')(value) === undefined || having('sendBatch')(value) === undefined
-        ? undefined
-        : 'a producer of @platformatic/kafka, kafkajs or @confluentinc/kafka-javascript',
+    producer: (value) => (clientOf(value) === undefined ? producers : undefined),
     topic: (value) => (callable(value) && text(value) ? 'a string or a function' : undefined),
-    key: (value) => (callable(value) && text(value) ? 'a string or a function' : undefined),
+    key: (value) =>
+      callable(value) && text(value) && !(value instanceof Uint8Array)
+        ? 'a string, bytes or a function'
+        : undefined,
     partition: (value) =>
       callable(value) === undefined || (Number.isSafeInteger(value) && (value as number) >= 0)
         ? undefined
@@ -43,14 +48,7 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   requireOptions('kafkaPublisher', options, ['producer', 'topic'])
   const { producer, topic, key, partition, maxRequestBytes = 500_000, timeoutMs = 30_000 } = options
 
-  const sending = async (answers: Answers, messages: readonly KafkaMessage[]): Promise<void> => {
-    try {
-      await answers.within(timeoutMs, produce(producer, messages))
-    } catch (error) {
-      reconnect(producer, error)
-      throw error
-    }
-  }
+  const sender = new BoundedSender(senderOf(producer, timeoutMs, loggerFrom(options.logger)), timeoutMs)
 
   return brokerPublisher<KafkaMessage>(
     {
@@ -62,7 +60,7 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
         const bytes = bodyBytes(body)
         return {
           topic: routed(topic, event),
-          key: key === undefined ? event.orderingKey : routed(key, event),
+          key: key === undefined ? event.orderingKey : keyBytes(routed(key, event)),
           partition: partition === undefined ? undefined : routed(partition, event),
           headers,
           body: bytes,
@@ -70,8 +68,7 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
         }
       },
 
-      send: (letters, answers) =>
-        sendRequests(requestsOf(letters, maxRequestBytes), (messages) => sending(answers, messages)),
+      send: (letters, answers) => sendRequests(requestsOf(letters, maxRequestBytes), sender, answers),
 
       verdict: kafkaVerdict,
     },
@@ -79,24 +76,48 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   )
 }
 
-type Send = (messages: readonly KafkaMessage[]) => Promise<void>
+const producers = 'a producer of @platformatic/kafka, kafkajs or @confluentinc/kafka-javascript'
+
+/** Which client a producer is of. */
+function clientOf(producer: unknown): 'platformatic' | 'kafkajs' | 'confluent' | undefined {
+  const has = (...methods: string[]): boolean => having(...methods)(producer) === undefined
+  if (has('sendBatch', 'isIdempotent')) return 'kafkajs'
+  if (has('sendBatch', 'dependentAdmin')) return 'confluent'
+  return has('send', 'metadata', 'getSendTopicPartitions') ? 'platformatic' : undefined
+}
+
+function senderOf(producer: KafkaProducer, timeoutMs: number, logger: Logger): KafkaSender {
+  if (!('sendBatch' in producer)) return new PlatformaticSender(producer, timeoutMs)
+  return 'isIdempotent' in producer ? new KafkajsSender(producer, logger) : new ConfluentSender(producer)
+}
+
+function keyBytes(key: string | Uint8Array | null): string | Buffer | null {
+  return key instanceof Uint8Array ? bodyBytes(key) : key
+}
+
 type Request = readonly Letter<KafkaMessage>[]
 
 /** Sends one request after another, without the messages of keys that have failed, until there is no broker any more. */
-async function sendRequests(requests: readonly Request[], send: Send): Promise<readonly SendResult[]> {
+async function sendRequests(
+  requests: readonly Request[],
+  sender: BoundedSender,
+  answers: Answers,
+): Promise<readonly SendResult[]> {
   const results: SendResult[] = []
-  const failedKeys = new Set<string | null>()
+  const failedKeys = new Set<string>()
+  const isOpen = ({ key }: Letter<KafkaMessage>): boolean => key === null || !failedKeys.has(key)
   let away: SendResult | undefined
   for (const request of requests) {
-    const open = request.filter(({ key }) => key === null || !failedKeys.has(key))
-    const answers = away === undefined ? await sendRequest(open, send) : open.map(() => away!)
-    const answerTo = new Map(open.map((letter, index) => [letter, answers[index]!]))
+    const open = request.filter(isOpen)
+    const sent = away === undefined ? await sendRequest(open, sender, answers) : open.map(() => away!)
+    const resultOf = new Map(open.map((letter, index) => [letter, sent[index]!]))
     for (const letter of request) {
-      const result = answerTo.get(letter) ?? 'held'
+      const result = isOpen(letter) ? resultOf.get(letter)! : 'held'
       results.push(result)
-      if (result !== 'acknowledged') failedKeys.add(letter.key)
+      if (result !== 'acknowledged' && letter.key !== null) failedKeys.add(letter.key)
     }
-    away ??= answers.find(isUnavailable)
+    // Where a part of the brokers has answered, the next request may be for that part.
+    if (!sent.includes('acknowledged')) away ??= sent.find(isUnavailable)
   }
   return results
 }
@@ -105,14 +126,27 @@ async function sendRequests(requests: readonly Request[], send: Send): Promise<r
  * Sends messages in one request. Where some of them are to blame for its failure, all are sent again one by one, those of
  * a key in their order: messages for other partitions may then be stored twice.
  */
-async function sendRequest(letters: Request, send: Send): Promise<readonly SendResult[]> {
+async function sendRequest(
+  letters: Request,
+  sender: BoundedSender,
+  answers: Answers,
+): Promise<readonly SendResult[]> {
+  const oneByOne = (): Promise<readonly SendResult[]> =>
+    sendInLanes(letters, async (message) => {
+      const [result] = await sender.send([message], answers)
+      if (typeof result === 'object') throw result.error
+    })
+
   if (letters.length === 0) return []
+  if (letters.length > 1 && !sender.takesBatches) return oneByOne()
   try {
-    await send(letters.map(({ message }) => message))
-    return letters.map(() => 'acknowledged' as const)
+    return await sender.send(
+      letters.map(({ message }) => message),
+      answers,
+    )
   } catch (error) {
     if (letters.length === 1 || kafkaVerdict(error) === 'unavailable') return letters.map(() => ({ error }))
-    return sendInLanes(letters, (message) => send([message]))
+    return oneByOne()
   }
 }
 
@@ -133,10 +167,4 @@ function requestsOf(letters: Request, maxBytes: number): readonly Request[] {
 
 function isUnavailable(result: SendResult): result is { readonly error: unknown } {
   return typeof result === 'object' && kafkaVerdict(result.error) === 'unavailable'
-}
-
-// A producer that could not connect at first does not try again by itself.
-function reconnect(producer: KafkaProducer, error: unknown): void {
-  if (!('connect' in producer) || !/producer is disconnected/i.test(String(error))) return
-  producer.connect().catch(() => {})
 }

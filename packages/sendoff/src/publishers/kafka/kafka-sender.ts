@@ -1,0 +1,45 @@
+import { OutboxError } from '../../errors.ts'
+import type { SendResult } from '../broker-publisher.ts'
+import type { KafkaMessage } from './kafka-message.ts'
+
+/** A client that hands messages to the brokers. */
+export interface KafkaSender {
+  /** Whether one call may hold more than one message. */
+  readonly takesBatches: boolean
+  /**
+   * Resolves to what became of each message when all in-sync replicas have those that are acknowledged. A message is
+   * acknowledged only if the client's answer names the partition that the message was bound to before it was sent.
+   */
+  send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]>
+}
+
+/** The partitions that an answer names as stored. */
+export class NamedPartitions {
+  readonly #named = new Map<string, Set<number>>()
+
+  add(topic: string, partition: number): void {
+    const known = this.#named.get(topic)
+    if (known === undefined) this.#named.set(topic, new Set([partition]))
+    else known.add(partition)
+  }
+
+  hasTopic(topic: string): boolean {
+    return this.#named.has(topic)
+  }
+
+  /** What became of a message that is bound to a partition. */
+  resultOf(topic: string, partition: number): SendResult {
+    return this.#named.get(topic)?.has(partition) ? 'acknowledged' : unacknowledged(topic, partition)
+  }
+}
+
+/** A message whose partition is missing from an answer. */
+export function unacknowledged(topic: string, partition?: number): SendResult {
+  const place = partition === undefined ? `topic ${topic}` : `partition ${partition} of topic ${topic}`
+  return {
+    error: new OutboxError(
+      'OUTBOX_BROKER_SILENT',
+      `Kafka's answer does not name ${place}: nothing says that the message is stored.`,
+    ),
+  }
+}

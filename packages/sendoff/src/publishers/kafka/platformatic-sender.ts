@@ -1,0 +1,132 @@
+import { OutboxError } from '../../errors.ts'
+import type { SendResult } from '../broker-publisher.ts'
+import type { PlatformaticMessage, PlatformaticProducer } from './kafka-client.ts'
+import type { KafkaMessage } from './kafka-message.ts'
+import { type KafkaSender, NamedPartitions } from './kafka-sender.ts'
+
+const allReplicas = -1
+
+/**
+ * Sends through `@platformatic/kafka`, never idempotently. When one send fails, this client starts its sequence numbers
+ * anew for all of them, and brokers could drop another send's messages as duplicates.
+ */
+export class PlatformaticSender implements KafkaSender {
+  readonly takesBatches = true
+  readonly #producer: PlatformaticProducer
+
+  constructor(producer: PlatformaticProducer, timeoutMs: number) {
+    requireBoundedRetries(producer, timeoutMs)
+    this.#producer = producer
+  }
+
+  async send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]> {
+    const bound = await this.#boundToPartitions(messages)
+    const { offsets = [] } = await this.#producer.send({
+      messages: bound,
+      acks: allReplicas,
+      idempotent: false,
+    })
+    const named = new NamedPartitions()
+    for (const { topic, partition } of offsets) named.add(topic, partition)
+    return bound.map(({ topic, partition }) => named.resultOf(topic, partition))
+  }
+
+  async #boundToPartitions(messages: readonly KafkaMessage[]): Promise<BoundMessage[]> {
+    const { topics } = await this.#producer.metadata({
+      topics: [...new Set(messages.map(({ topic }) => topic))],
+    })
+    return messages.map((message) => {
+      const made = platformaticMessage(message)
+      const { partitionsCount } = topics.get(made.topic)!
+      return Object.assign(made, { partition: this.#chosenPartition(made) % partitionsCount })
+    })
+  }
+
+  #chosenPartition(message: PlatformaticMessage): number {
+    if (message.partition !== undefined) return message.partition
+    const [partition] = this.#producer.getSendTopicPartitions({ messages: [message] }).get(message.topic)!
+    return partition!
+  }
+}
+
+type BoundMessage = PlatformaticMessage & { readonly partition: number }
+
+interface RetryOptions {
+  readonly retries: number
+  readonly retryDelay: number | (() => number)
+}
+
+const mostRetries = 100
+
+/** Refuses a producer that goes on for longer than a publisher waits: one unknown topic would hold up all others. */
+function requireBoundedRetries(producer: PlatformaticProducer, timeoutMs: number): void {
+  const options = optionsOf(producer)
+  if (options === undefined) return
+  const { retries, retryDelay } = options
+  const delayMs = typeof retryDelay === 'number' ? retryDelay : 0
+  if (retries <= mostRetries && retries * delayMs < timeoutMs) return
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `The producer of @platformatic/kafka would retry ${retries} times, longer than the publisher's timeoutMs (${timeoutMs}). ` +
+      'Make it with { retries: 3, retryDelay: 200 } and without idempotent, which makes it retry for ever if retries is left out or 1.',
+  )
+}
+
+/** The client has its options under a symbol, which it does not export. */
+function optionsOf(producer: PlatformaticProducer): RetryOptions | undefined {
+  const symbol = Object.getOwnPropertySymbols(producer).find(
+    ({ description }) => description === 'plt.kafka.base.options',
+  )
+  return symbol && (producer as unknown as Record<symbol, RetryOptions>)[symbol]
+}
+
+function platformaticMessage({ topic, key, partition, headers, body }: KafkaMessage): PlatformaticMessage {
+  return {
+    topic,
+    value: body,
+    headers: bufferHeaders(headers),
+    ...(key !== null && { key: typeof key === 'string' ? Buffer.from(key) : key }),
+    ...(partition !== undefined && { partition }),
+  }
+}
+
+function bufferHeaders(headers: Readonly<Record<string, string>>): Map<Buffer, Buffer> {
+  const buffers = new Map<Buffer, Buffer>()
+  for (const name in headers) {
+    const header = headerBuffers(name)
+    buffers.set(header.name, header.of(headers[name]!))
+  }
+  return buffers
+}
+
+/** A header as bytes. Most have the same value in one message after another. */
+class HeaderBuffers {
+  readonly name: Buffer
+  #lastValue: string | undefined
+  #last = Buffer.alloc(0)
+
+  constructor(name: string) {
+    this.name = Buffer.from(name)
+  }
+
+  of(value: string): Buffer {
+    if (value !== this.#lastValue) {
+      this.#last = Buffer.from(value)
+      this.#lastValue = value
+    }
+    return this.#last
+  }
+}
+
+const knownHeaders = new Map<string, HeaderBuffers>()
+const maxKnownHeaders = 1_000
+
+function headerBuffers(name: string): HeaderBuffers {
+  const known = knownHeaders.get(name)
+  if (known !== undefined) return known
+
+  const header = new HeaderBuffers(name)
+  if (knownHeaders.size < maxKnownHeaders) knownHeaders.set(name, header)
+  return header
+}
