@@ -4,7 +4,7 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import type { PublishAnswer, Publisher } from '../publisher.ts'
 import { Answers } from './answers.ts'
-import { Outages } from './outages.ts'
+import { type Attempt, Outages } from './outages.ts'
 import type { PublisherOptions } from './publisher-options.ts'
 
 /** What is particular to one kind of broker. */
@@ -42,7 +42,7 @@ export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
 export type Verdict = 'unavailable' | 'retry' | 'fatal' | 'unsent' | { readonly retryAfterMs: number }
 
 export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
-  const { retryAfterMs = 1_000, maxRetryAfterMs = 30_000, filter } = options
+  const { retryAfterMs = 1_000, maxRetryAfterMs = 5_000, filter } = options
   const outages = new Outages({
     name: broker.name,
     firstDelayMs: retryAfterMs,
@@ -63,7 +63,8 @@ export function brokerPublisher<Message>(broker: Broker<Message>, options: Publi
 const done: PublishAnswer = { kind: 'done' }
 
 /** One call's events on their way to their answers. */
-class Batch<Message> {
+class Batch<Message> implements Attempt {
+  readonly beganAt = performance.now()
   readonly #parts: BatchParts<Message>
   readonly #answers: PublishAnswer[] = []
   readonly #letters: PendingLetter<Message>[] = []
@@ -106,10 +107,12 @@ class Batch<Message> {
   async publish(signal: AbortSignal): Promise<readonly PublishAnswer[]> {
     if (this.#letters.length > 0) {
       const results = await this.#send(signal)
+      const answered = this.#answeredDestinations(results, signal)
       for (const [position, letter] of this.#letters.entries()) {
-        this.#answers[letter.index] = this.#answerTo(results[position]!, letter, signal)
+        this.#answers[letter.index] = this.#answerTo(results[position]!, letter, answered, signal)
       }
-      this.#tellOutages(results, signal)
+      for (const destination of answered) this.#parts.outages.answered(destination, this)
+      for (const destination of this.#waits.keys()) this.#parts.outages.ended(destination, this)
     }
     return this.#answers
   }
@@ -127,41 +130,48 @@ class Batch<Message> {
     }
   }
 
-  #answerTo(result: SendResult, letter: PendingLetter<Message>, signal: AbortSignal): PublishAnswer {
+  #answerTo(
+    result: SendResult,
+    letter: PendingLetter<Message>,
+    answered: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): PublishAnswer {
     if (result === 'acknowledged') return done
     if (result === 'held') return this.#held()
 
-    const { name } = this.#parts.broker
+    const { broker, outages } = this.#parts
     const { eventId, eventType } = letter.event
     const { error } = result
-    const verdict = this.#parts.broker.verdict(error)
+    const verdict = broker.verdict(error)
     if (verdict === 'unsent') return deferred(0, describeError(error))
     // The engine knows why it has aborted, and what that means for the event.
     if (signal.aborted) return new RecoverableError(`Publishing event ${eventId} was broken off.`)
     if (verdict === 'unavailable') {
-      return deferred(this.#parts.outages.failed(letter.destination, this, error), describeError(error))
+      const { destination } = letter
+      const delayMs = answered.has(destination)
+        ? outages.failedPartly(destination, error)
+        : outages.failed(destination, this, error)
+      return deferred(delayMs, describeError(error))
     }
     if (typeof verdict === 'object') return deferred(verdict.retryAfterMs, describeError(error))
-    const message = `${name} did not take event ${eventId} (${eventType}).`
+    const message = `${broker.name} did not take event ${eventId} (${eventType}).`
     return verdict === 'fatal'
       ? new UnrecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_REFUSED')
       : new RecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_FAILED')
   }
 
   // A destination that has answered for any message is there. Where all were held, nothing is known.
-  #tellOutages(results: readonly SendResult[], signal: AbortSignal): void {
-    const { broker, outages } = this.#parts
+  #answeredDestinations(results: readonly SendResult[], signal: AbortSignal): ReadonlySet<string> {
     const isAnswer = (result: SendResult): boolean => {
       if (result === 'acknowledged' || result === 'held') return result === 'acknowledged'
-      const verdict = broker.verdict(result.error)
+      const verdict = this.#parts.broker.verdict(result.error)
       return !signal.aborted && verdict !== 'unavailable' && verdict !== 'unsent'
     }
     const answered = new Set<string>()
     for (const [position, { destination }] of this.#letters.entries()) {
       if (isAnswer(results[position]!)) answered.add(destination)
     }
-    for (const destination of answered) outages.answered(destination)
-    for (const destination of this.#waits.keys()) outages.ended(destination, this)
+    return answered
   }
 
   #waitMs(destination: string): number {

@@ -17,8 +17,8 @@ describe('Outages', () => {
     return { outages, log, time }
   }
   const refused = new Error('connection refused')
-  const batch = {}
-  const otherBatch = {}
+  const batch = { beganAt: 0 }
+  const otherBatch = { beganAt: 0 }
 
   it('lets one caller at a time try, after waits that double up to the longest', () => {
     const { outages, time } = setUp()
@@ -41,10 +41,42 @@ describe('Outages', () => {
     time.now += 100
     equal(outages.waitMs('', batch), 0)
     outages.failed('', batch, refused)
+    time.now += 200
+    equal(outages.waitMs('', batch), 0)
     log.requireOutage(0)
-    outages.answered('')
-    outages.answered('')
+    outages.answered('', batch)
+    outages.answered('', batch)
     log.requireOutage(1)
+    equal(outages.waitMs('', batch), 0)
+  })
+
+  it('is not told of by batches that were on their way when it began, or when it was over', () => {
+    const { outages, log, time } = setUp()
+    outages.failed('', batch, refused)
+    outages.answered('', otherBatch)
+    log.requireOutage(0)
+    time.now += 100
+    equal(outages.waitMs('', batch), 0)
+    outages.answered('', otherBatch)
+    log.requireOutage(0)
+    outages.answered('', batch)
+    equal(outages.failed('', otherBatch, refused), 100)
+    log.requireOutage(1)
+
+    const later = { beganAt: 200 }
+    outages.answered('', later)
+    outages.failed('', later, refused)
+    equal(log.lines.length, 3, 'the next outage')
+  })
+
+  it('tells at most once a minute of a destination that does not take a part of the events', () => {
+    const { outages, log, time } = setUp()
+    for (let second = 0; second <= 60; second++) {
+      equal(outages.failedPartly('', refused), 100)
+      outages.answered('', batch)
+      time.now += 1_000
+    }
+    equal(log.lines.length, 2)
     equal(outages.waitMs('', batch), 0)
   })
 
