@@ -6,6 +6,7 @@ export class AmqplibSender implements RabbitmqSender {
   readonly #connect: () => AmqplibConnection | Promise<AmqplibConnection>
   #link: Promise<Link> | undefined
   #connection: Promise<AmqplibConnection> | undefined
+  #openLink: Link | undefined
 
   constructor(connect: () => AmqplibConnection | Promise<AmqplibConnection>) {
     this.#connect = connect
@@ -27,7 +28,9 @@ export class AmqplibSender implements RabbitmqSender {
     try {
       const connection = await (this.#connection ??= this.#openConnection())
       const channel = await connection.createConfirmChannel()
-      return new Link(channel, connection, () => (this.#link = undefined))
+      const link = new Link(channel, () => (this.#link = undefined))
+      this.#openLink = link
+      return link
     } catch (error) {
       this.#link = undefined
       throw error
@@ -41,7 +44,8 @@ export class AmqplibSender implements RabbitmqSender {
     }
     try {
       const connection = await this.#connect()
-      connection.on('error', () => {})
+      // One for all channels that follow one another: each would otherwise leave its own behind.
+      connection.on('error', (error) => this.#openLink?.connectionFailed(error))
       connection.on('close', forget)
       return connection
     } catch (error) {
@@ -58,17 +62,21 @@ class Link {
   readonly #rejections = new Set<(error: Error) => void>()
   #lastError: Error | undefined
 
-  constructor(channel: AmqplibConfirmChannel, connection: AmqplibConnection, onLost: () => void) {
+  constructor(channel: AmqplibConfirmChannel, onLost: () => void) {
     this.#channel = channel
     // The channel tells of its own errors only, the connection of all others.
     channel.on('error', (error) => (this.#lastError = error))
     channel.on('return', ({ properties }) => void this.#returned.add(String(properties.messageId)))
-    connection.on('error', (error) => (this.#lastError ??= error))
     channel.on('close', () => {
       onLost()
       const error = this.#lastError ?? new Error('The channel was closed.')
       for (const reject of this.#rejections) reject(error)
     })
+  }
+
+  /** Why the channel will be closed. */
+  connectionFailed(error: Error | undefined): void {
+    this.#lastError ??= error
   }
 
   send(message: RabbitmqMessage): Promise<void> {

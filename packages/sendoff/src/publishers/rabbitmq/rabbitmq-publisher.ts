@@ -1,5 +1,6 @@
 import { callable, checkOptions, flag, having, requireOptions } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import { Answers, isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
@@ -26,7 +27,10 @@ export interface RabbitmqPublisherOptions extends PublisherOptions {
 }
 
 export interface RabbitmqPublisher extends Publisher {
-  /** Closes what the publisher has opened: its channel, and with `amqplib` the connection. Close the outbox first. */
+  /**
+   * Closes what the publisher has opened: its channel, and with `amqplib` the connection. Close the outbox first. It waits
+   * one second for the broker.
+   */
   close(): Promise<void>
 }
 
@@ -88,10 +92,20 @@ export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPu
   return {
     ...publisher,
     async close() {
-      await Promise.all([sender.close(), lonely.close()])
+      const answers = new Answers('RabbitMQ', new AbortController().signal)
+      try {
+        await answers.within(closeTimeoutMs, Promise.all([sender.close(), lonely.close()]))
+      } catch (error) {
+        if (!isSilence(error)) throw error
+      } finally {
+        answers.end()
+      }
     },
   }
 }
+
+// A broker in a memory alarm reads nothing from publishers, not even that they close their channels.
+const closeTimeoutMs = 1_000
 
 const route = (value: unknown) =>
   typeof value === 'string' || callable(value) === undefined ? undefined : 'a string or a function'

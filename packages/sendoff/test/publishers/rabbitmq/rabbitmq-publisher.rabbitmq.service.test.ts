@@ -2,6 +2,7 @@ import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ChannelModel, connect } from 'amqplib'
 import { Connection } from 'rabbitmq-client'
+import { faultProxy } from '../../../../../test/services/fault-proxy.ts'
 import {
   type RabbitmqPublisher,
   rabbitmqPublisher,
@@ -106,6 +107,26 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       )
     })
 
+    it('is closed soon although the broker has stopped reading', { timeout: 20_000 }, async () => {
+      const queue = await makeQueue(url, name('alarmed'))
+      const proxy = await faultProxy(url)
+      const own = client === 'amqplib' ? undefined : new Connection({ url: proxy.url })
+      const publisher = rabbitmqPublisher({
+        connection: own ?? (() => connect(proxy.url)),
+        routingKey: queue,
+        logger: false,
+      })
+      await publishAll(publisher, [sampleEvent(1)])
+      proxy.halfOpen()
+      const aborter = new AbortController()
+      const publishing = publish(publisher, [sampleEvent(2)], aborter.signal)
+      await publisher.close()
+      aborter.abort()
+      await publishing
+      own?.unsafeDestroy()
+      await proxy.close()
+    })
+
     it('sends nothing after it was closed, unless it can open a connection itself', async () => {
       const queue = await makeQueue(url, name('closed'))
       const publisher = publisherWith({ routingKey: queue, retryAfterMs: 10 })
@@ -118,6 +139,21 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
 }
 
 describe('rabbitmqPublisher', () => {
+  it('listens to a connection of amqplib once, however many channels it opens', async () => {
+    const listeners: number[] = []
+    let connection: ChannelModel | undefined
+    const publisher = rabbitmqPublisher({
+      connection: async () => (connection ??= await connect(url)),
+      exchange: 'no-such-exchange',
+    })
+    for (let channels = 0; channels < 4; channels++) {
+      deepEqual(kindsOf(await publish(publisher, [sampleEvent(channels)])), ['OUTBOX_PUBLISH_FAILED'])
+      listeners.push(connection!.listenerCount('error'))
+    }
+    await publisher.close()
+    deepEqual(listeners, Array(4).fill(listeners[0]))
+  })
+
   it('refuses a connection that it cannot use', () => {
     throws(() => rabbitmqPublisher({ connection: {} } as unknown as RabbitmqPublisherOptions), {
       code: 'OUTBOX_INVALID_OPTION',
