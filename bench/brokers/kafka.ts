@@ -16,7 +16,7 @@ export const kafkaBroker: RelayBroker = {
     const brokers = { clientId: 'bench', bootstrapBrokers: bootstrapBrokers(process.env['KAFKA_URL']!) }
     const admin = new Admin(brokers)
     await admin.createTopics({ topics: [topic], partitions })
-    const producer = new Producer({ ...brokers, idempotent: true })
+    const producer = new Producer({ ...brokers, idempotent: true, retries: 3, retryDelay: 200 })
     return {
       publisher: kafkaPublisher({ producer, topic }),
       sendAll: (messages) =>

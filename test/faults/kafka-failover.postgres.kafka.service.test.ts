@@ -38,9 +38,17 @@ interface OpenProducer {
 
 type OpenClient = (brokers: string[]) => Promise<OpenProducer>
 
-const platformatic: OpenClient = (bootstrapBrokers) => {
-  const producer = new Producer({ clientId: 'relay', bootstrapBrokers, retries: 3, retryDelay: 200 })
-  return Promise.resolve({ producer, close: () => producer.close() })
+function platformatic(idempotent: boolean): OpenClient {
+  return (bootstrapBrokers) => {
+    const producer = new Producer({
+      clientId: 'relay',
+      bootstrapBrokers,
+      idempotent,
+      retries: 3,
+      retryDelay: 200,
+    })
+    return Promise.resolve({ producer, close: () => producer.close() })
+  }
 }
 
 function kafkajs(createPartitioner: ICustomPartitioner): OpenClient {
@@ -53,7 +61,8 @@ function kafkajs(createPartitioner: ICustomPartitioner): OpenClient {
 }
 
 const clients: Readonly<Record<string, OpenClient>> = {
-  '@platformatic/kafka': platformatic,
+  '@platformatic/kafka, idempotent': platformatic(true),
+  '@platformatic/kafka': platformatic(false),
   kafkajs: kafkajs(pinnedPartitions(Partitioners.DefaultPartitioner)),
   'kafkajs without pinned partitions': kafkajs(Partitioners.DefaultPartitioner),
 }
@@ -128,7 +137,7 @@ describe('three Kafka brokers, a leader killed and brought back during relays', 
 
   it('keeps the order of every key in batches', async () => {
     const topic = await makeTopic(cluster.url, 'batched', 6)
-    const open = await platformatic(bootstrapBrokers(cluster.url))
+    const open = await platformatic(true)(bootstrapBrokers(cluster.url))
     const events = Array.from({ length: eventCount }, (_, number) =>
       EventEnvelope.of({
         eventType: 'Relayed',

@@ -1,12 +1,12 @@
 import { it } from 'node:test'
 import { bootstrapBrokers } from '../../../../test/services/kafka-cluster.ts'
-import type { KafkajsProducer } from '../../src/publishers/kafka/index.ts'
+import type { ConfluentProducer } from '../../src/publishers/kafka/index.ts'
 import { runKafkaChecks } from './kafka/run-kafka-checks.ts'
 
 interface ConfluentPackage {
   readonly KafkaJS: {
     readonly Kafka: new (options: object) => {
-      producer(options: object): KafkajsProducer & { disconnect(): Promise<void> }
+      producer(options: object): ConfluentProducer & { disconnect(): Promise<void> }
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import { bootstrapBrokers } from '../../../../test/services/kafka-cluster.ts'
+import { pinnedPartitions } from '../../src/publishers/kafka/index.ts'
 import { runKafkaChecks } from './kafka/run-kafka-checks.ts'
 
 runKafkaChecks('kafkajs', async (url) => {
@@ -9,7 +10,9 @@ runKafkaChecks('kafkajs', async (url) => {
     logLevel: logLevel.NOTHING,
     retry: { retries: 2, initialRetryTime: 200 },
   })
-  const producer = kafka.producer({ idempotent: true, createPartitioner: Partitioners.DefaultPartitioner })
+  const producer = kafka.producer({
+    createPartitioner: pinnedPartitions(Partitioners.DefaultPartitioner),
+  })
   await producer.connect()
   return { producer, close: () => producer.disconnect() }
 })

@@ -30,10 +30,12 @@ export class BoundedSender {
     }
     let isOver = false
     let isGivenUp = false
-    const sent = this.#sender.send(messages).finally(() => {
-      isOver = true
-      if (isGivenUp) this.#givenUp--
-    })
+    const sent = this.#sender
+      .send(messages, () => isGivenUp)
+      .finally(() => {
+        isOver = true
+        if (isGivenUp) this.#givenUp--
+      })
     try {
       return await answers.within(this.#timeoutMs, sent)
     } finally {

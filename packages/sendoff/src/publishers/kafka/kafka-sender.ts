@@ -9,8 +9,9 @@ export interface KafkaSender {
   /**
    * Resolves to what became of each message when all in-sync replicas have those that are acknowledged. A message is
    * acknowledged only if the client's answer names the partition that the message was bound to before it was sent.
+   * A call that has to wait for its turn sends nothing if it was given up by then.
    */
-  send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]>
+  send(messages: readonly KafkaMessage[], isGivenUp: () => boolean): Promise<readonly SendResult[]>
 }
 
 /** The partitions that an answer names as stored. */

@@ -6,25 +6,41 @@ import { type KafkaSender, NamedPartitions } from './kafka-sender.ts'
 
 const allReplicas = -1
 
-/**
- * Sends through `@platformatic/kafka`, never idempotently. When one send fails, this client starts its sequence numbers
- * anew for all of them, and brokers could drop another send's messages as duplicates.
- */
+// When a send fails, an idempotent producer starts its sequence numbers anew for all that are under way. Another send could
+// then get numbers that brokers have seen, and its messages be dropped as duplicates.
+const idempotentSends = new WeakMap<PlatformaticProducer, Promise<unknown>>()
+
+/** Sends through `@platformatic/kafka`, one call after another if the producer is idempotent. */
 export class PlatformaticSender implements KafkaSender {
   readonly takesBatches = true
   readonly #producer: PlatformaticProducer
+  readonly #idempotent: boolean
 
   constructor(producer: PlatformaticProducer, timeoutMs: number) {
-    requireBoundedRetries(producer, timeoutMs)
+    const options = optionsOf(producer)
+    requireBoundedRetries(options, timeoutMs)
     this.#producer = producer
+    this.#idempotent = options.idempotent
   }
 
-  async send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]> {
+  send(messages: readonly KafkaMessage[], isGivenUp: () => boolean): Promise<readonly SendResult[]> {
+    if (!this.#idempotent) return this.#send(messages)
+
+    const before = idempotentSends.get(this.#producer) ?? Promise.resolve()
+    const sent = before.then(() => (isGivenUp() ? [] : this.#send(messages)))
+    idempotentSends.set(
+      this.#producer,
+      sent.catch(() => {}),
+    )
+    return sent
+  }
+
+  async #send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]> {
     const bound = await this.#boundToPartitions(messages)
     const { offsets = [] } = await this.#producer.send({
       messages: bound,
       acks: allReplicas,
-      idempotent: false,
+      idempotent: this.#idempotent,
     })
     const named = new NamedPartitions()
     for (const { topic, partition } of offsets) named.add(topic, partition)
@@ -51,7 +67,8 @@ export class PlatformaticSender implements KafkaSender {
 
 type BoundMessage = PlatformaticMessage & { readonly partition: number }
 
-interface RetryOptions {
+interface ProducerOptions {
+  readonly idempotent: boolean
   readonly retries: number
   readonly retryDelay: number | (() => number)
 }
@@ -59,26 +76,24 @@ interface RetryOptions {
 const mostRetries = 100
 
 /** Refuses a producer that goes on for longer than a publisher waits: one unknown topic would hold up all others. */
-function requireBoundedRetries(producer: PlatformaticProducer, timeoutMs: number): void {
-  const options = optionsOf(producer)
-  if (options === undefined) return
-  const { retries, retryDelay } = options
+function requireBoundedRetries({ retries, retryDelay }: ProducerOptions, timeoutMs: number): void {
   const delayMs = typeof retryDelay === 'number' ? retryDelay : 0
   if (retries <= mostRetries && retries * delayMs < timeoutMs) return
 
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
     `The producer of @platformatic/kafka would retry ${retries} times, longer than the publisher's timeoutMs (${timeoutMs}). ` +
-      'Make it with { retries: 3, retryDelay: 200 } and without idempotent, which makes it retry for ever if retries is left out or 1.',
+      'Make it with { retries: 3, retryDelay: 200 }: an idempotent one retries for ever if retries is left out or 1.',
   )
 }
 
-/** The client has its options under a symbol, which it does not export. */
-function optionsOf(producer: PlatformaticProducer): RetryOptions | undefined {
+/** The client keeps its options under a symbol that it does not export. */
+function optionsOf(producer: PlatformaticProducer): ProducerOptions {
   const symbol = Object.getOwnPropertySymbols(producer).find(
     ({ description }) => description === 'plt.kafka.base.options',
   )
-  return symbol && (producer as unknown as Record<symbol, RetryOptions>)[symbol]
+  const unseen: ProducerOptions = { idempotent: false, retries: 0, retryDelay: 0 }
+  return symbol === undefined ? unseen : (producer as unknown as Record<symbol, ProducerOptions>)[symbol]!
 }
 
 function platformaticMessage({ topic, key, partition, headers, body }: KafkaMessage): PlatformaticMessage {

@@ -2,15 +2,18 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Producer } from '@platformatic/kafka'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
+import type { EventEnvelope } from '../../../src/event/event-envelope.ts'
 import { bootstrapBrokers } from '../../../../../test/services/kafka-cluster.ts'
 import {
   type KafkaProducer,
   kafkaPublisher,
   type KafkaPublisherOptions,
+  pinnedPartitions,
 } from '../../../src/publishers/kafka/index.ts'
 import {
   idOf,
   idsOf,
+  KeptLog,
   kindsOf,
   publish,
   publishAll,
@@ -25,17 +28,21 @@ const platformatic = new Producer({
   clientId: 'test',
   bootstrapBrokers: brokers,
   idempotent: true,
-  retries: 1,
+  retries: 2,
+  retryDelay: 100,
 })
-const kafkajs = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 1 } }).producer({
-  idempotent: true,
-  createPartitioner: Partitioners.DefaultPartitioner,
-})
-const producers: Readonly<Record<string, KafkaProducer>> = { '@platformatic/kafka': platformatic, kafkajs }
+const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 1 } })
+const kafkajs = kafka.producer({ createPartitioner: pinnedPartitions(Partitioners.DefaultPartitioner) })
+const unpinned = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+const producers: Readonly<Record<string, KafkaProducer>> = {
+  '@platformatic/kafka': platformatic,
+  kafkajs,
+  'kafkajs without pinned partitions': unpinned,
+}
 
-before(() => kafkajs.connect())
+before(() => Promise.all([kafkajs.connect(), unpinned.connect()]))
 after(async () => {
-  await kafkajs.disconnect()
+  await Promise.all([kafkajs.disconnect(), unpinned.disconnect()])
   await platformatic.close()
 })
 
@@ -51,7 +58,7 @@ for (const [name, producer] of Object.entries(producers)) {
       const events = Array.from({ length: 60 }, (_, number) =>
         sampleEvent(number, { orderingKey: `order-${number % 9}` }),
       )
-      const publisher = kafkaPublisher({ producer, topic })
+      const publisher = kafkaPublisher({ producer, topic, logger: false })
       for (let start = 0; start < 60; start += 20)
         await publishAll(publisher, events.slice(start, start + 20))
 
@@ -72,6 +79,7 @@ for (const [name, producer] of Object.entries(producers)) {
         key: ({ eventType }) => eventType,
         partition: () => 2,
         headers: ({ eventId }) => ({ copy: eventId }),
+        logger: false,
       })
       const event = sampleEvent(1, { orderingKey: 'unused' })
       await publishAll(publisher, [event])
@@ -82,9 +90,44 @@ for (const [name, producer] of Object.entries(producers)) {
       )
     })
 
+    it('takes keys that are bytes, which go where their text would', async () => {
+      const topic = await newTopic(4)
+      const keys = Array.from({ length: 8 }, (_, number) => `key-${number}`)
+      const events = keys.map((orderingKey, number) => sampleEvent(number, { orderingKey }))
+      await publishAll(kafkaPublisher({ producer, topic, logger: false }), events)
+      const bytesOf = ({ orderingKey }: EventEnvelope) => new TextEncoder().encode(orderingKey!)
+      await publishAll(kafkaPublisher({ producer, topic, logger: false, key: bytesOf }), events)
+      const messages = await consume(topic)
+      for (const key of keys) {
+        const ofKey = messages.filter((message) => message.key === key)
+        equal(new Set(ofKey.map(idOf)).size, 1)
+        equal(new Set(ofKey.map(({ partition }) => partition)).size, 1)
+        equal(ofKey.length >= 2, true)
+      }
+    })
+
+    it('lets a topic that is missing fail its own event alone', async () => {
+      const topic = await newTopic(4)
+      const log = new KeptLog()
+      const publisher = kafkaPublisher({
+        producer,
+        topic: ({ eventType }) => (eventType === 'Lost' ? 'no-such-topic' : topic),
+        logger: log,
+      })
+      await publishAll(publisher, [sampleEvent(0)])
+      log.lines.length = 0
+      const events = sampleEvents(20)
+      const answers = await publish(publisher, events.with(7, sampleEvent(7, { eventType: 'Lost' })))
+      deepEqual(
+        kindsOf(answers),
+        events.map((_, number) => (number === 7 ? 'OUTBOX_PUBLISH_FAILED' : 'done')),
+      )
+      deepEqual(log.lines, [])
+    })
+
     it('sends events without a key', async () => {
       const topic = await newTopic(1)
-      await publishAll(kafkaPublisher({ producer, topic }), sampleEvents(3))
+      await publishAll(kafkaPublisher({ producer, topic, logger: false }), sampleEvents(3))
       deepEqual(
         (await consume(topic)).map(({ key }) => key),
         [null, null, null],
@@ -94,7 +137,7 @@ for (const [name, producer] of Object.entries(producers)) {
     it('divides a batch that is larger than the brokers take at once', async () => {
       const topic = await newTopic(1)
       const events = sampleEvents(8, { payloadBytes: new Uint8Array(150_000), orderingKey: 'a' })
-      await publishAll(kafkaPublisher({ producer, topic }), events)
+      await publishAll(kafkaPublisher({ producer, topic, logger: false }), events)
       deepEqual((await consume(topic)).map(idOf), idsOf(events))
     })
 
@@ -106,7 +149,7 @@ for (const [name, producer] of Object.entries(producers)) {
           ...(number === 10 && { payloadBytes: new Uint8Array(600_000) }),
         }),
       )
-      const kinds = kindsOf(await publish(kafkaPublisher({ producer, topic }), events))
+      const kinds = kindsOf(await publish(kafkaPublisher({ producer, topic, logger: false }), events))
       const expected = events.map((_, number) => {
         if (number === 10) return 'OUTBOX_PUBLISH_REFUSED'
         return number > 10 && number % 3 === 1 ? 'retryAfter' : 'done'
@@ -135,10 +178,67 @@ function requireOrder(
 }
 
 describe('kafkaPublisher', () => {
+  const refused = { code: 'OUTBOX_INVALID_OPTION' }
+
   it('names the options that it needs', () => {
-    const refused = { code: 'OUTBOX_INVALID_OPTION' }
     throws(() => kafkaPublisher({ topic: 'a' } as KafkaPublisherOptions), refused)
     throws(() => kafkaPublisher({ producer: {}, topic: 'a' } as unknown as KafkaPublisherOptions), refused)
     throws(() => kafkaPublisher({ producer: platformatic, topic: 'a', partition: -1 }), refused)
+  })
+
+  it('refuses a producer of kafkajs that is idempotent', () => {
+    const producer = kafka.producer({ idempotent: true })
+    throws(() => kafkaPublisher({ producer, topic: 'a' }), { ...refused, message: /without idempotent/ })
+  })
+
+  it('refuses a producer of @platformatic/kafka that retries for longer than the publisher waits', async () => {
+    const options = { clientId: 'test', bootstrapBrokers: brokers }
+    const endless = [
+      { idempotent: true },
+      { idempotent: true, retries: 1 },
+      { retries: true },
+      { retries: 100, retryDelay: 1_000 },
+    ].map((retrying) => new Producer({ ...options, ...retrying }))
+    for (const producer of endless) {
+      throws(() => kafkaPublisher({ producer, topic: 'a' }), { ...refused, message: /retries: 3/ })
+    }
+    const bounded = new Producer({ ...options, idempotent: true, retries: 3, retryDelay: 200 })
+    kafkaPublisher({ producer: bounded, topic: 'a' })
+    await Promise.all([...endless, bounded].map((producer) => producer.close()))
+  })
+
+  it('says once that a producer of kafkajs does not pin partitions', async () => {
+    const topic = await makeTopic(url, `kafka-unpinned-${process.pid}`, 2)
+    const log = new KeptLog()
+    const publisher = kafkaPublisher({ producer: unpinned, topic, logger: log })
+    await publishAll(publisher, sampleEvents(3))
+    await publishAll(publisher, sampleEvents(3))
+    equal(log.lines.length, 1)
+    equal(log.lines[0]!.includes('pinnedPartitions'), true)
+  })
+
+  it('does not settle what the answer of a client leaves out', async () => {
+    const topic = await makeTopic(url, `kafka-left-out-${process.pid}`, 2)
+    const firstOnly: KafkaProducer = {
+      connect: () => kafkajs.connect(),
+      isIdempotent: () => false,
+      async sendBatch(batch) {
+        const answer = await kafkajs.sendBatch(batch)
+        return answer.filter(({ partition }) => partition === 0)
+      },
+    }
+    const publisher = kafkaPublisher({
+      producer: firstOnly,
+      topic,
+      partition: ({ payloadJson }) => (JSON.parse(payloadJson!) as { number: number }).number % 2,
+      logger: false,
+    })
+    await publishAll(publisher, [sampleEvent(0)])
+    deepEqual(kindsOf(await publish(publisher, sampleEvents(4))), [
+      'done',
+      'retryAfter',
+      'done',
+      'retryAfter',
+    ])
   })
 })
