@@ -160,7 +160,9 @@ export class OutboxEngine {
       ...shared,
       wakePoller: (inMs: number, partitions?: readonly number[]) => {
         onAnswered()
-        if (this.#concerns(partitions)) this.poller.wake(inMs)
+        if (!this.#concerns(partitions)) return
+        if (inMs === 0) this.poller.wakeAfterCommit()
+        else this.poller.wake(inMs)
       },
       announce: (partitions?: readonly number[], inMs?: number) => parts.announcer.announce(partitions, inMs),
     }
@@ -171,6 +173,7 @@ export class OutboxEngine {
         : new DispatcherHotPath({
             ...signals,
             dispatcher: this.dispatcher,
+            inFlight,
             listeners,
             pauses,
             breaker,

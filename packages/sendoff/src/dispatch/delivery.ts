@@ -104,6 +104,8 @@ export class Delivery {
 
   /** This process has claimed the row while still holding it: carry on with the new lease. */
   claimedAgain(row: Row, until: number): void {
+    // Answers may come in another order than the claims were made.
+    if (row.deliveries < this.#deliveries) return
     this.#lock = undefined
     this.#lockedBy = row.lockedBy
     this.#deliveries = row.deliveries

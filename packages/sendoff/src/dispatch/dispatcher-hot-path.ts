@@ -20,12 +20,18 @@ export interface DispatcherHotPathOptions extends ColdSignalsOptions, LookUpsOpt
   readonly breaker?: CircuitBreaker | undefined
 }
 
+/**
+ * A transaction that was open for more than this part of a lease has its rows claimed anew after its commit: what is left of
+ * the lease must outlast the time until the next renewal.
+ */
+const trustedPart = 0.5
+
 /** Leads events from their commit into the dispatcher's hot queue. */
 export class DispatcherHotPath implements HotPath {
   readonly #options: DispatcherHotPathOptions
   readonly #signals: ColdSignals
   readonly #lookUps: LookUps
-  // The place of a transaction that never ends must not be lost for ever.
+  // The place of a transaction that never ends must not be lost for ever. One that is merely long takes what is free then.
   readonly #expiries: TimeLimits<QueueSlot>
 
   constructor(options: DispatcherHotPathOptions) {
@@ -69,52 +75,59 @@ class QueueSlot implements HotSlot {
   readonly #options: DispatcherHotPathOptions
   readonly #lookUps: LookUps
   readonly #expiries: TimeLimits<QueueSlot>
-  readonly #validUntil: number
+  readonly #askedAt: number
   #isOpen = true
 
   constructor(options: DispatcherHotPathOptions, lookUps: LookUps, expiries: TimeLimits<QueueSlot>) {
     this.#options = options
     this.#lookUps = lookUps
     this.#expiries = expiries
-    this.#validUntil = validUntil(options.clock.monotonic(), options.lease.ms)
+    this.#askedAt = options.clock.monotonic()
     expiries.start(this, options.lease.ms)
   }
 
   fill(row: Row): void {
-    this.#enqueue(new Delivery(row, 'hot', { validUntil: this.#validUntil }))
+    const { clock, lease } = this.#options
+    const isTrusted = clock.monotonic() < this.#askedAt + lease.ms * trustedPart
+    if (isTrusted)
+      this.#enqueue(new Delivery(row, 'hot', { validUntil: validUntil(this.#askedAt, lease.ms) }))
+    else this.lookUp(row, false)
   }
 
-  lookUp(key: RowKey, inDoubt: boolean): void {
+  lookUp(key: RowKey, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void {
     const isOver = () => !this.#isOpen
+    const end = (exists: boolean | undefined) => {
+      this.giveBack()
+      onKnown?.(exists)
+    }
     const lookUp: LookUp = {
       key,
       inDoubt,
       get isOver() {
         return isOver()
       },
-      found: (delivery) => this.#enqueue(delivery),
-      notFound: () => this.giveBack(),
+      found: (delivery) => {
+        this.#enqueue(delivery)
+        onKnown?.(true)
+      },
+      isHere: () => end(true),
+      notFound: () => end(undefined),
     }
-    if (this.#isOpen) this.#lookUps.add(lookUp)
+    this.#lookUps.add(lookUp)
   }
 
   giveBack(): void {
-    this.#end()
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#expiries.stop(this, this.#options.lease.ms)
+    this.#options.dispatcher.hotQueue.giveBackReserved()
   }
 
   #enqueue(delivery: Delivery): void {
     const { dispatcher, clock } = this.#options
-    const isInTime = this.#end() && delivery.isHeld(clock.monotonic())
-    // Somebody else may have the row by now. If not, the poller shall find it at once.
-    if (isInTime) dispatcher.enqueueHot(delivery)
+    this.giveBack()
+    // Another process may hold the row by now. If none does, the poller shall find it at once.
+    if (delivery.isHeld(clock.monotonic())) dispatcher.enqueueHot(delivery)
     else dispatcher.handBack(delivery)
-  }
-
-  #end(): boolean {
-    if (!this.#isOpen) return false
-    this.#isOpen = false
-    this.#expiries.stop(this, this.#options.lease.ms)
-    this.#options.dispatcher.hotQueue.giveBackReserved()
-    return true
   }
 }

@@ -1,4 +1,4 @@
-import type { Delivery } from './delivery.ts'
+import { Delivery } from './delivery.ts'
 
 /**
  * What this process has in its hands, by row.
@@ -9,6 +9,8 @@ import type { Delivery } from './delivery.ts'
  */
 export class InFlightTracker {
   readonly #deliveries = new Map<string, Delivery>()
+  /** Rows that a claim by key asks for at the moment, with what a poll has brought of them since. */
+  readonly #awaited = new Map<string, Delivery | undefined>()
   readonly #runningPolls = new Set<number>()
   readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
   #lastPoll = 0
@@ -30,6 +32,33 @@ export class InFlightTracker {
     return [...this.#deliveries.values()].filter(({ lock, settled }) => lock !== undefined && !settled)
   }
 
+  /**
+   * Announces a claim of this row by its key. Until `claimed` is called, a poll that brings the row does not deliver it: of
+   * two claims by this process only the later one is valid. Returns false when the row is here already.
+   */
+  await(key: string): boolean {
+    if (this.#deliveries.has(key) || this.#awaited.has(key)) return false
+    this.#awaited.set(key, undefined)
+    return true
+  }
+
+  /** Takes what a poll brings of an awaited row. Returns false where it is not awaited. */
+  keepAwaited(delivery: Delivery): boolean {
+    if (!this.#awaited.has(delivery.key)) return false
+    // Not a claim: the one under way brings the row, too.
+    if (delivery.lock === undefined) this.#awaited.set(delivery.key, delivery)
+    delivery.settled = true
+    return true
+  }
+
+  /** Ends what `await` began, and returns the later of the two claims; undefined where neither has found the row. */
+  claimed(key: string, delivery: Delivery | undefined): Delivery | undefined {
+    const polled = this.#awaited.get(key)
+    this.#awaited.delete(key)
+    if (polled === undefined || polled.deliveries < (delivery?.deliveries ?? 0)) return delivery
+    return new Delivery(polled.row, 'hot', { validUntil: polled.leaseUntil })
+  }
+
   /** Returns false, and changes nothing, when the row is here already. */
   tryAcquire(delivery: Delivery): boolean {
     if (this.#deliveries.has(delivery.key)) return false
@@ -39,7 +68,7 @@ export class InFlightTracker {
 
   release(delivery: Delivery): void {
     delivery.settled = true
-    if (this.#runningPolls.size === 0) this.#deliveries.delete(delivery.key)
+    if (this.#runningPolls.size === 0) this.#remove(delivery)
     else this.#leaving.push({ delivery, lastPoll: this.#lastPoll })
   }
 
@@ -56,9 +85,14 @@ export class InFlightTracker {
     let gone = 0
     for (const { delivery, lastPoll } of this.#leaving) {
       if (lastPoll >= oldestRunning) break
-      this.#deliveries.delete(delivery.key)
+      this.#remove(delivery)
       gone++
     }
     this.#leaving.splice(0, gone)
+  }
+
+  // Another delivery of the same row stays.
+  #remove(delivery: Delivery): void {
+    if (this.#deliveries.get(delivery.key) === delivery) this.#deliveries.delete(delivery.key)
   }
 }

@@ -3,24 +3,29 @@ import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { RowKey } from '../store.ts'
 import { type Delivery, keyOf } from './delivery.ts'
+import type { InFlightTracker } from './in-flight-tracker.ts'
 import { BackOff, type StoreRecovery } from './store-recovery.ts'
 
 export interface LookUpsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
+  readonly inFlight: InFlightTracker
   /** Leases the rows that are named, as far as they exist and nobody else has them. */
   readonly claimKeys: (keys: readonly RowKey[]) => Promise<readonly Delivery[]>
 }
 
-/** Who wants to know whether a row was committed. */
+/** A question whether a row was committed. It is answered once. */
 export interface LookUp {
   readonly key: RowKey
   /** Whether the commit may still be under way. */
   readonly inDoubt: boolean
-  /** No answer is wanted any more. */
+  /** Whether the question is not to be repeated any more. */
   readonly isOver: boolean
   found(delivery: Delivery): void
+  /** The row exists: this process holds it already. */
+  isHere(): void
+  /** The row does not exist, or another process holds it. */
   notFound(): void
 }
 
@@ -63,15 +68,23 @@ export class LookUps {
     // Not now: other transactions may end in the same turn.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, maxBatch)
+      const batch = this.#waiting.splice(0, maxBatch).filter(({ lookUp }) => this.#isAwaited(lookUp))
+      if (batch.length === 0) continue
       const found = await this.#claim(batch.map(({ lookUp }) => lookUp.key))
       for (const { lookUp, looks } of batch) {
-        const delivery = found?.get(keyOf(lookUp.key))
+        const key = keyOf(lookUp.key)
+        const delivery = this.#options.inFlight.claimed(key, found?.get(key))
         if (delivery !== undefined) lookUp.found(delivery)
         else if (found !== undefined && !lookUp.inDoubt) lookUp.notFound()
         else this.#askLater(lookUp, looks)
       }
     }
+  }
+
+  #isAwaited(lookUp: LookUp): boolean {
+    const isAwaited = this.#options.inFlight.await(keyOf(lookUp.key))
+    if (!isAwaited) lookUp.isHere()
+    return isAwaited
   }
 
   async #claim(keys: readonly RowKey[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
@@ -90,10 +103,11 @@ export class LookUps {
 
   #askLater(lookUp: LookUp, looks: number): void {
     const delayMs = nextLooksMs[looks]
-    if (delayMs === undefined) return lookUp.notFound()
+    if (delayMs === undefined || lookUp.isOver) return lookUp.notFound()
 
     this.#backOff.schedule(delayMs, () => {
-      if (!lookUp.isOver) this.#ask(lookUp, looks + 1)
+      if (lookUp.isOver) lookUp.notFound()
+      else this.#ask(lookUp, looks + 1)
     })
   }
 }

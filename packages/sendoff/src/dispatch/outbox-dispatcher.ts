@@ -138,6 +138,7 @@ export class OutboxDispatcher {
     this.#recovery.answered()
     const answer = this.#accept(delivery, this.hotQueue)
     if (answer === 'queued') this.#metrics.incrementHotEnqueued()
+    else if (answer === 'refused') this.#wakePoller()
     return answer !== 'refused'
   }
 
@@ -208,6 +209,7 @@ export class OutboxDispatcher {
   }
 
   #accept(delivery: Delivery, queue: DeliveryQueue): 'queued' | 'present' | 'refused' {
+    if (this.inFlight.keepAwaited(delivery)) return 'present'
     if (!this.inFlight.tryAcquire(delivery)) {
       this.#alreadyHere(delivery)
       return 'present'
@@ -229,6 +231,7 @@ export class OutboxDispatcher {
     const present = this.inFlight.get(delivery.key)!
     if (present.settled) void this.#handBack.release([delivery])
     else present.claimedAgain(delivery.row, delivery.leaseUntil)
+    delivery.settled = true
   }
 
   #schedulePump(): void {

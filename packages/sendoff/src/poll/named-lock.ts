@@ -45,6 +45,8 @@ export class NamedLock {
   #renewedAt = -Infinity
   #isInDoubt = false
   #isRenewingFirst = false
+  /** Whether the store has left a request for the lock without an answer. It may have granted it. */
+  #isUnanswered = false
   #cancelRenewal: Cancel | undefined
 
   constructor(options: NamedLockOptions) {
@@ -72,9 +74,13 @@ export class NamedLock {
 
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
-    this.#acquisitions++
+    // What the store may have granted without an answer is asked for again by the same token: it would refuse another one.
+    if (!this.#isUnanswered) this.#acquisitions++
     const { fence } = this
-    if (!(await locks.acquire({ ...fence, ttlMs }))) return undefined
+    this.#isUnanswered = true
+    const isAcquired = await locks.acquire({ ...fence, ttlMs })
+    this.#isUnanswered = false
+    if (!isAcquired) return undefined
 
     this.#holding = { validUntil: 0, fence }
     this.#isInDoubt = false

@@ -104,6 +104,12 @@ export class OutboxPoller {
     this.#wakeSleeper?.()
   }
 
+  /** Polls soon, also after failures: this process has just committed something, so that the database is there. */
+  wakeAfterCommit(): void {
+    this.#backOff.ease()
+    this.wake()
+  }
+
   /** There is room again: goes on where it stopped for lack of it. */
   goOn(): void {
     this.#hasRoom = true
@@ -231,16 +237,18 @@ export class OutboxPoller {
   #sleep(): Promise<void> {
     if (this.#shouldLook) return Promise.resolve()
     const { clock } = this.#options
-    const latest = clock.monotonic() + this.#pauseMs
+    const startedAt = clock.monotonic()
 
     return new Promise((resolve) => {
       let cancel: Cancel | undefined
       const arm = () => {
+        cancel?.()
         if (this.#hasFailed) {
-          cancel ??= this.#backOff.schedule(this.#backOff.pauseMs, end, 'keepAlive')
+          const leftMs = startedAt + this.#backOff.pauseMs - clock.monotonic()
+          cancel = this.#backOff.schedule(Math.max(0, leftMs), end, 'keepAlive')
           return
         }
-        cancel?.()
+        const latest = startedAt + this.#pauseMs
         const next = Math.min(latest, this.#wakeTimes.next ?? latest)
         cancel = clock.schedule(Math.max(0, next - clock.monotonic()), end, 'keepAlive')
       }

@@ -18,13 +18,14 @@ export interface HotPath {
 
 /** A place kept in the hot queue from the write to the end of its transaction. */
 export interface HotSlot {
-  /** The row is committed: dispatch it, unless its lease has run out while the transaction was open. */
+  /** The row is committed: dispatch it, from the database where its transaction was open for long. */
   fill(row: Row): void
   /**
    * The row may be committed: dispatch it if the database has it. In doubt, where the commit may
-   * still be under way, the database is asked for some time.
+   * still be under way, the database is asked for some time. `onKnown` is told whether the row exists; undefined where it
+   * was not found, which may mean that another process holds it.
    */
-  lookUp(key: RowKey, inDoubt: boolean): void
+  lookUp(key: RowKey, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void
   giveBack(): void
 }
 

@@ -14,6 +14,40 @@ describe('the set of what is in hand', () => {
     equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a' })), true)
   })
 
+  it('lets go of the very delivery that it has, and of no other one of the same row', () => {
+    const inFlight = new InFlightTracker()
+    const running = deliveryOf({ eventId: 'a' })
+    inFlight.tryAcquire(running)
+    inFlight.release(deliveryOf({ eventId: 'a' }))
+    equal(inFlight.get('a'), running)
+
+    const pollEnds = inFlight.pollBegins()
+    inFlight.release(deliveryOf({ eventId: 'a' }))
+    pollEnds()
+    equal(inFlight.get('a'), running)
+  })
+
+  it('hands over the later of two claims, whichever was answered first', () => {
+    for (const [polled, claimed] of [
+      [3, 2],
+      [2, 3],
+      [3, undefined],
+    ] as const) {
+      const inFlight = new InFlightTracker()
+      equal(inFlight.await('a'), true)
+      equal(inFlight.keepAwaited(deliveryOf({ eventId: 'a', deliveries: polled })), true)
+      const answer = claimed === undefined ? undefined : deliveryOf({ eventId: 'a', deliveries: claimed })
+      equal(inFlight.claimed('a', answer)?.deliveries, 3)
+      equal(inFlight.keepAwaited(deliveryOf({ eventId: 'a' })), false)
+    }
+  })
+
+  it('waits for no row that it has', () => {
+    const inFlight = new InFlightTracker()
+    inFlight.tryAcquire(deliveryOf({ eventId: 'a' }))
+    equal(inFlight.await('a'), false)
+  })
+
   it('tells the destinations of one event apart', () => {
     const inFlight = new InFlightTracker()
     equal(inFlight.tryAcquire(deliveryOf({ eventId: 'a', destination: 'mail' })), true)

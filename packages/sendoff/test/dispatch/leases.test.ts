@@ -46,7 +46,7 @@ onEveryStore(
     const { outbox, metrics } = await startOutbox(test, store, {
       listener,
       workerCount: 1,
-      leaseMs: 30,
+      leaseMs: 150,
       poller: { enabled: false },
     })
     const [running, queued] = await writeTested(outbox, 'running', 'queued')
