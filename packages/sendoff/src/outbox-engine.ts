@@ -173,7 +173,6 @@ export class OutboxEngine {
         : new DispatcherHotPath({
             ...signals,
             dispatcher: this.dispatcher,
-            inFlight,
             listeners,
             pauses,
             breaker,

@@ -269,7 +269,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
    * the ORM or driver that runs it, such as an isolation level.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
-    if (this.#state !== 'started') return Promise.reject(this.#stateError('transaction'))
+    if (!this.#isOpen) return Promise.reject(this.#stateError('transaction'))
     return this.#transactions.transaction(work, options)
   }
 
@@ -401,7 +401,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     throw new OutboxError('OUTBOX_INVALID_OPTION', `An outbox that only writes has no ${what}().`)
   }
 
-  // What was open when closing began may still be completed.
+  // What was open when closing began may still be completed, transactions within it included.
+  get #isOpen(): boolean {
+    return this.#state === 'started' || (this.#state === 'closing' && this.#transactions.isTransactionActive())
+  }
+
   get #isWritable(): boolean {
     return this.#state === 'started' || (this.#state === 'closing' && this.#transactions.openCount > 0)
   }

@@ -25,6 +25,12 @@ export interface OutboxStore<Tx> {
     options?: TransactionOptions,
   ): Promise<Result>
 
+  /**
+   * Whether an error is the database's own word that it has undone a transaction instead of committing it. False for a lost
+   * connection, and for every other error that leaves the end of a transaction open. Left out where no error says so.
+   */
+  refusedCommit?(error: unknown): boolean
+
   /** Whether `tx` is a handle with an open transaction, so that an insert would be part of it. */
   inTransaction(tx: Tx): boolean | Promise<boolean>
 

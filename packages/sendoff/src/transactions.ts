@@ -30,4 +30,6 @@ export interface Transactions<UserTx, StoreTx, Options = TransactionOptions> {
     options?: Options,
   ): Promise<Result>
   storeTx(tx: UserTx): StoreTx
+  /** The database's own error in one that `transaction` rejected with. Left out where that one, or one of its causes, is it. */
+  databaseError?(error: unknown): unknown
 }

@@ -11,7 +11,7 @@ import type { OutboxDispatcher } from './outbox-dispatcher.ts'
 import type { Pauses } from './pauses.ts'
 import { TimeLimits } from './time-limits.ts'
 
-export interface DispatcherHotPathOptions extends ColdSignalsOptions, LookUpsOptions {
+export interface DispatcherHotPathOptions extends ColdSignalsOptions, Omit<LookUpsOptions, 'inFlight'> {
   readonly dispatcher: OutboxDispatcher
   readonly listeners: ListenerRegistry
   readonly lease: Lease
@@ -37,7 +37,7 @@ export class DispatcherHotPath implements HotPath {
   constructor(options: DispatcherHotPathOptions) {
     this.#options = options
     this.#signals = new ColdSignals(options)
-    this.#lookUps = new LookUps(options)
+    this.#lookUps = new LookUps({ ...options, inFlight: options.dispatcher.inFlight })
     this.#expiries = new TimeLimits(options.clock, (slot) => slot.giveBack())
   }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { RowKey } from '../store.ts'
+import { nextLooksMs } from '../write/event-exists.ts'
 import { type Delivery, keyOf } from './delivery.ts'
 import type { InFlightTracker } from './in-flight-tracker.ts'
 import { BackOff, type StoreRecovery } from './store-recovery.ts'
@@ -30,9 +31,6 @@ export interface LookUp {
 }
 
 const maxBatch = 500
-
-/** In doubt, and while the database does not answer, the question is asked again after these times. */
-const nextLooksMs = [100, 500, 2_000, 5_000, 10_000]
 
 /**
  * Finds out which rows were committed where their transaction did not tell for certain. What is

@@ -27,6 +27,8 @@ export function prismaTransactions<Tx extends PrismaTransaction, Options>(
         ? prisma.$transaction(work, options)
         : inSavepoint(within, `sendoff_${++savepoints}`, work),
 
+    databaseError: databaseErrorOf,
+
     storeTx(tx) {
       // Only the client itself can connect.
       if ('$connect' in tx && tx.$connect !== undefined) throw noTransaction()
@@ -68,23 +70,23 @@ async function undo(tx: PrismaTransaction, name: string): Promise<void> {
   } catch {}
 }
 
-/** What Prisma tells of an error of the database. */
-interface RawQueryFailure {
+/** What Prisma tells of an error of the database: by a statement in its `meta`, by a commit as it is. */
+interface PrismaFailure extends DriverAdapterError {
   readonly code?: unknown
-  readonly meta?: {
-    readonly driverAdapterError?: {
-      readonly cause?: { readonly originalCode?: string; readonly originalMessage?: string }
-    }
-  }
+  readonly meta?: { readonly driverAdapterError?: DriverAdapterError }
+}
+
+interface DriverAdapterError {
+  readonly cause?: { readonly originalCode?: string; readonly originalMessage?: string }
 }
 
 // Stores know errors by what the database calls them: a code on PostgreSQL, a number on MySQL.
 function databaseErrorOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error
-  const { code, meta } = error as RawQueryFailure
-  if (code === 'P2028') return noTransaction(error)
+  const failure = error as PrismaFailure
+  if (failure.code === 'P2028') return noTransaction(error)
 
-  const { originalCode, originalMessage } = meta?.driverAdapterError?.cause ?? {}
+  const { originalCode, originalMessage } = (failure.meta?.driverAdapterError ?? failure).cause ?? {}
   if (originalCode === undefined) return error
   return Object.assign(new Error(originalMessage ?? error.message, { cause: error }), {
     code: originalCode,

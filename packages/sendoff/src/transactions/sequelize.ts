@@ -24,6 +24,8 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction, Options e
   sequelize: SequelizeDatabase<Tx, Options>,
 ): Transactions<Tx, SqlTx, Options> {
   return {
+    databaseError: driverErrorOf,
+
     // Named as its transaction, another one is a savepoint in it.
     transaction: (work, within, options) =>
       sequelize.transaction({ ...options, ...(within && { transaction: within }) } as Options, work),

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { OutboxError } from '../errors.ts'
+import { OutboxError, type OutboxErrorCode } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store.ts'
 import { TransactionScope } from './transaction-scope.ts'
@@ -102,6 +102,8 @@ export class AmbientTransactions<
     if (outer === undefined) this.#open++
     try {
       const running = (tx: UserTx) => {
+        // Run again, as after a conflict: what came before was rolled back.
+        if (scope !== undefined) this.#undone(scope)
         scope = this.#begin(tx, outer)
         return this.#ambient.run(scope, runIn, scope, work)
       }
@@ -109,13 +111,25 @@ export class AmbientTransactions<
       scope!.succeed()
       return result
     } catch (error) {
-      // With the connection lost on the commit, nobody knows what the database did.
-      if (scope?.isWorkDone && outer === undefined) scope.doubt()
-      else scope?.fail()
+      const end = scope?.isWorkDone && outer === undefined ? this.#endOf(error) : 'undone'
+      if (end === 'undone') scope?.fail()
+      else scope?.doubt(end === 'over')
       throw error
     } finally {
       this.#end(scope, outer)
     }
+  }
+
+  #undone(scope: TransactionScope<UserTx, StoreTx>): void {
+    this.#scopes.splice(this.#scopes.indexOf(scope), 1)
+    scope.fail()
+  }
+
+  /** What an error in place of a commit says of the transaction. */
+  #endOf(error: unknown): TransactionEnd {
+    if (error instanceof OutboxError) return endsByCode[error.code] ?? 'over'
+    const cause = this.#transactions.databaseError?.(error) ?? error
+    return this.#store.refusedCommit?.(cause) ? 'undone' : 'open'
   }
 
   #begin(
@@ -149,6 +163,16 @@ export class AmbientTransactions<
     if (scope === undefined) throw noTransaction()
     return scope
   }
+}
+
+/** `undone`: nothing was kept. `over`: it has ended, one way or the other. `open`: its commit may still be under way. */
+type TransactionEnd = 'undone' | 'over' | 'open'
+
+/** Every other code means that the store had an answer, so that nothing is under way any more. */
+const endsByCode: { readonly [Code in OutboxErrorCode]?: TransactionEnd } = {
+  OUTBOX_COMMIT_UNKNOWN: 'open',
+  OUTBOX_ROLLED_BACK: 'undone',
+  OUTBOX_STORE_BUSY: 'undone',
 }
 
 export function noTransaction(): OutboxError {

@@ -16,6 +16,7 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { DuplicateRow, InsertedRow, InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
 import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
+import { eventExists } from './event-exists.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
 import { KeyLocksToTake, type WriteOrder } from './key-locks.ts'
 import { TransactionScope, transactionEnded } from './transaction-scope.ts'
@@ -183,18 +184,37 @@ export class OutboxWriter<UserTx, StoreTx> {
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
-      const kept = batch.committed(context.confirmsCommit ?? true, this.#clock.now())
-      if (kept.length > 0) this.#call('afterCommit', kept)
+      const isConfirmed = context.confirmsCommit ?? true
+      batch.committed(isConfirmed, this.#clock.now(), this.#onKnown(batch, false, true))
     })
     context.afterRollback(() => {
       batch.giveBack()
       this.#call('afterRollback', written)
     })
-    context.afterDoubt?.(() => {
-      batch.inDoubt()
-      this.#call('afterRollback', written)
+    context.afterDoubt?.((isOver = false) => {
+      batch.lookUp(!isOver, this.#onKnown(batch, !isOver, false))
     })
     this.#call('afterWrite', written)
+  }
+
+  /**
+   * Tells the hook how a transaction ended, once that is known. Where the hot path has not found the events, the store is asked
+   * for one of them: those of a batch are kept or lost together. The hook hears what the caller was told where it does not answer.
+   */
+  #onKnown(batch: WrittenBatch, inDoubt: boolean, wasToldOfCommit: boolean): OnKnown | undefined {
+    if (this.#hook?.afterCommit === undefined && this.#hook?.afterRollback === undefined) return undefined
+
+    return (isKept, hasLooked) => {
+      const events = batch.kept()
+      const [first] = events
+      if (first === undefined) return
+      if (isKept) return this.#call('afterCommit', events)
+
+      const parts = { store: this.#store, clock: this.#clock }
+      void eventExists(parts, first.eventId, inDoubt && !hasLooked).then((exists = wasToldOfCommit) =>
+        this.#call(exists ? 'afterCommit' : 'afterRollback', events),
+      )
+    }
   }
 
   #call(moment: 'afterWrite' | 'afterCommit' | 'afterRollback', events: readonly EventEnvelope[]): void {
@@ -209,6 +229,9 @@ export class OutboxWriter<UserTx, StoreTx> {
     }
   }
 }
+
+/** Told whether events were kept; false where that could not be seen. `hasLooked` says whether the database was asked for long enough. */
+type OnKnown = (isKept: boolean, hasLooked: boolean) => void
 
 type Encoded = EventEnvelope | Promise<EventEnvelope>
 
@@ -237,35 +260,60 @@ class WrittenBatch {
       tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
 
-  /** The events that are part of the transaction, as far as the store can tell by now. */
+  /** Takes what became of the rows, and returns the events that are part of the transaction, as far as the store can tell. */
   written(results: readonly InsertResult[]): readonly EventEnvelope[] {
     this.#results = results
-    return this.#withoutDuplicates()
+    return this.kept()
   }
 
-  /** The events that exist now. */
-  committed(isConfirmed: boolean, now: number): readonly EventEnvelope[] {
-    const kept = this.#withoutDuplicates()
+  /** Leads the events on after their commit. `onKnown` hears whether they were kept, at once where that is certain. */
+  committed(isConfirmed: boolean, now: number, onKnown: OnKnown | undefined): void {
+    this.kept()
+    const uncertain: number[] = []
+    let isAnyCertain = false
     this.#places.forEach((place, index) => {
       const result = this.#resultOf(index)
-      if (typeof place === 'string' || result?.kind === 'duplicate') return
+      if (result?.kind === 'duplicate') return
 
-      const row = this.rows[index]!
-      if (isConfirmed && result?.certain) place.fill(bornRow(row, result, this.#hotPath!.lease.owner, now))
-      else place.lookUp(row, false)
+      const isCertain = isConfirmed && result?.certain === true
+      isAnyCertain ||= isCertain
+      if (typeof place === 'string') return
+      if (isCertain) place.fill(bornRow(this.rows[index]!, result, this.#hotPath!.lease.owner, now))
+      else uncertain.push(index)
     })
+    this.#lookUp(uncertain, false, isAnyCertain ? undefined : onKnown)
     this.#leaveToPoller()
-    return kept
+    if (isAnyCertain) onKnown?.(true, false)
   }
 
-  inDoubt(): void {
-    this.#places.forEach((place, index) => {
-      if (typeof place === 'object') place.lookUp(this.rows[index]!, true)
-    })
+  /** Leads the events on after a commit whose outcome is open. */
+  lookUp(inDoubt: boolean, onKnown: OnKnown | undefined): void {
+    this.#lookUp([...this.#places.keys()], inDoubt, onKnown)
     this.#leaveToPoller()
   }
 
-  #withoutDuplicates(): readonly EventEnvelope[] {
+  #lookUp(indexes: readonly number[], inDoubt: boolean, onKnown: OnKnown | undefined): void {
+    let asked = 0
+    let isKnown = false
+    const onAnswer =
+      onKnown &&
+      ((exists: boolean | undefined) => {
+        asked--
+        if (isKnown || (!exists && asked > 0)) return
+        isKnown = true
+        onKnown(exists === true, true)
+      })
+    for (const index of indexes) {
+      const place = this.#places[index]!
+      if (typeof place === 'string') continue
+      asked++
+      place.lookUp(this.rows[index]!, inDoubt, onAnswer)
+    }
+    if (asked === 0) onKnown?.(false, false)
+  }
+
+  /** The events without those whose idempotency key was used before, as far as that is known. */
+  kept(): readonly EventEnvelope[] {
     if (this.#results.every(({ kind }) => kind === 'inserted')) return this.#events
     return this.#events.filter((_, index) => {
       const isDuplicate = this.#resultOf(index)?.kind === 'duplicate'

@@ -33,7 +33,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   #lateFailure: { readonly error: unknown } | undefined
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
-  #afterDoubt: (() => void)[] = []
+  #afterDoubt: ((isOver?: boolean) => void)[] = []
 
   constructor({ userTx, storeTx, confirmsCommit, logger, parent }: TransactionScopeOptions<UserTx, StoreTx>) {
     this.userTx = userTx
@@ -66,7 +66,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     this.#afterRollback.push(callback)
   }
 
-  afterDoubt(callback: () => void): void {
+  afterDoubt(callback: (isOver?: boolean) => void): void {
     this.#requireActive()
     this.#afterDoubt.push(callback)
   }
@@ -134,15 +134,15 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   }
 
   /** Its commit failed. Whether the database has done it all the same is not known. */
-  doubt(): void {
-    this.#callAll(this.#afterDoubt)
+  doubt(isOver: boolean): void {
+    this.#callAll(this.#afterDoubt, isOver)
   }
 
   // The transaction is over: what a callback throws cannot change that any more.
-  #callAll(callbacks: readonly (() => void)[]): void {
+  #callAll(callbacks: readonly ((isOver?: boolean) => void)[], isOver?: boolean): void {
     for (const callback of callbacks) {
       try {
-        callback()
+        callback(isOver)
       } catch (error) {
         this.#logger.error(`A callback after the end of a transaction failed. ${describeError(error)}`)
       }

@@ -11,8 +11,11 @@ export interface TxContext<StoreTx> {
   /** Calls back once the transaction has been rolled back. */
   afterRollback(callback: () => void): void
 
-  /** Calls back instead of both where the commit failed in a way that leaves its outcome open. */
-  afterDoubt?(callback: () => void): void
+  /**
+   * Calls back instead of both where the commit failed in a way that leaves its outcome open: with true where the transaction has
+   * ended one way or the other, and without where its commit may still be under way.
+   */
+  afterDoubt?(callback: (isOver?: boolean) => void): void
 
   /** Keeps the transaction from ending before a write that began in it. */
   track?<Result>(write: () => Promise<Result>): Promise<Result>

@@ -1,7 +1,8 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type { Outbox } from '../../src/outbox.ts'
-import { type FixtureOptions, type OutboxFixture, startOutbox } from '../fixtures/outbox-fixture.ts'
+import { RecordingWriterHook } from '../../src/testing/recording-writer-hook.ts'
+import { type FixtureOptions, type OutboxFixture, startOutbox, until } from '../fixtures/outbox-fixture.ts'
 import type { TestDatabase } from './test-database.ts'
 import { isNoTransaction, type Subject } from './transactions-suite.ts'
 
@@ -95,7 +96,8 @@ export function describeOutbox<Tx, Options>(
     })
 
     it('does not deliver what a savepoint took along that was rolled back by hand', async (test) => {
-      const { outbox, store, metrics, listener } = await start(test)
+      const writerHook = new RecordingWriterHook()
+      const { outbox, store, metrics, listener } = await start(test, { writerHook })
       await outbox.transaction(async (tx) => {
         await outbox.write('Tested', 'before')
         await run(tx, 'savepoint by_hand')
@@ -107,6 +109,33 @@ export function describeOutbox<Tx, Options>(
       await metrics.until((seen) => seen.dispatchSuccess === 2)
       deepEqual(listener.payloads.sort(), ['after', 'before'])
       equal(await store.count({}), 2)
+      await until(() => writerHook.committed.length + writerHook.rolledBack.length === 3)
+      deepEqual(writerHook.committed.map(({ payload }) => payload).sort(), ['after', 'before'])
+      deepEqual(
+        writerHook.rolledBack.map(({ payload }) => payload),
+        ['undone'],
+      )
+    })
+
+    it('takes a commit that the database refuses for a rollback, and keeps no place for its events', async (test) => {
+      const { refusesCommit } = given().database
+      if (refusesCommit === undefined) return test.skip('This database refuses no commit.')
+      const writerHook = new RecordingWriterHook()
+      const { outbox, metrics, listener } = await start(test, { writerHook, hotQueueCapacity: 1 })
+      await rejects(
+        outbox.transaction(async (tx) => {
+          await outbox.write('Tested', 'refused')
+          await run(tx, refusesCommit)
+        }),
+      )
+      deepEqual(
+        writerHook.rolledBack.map(({ payload }) => payload),
+        ['refused'],
+      )
+      await outbox.transaction(() => outbox.write('Tested', 'next'))
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      deepEqual(listener.payloads, ['next'])
+      equal(metrics.hotEnqueued, 1)
     })
 
     it('delivers after an error that was swallowed what the database kept', async (test) => {

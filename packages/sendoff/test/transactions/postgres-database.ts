@@ -41,6 +41,7 @@ export async function postgresOrders(): Promise<TestDatabase> {
   const database = await postgresDatabase()
   const { url, query } = database
   await query('create table orders (id text primary key, total integer not null default 0)')
+  await query('create table items (order_id text references orders deferrable initially deferred)')
   const pool = new Pool({ connectionString: url })
 
   return {
@@ -83,6 +84,7 @@ export async function postgresOrders(): Promise<TestDatabase> {
       }),
     },
     isDuplicate: (error) => serverErrorOf(error)?.code === '23505',
+    refusesCommit: `insert into items values ('no such order')`,
     afterFailedStatement: 'is rolled back',
     async isSerializable(run) {
       await run('select count(*) from orders')

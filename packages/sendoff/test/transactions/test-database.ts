@@ -24,6 +24,8 @@ export interface TestDatabase {
   }
   /** Whether an error is that of a key that is there already. */
   readonly isDuplicate: (error: unknown) => boolean
+  /** A statement that succeeds and makes the commit fail; left out where the database checks nothing so late. */
+  readonly refusesCommit?: string
   /** What becomes of a transaction in which a statement failed, other than by a deadlock. */
   readonly afterFailedStatement: 'is rolled back' | 'goes on'
   /** Whether a transaction is serializable, by the locks that stay behind what it reads. */

@@ -48,9 +48,14 @@ export function isOutsideTransaction(error: unknown): boolean {
 // become read-only.
 const refusals = new Set([1213, 1290, 1792, 1836, 3100, 3101])
 
+/** Whether the server itself said that it has undone the transaction. */
+export function isCommitRefused(error: unknown): boolean {
+  return refusals.has(serverErrorOf(error)?.errno ?? 0)
+}
+
 /** What came of a COMMIT that failed: undone for certain where the server itself said so. */
 export function commitFailure(cause: unknown): unknown {
-  if (refusals.has(serverErrorOf(cause)?.errno ?? 0)) return cause
+  if (isCommitRefused(cause)) return cause
 
   return new OutboxError(
     'OUTBOX_COMMIT_UNKNOWN',

@@ -9,6 +9,7 @@ import { insertRows } from './insert-rows.ts'
 import { migrate, schemaSql } from './migrations.ts'
 import type { MysqlClient, MysqlTx } from './mysql-client.ts'
 import { pause, paused, resume } from './mysql-controls.ts'
+import { isCommitRefused } from './mysql-errors.ts'
 import { blockedKeys, retryKey, skipHead } from './mysql-keys.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.ts'
 import { joinNode } from './mysql-nodes.ts'
@@ -75,6 +76,8 @@ export function mysqlStore<Client extends MysqlClient>(
       await migrate(own, tables)
       if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
     },
+
+    refusedCommit: isCommitRefused,
 
     transaction: (work, within, transactionOptions) =>
       within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),

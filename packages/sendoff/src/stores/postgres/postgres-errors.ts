@@ -5,11 +5,14 @@ interface ServerError {
   readonly detail: string
 }
 
+// Faults of the network (EPIPE) and of ORMs (P1017) may have five characters as well.
+const isServerCode = /^(?:[0-9][0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/
+
 /** What the server said, wherever in the chain of causes a driver or ORM has put it. */
 export function serverErrorOf(error: unknown): ServerError | undefined {
   for (let cause = error, depth = 0; depth < 10 && typeof cause === 'object' && cause !== null; depth += 1) {
     const { code, detail, cause: next } = cause as { code?: unknown; detail?: unknown; cause?: unknown }
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) {
+    if (typeof code === 'string' && isServerCode.test(code)) {
       return { code, detail: typeof detail === 'string' ? detail : '' }
     }
     cause = next
@@ -38,11 +41,16 @@ export function isLocked(error: unknown): boolean {
   return serverErrorOf(error)?.code === '55P03'
 }
 
+/** Whether the server itself said that it has undone the transaction. */
+export function isCommitRefused(error: unknown): boolean {
+  const code = serverErrorOf(error)?.code
+  // 08 and 57P0x end the connection: what they interrupted may be done already.
+  return code !== undefined && !code.startsWith('08') && !code.startsWith('57P0')
+}
+
 /** What came of a COMMIT that failed: undone for certain where the server itself said so. */
 export function commitFailure(cause: unknown): unknown {
-  const code = serverErrorOf(cause)?.code
-  // 08 and 57P0x end the connection: what they interrupted may be done already.
-  if (code !== undefined && !code.startsWith('08') && !code.startsWith('57P0')) return cause
+  if (isCommitRefused(cause)) return cause
 
   return new OutboxError(
     'OUTBOX_COMMIT_UNKNOWN',

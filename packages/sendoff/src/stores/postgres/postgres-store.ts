@@ -11,7 +11,7 @@ import { ownDriver } from './own-driver.ts'
 import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import type { PostgresClient, PostgresTx } from './postgres-client.ts'
 import { pause, paused, resume } from './postgres-controls.ts'
-import { needsTransaction, serverErrorOf } from './postgres-errors.ts'
+import { isCommitRefused, needsTransaction, serverErrorOf } from './postgres-errors.ts'
 import { blockedKeys, lockKeys, parkKey, retryKey, skipKey, unparkKey } from './postgres-keys.ts'
 import { readAll, readLanes } from './postgres-lanes.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './postgres-locks.ts'
@@ -92,6 +92,8 @@ export function postgresStore<Client extends PostgresClient>(
       await migrate(own, tables)
       if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
     },
+
+    refusedCommit: isCommitRefused,
 
     async transaction(work, within, options) {
       if (options !== undefined) checkOptions('transaction', options, { isolation: isolationLevel })

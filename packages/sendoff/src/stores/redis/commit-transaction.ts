@@ -35,9 +35,14 @@ export async function commitTransaction(
     throw isServersWord(error) ? error : commitUnknown(error)
   })
   if (answers.length === 0) throw watchedKeyChanged()
-  groups.forEach((group, index) => takeAnswer(group, answers[index]))
-  const failed = answers.find((answer) => answer instanceof Error)
-  if (failed !== undefined) throw commandFailed(failed)
+  groups.forEach((group, index) => {
+    const answer = answers[index]
+    if (!(answer instanceof Error)) takeAnswer(group, answer)
+  })
+  const failed = answers.findIndex((answer) => answer instanceof Error)
+  if (failed < 0) return
+  const failure = insertFailure(groups[failed] ?? [], answers[failed] as Error)
+  throw failure instanceof OutboxError ? failure : commandFailed(failure)
 }
 
 /** Inserts with the same lease, which one script can make: nearly always all of them. */
@@ -73,8 +78,8 @@ function serversWord(error: unknown): unknown {
   throw commitUnknown(error)
 }
 
-/** Whether the server itself has refused: its errors begin with a word in capitals. */
-function isServersWord(error: unknown): boolean {
+/** Whether the server itself has refused, which means for a transaction that it has done nothing: its errors begin with a word in capitals. */
+export function isServersWord(error: unknown): boolean {
   return error instanceof Error && /^[A-Z]{3,} /.test(error.message)
 }
 

@@ -4,7 +4,7 @@ import { anything, checkOptions, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows, pollPending } from './claim-rows.ts'
-import { commitTransaction } from './commit-transaction.ts'
+import { commitTransaction, isServersWord } from './commit-transaction.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertArguments, insertParts } from './insert-rows.ts'
@@ -75,6 +75,8 @@ export function redisStore<Client extends RedisClient>(
       await commitTransaction({ driver, keys, channel }, transaction, () => multi ?? driver.multi())
       return result
     },
+
+    refusedCommit: isServersWord,
 
     inTransaction: (tx) => transactionOf(tx)?.isOpen ?? driver.isOpenMulti(tx),
 

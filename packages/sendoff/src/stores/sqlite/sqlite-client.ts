@@ -83,6 +83,12 @@ export function isUniqueViolation(error: unknown): boolean {
   return errcode === 2067 || code === 'SQLITE_CONSTRAINT_UNIQUE'
 }
 
+/** Whether the error is SQLite's own: node:sqlite gives it a number, better-sqlite3 a code. */
+export function isDatabaseError(error: unknown): boolean {
+  const { code, errcode } = failureOf(error)
+  return errcode !== undefined || code.startsWith('SQLITE_')
+}
+
 function failureOf(error: unknown): { code: string; errcode: number | undefined } {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return {

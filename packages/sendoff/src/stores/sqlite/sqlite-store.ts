@@ -11,7 +11,7 @@ import { readLanes, readOneLane } from './read-lanes.ts'
 import { replayRows } from './replay-rows.ts'
 import { changesHeld, settleRows } from './settle-rows.ts'
 import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
-import { hasOpenTransaction } from './sqlite-client.ts'
+import { hasOpenTransaction, isDatabaseError } from './sqlite-client.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { pause, paused, resume } from './sqlite-controls.ts'
 import { blockedKeys, retryKey, skipHead } from './sqlite-keys.ts'
@@ -90,6 +90,9 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
     transaction: (work, within) =>
       within === undefined ? transaction(work) : transactionAround(within).nested(work),
+
+    // What fails to commit is rolled back right after.
+    refusedCommit: isDatabaseError,
 
     inTransaction(tx) {
       const known = transactionOf(tx)
