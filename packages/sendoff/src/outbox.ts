@@ -403,7 +403,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
 
   // What was open when closing began may still be completed, transactions within it included.
   get #isOpen(): boolean {
-    return this.#state === 'started' || (this.#state === 'closing' && this.#transactions.isTransactionActive())
+    return (
+      this.#state === 'started' || (this.#state === 'closing' && this.#transactions.isTransactionActive())
+    )
   }
 
   get #isWritable(): boolean {

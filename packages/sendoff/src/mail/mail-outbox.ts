@@ -94,9 +94,10 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
    * Writes a mail, to be sent once its transaction commits. Answers its id, or that of the mail that used its idempotency key.
    * Throws `OUTBOX_INVALID_MAIL` for a message that nobody should send.
    */
-  async enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
-    const event = mailEvent(message, options, this.#options, this.#clock.now())
-    return (await this.#writer.write(event, options.tx === undefined ? {} : { tx: options.tx }))!
+  enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
+    const make = () => mailEvent(message, options, this.#options, this.#clock.now())
+    // Without a hook no event is suppressed.
+    return this.#writer.writeMade(make, options.tx === undefined ? {} : { tx: options.tx }) as Promise<string>
   }
 
   /**

@@ -83,41 +83,64 @@ export class OutboxWriter<UserTx, StoreTx> {
     payload: Input,
     options?: EventFields & WriteOptions<UserTx>,
   ): Promise<string | null>
-  async write(
+  write(
     first: unknown,
     second?: unknown,
     third?: EventFields & WriteOptions<UserTx>,
   ): Promise<string | null> {
     if (first instanceof EventEnvelope || isEventToWrite(first)) {
-      const [id = null] = await this.writeAll([first], second as WriteOptions<UserTx>)
-      return id
+      return this.writeMade(() => first, second as WriteOptions<UserTx>)
     }
-
-    const [id = null] = await this.#writeIn(third?.tx, () => [
+    return this.#writeOne(third?.tx, () =>
       encodeEvent(typeOf(first), second, fieldsOf(third), this.#codec, this.#clock.now()),
-    ])
-    return id
+    )
+  }
+
+  /** Writes the event that `make` returns. An error of `make` is one of the write. */
+  writeMade(
+    make: () => EventEnvelope | EventToWrite,
+    options: WriteOptions<UserTx> = {},
+  ): Promise<string | null> {
+    return this.#writeOne(options.tx, () => this.#encode(make(), this.#clock.now()))
   }
 
   /** Writes events in one statement. Answers their ids in order, or nothing if a hook suppressed them. */
-  async writeAll(
+  writeAll(
     events: readonly (EventEnvelope | EventToWrite)[],
     options: WriteOptions<UserTx> = {},
   ): Promise<string[]> {
-    return this.#writeIn(options.tx, () => {
-      const now = this.#clock.now()
-      return events.map((event) =>
-        event instanceof EventEnvelope
-          ? event
-          : encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, now),
-      )
+    return this.#tracked(options.tx, (context) =>
+      this.#write(context, () => {
+        const now = this.#clock.now()
+        return events.map((event) => this.#encode(event, now))
+      }),
+    )
+  }
+
+  #encode(event: EventEnvelope | EventToWrite, now: number): Encoded {
+    if (event instanceof EventEnvelope) return event
+    return encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, now)
+  }
+
+  #writeOne(tx: UserTx | undefined, encode: () => Encoded): Promise<string | null> {
+    return this.#tracked(tx, async (context) => {
+      const [id = null] = await this.#write(context, () => [encode()])
+      return id
     })
   }
 
-  #writeIn(tx: UserTx | undefined, encode: () => readonly Encoded[]): Promise<string[]> {
-    const context = this.#contextOf(tx)
-    const write = () => this.#write(context, encode)
-    return context.track === undefined ? write() : context.track(write)
+  /** Has the transaction wait for a write, and know of its failure. */
+  #tracked<Result>(
+    tx: UserTx | undefined,
+    write: (context: TxContext<StoreTx>) => Promise<Result>,
+  ): Promise<Result> {
+    let context: TxContext<StoreTx>
+    try {
+      context = this.#contextOf(tx)
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
+    return context.track === undefined ? write(context) : context.track(() => write(context))
   }
 
   // What is there already is not awaited: each turn costs as much as encoding an event.

@@ -1,6 +1,7 @@
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
+import { NoticingPromise } from './noticing-promise.ts'
 import type { TxContext } from './tx-context.ts'
 
 export interface TransactionScopeOptions<UserTx, StoreTx> {
@@ -30,7 +31,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   #isWorkDone = false
   #underWay = 0
   #onAllEnded: (() => void) | undefined
-  #lateFailure: { readonly error: unknown } | undefined
+  #failures: Failure[] | undefined
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
   #afterDoubt: ((isOver?: boolean) => void)[] = []
@@ -75,17 +76,33 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     return this === other || (this.#parent?.isWithin(other) ?? false)
   }
 
-  async track<Result>(write: () => Promise<Result>): Promise<Result> {
+  track<Result>(write: () => Promise<Result>): Promise<Result> {
     this.#underWay++
-    try {
-      return await write()
-    } catch (error) {
-      if (this.#hasReturned) this.#lateFailure ??= { error }
-      throw error
-    } finally {
-      this.#underWay--
-      if (this.#underWay === 0) this.#onAllEnded?.()
-    }
+    const promise: NoticingPromise<Result> = new NoticingPromise<Result>((resolve, reject) => {
+      write().then(
+        (result) => {
+          this.#ended()
+          resolve(result)
+        },
+        (error: unknown) => {
+          this.#failed(promise, error)
+          reject(error as Error)
+        },
+      )
+    })
+    return promise
+  }
+
+  #failed(promise: NoticingPromise<unknown>, error: unknown): void {
+    promise.silence()
+    this.#failures ??= []
+    this.#failures.push({ promise, error, isLate: this.#hasReturned })
+    this.#ended()
+  }
+
+  #ended(): void {
+    this.#underWay--
+    if (this.#underWay === 0) this.#onAllEnded?.()
   }
 
   openPart(): Promise<unknown> | undefined {
@@ -100,15 +117,16 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
 
   /**
    * Awaits `work` and every write begun by it, awaited or not, and then refuses further ones.
-   * A write that is still under way when `work` returns and then fails undoes the transaction:
-   * nobody awaited it, and its event would be missing without anyone knowing.
+   * A write that has failed undoes the transaction if nothing has heard of that before `work` returns: its event
+   * would be missing without anyone knowing.
    */
   async run<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     try {
       const result = await work(this.userTx)
       this.#hasReturned = true
       if (this.#underWay > 0) await this.#allEnded()
-      if (this.#lateFailure !== undefined) throw this.#lateFailure.error
+      const unheard = this.#failures?.find(({ promise, isLate }) => isLate || !promise.isHeard)
+      if (unheard !== undefined) throw unheard.error
       this.#isWorkDone = true
       return result
     } finally {
@@ -171,6 +189,14 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   #requireActive(): void {
     if (!this.#active) throw transactionEnded()
   }
+}
+
+/** A write, or a transaction within, that has failed. */
+interface Failure {
+  readonly promise: NoticingPromise<unknown>
+  readonly error: unknown
+  /** Whether it came after the work had returned, and so too late for it. */
+  readonly isLate: boolean
 }
 
 export function transactionEnded(): OutboxError {

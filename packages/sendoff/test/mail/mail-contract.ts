@@ -51,6 +51,18 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       deepEqual(await mail.claimBatch(10, longMs), [])
     })
 
+    it('undoes a transaction with a mail that was refused while nothing heard of it', async (test) => {
+      const mail = await newMail(test)
+      await rejects(
+        mail.transaction(async () => {
+          await mail.enqueue(welcome)
+          void mail.enqueue({ ...welcome, to: 'nowhere' })
+        }),
+        { code: 'OUTBOX_INVALID_MAIL' },
+      )
+      equal(await count(mail.store), 0)
+    })
+
     it('answers with the first id to a key that was used, and stores nothing', async (test) => {
       const mail = await newMail(test)
       const first = await enqueue(mail, {}, { idempotencyKey: 'order-1' })

@@ -8,7 +8,13 @@ import { RecordingWriterHook } from '../../src/testing/recording-writer-hook.ts'
 import type { Transactions } from '../../src/transactions.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { type FixtureOptions, onEveryStore, startOutbox, until, writeTested } from '../fixtures/outbox-fixture.ts'
+import {
+  type FixtureOptions,
+  onEveryStore,
+  startOutbox,
+  until,
+  writeTested,
+} from '../fixtures/outbox-fixture.ts'
 import { temporaryFolder } from '../fixtures/stores.ts'
 
 async function startOnFile(test: TestContext, options: FixtureOptions = {}) {
