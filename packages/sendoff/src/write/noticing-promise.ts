@@ -43,7 +43,7 @@ export class NoticingPromise<Result> extends Promise<Result> {
 
   #followedBy<Following>(following: Promise<Following>): Promise<Following> {
     const promise = new NoticingPromise<Following>((resolve) => resolve(following))
-    promise.#origin = this as NoticingPromise<unknown>
+    promise.#origin = this
     return promise
   }
 }

@@ -138,7 +138,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     try {
       context = this.#contextOf(tx)
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject(error)
     }
     return context.track === undefined ? write(context) : context.track(() => write(context))
   }

@@ -86,7 +86,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
         },
         (error: unknown) => {
           this.#failed(promise, error)
-          reject(error as Error)
+          reject(error)
         },
       )
     })

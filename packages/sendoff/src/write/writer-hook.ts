@@ -4,7 +4,7 @@ type Events = readonly EventEnvelope[]
 
 /**
  * Takes part in every write: `beforeWrite`, insert, `afterWrite`, and after the transaction's
- * end `afterCommit` or `afterRollback`, once per batch.
+ * end `afterCommit` or `afterRollback`, once per batch. Where the end is not certain, the database is asked first.
  */
 export interface WriterHook {
   /** May replace the events; an empty answer, or none, suppresses the write. An error aborts it. */

@@ -214,6 +214,15 @@ export const transactionChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: "transaction: an error that is not the database's own says nothing of the end of a transaction",
+    async run({ store }) {
+      for (const code of ['ECONNRESET', 'EPIPE', 'P1017', undefined]) {
+        const error = Object.assign(new Error('The connection was lost.'), { code })
+        equal(store.refusedCommit?.(error) ?? false, false)
+      }
+    },
+  },
+  {
     name: 'transaction: a commit is seen by another process',
     needsAnother: true,
     async run({ store, another }) {
