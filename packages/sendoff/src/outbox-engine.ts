@@ -19,10 +19,10 @@ import type {
   SingleWriterOptions,
 } from './outbox-options.ts'
 import type { Announcer } from './poll/announcer.ts'
-import { answeringInTime } from './poll/answering-in-time.ts'
 import { claimKeys, claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
 import { LaneSource } from './poll/lane-source.ts'
 import { LeaseKeeper } from './poll/lease-keeper.ts'
+import { memberSource } from './poll/member-source.ts'
 import { NamedLock } from './poll/named-lock.ts'
 import { onlyLane, OrderedSource } from './poll/ordered-source.ts'
 import { OutboxPoller } from './poll/outbox-poller.ts'
@@ -36,6 +36,8 @@ import { FailurePause } from './process/failure-pause.ts'
 import type { HotPath } from './write/hot-path.ts'
 
 export interface OutboxEngineParts {
+  /** The store, with a time limit on what is asked of it. */
+  readonly store: OutboxStore<never>
   readonly announcer: Announcer
   readonly clock: Clock
   readonly codec: JsonCodec
@@ -44,6 +46,15 @@ export interface OutboxEngineParts {
   readonly metrics: MetricsExporter
   readonly pauses: Pauses
   readonly recovery: StoreRecovery
+  readonly membership: Membership
+}
+
+/** Whether this process may use the table in its mode. */
+export interface Membership {
+  /** Surely, and at this moment. */
+  isMember(): boolean
+  /** Asks the store if that may have changed. */
+  staysMember(): Promise<boolean>
 }
 
 const lockName = 'outbox-poller'
@@ -82,10 +93,9 @@ export class OutboxEngine {
     options: OutboxOptions<never, never>,
     parts: OutboxEngineParts,
   ) {
-    const { store, listeners } = options
-    const { lease, pauses, recovery } = parts
-    const onAnswered = () => recovery.answered()
-    const shared = { ...parts, store: answeringInTime(store, parts.clock, lease.ms, onAnswered) }
+    const { listeners } = options
+    const { store, lease, pauses, recovery, membership } = parts
+    const shared = parts
     this.#options = options
     this.#logger = parts.logger
     this.#pauses = pauses
@@ -149,7 +159,7 @@ export class OutboxEngine {
       ...(mode === 'singleWriter' && tickBatches),
       ...(lanes && laneBatches),
       ...options.poller,
-      source: this.#source,
+      source: memberSource(this.#source, () => membership.staysMember()),
       handler: {
         handle: (delivery) => this.dispatcher.enqueueCold(delivery),
         availableCapacity: () => this.dispatcher.coldQueueRemainingCapacity(),
@@ -159,10 +169,9 @@ export class OutboxEngine {
     const signals = {
       ...shared,
       wakePoller: (inMs: number, partitions?: readonly number[]) => {
-        onAnswered()
-        if (!this.#concerns(partitions)) return
-        if (inMs === 0) this.poller.wakeAfterCommit()
-        else this.poller.wake(inMs)
+        // A commit was seen, so that the store is there.
+        recovery.answered()
+        if (this.#concerns(partitions)) this.poller.wake(inMs)
       },
       announce: (partitions?: readonly number[], inMs?: number) => parts.announcer.announce(partitions, inMs),
     }
@@ -175,6 +184,7 @@ export class OutboxEngine {
             dispatcher: this.dispatcher,
             listeners,
             pauses,
+            mayDeliver: () => membership.isMember(),
             breaker,
             claimKeys: (keys) => claimKeys(polling, keys, 'hot'),
           })
@@ -225,6 +235,20 @@ export class OutboxEngine {
     } catch (error) {
       this.#logger.warn(`Releasing the lock failed; it runs out by itself. ${describeError(error)}`)
     }
+  }
+
+  /** Takes nothing more until `unbar`. What is queued is handed back, and what runs is settled while its lease or lock lasts. */
+  async bar(): Promise<void> {
+    this.#lock?.abandon()
+    this.#keeper?.lost()
+    await this.dispatcher.bar()
+  }
+
+  /** Takes events again. */
+  unbar(): void {
+    this.dispatcher.unbar()
+    this.#keeper?.wake()
+    this.wake()
   }
 
   /** Stops everything that runs by itself, whatever is still under way. */
@@ -278,15 +302,13 @@ export class OutboxEngine {
     })
   }
 
-  #namedLock(mode: OutboxMode, { store, lease, clock, logger, recovery }: SharedParts): NamedLock {
-    const own = (this.#options as SingleWriterOptions<never, never>).lock ?? {}
-    const ttlMs = own.ttlMs ?? lease.ms
+  #namedLock(mode: OutboxMode, { store, lease, clock, logger, recovery }: OutboxEngineParts): NamedLock {
+    const { name = lockName } = (this.#options as SingleWriterOptions<never, never>).lock ?? {}
     return new NamedLock({
       locks: store.locks,
-      name: mode === 'partitioned' ? participantLock : (own.name ?? lockName),
+      name: mode === 'partitioned' ? participantLock : name,
       token: lease.owner,
-      ttlMs,
-      ...(mode === 'singleWriter' && { renewMarginMs: own.renewMarginMs ?? ttlMs / 3 }),
+      ...lockTimesOf(mode, this.#options, lease.ms),
       clock,
       logger,
       recovery,
@@ -296,13 +318,14 @@ export class OutboxEngine {
 
   #partitionKeeper(
     options: Pick<PartitionKeeperOptions, 'partitions' | 'lock' | 'clock' | 'logger'>,
-    { lease, announcer, recovery }: OutboxEngineParts,
+    { lease, announcer, recovery, membership }: OutboxEngineParts,
   ): PartitionKeeper {
     const canBeWoken = this.#options.store.wakeUps !== undefined
     return new PartitionKeeper({
       ...options,
       recovery,
       intervalMs: lease.ms / (canBeWoken ? 2 : 6),
+      mayShare: () => membership.isMember(),
       letGo: (partition) => this.dispatcher.leavePartition(partition),
       onGained: () => this.poller.wake(),
       announce: () => announcer.announce(),
@@ -331,7 +354,15 @@ function breakerOf(
   })
 }
 
-type SharedParts = OutboxEngineParts & { readonly store: OutboxStore<never> }
+/** How long the lock of a mode lasts, and how long before its end it is renewed. */
+export function lockTimesOf(
+  mode: OutboxMode,
+  options: object,
+  leaseMs: number,
+): { readonly ttlMs: number; readonly renewMarginMs: number } {
+  const { ttlMs = leaseMs, renewMarginMs } = (options as SingleWriterOptions<never, never>).lock ?? {}
+  return { ttlMs, renewMarginMs: mode === 'singleWriter' ? (renewMarginMs ?? ttlMs / 3) : ttlMs / 2 }
+}
 
 interface Order {
   readonly lanes: Omit<LaneSettings, 'onEmptyLane'>

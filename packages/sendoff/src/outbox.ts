@@ -15,7 +15,7 @@ import type { DefinedEvent, EventToWrite, PlainEventType } from './event/event-t
 import { JsonCodec } from './event/json-codec.ts'
 import { type Logger, loggerFrom } from './observe/logger.ts'
 import { type CircuitBreakerState, metricsFrom } from './observe/metrics.ts'
-import { OutboxEngine } from './outbox-engine.ts'
+import { lockTimesOf, OutboxEngine } from './outbox-engine.ts'
 import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
   checkOutboxOptions,
@@ -28,6 +28,7 @@ import {
   defaultLeaseMs,
 } from './outbox-options.ts'
 import { Announcer } from './poll/announcer.ts'
+import { answeringInTime, answerTimes } from './poll/answering-in-time.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
@@ -66,6 +67,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   readonly #purge: OutboxPurgeScheduler | undefined
   #writeOrder: WriteOrder
   #state: State = 'new'
+  #isBarred = false
   #closed: Promise<void> | undefined
 
   private constructor(
@@ -76,6 +78,10 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = defaultLeaseMs } = options
     const logger = loggerFrom(options.logger)
     const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
+    const lockTimes = lockTimesOf(mode, options, leaseMs)
+    const times = answerTimes(leaseMs, lockTimes.ttlMs, lockTimes.renewMarginMs)
+    const recovery = new StoreRecovery(clock)
+    const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
     this.#store = store
     this.#clock = clock
@@ -83,9 +89,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const requireOpen = (what: string) => {
       if (this.#state === 'closed') throw this.#stateError(what)
     }
-    this.#pauses = new Pauses(operatorCalls(store.controls, ['pause', 'resume', 'paused'], requireOpen))
-    const recovery = new StoreRecovery(clock)
-    const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger, recovery })
+    this.#pauses = new Pauses(operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen))
+    const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.#announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
@@ -93,6 +98,11 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       mode === 'writerOnly'
         ? undefined
         : new OutboxEngine(mode, options as OutboxOptions<never, never>, {
+            store: limited as OutboxStore<never>,
+            membership: {
+              isMember: () => this.#nodeKeeper.isMember,
+              staysMember: () => this.#nodeKeeper.staysMember(),
+            },
             announcer,
             clock,
             codec,
@@ -138,9 +148,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       })
 
     const purge = options.purge === true ? {} : options.purge
-    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store, clock, logger, recovery })
+    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store: limited, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
-      nodes: store.nodes,
+      nodes: limited.nodes,
       id: lease.owner,
       // A process that only writes goes with every mode, unless it removes what others still have to deliver.
       mode: mode === 'writerOnly' ? (purge && 'ageMs' in purge ? 'writerOnly' : null) : mode,
@@ -151,7 +161,12 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       onHeartbeat: ({ paused, mode: lastMode }) => {
         this.#pauses.update(paused)
         // Writers go with the mode of those who deliver.
-        if (mode === 'writerOnly') this.#writeOrder = writeOrderOf(lastMode)
+        this.#writeOrder = writeOrderOf(mode === 'writerOnly' ? lastMode : mode)
+        this.#setBarred(false)
+      },
+      onConflict: ({ mode: tableMode }) => {
+        this.#writeOrder = writeOrderOf(tableMode)
+        this.#setBarred(true)
       },
     })
   }
@@ -361,6 +376,19 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** While others use the table in another mode, this process takes and removes nothing. */
+  #setBarred(isBarred: boolean): void {
+    if (isBarred === this.#isBarred) return
+    this.#isBarred = isBarred
+    if (isBarred) {
+      this.#purge?.pause()
+      void this.#engine?.bar()
+    } else {
+      this.#purge?.resume()
+      this.#engine?.unbar()
+    }
   }
 
   async #close(): Promise<void> {

@@ -113,6 +113,14 @@ export interface OutboxStore<Tx> {
   /** What of the database's settings could lose events, in words for people. Left out where nothing can. */
   doctor?(): Promise<readonly string[]>
 
+  /**
+   * Told that a call was not answered within `silentMs`. Ends the connections over which the store has waited for an answer for about as
+   * long, and those that are idle and were not heard from since: the next call must not wait for another dead one. What
+   * waits on them fails. Statements of transactions that the store has handed out are their caller's, apart from their beginning
+   * and their end. Left out where calls go over no connection. Never throws.
+   */
+  dropSilent?(silentMs: number): void
+
   /** Lets go of what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
 }

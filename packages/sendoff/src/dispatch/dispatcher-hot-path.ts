@@ -16,6 +16,8 @@ export interface DispatcherHotPathOptions extends ColdSignalsOptions, Omit<LookU
   readonly listeners: ListenerRegistry
   readonly lease: Lease
   readonly pauses: Pauses
+  /** Whether this process may deliver at all at this moment. */
+  readonly mayDeliver: () => boolean
   /** Leaves events to the poller while it is open. */
   readonly breaker?: CircuitBreaker | undefined
 }
@@ -46,10 +48,14 @@ export class DispatcherHotPath implements HotPath {
   }
 
   reserve(event: EventEnvelope): HotSlot | ColdReason {
-    const { dispatcher, listeners, pauses, clock, breaker } = this.#options
+    const { dispatcher, listeners, pauses, mayDeliver, clock, breaker } = this.#options
     if (event.dueInMs(clock.now()) > 0) return 'delayed'
     if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
-    if (!dispatcher.accepts || pauses.isPaused({ eventType: event.eventType, destination: '' }))
+    if (
+      !dispatcher.accepts ||
+      !mayDeliver() ||
+      pauses.isPaused({ eventType: event.eventType, destination: '' })
+    )
       return 'stopped'
     if (breaker?.isOpen) return 'broken'
     if (!dispatcher.hotQueue.reserve()) return 'full'

@@ -64,6 +64,7 @@ export class OutboxDispatcher {
   #pumpScheduled = false
   #intakeOpen = true
   #isClosed = false
+  #isBarred = false
 
   constructor(options: OutboxDispatcherOptions) {
     const { clock = systemClock, logger = standardLogger, metrics = noMetrics, store } = options
@@ -125,7 +126,18 @@ export class OutboxDispatcher {
 
   /** Whether new events are taken at all. */
   get accepts(): boolean {
-    return this.#intakeOpen && this.#suspect === undefined
+    return this.#intakeOpen && !this.#isBarred && this.#suspect === undefined
+  }
+
+  /** Takes no more until `unbar`, and hands back what is queued. What runs is settled. */
+  async bar(): Promise<void> {
+    this.#isBarred = true
+    await this.#handBackQueued()
+  }
+
+  /** Takes events again. */
+  unbar(): void {
+    this.#isBarred = false
   }
 
   coldQueueRemainingCapacity(): number {
@@ -396,7 +408,7 @@ export class OutboxDispatcher {
       await this.#options.recordHeld?.()
       await this.#conditions.until(() => this.#calls.size === 0)
       await this.#settler.drained()
-      if (this.#intakeOpen) claimed = await this.#options.claimAgain?.(suspect)
+      if (this.#intakeOpen && !this.#isBarred) claimed = await this.#options.claimAgain?.(suspect)
     } catch (error) {
       this.#logger.error(`Clearing the way for event ${eventId} failed. ${describeError(error)}`)
     }

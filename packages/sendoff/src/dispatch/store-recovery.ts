@@ -75,12 +75,6 @@ export class BackOff {
     this.#failures = this.#ownFailures = 0
   }
 
-  /** Begins again with the first pause: something speaks for the store being there. */
-  ease(): void {
-    this.#failures = Math.min(this.#failures, 1)
-    this.#ownFailures = 0
-  }
-
   failed(): void {
     const { answers } = this.#options.recovery
     const isOwn = this.#failures > 0 && answers > this.#answersAtFailure

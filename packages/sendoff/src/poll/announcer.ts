@@ -19,6 +19,8 @@ export interface AnnouncerOptions {
  */
 const pauseShare = 4
 const shortestPauseMs = 1
+/** A signal that was lost with its connection has taken long. */
+const longestPauseMs = 1_000
 
 /** Moments of later events are rounded up to this. */
 const momentStepMs = 10
@@ -66,7 +68,8 @@ export class Announcer {
     while (this.#partitions !== undefined) {
       const startedAt = clock.monotonic()
       const isSent = await this.#signal(wakeUps, this.#takeWanted(startedAt))
-      const pauseMs = Math.max(shortestPauseMs, (clock.monotonic() - startedAt) * pauseShare)
+      const tookMs = clock.monotonic() - startedAt
+      const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, tookMs * pauseShare))
       await new Promise<void>((resolve) => (isSent ? clock : recovery).schedule(pauseMs, resolve))
     }
     this.#isBusy = false

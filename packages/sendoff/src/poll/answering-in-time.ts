@@ -2,40 +2,91 @@ import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { OutboxStore } from '../store.ts'
 
-const limited = ['claim', 'pollPending', 'release', 'renew', 'settle']
-const limitedOfLocks = ['acquire', 'release', 'renew']
-const limitedOfPartitions = ['acquire', 'hold', 'read', 'readAll', 'release', 'shares']
+/** How long a store has for what the engine asks of it. */
+export interface AnswerTimes {
+  /** For whatever the engine waits for: half a lease. */
+  readonly callMs: number
+  /** For a renewal of leases. It leaves room for other tries within the lease. */
+  readonly renewMs: number
+  /** For a renewal of the lock, in the same way. */
+  readonly lockRenewMs: number
+  /** For what may take long where there is much of it, such as a purge. */
+  readonly patientMs: number
+}
+
+/** The times for leases of `leaseMs`, and for a lock that is renewed `lockMarginMs` before the end of its `lockTtlMs`. */
+export function answerTimes(leaseMs: number, lockTtlMs = leaseMs, lockMarginMs = lockTtlMs / 2): AnswerTimes {
+  return {
+    callMs: leaseMs / 2,
+    renewMs: leaseMs / 6,
+    lockRenewMs: lockTryMs(lockTtlMs, lockMarginMs),
+    patientMs: Math.max(60_000, leaseMs * 10),
+  }
+}
+
+/** How long one of three tries to renew a lock may take, if the first begins `marginMs` before the end of its `ttlMs`. */
+export function lockTryMs(ttlMs: number, marginMs: number): number {
+  return Math.max(ttlMs / 50, (marginMs - ttlMs / 20) / 4)
+}
+
+type Limits<Target> = { readonly [Name in keyof Target]?: keyof AnswerTimes }
+
+const ofStore: Limits<OutboxStore<never>> = {
+  claim: 'callMs',
+  pollPending: 'callMs',
+  release: 'callMs',
+  renew: 'renewMs',
+  settle: 'callMs',
+  purge: 'patientMs',
+}
+
+const ofParts: {
+  readonly [Part in keyof OutboxStore<never>]?: Limits<NonNullable<OutboxStore<never>[Part]>>
+} = {
+  locks: { acquire: 'callMs', release: 'callMs', renew: 'lockRenewMs' },
+  partitions: {
+    acquire: 'callMs',
+    hold: 'callMs',
+    read: 'callMs',
+    readAll: 'callMs',
+    release: 'callMs',
+    shares: 'callMs',
+  },
+  nodes: { join: 'callMs', leave: 'callMs' },
+  controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
+  wakeUps: { announce: 'callMs' },
+}
 
 /**
  * The store, with a time limit on every call that the engine repeats: one that is never answered,
- * such as over a connection that is half open, must fail like any other and be tried again. `onAnswered` hears of every call
- * that succeeds.
+ * such as over a connection that is half open, must fail like any other and be tried again. The store is told of it, so that
+ * the next call does not go over a dead connection as well. `onAnswered` hears of every call that succeeds.
  */
 export function answeringInTime<Tx>(
   store: OutboxStore<Tx>,
   clock: Clock,
-  limitMs: number,
+  times: AnswerTimes,
   onAnswered: () => void = () => {},
 ): OutboxStore<Tx> {
-  const inTime = <Answer>(name: string, call: Promise<Answer>): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const cancel = clock.schedule(limitMs, () => {
-        reject(
-          new OutboxError('OUTBOX_STORE_SILENT', `The store did not answer ${name}() within ${limitMs} ms.`),
-        )
-      })
-      const answered = (answer: Answer) => {
-        resolve(answer)
-        onAnswered()
-      }
-      call.then(answered, reject).finally(cancel)
-    })
+  const parts = new Map(
+    Object.entries(ofParts).map(([name, limits]) => {
+      const part = Reflect.get(store, name) as object | undefined
+      return [name, part && limitedCalls(part, limits as Readonly<Record<string, keyof AnswerTimes>>)]
+    }),
+  )
+  return new Proxy(limitedCalls(store, ofStore as Readonly<Record<string, keyof AnswerTimes>>), {
+    get: (target, name) =>
+      parts.has(name as string) ? parts.get(name as string) : (Reflect.get(target, name) as unknown),
+  })
 
-  const limitedCalls = <Target extends object>(target: Target, names: readonly string[]): Target => {
+  function limitedCalls<Target extends object>(
+    target: Target,
+    limits: Readonly<Record<string, keyof AnswerTimes>>,
+  ): Target {
     const calls = new Map(
-      names.map((name) => {
+      Object.entries(limits).map(([name, limit]) => {
         const call = Reflect.get(target, name) as (...args: never[]) => Promise<unknown>
-        return [name, (...args: never[]) => inTime(name, call.apply(target, args))]
+        return [name, (...args: never[]) => inTime(name, call.apply(target, args), times[limit])]
       }),
     )
     return new Proxy(target, {
@@ -43,13 +94,33 @@ export function answeringInTime<Tx>(
     })
   }
 
-  const locks = limitedCalls(store.locks, limitedOfLocks)
-  const partitions = store.partitions && limitedCalls(store.partitions, limitedOfPartitions)
-  return new Proxy(limitedCalls(store, limited), {
-    get(target, name) {
-      if (name === 'locks') return locks
-      if (name === 'partitions') return partitions
-      return Reflect.get(target, name) as unknown
-    },
-  })
+  function inTime<Answer>(name: string, call: Promise<Answer>, limitMs: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      let isAnswered = false
+      const giveUp = () => {
+        if (isAnswered) return
+        reject(
+          new OutboxError('OUTBOX_STORE_SILENT', `The store did not answer ${name}() within ${limitMs} ms.`),
+        )
+        store.dropSilent?.(limitMs)
+      }
+      // After a blocked event loop the answer may be there already, and is read after the timers.
+      const cancel = clock.schedule(limitMs, () => void setImmediate(giveUp))
+      const ended = () => {
+        isAnswered = true
+        cancel()
+      }
+      call.then(
+        (answer) => {
+          ended()
+          resolve(answer)
+          onAnswered()
+        },
+        (error: unknown) => {
+          ended()
+          reject(error as Error)
+        },
+      )
+    })
+  }
 }

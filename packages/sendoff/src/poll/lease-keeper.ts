@@ -17,15 +17,24 @@ export interface LeaseKeeperOptions {
   readonly inFlight: InFlightTracker
 }
 
+/** Leases are looked at so many times per term, for those that are about to end. */
+const looksPerTerm = 20
+
 /**
  * Renews, in one statement, the leases of everything in this process's hands, queued rows
  * included. A lease is short, so that a process that dies is replaced soon; renewing it three
- * times per term lets one renewal fail without losing anything.
+ * times per term, and trying again soon after a failure, lets renewals fail without losing anything.
+ *
+ * A lease that could not be renewed ends here a little earlier than in the store, and its delivery is told to
+ * stop before another process can begin with it. One timer watches over all of them.
  */
 export class LeaseKeeper {
   readonly #options: Required<LeaseKeeperOptions>
   readonly #backOff: BackOff
-  #cancel: Cancel | undefined
+  #cancelRenewal: Cancel | undefined
+  #cancelLook: Cancel | undefined
+  #lastTry = -Infinity
+  #isRenewing = false
   #stopped = false
 
   constructor(options: LeaseKeeperOptions) {
@@ -36,22 +45,21 @@ export class LeaseKeeper {
   }
 
   start(): void {
-    this.#schedule(this.#intervalMs)
+    this.#scheduleRenewal(this.#intervalMs)
+    this.#scheduleLook()
   }
 
   stop(): void {
     this.#stopped = true
-    this.#cancel?.()
+    this.#cancelRenewal?.()
+    this.#cancelLook?.()
   }
 
-  /** Renews now. Rows that were lost meanwhile are told to stop. Never rejects. */
-  async renewAll(): Promise<void> {
-    const { store, clock, logger, lease, inFlight } = this.#options
-    const leased: Delivery[] = []
-    for (const delivery of inFlight.values()) {
-      if (delivery.lock === undefined && !delivery.settled && !delivery.isLost) leased.push(delivery)
-    }
-    if (leased.length === 0) return
+  /** Renews now. Rows that were lost meanwhile are told to stop. Returns false when it failed. Never rejects. */
+  async renewAll(): Promise<boolean> {
+    const { store, clock, logger, lease } = this.#options
+    const leased = this.#leased()
+    if (leased.length === 0) return true
 
     const until = validUntil(clock.monotonic(), lease.ms)
     const rows = leased.map((delivery) => delivery.held)
@@ -64,27 +72,64 @@ export class LeaseKeeper {
         // Unless this process has claimed it again in the meantime.
         else if (!delivery.settled && delivery.held.deliveries === row.deliveries) delivery.lose()
       })
+      return true
     } catch (error) {
       this.#backOff.failed()
       logger.error(`Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`)
-      const now = clock.monotonic()
-      leased.filter((delivery) => !delivery.isHeld(now)).forEach((delivery) => delivery.lose())
+      return false
     }
+  }
+
+  #leased(): Delivery[] {
+    const leased: Delivery[] = []
+    for (const delivery of this.#options.inFlight.values()) {
+      if (delivery.lock === undefined && !delivery.settled && !delivery.isLost) leased.push(delivery)
+    }
+    return leased
   }
 
   get #intervalMs(): number {
     return this.#options.lease.ms / 3
   }
 
-  #schedule(inMs: number): void {
-    this.#cancel = this.#backOff.schedule(inMs, () => void this.#tick())
+  /** From one try to the next where the first one failed. */
+  get #retryMs(): number {
+    return this.#options.lease.ms / 5
+  }
+
+  #scheduleRenewal(inMs: number): void {
+    this.#cancelRenewal?.()
+    this.#cancelRenewal = this.#backOff.schedule(inMs, () => void this.#tick())
   }
 
   // From start to start: where the database is slow, a row that has just been taken must not wait twice.
   async #tick(): Promise<void> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
-    await this.renewAll()
-    if (!this.#stopped) this.#schedule(Math.max(0, startedAt + this.#intervalMs - clock.monotonic()))
+    this.#lastTry = startedAt
+    this.#isRenewing = true
+    const hasRenewed = await this.renewAll()
+    this.#isRenewing = false
+    const pauseMs = hasRenewed ? this.#intervalMs : this.#retryMs
+    if (!this.#stopped) this.#scheduleRenewal(Math.max(0, startedAt + pauseMs - clock.monotonic()))
+  }
+
+  #scheduleLook(inMs = this.#options.lease.ms / looksPerTerm): void {
+    this.#cancelLook = this.#options.clock.schedule(inMs, () => this.#look())
+  }
+
+  /** Ends what is over, and renews what would be before the next renewal: a row that was written by a long transaction. */
+  #look(): void {
+    const { clock, lease } = this.#options
+    const now = clock.monotonic()
+    let nextEnd = Infinity
+    for (const delivery of this.#leased()) {
+      if (delivery.isHeld(now)) nextEnd = Math.min(nextEnd, delivery.leaseUntil)
+      else delivery.lose()
+    }
+    if (nextEnd < now + this.#retryMs && !this.#isRenewing && now >= this.#lastTry + this.#retryMs) {
+      this.#scheduleRenewal(0)
+    }
+    this.#scheduleLook(Math.min(lease.ms / looksPerTerm, nextEnd - now))
   }
 }

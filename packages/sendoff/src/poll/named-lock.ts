@@ -5,6 +5,7 @@ import { validUntil } from '../dispatch/local-validity.ts'
 import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxLocks, OwnerFence } from '../store.ts'
+import { lockTryMs } from './answering-in-time.ts'
 
 export interface NamedLockOptions {
   readonly locks: OutboxLocks
@@ -13,8 +14,8 @@ export interface NamedLockOptions {
   /** Unique per process start. */
   readonly token: string
   readonly ttlMs: number
-  /** So long before its end it is renewed: half of its time. */
-  readonly renewMarginMs?: number
+  /** So long before its end it is renewed. */
+  readonly renewMarginMs: number
   readonly clock: Clock
   readonly logger: Logger
   /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
@@ -47,7 +48,9 @@ export class NamedLock {
   #isRenewingFirst = false
   /** Whether the store has left a request for the lock without an answer. It may have granted it. */
   #isUnanswered = false
+  #acquiring: Promise<LockHolding | undefined> | undefined
   #cancelRenewal: Cancel | undefined
+  #cancelEnd: Cancel | undefined
 
   constructor(options: NamedLockOptions) {
     this.#options = options
@@ -71,7 +74,11 @@ export class NamedLock {
   /** The holding, acquired now if need be; undefined while somebody else has the lock. */
   async acquire(): Promise<LockHolding | undefined> {
     if (this.holding !== undefined) return this.holding
+    this.#acquiring ??= this.#acquireNow().finally(() => (this.#acquiring = undefined))
+    return this.#acquiring
+  }
 
+  async #acquireNow(): Promise<LockHolding | undefined> {
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
     // What the store may have granted without an answer is asked for again by the same token: it would refuse another one.
@@ -111,8 +118,7 @@ export class NamedLock {
   lost(): void {
     const holding = this.#holding
     if (holding === undefined) return
-    this.#cancelRenewal?.()
-    this.#holding = undefined
+    this.abandon()
     holding.validUntil = -Infinity
     this.#options.onLost(holding)
   }
@@ -120,6 +126,7 @@ export class NamedLock {
   /** Stops renewing: the lock runs out by itself. */
   abandon(): void {
     this.#cancelRenewal?.()
+    this.#cancelEnd?.()
     this.#holding = undefined
   }
 
@@ -135,12 +142,16 @@ export class NamedLock {
     this.#renewedAt = askedAt
     this.#isInDoubt = false
     holding.validUntil = validUntil(askedAt, ttlMs)
+    // What runs under the lock is told to stop before anybody else can have it.
+    this.#cancelEnd?.()
+    this.#cancelEnd = this.#options.clock.schedule(
+      Math.max(0, holding.validUntil - this.#options.clock.monotonic()),
+      () => this.lost(),
+    )
     // Counted from when it was asked for: with slow answers, it would be too late otherwise.
-    this.#scheduleRenewal(Math.max(0, askedAt + ttlMs - this.#marginMs - this.#options.clock.monotonic()))
-  }
-
-  get #marginMs(): number {
-    return this.#options.renewMarginMs ?? this.#options.ttlMs / 2
+    this.#scheduleRenewal(
+      Math.max(0, askedAt + ttlMs - this.#options.renewMarginMs - this.#options.clock.monotonic()),
+    )
   }
 
   /**
@@ -151,7 +162,8 @@ export class NamedLock {
     const { clock } = this.#options
     const holding = this.#holding
     if (holding === undefined) return true
-    if (!this.#isInDoubt && clock.monotonic() < holding.validUntil - this.#marginMs / 2) return true
+    if (!this.#isInDoubt && clock.monotonic() < holding.validUntil - this.#options.renewMarginMs / 2)
+      return true
 
     if (!this.#isRenewingFirst) void this.#renewFirst(holding, again)
     return false
@@ -191,6 +203,8 @@ export class NamedLock {
       )
     }
     this.#backOff.failed()
-    if (this.holding !== undefined) this.#scheduleRenewal(this.#backOff.pauseMs)
+    // From start to start: a store that is silent has taken its time already.
+    const againAt = askedAt + lockTryMs(ttlMs, this.#options.renewMarginMs) * 1.25
+    if (this.holding !== undefined) this.#scheduleRenewal(Math.max(0, againAt - clock.monotonic()))
   }
 }

@@ -1,5 +1,6 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
+import { validUntil } from '../dispatch/local-validity.ts'
 import { BackOff, type StoreRecovery } from '../dispatch/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -15,17 +16,30 @@ export interface NodeKeeperOptions {
   readonly logger: Logger
   readonly recovery: StoreRecovery
   /** Hears with every heartbeat what is paused, and in which mode the table is. */
-  readonly onHeartbeat: (answer: NodeAnswer & { readonly kind: 'joined' }) => void
+  readonly onHeartbeat: (answer: Joined) => void
+  /** Others use the table in another mode: nothing may be taken from it until the next heartbeat that joins. Called once. */
+  readonly onConflict: (answer: Conflict) => void
 }
 
+type Joined = NodeAnswer & { readonly kind: 'joined' }
+type Conflict = NodeAnswer & { readonly kind: 'conflict' }
+
+/** After a heartbeat that failed the next one comes so much sooner. */
+const soonerAfterFailure = 4
+
 /**
- * Keeps this process registered, so that one which would break its promises refuses to start.
- * A heartbeat may be missed.
+ * Keeps this process registered, so that one which would break its promises refuses to start, and one that was away while
+ * the table's mode changed stops.
+ *
+ * A heartbeat may be missed. A process whose registration may have run out asks before it takes anything more.
  */
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions
   readonly #backOff: BackOff
   #cancel: Cancel | undefined
+  #joining: Promise<void> | undefined
+  #memberUntil = -Infinity
+  #isBarred = false
   #left = false
 
   constructor(options: NodeKeeperOptions) {
@@ -35,8 +49,8 @@ export class NodeKeeper {
 
   /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
   async join(): Promise<void> {
-    const { nodes, mode, onHeartbeat } = this.#options
-    const answer = await nodes.join(this.#request)
+    const { mode } = this.#options
+    const answer = await this.#ask()
     if (answer.kind === 'conflict') {
       throw new OutboxError(
         'OUTBOX_MODE_CONFLICT',
@@ -44,12 +58,24 @@ export class NodeKeeper {
           'and both together would deliver events twice. Stop the others first, or use the same preset.',
       )
     }
-    onHeartbeat(answer)
+    this.#joined(answer)
     this.#schedule()
+  }
+
+  /** Whether this process is surely registered at this moment. */
+  get isMember(): boolean {
+    return this.#options.clock.monotonic() < this.#memberUntil
+  }
+
+  /** Resolves to whether this process is registered, after a heartbeat if that may have run out. Rejects where the heartbeat fails. */
+  async staysMember(): Promise<boolean> {
+    if (!this.isMember && !this.#isBarred && !this.#left) await this.#beat()
+    return this.isMember
   }
 
   async leave(): Promise<void> {
     this.#left = true
+    this.#memberUntil = -Infinity
     this.#cancel?.()
     await this.#options.nodes.leave(this.#options.id)
   }
@@ -59,29 +85,70 @@ export class NodeKeeper {
     return { id, mode, ttlMs: intervalMs * 2.5 }
   }
 
-  #schedule(): void {
-    this.#cancel = this.#backOff.schedule(this.#options.intervalMs, () => void this.#beat())
+  async #ask(): Promise<NodeAnswer> {
+    const { nodes, clock } = this.#options
+    const askedAt = clock.monotonic()
+    const answer = await nodes.join(this.#request)
+    if (!this.#left && answer.kind === 'joined') this.#memberUntil = validUntil(askedAt, this.#request.ttlMs)
+    return answer
+  }
+
+  #joined(answer: Joined): void {
+    if (this.#isBarred) {
+      this.#isBarred = false
+      this.#options.logger.info(
+        `The table is used in mode "${this.#options.mode}" again. This process takes part again.`,
+      )
+    }
+    this.#options.onHeartbeat(answer)
+  }
+
+  #refused(answer: Conflict): void {
+    this.#memberUntil = -Infinity
+    if (this.#isBarred) return
+    this.#isBarred = true
+    this.#options.logger.error(
+      `This process was away for too long, and ${using(answer.nodes)} the table in mode "${answer.mode}" by now. ` +
+        `It takes no more events in mode "${this.#options.mode}" until the others have stopped. Stop one of them.`,
+    )
+    this.#options.onConflict(answer)
+  }
+
+  #schedule(inMs = this.#options.intervalMs): void {
+    this.#cancel?.()
+    if (!this.#left) this.#cancel = this.#backOff.schedule(inMs, () => void this.#beatOrReport())
   }
 
   // Never rejects: the next heartbeat tries again.
-  async #beat(): Promise<void> {
-    const { nodes, logger, recovery, onHeartbeat } = this.#options
+  async #beatOrReport(): Promise<void> {
     try {
-      const answer = await nodes.join(this.#request)
+      await this.#beat()
+    } catch (error) {
+      this.#options.logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
+    }
+  }
+
+  #beat(): Promise<void> {
+    this.#joining ??= this.#beatOnce().finally(() => (this.#joining = undefined))
+    return this.#joining
+  }
+
+  async #beatOnce(): Promise<void> {
+    const { intervalMs } = this.#options
+    let pauseMs = intervalMs / soonerAfterFailure
+    try {
+      const answer = await this.#ask()
       this.#backOff.succeeded()
-      recovery.answered()
-      if (answer.kind === 'conflict') {
-        logger.error(
-          `This process was away for too long, and ${using(answer.nodes)} the table in mode "${answer.mode}" by now. Stop one of them.`,
-        )
-      } else {
-        onHeartbeat(answer)
-      }
+      pauseMs = intervalMs
+      if (this.#left) return
+      if (answer.kind === 'conflict') this.#refused(answer)
+      else this.#joined(answer)
     } catch (error) {
       this.#backOff.failed()
-      logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
+      throw error
+    } finally {
+      this.#schedule(pauseMs)
     }
-    if (!this.#left) this.#schedule()
   }
 }
 

@@ -104,12 +104,6 @@ export class OutboxPoller {
     this.#wakeSleeper?.()
   }
 
-  /** Polls soon, also after failures: this process has just committed something, so that the database is there. */
-  wakeAfterCommit(): void {
-    this.#backOff.ease()
-    this.wake()
-  }
-
   /** There is room again: goes on where it stopped for lack of it. */
   goOn(): void {
     this.#hasRoom = true

@@ -17,6 +17,8 @@ export interface PartitionKeeperOptions {
   readonly recovery?: StoreRecovery
   /** The longest pause between two looks at who owns what. */
   readonly intervalMs: number
+  /** Whether this process may take part in sharing at this moment. */
+  readonly mayShare: () => boolean
   /** Takes no more rows of a partition, and resolves when nothing of it is in hand. Never rejects. */
   readonly letGo: (partition: number) => Promise<void>
   /** There is more to be found: partitions were gained. */
@@ -140,7 +142,7 @@ export class PartitionKeeper {
     let pauseMs = shortPauseMs
     this.#lastLook = this.#options.clock.monotonic()
     try {
-      pauseMs = await this.#share()
+      if (this.#options.mayShare()) pauseMs = await this.#share()
       this.#backOff.succeeded()
     } catch (error) {
       this.#backOff.failed()

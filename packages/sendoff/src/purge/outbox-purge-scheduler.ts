@@ -55,6 +55,7 @@ export class OutboxPurgeScheduler {
   readonly #backOff: BackOff
   #running: Promise<unknown> = Promise.resolve()
   #cancel: Cancel | undefined
+  #isPaused = false
   #state: 'new' | 'started' | 'closed' = 'new'
 
   constructor(options: OutboxPurgeSchedulerOptions) {
@@ -88,6 +89,16 @@ export class OutboxPurgeScheduler {
     const run = this.#running.then(() => this.#purge())
     this.#running = run.catch(() => {})
     return run
+  }
+
+  /** Removes nothing after the batch under way until `resume`. */
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  /** Goes on with the next interval. */
+  resume(): void {
+    this.#isPaused = false
   }
 
   /** Stops after the batch under way. */
@@ -134,6 +145,7 @@ export class OutboxPurgeScheduler {
     }
     const progress = { deletedRows: 0, deletedKeys: 0 }
     let cursor: PurgeCursor | undefined
+    if (this.#isPaused) return progress
     do {
       const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
       this.#recovery.answered()
@@ -143,7 +155,7 @@ export class OutboxPurgeScheduler {
       onProgress?.({ ...progress })
       // Others want the database, and this process its event loop.
       await new Promise((resolve) => setImmediate(resolve))
-    } while (cursor !== undefined && this.#state !== 'closed')
+    } while (cursor !== undefined && this.#state !== 'closed' && !this.#isPaused)
     return progress
   }
 }

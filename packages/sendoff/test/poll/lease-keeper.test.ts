@@ -10,7 +10,7 @@ const lease = { owner: 'test', ms: 300 }
 
 for (const [what, renewalMs, starts] of [
   ['three times in a term', 40, [100, 200, 300, 400]],
-  ['again at once where a renewal took longer than that', 250, [100, 350, 600]],
+  ['again at once where a renewal took longer than that', 120, [100, 220, 340]],
 ] as const) {
   it(`leases are renewed ${what}`, async () => {
     const clock = fakeClock()

@@ -21,11 +21,13 @@ describe('a named lock', () => {
         name: 'tested',
         token: 'me',
         ttlMs: 1_000,
+        renewMarginMs: 500,
         clock: { ...systemClock, monotonic: () => time, schedule },
         logger: { debug() {}, info() {}, warn() {}, error() {} },
         onLost() {},
       }).acquire()
     }
-    deepEqual(pauses, [500, 200, 0])
+    // The first of each two is the end of the lock.
+    deepEqual(pauses, [950, 500, 650, 200, 250, 0])
   })
 })

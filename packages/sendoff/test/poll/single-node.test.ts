@@ -53,13 +53,19 @@ onEveryStore(
   'what a vanished owner had in hand counts as lost, and nothing else does',
   async (test, open) => {
     const never = new RecordingListener(() => new Promise(() => {}))
-    // An owner that stops answering: it neither renews nor settles nor releases.
+    // An owner that stops answering: it neither renews nor settles nor releases, nor takes the lock a second time.
     const silence = () => new Promise<never>(() => {})
-    const vanished = faultyStore(open(), {
+    const real = open()
+    let asked = 0
+    const vanished = faultyStore(real, {
       renew: silence,
       settle: silence,
       release: silence,
-      locks: { renew: silence, release: async () => {} },
+      locks: {
+        acquire: (request) => (asked++ === 0 ? real.locks.acquire(request) : silence()),
+        renew: silence,
+        release: async () => {},
+      },
     })
     const first = await startOutbox(test, vanished, {
       mode,
