@@ -148,7 +148,16 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       })
 
     const purge = options.purge === true ? {} : options.purge
-    this.#purge = purge && new OutboxPurgeScheduler({ ...purge, store: limited, clock, logger, recovery })
+    this.#purge =
+      purge &&
+      new OutboxPurgeScheduler({
+        ...purge,
+        store: limited,
+        mayPurge: () => this.#nodeKeeper.isMember,
+        clock,
+        logger,
+        recovery,
+      })
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,
       id: lease.owner,
@@ -378,17 +387,12 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     return this.close()
   }
 
-  /** While others use the table in another mode, this process takes and removes nothing. */
+  /** While others use the table in another mode, this process takes nothing. */
   #setBarred(isBarred: boolean): void {
     if (isBarred === this.#isBarred) return
     this.#isBarred = isBarred
-    if (isBarred) {
-      this.#purge?.pause()
-      void this.#engine?.bar()
-    } else {
-      this.#purge?.resume()
-      this.#engine?.unbar()
-    }
+    if (isBarred) void this.#engine?.bar()
+    else this.#engine?.unbar()
   }
 
   async #close(): Promise<void> {

@@ -29,6 +29,8 @@ export interface PurgeProgress {
 
 export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
   readonly store: Pick<OutboxStore<never>, 'purge'>
+  /** Asked before each batch: false ends the run. */
+  readonly mayPurge?: () => boolean
   readonly clock?: Clock
   readonly logger?: Logger
   /** Hears of answers of the store, so that a run that failed is repeated as soon as there is one. */
@@ -55,7 +57,6 @@ export class OutboxPurgeScheduler {
   readonly #backOff: BackOff
   #running: Promise<unknown> = Promise.resolve()
   #cancel: Cancel | undefined
-  #isPaused = false
   #state: 'new' | 'started' | 'closed' = 'new'
 
   constructor(options: OutboxPurgeSchedulerOptions) {
@@ -63,6 +64,7 @@ export class OutboxPurgeScheduler {
     checkOptions('the purge', options, {
       ...purgeOptionChecks,
       store: anything,
+      mayPurge: callable,
       clock: anything,
       logger: anything,
       recovery: anything,
@@ -89,16 +91,6 @@ export class OutboxPurgeScheduler {
     const run = this.#running.then(() => this.#purge())
     this.#running = run.catch(() => {})
     return run
-  }
-
-  /** Removes nothing after the batch under way until `resume`. */
-  pause(): void {
-    this.#isPaused = true
-  }
-
-  /** Goes on with the next interval. */
-  resume(): void {
-    this.#isPaused = false
   }
 
   /** Stops after the batch under way. */
@@ -135,6 +127,7 @@ export class OutboxPurgeScheduler {
       ageMs,
       batchSize = 500,
       onProgress,
+      mayPurge = () => true,
     } = this.#options
     const request = {
       doneOlderThanMs: retentionMs,
@@ -145,8 +138,8 @@ export class OutboxPurgeScheduler {
     }
     const progress = { deletedRows: 0, deletedKeys: 0 }
     let cursor: PurgeCursor | undefined
-    if (this.#isPaused) return progress
     do {
+      if (!mayPurge()) break
       const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
       this.#recovery.answered()
       progress.deletedRows += batch.deletedRows
@@ -155,7 +148,7 @@ export class OutboxPurgeScheduler {
       onProgress?.({ ...progress })
       // Others want the database, and this process its event loop.
       await new Promise((resolve) => setImmediate(resolve))
-    } while (cursor !== undefined && this.#state !== 'closed' && !this.#isPaused)
+    } while (cursor !== undefined && this.#state !== 'closed')
     return progress
   }
 }
