@@ -46,6 +46,11 @@ export class FaultProxy {
     for (const connection of this.#connections) connection.silence()
   }
 
+  /** Loses whatever comes over the connections that are up, for good and without a word. New ones are forwarded. */
+  blackHole(): void {
+    for (const connection of this.#connections) connection.silenceForGood()
+  }
+
   /**
    * Forwards again. Connections that lost something meanwhile stay silent until they are cut: TCP
    * never delivers a stream with a hole in it.

@@ -46,6 +46,11 @@ export class ProxiedConnection {
     this.#isSilent = true
   }
 
+  /** Loses whatever comes from now on, for good. */
+  silenceForGood(): void {
+    this.#isSilent = this.#hasLoss = true
+  }
+
   /** Ends the silence, unless something was lost in it. */
   resume(): void {
     this.#isSilent = this.#hasLoss

@@ -1,3 +1,4 @@
+import { IdleConnections } from '../connection-waits.ts'
 import type { Answer, MysqlSession, Value } from './mysql-driver.ts'
 
 /** What makes one driver package different from another. */
@@ -10,8 +11,10 @@ export interface Connector<Connection extends object> {
   release(connection: Connection): Promise<void> | void
   /** Closes a connection whose state is unclear. */
   discard(connection: Connection): void
-  /** Runs a statement on any connection. */
-  run(text: string, values: readonly Value[]): Promise<Answer>
+  /** Ends a connection without waiting for the other side. */
+  breakOff(connection: Connection): void
+  /** Ends idle connections that were not heard from for so long. */
+  dropIdle(silentMs: number): void
   /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
   readonly escapesByBackslash: boolean
   /** Methods of a connection that run the statement which is their first parameter. */
@@ -34,4 +37,20 @@ const statusAutocommit = 2
 /** Whether statements are part of a transaction, which without autocommit the next one begins. */
 export function tellsOfTransaction(status: number): boolean {
   return (status & statusInTransaction) !== 0 || (status & statusAutocommit) === 0
+}
+
+/** What pools of both packages tell of their connections. */
+interface PoolEvents<Connection> {
+  on(event: 'acquire' | 'release', listener: (connection: Connection) => void): unknown
+}
+
+/** The idle connections of a pool, as far as it has told of them. */
+export function idleConnectionsOf<Connection extends { once(event: 'end', listener: () => void): unknown }>(
+  pool: object,
+): IdleConnections<Connection> {
+  const idle = new IdleConnections<Connection>()
+  const events = pool as PoolEvents<Connection>
+  events.on('acquire', (connection) => idle.acquired(connection))
+  events.on('release', (connection) => idle.released(connection))
+  return idle
 }

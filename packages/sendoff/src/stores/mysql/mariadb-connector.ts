@@ -1,17 +1,25 @@
 import type { ConnectionSession, Connector } from './connector.ts'
-import { tellsOfTransaction } from './connector.ts'
+import { idleConnectionsOf, tellsOfTransaction } from './connector.ts'
 import type { MariadbConnection, MariadbPool, MariadbQuery } from './mysql-client.ts'
 import type { Answer, Rows } from './mysql-driver.ts'
 
+interface IdleConnection {
+  once(event: 'end', listener: () => void): unknown
+  destroy(): void
+}
+
 /** `mariadb`, the connector of MariaDB. */
 export function mariadbConnector(pool: MariadbPool): Connector<MariadbConnection> {
+  const idle = idleConnectionsOf<IdleConnection>(pool)
+
   return {
     pool,
     maxConnections: undefined,
     acquire: () => pool.getConnection(),
     release: (connection) => connection.release(),
     discard: (connection) => connection.destroy(),
-    run: async (text, values) => answerOf(await pool.query(queryOf(text), [...values])),
+    breakOff: (connection) => connection.destroy(),
+    dropIdle: (silentMs) => idle.takeSilent(silentMs).forEach((connection) => connection.destroy()),
     escapesByBackslash: false,
     watched: ['query', 'execute', 'batch'],
     unwatched: [],

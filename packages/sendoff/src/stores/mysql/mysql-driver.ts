@@ -71,6 +71,9 @@ export interface MysqlDriver<Tx extends object> extends MysqlSession {
 
   /** Whether a transaction is open on `tx`; undefined where the handle cannot tell. */
   inTransaction(tx: Tx): Promise<boolean | undefined>
+
+  /** Ends connections that are silent, as a store does. */
+  dropSilent(silentMs: number): void
 }
 
 export interface DriverOptions {

@@ -86,3 +86,11 @@ export function noLongerOpen(cause?: unknown): OutboxError {
     { cause },
   )
 }
+
+// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION and ER_READ_ONLY_MODE.
+const readOnly = new Set([1290, 1792, 1836])
+
+/** Whether a server says that it only reads, such as after a failover: the connection leads to the wrong one. */
+export function isReadOnly(error: unknown): boolean {
+  return readOnly.has((error as { readonly errno?: number }).errno ?? 0)
+}

@@ -1,5 +1,5 @@
 import type { ConnectionSession, Connector } from './connector.ts'
-import { tellsOfTransaction } from './connector.ts'
+import { idleConnectionsOf, tellsOfTransaction } from './connector.ts'
 import type { Mysql2Connection, Mysql2Core, Mysql2Pool, Mysql2Query } from './mysql-client.ts'
 import type { Answer, Rows, Value } from './mysql-driver.ts'
 
@@ -9,15 +9,34 @@ interface Header {
   readonly serverStatus: number
 }
 
+interface IdleConnection {
+  once(event: 'end', listener: () => void): unknown
+  destroy(): void
+  readonly stream?: { destroy?(error: Error): unknown }
+}
+
+// With an error: the package does not tell those who wait on a connection that it has ended itself.
+function breakOff(connection: IdleConnection | undefined): void {
+  connection?.stream?.destroy?.(new Error('The connection was silent for too long.'))
+}
+
 /** `mysql2`, by its promises. */
 export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
+  const idle = idleConnectionsOf<IdleConnection>((pool as { readonly pool?: object }).pool ?? pool)
+
   return {
     pool,
     maxConnections: connectionLimitOf(pool),
     acquire: () => pool.getConnection(),
     release: (connection) => connection.release(),
     discard: (connection) => connection.destroy(),
-    run: async (text, values) => answerOf((await pool.query(queryOf(pool, text, values)))[0]),
+    breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
+    dropIdle: (silentMs) =>
+      idle.takeSilent(silentMs).forEach((connection) => {
+        // First out of the pool, so that nobody gets it.
+        connection.destroy()
+        breakOff(connection)
+      }),
     escapesByBackslash: true,
     watched: ['query', 'execute'],
     unwatched: ['connection'],

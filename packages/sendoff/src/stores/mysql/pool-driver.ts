@@ -1,11 +1,12 @@
 import type { TransactionOptions } from '../../transactions.ts'
+import { type ConnectionWait, ConnectionWaits } from '../connection-waits.ts'
 import { endingView, type ViewOwner } from '../sql/ending-view.ts'
 import { SqlTransaction, transactionOf } from '../sql/sql-transaction.ts'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { foreignSession } from './foreign-session.ts'
 import { mariadbSession } from './mariadb-connector.ts'
 import type { CallersSession, DriverOptions, MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { commitFailure } from './mysql-errors.ts'
+import { commitFailure, isReadOnly } from './mysql-errors.ts'
 import { mysql2Session } from './mysql2-connector.ts'
 import { onlyConnectionOf } from '../sql/only-connection.ts'
 import { withinSavepoint } from './savepoint.ts'
@@ -38,14 +39,20 @@ export function poolDriver<Connection extends PooledConnection>(
       transactionView(connection, watches.get(connection)!, connector, owner),
   }
 
+  const waits = new ConnectionWaits()
+
   return {
     onlyConnection: connector.maxConnections === 1 ? onlyConnectionOf(connector.pool) : undefined,
 
     escapesByBackslash: connector.escapesByBackslash,
 
-    run: (text, values = []) => connector.run(text, values),
+    run: (text, values = []) =>
+      withConnection(
+        (_, session) => session.run(text, values),
+        async (_, error) => !isReadOnly(error),
+      ),
 
-    connected: (work) => withConnection((_, session) => work(session)),
+    connected: (work) => withConnection((_, session) => work(session), rollBack),
 
     briefly: (work) =>
       withConnection(async (_, session) => {
@@ -53,7 +60,7 @@ export function poolDriver<Connection extends PooledConnection>(
         const result = await work(session)
         await session.run('commit')
         return result
-      }),
+      }, rollBack),
 
     transaction: (work, options) =>
       withConnection(async (connection, session) => {
@@ -67,7 +74,7 @@ export function poolDriver<Connection extends PooledConnection>(
         } finally {
           watches.delete(connection)
         }
-      }),
+      }, rollBack),
 
     nested: (tx, work) =>
       (transactionOf(tx) ?? new SqlTransaction(tx, foreignParts<Connection>())).nested(work),
@@ -94,25 +101,45 @@ export function poolDriver<Connection extends PooledConnection>(
       if ('getConnection' in tx) return false
       return connectionSession(tx)?.inTransaction()
     },
+
+    dropSilent(silentMs) {
+      waits.endSilent(silentMs)
+      connector.dropIdle(silentMs)
+    },
   }
 
-  /** Runs `work` on a connection, and undoes what it has left open if it fails. */
+  /** Runs `work` on a connection. If it fails, `recover` says whether the state of the connection is clear afterwards. */
   async function withConnection<Result>(
     work: (connection: Connection, session: ConnectionSession) => Promise<Result>,
+    recover: (session: MysqlSession, error: unknown) => Promise<boolean>,
   ): Promise<Result> {
-    const connection = await connector.acquire()
+    const connection = await acquire()
     // While a connection is in use nobody else listens, and a lost one would end the process.
     connection.on('error', ignore)
-    const session = connectionSession(connection)!
+    const wait = waits.open(() => connector.breakOff(connection))
+    const session = awaitedSession(connectionSession(connection)!, wait)
     let isClean = true
     try {
       return await work(connection, session)
     } catch (error) {
-      isClean = await rollBack(session)
+      isClean = !wait.isEnded && (await recover(session, error))
       throw error
     } finally {
+      wait.close()
       connection.removeListener('error', ignore)
       await giveBack(connection, isClean)
+    }
+  }
+
+  async function acquire(): Promise<Connection> {
+    const wait = waits.open(ignore)
+    try {
+      const acquired = connector.acquire()
+      // Whoever has given up waiting for it must give it back.
+      acquired.then((late) => wait.isEnded && void giveBack(late, true), ignore)
+      return await wait.answer(acquired)
+    } finally {
+      wait.close()
     }
   }
 
@@ -141,6 +168,14 @@ async function commit(session: ConnectionSession, watch: TransactionWatch): Prom
   await session.run('commit').catch((error: unknown) => {
     throw commitFailure(error)
   })
+}
+
+function awaitedSession(session: ConnectionSession, wait: ConnectionWait): ConnectionSession {
+  return {
+    run: (text, values) => wait.answer(session.run(text, values)),
+    runPrepared: (text, values) => wait.answer(session.runPrepared(text, values)),
+    inTransaction: () => wait.answer(session.inTransaction()),
+  }
 }
 
 /** Whether the state of the connection is clear afterwards. */

@@ -43,6 +43,8 @@ export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDri
         : driver.transaction((tx) => insideTransaction(onlyConnection, () => work(tx)), isolation)
     },
 
+    session: (tx) => driver.ownSession?.(tx) ?? driver.session(tx),
+
     close() {
       isClosed = true
     },

@@ -1,9 +1,11 @@
 import { invalidOption } from '../../options.ts'
+import type { ConnectionWait } from '../connection-waits.ts'
 import { endingView, type ViewOwner } from '../sql/ending-view.ts'
 import { endedByHand, SqlTransaction, transactionAround, transactionOf } from '../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../sql/only-connection.ts'
-import { listenByPg } from './pg-listener.ts'
+import { PgConnections } from './pg-connections.ts'
+import { PgListeners } from './pg-listener.ts'
 import type { PgClient, PgPool, PgQuery, PgResult } from './postgres-client.ts'
 import type { DriverOptions, PostgresDriver, PostgresSession, Statement, Value } from './postgres-driver.ts'
 import { commitFailure, rolledBack } from './postgres-errors.ts'
@@ -21,6 +23,9 @@ const guarded = new WeakSet<PgPool | PgClient>()
 /** PostgreSQL through a pool of `pg`. */
 export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriver<PgClient> {
   guardPool(pool)
+  const connections = new PgConnections(pool)
+  const listeners = new PgListeners(pool)
+  const waits = new WeakMap<object, ConnectionWait>()
   const descriptions = new WeakMap<Statement, PgQuery>()
 
   const parts = {
@@ -35,22 +40,28 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     multiProcess: true,
     onlyConnection: maxOf(pool) === 1 ? onlyConnectionOf(pool) : undefined,
 
-    run: async (statement, values) => rowsOf(await pool.query(queryOf(statement), valuesOf(values))),
+    run: async (statement, values) =>
+      rowsOf(await connections.use((client) => client.query(queryOf(statement), valuesOf(values)))),
 
     async transaction(work, isolation) {
-      const client = await pool.connect()
+      const { client, wait } = await connections.connect()
       let isBroken = true
       try {
         // Plain texts: pg copies the description of every other query, which takes it 5 µs.
-        await client.query(isolation === undefined ? 'begin' : `begin isolation level ${isolation}`)
+        await wait.answer(
+          client.query(isolation === undefined ? 'begin' : `begin isolation level ${isolation}`),
+        )
         isBroken = false
+        waits.set(client, wait)
         const result = await watched(client, () => new SqlTransaction(client, parts).run(work))
-        await commit(client)
+        await commit(client, wait)
         return result
       } catch (error) {
-        isBroken ||= await isBeyondRollback(client)
+        isBroken ||= await isBeyondRollback(client, wait)
         throw error
       } finally {
+        wait.close()
+        waits.delete(client)
         client.release(isBroken)
       }
     },
@@ -64,6 +75,12 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       return isPgClient(client) ? sessionOn(client) : foreignSession(client)
     },
 
+    ownSession(tx) {
+      const client = transactionOf(tx)?.handle as PgClient | undefined
+      const wait = client && waits.get(client)
+      return client && wait && sessionOn(client, wait)
+    },
+
     inTransaction(tx) {
       if (isPool(tx)) return false
       const known = transactionOf(tx)
@@ -74,12 +91,20 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       return status === 'T' || status === 'E' ? true : undefined
     },
 
-    listen: (channel, callback) => listenByPg(pool, channel, callback),
+    listen: (channel, callback) => listeners.listen(channel, callback),
+
+    dropSilent(silentMs) {
+      connections.dropSilent(silentMs)
+      listeners.check()
+    },
   }
 
-  function sessionOn(client: PgClient): PostgresSession {
+  function sessionOn(client: PgClient, wait?: ConnectionWait): PostgresSession {
     return {
-      run: async (statement, values) => rowsOf(await client.query(queryOf(statement), valuesOf(values))),
+      async run(statement, values) {
+        const answer = client.query(queryOf(statement), valuesOf(values))
+        return rowsOf(await (wait === undefined ? answer : wait.answer(answer)))
+      },
     }
   }
 
@@ -148,10 +173,10 @@ async function watched<Result>(client: PgClient, work: () => Promise<Result>): P
   }
 }
 
-async function commit(client: PgClient): Promise<void> {
+async function commit(client: PgClient, wait: ConnectionWait): Promise<void> {
   if (client.getTransactionStatus?.() === 'I') throw endedByHand()
 
-  const answer = await client.query('commit').catch((error: unknown) => {
+  const answer = await wait.answer(client.query('commit')).catch((error: unknown) => {
     throw commitFailure(error)
   })
   // The server's own word: told to commit a transaction that has failed, it rolls back without an error.
@@ -159,10 +184,11 @@ async function commit(client: PgClient): Promise<void> {
 }
 
 /** Rolls back; true where the state of the client is unclear then, so that nobody should use it again. */
-async function isBeyondRollback(client: PgClient): Promise<boolean> {
+async function isBeyondRollback(client: PgClient, wait: ConnectionWait): Promise<boolean> {
+  if (wait.isEnded) return true
   if (client.getTransactionStatus?.() === 'I') return false
   try {
-    await client.query('rollback')
+    await wait.answer(client.query('rollback'))
     return false
   } catch {
     return true

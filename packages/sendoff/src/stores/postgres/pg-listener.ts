@@ -30,20 +30,34 @@ interface ListeningClient {
 type MakeClient = () => ListeningClient
 
 /**
- * Listens on a connection of its own, made like those of the pool: a listener never gives it back,
+ * Listens on connections of its own, made like those of the pool: a listener never gives its connection back,
  * and the pool may have only one.
- *
- * Resolves after the first attempt to connect, whatever came of it: there will be others.
  */
-export async function listenByPg(
-  pool: PgPool,
-  channel: string,
-  callback: (text?: string) => void,
-  ping = pingTimes,
-): Promise<() => Promise<void>> {
-  const listener = new PgListener(clientMaker(pool), channel, callback, ping)
-  await listener.connect()
-  return () => listener.close()
+export class PgListeners {
+  readonly #pool: PgPool
+  readonly #ping: PingTimes
+  readonly #listeners = new Set<PgListener>()
+
+  constructor(pool: PgPool, ping = pingTimes) {
+    this.#pool = pool
+    this.#ping = ping
+  }
+
+  /** Resolves after the first attempt to connect, whatever came of it: there will be others. */
+  async listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>> {
+    const listener = new PgListener(clientMaker(this.#pool), channel, callback, this.#ping)
+    this.#listeners.add(listener)
+    await listener.connect()
+    return async () => {
+      this.#listeners.delete(listener)
+      await listener.close()
+    }
+  }
+
+  /** Asks every connection for a sign of life now, and replaces those that give none. */
+  check(): void {
+    for (const listener of this.#listeners) listener.check()
+  }
 }
 
 /**
@@ -61,6 +75,7 @@ class PgListener {
   #client: ListeningClient | undefined
   #timer: NodeJS.Timeout | undefined
   #pauseMs = shortestPauseMs
+  #isListening = false
   #closed = false
 
   constructor(makeClient: MakeClient, channel: string, callback: (text?: string) => void, ping: PingTimes) {
@@ -87,9 +102,16 @@ class PgListener {
     }
     if (this.#client !== client) return
 
+    this.#isListening = true
     this.#pauseMs = shortestPauseMs
     this.#schedule(this.#pingTimes.everyMs, () => void this.#ping(client))
     this.#callback()
+  }
+
+  /** Asks the connection for a sign of life now. */
+  check(): void {
+    const client = this.#client
+    if (client !== undefined && this.#isListening) void this.#ping(client)
   }
 
   async close(): Promise<void> {
@@ -113,6 +135,7 @@ class PgListener {
   #lost(client: ListeningClient): void {
     if (this.#client !== client) return
     this.#client = undefined
+    this.#isListening = false
     destroy(client)
 
     // Different for every process: after a restart of the server they would all come at once.

@@ -3,7 +3,9 @@ export interface PgPool {
   connect(): Promise<PgClient>
   query(query: PgQuery, values: (string | null)[]): Promise<PgResult>
   on(event: 'error', listener: (error: Error) => void): unknown
-  on(event: 'acquire', listener: (client: PgClient) => void): unknown
+  on(event: 'acquire' | 'connect', listener: (client: PgClient) => void): unknown
+  on(event: 'release', listener: (error: Error, client: PgClient) => void): unknown
+  readonly idleCount?: number
   readonly options?: object
 }
 
@@ -14,8 +16,9 @@ export interface PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
-  /** Where pg tells of each statement that the server has done. */
+  /** Where pg tells of each statement that the server has done, and of its socket. */
   readonly connection?: {
+    readonly stream?: { destroy?(): unknown }
     on?(event: 'commandComplete', listener: (message: { readonly text?: string }) => void): unknown
     removeListener?(
       event: 'commandComplete',
@@ -45,7 +48,7 @@ export interface PostgresJsSql {
     onNotification: (payload: string) => void,
     onListening?: () => void,
   ): Promise<{ unlisten(): Promise<unknown> }>
-  readonly options: { readonly max: number }
+  readonly options: { readonly max: number; readonly socket?: unknown }
 }
 
 /** The `sql` of a transaction of postgres.js. */

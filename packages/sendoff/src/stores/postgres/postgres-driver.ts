@@ -38,8 +38,17 @@ export interface PostgresDriver<Tx extends object> extends PostgresSession {
   /** Runs statements in the transaction of `tx`; throws if that is known to have ended. */
   session(tx: Tx): PostgresSession
 
+  /** The same for a transaction of the engine: all of it is the store's to wait for. */
+  ownSession?(tx: Tx): PostgresSession | undefined
+
   /** Whether a transaction is open on `tx`; undefined where only the server can tell. */
   inTransaction(tx: Tx): boolean | undefined
+
+  /** Ends connections that are silent, as a store does. Left out where the client offers no way. */
+  dropSilent?(silentMs: number): void
+
+  /** What of the client's options could keep a store from noticing a dead connection, in words. */
+  readonly warnings?: readonly string[]
 
   /** Calls back at each notification with its text, and without one whenever some may have been missed. */
   listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>

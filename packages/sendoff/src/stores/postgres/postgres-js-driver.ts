@@ -10,7 +10,11 @@ import { withinSavepoint } from './savepoint.ts'
 type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
 type Begin<Tx> = <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
 
-/** PostgreSQL through the `sql` of postgres.js. */
+const unendingSockets =
+  'postgres.js keeps a connection that went dead without a word for up to a quarter of an hour, and nothing can end it from outside. ' +
+  'Give its option "socket" a function that returns sockets with a timeout, longer than any of your statements takes.'
+
+/** PostgreSQL through the `sql` of postgres.js. It offers no way to end one connection of its pool. */
 export function postgresJsDriver(
   sql: PostgresJsSql,
   { prepare }: DriverOptions,
@@ -31,6 +35,7 @@ export function postgresJsDriver(
     durable: true,
     multiProcess: true,
     onlyConnection: sql.options.max === 1 ? onlyConnectionOf(sql) : undefined,
+    warnings: sql.options.socket ? [] : [unendingSockets],
 
     run: (statement, values) => sessionOn(sql).run(statement, values),
 

@@ -190,6 +190,10 @@ export function postgresStore<Client extends PostgresClient>(
 
     ...(notify && { wakeUps }),
 
+    ...(driver.dropSilent && { dropSilent: (silentMs: number) => driver.dropSilent!(silentMs) }),
+
+    ...(driver.warnings && { doctor: async () => driver.warnings! }),
+
     async close() {
       own.close()
       await wakeUps.close()

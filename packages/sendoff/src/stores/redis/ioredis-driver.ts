@@ -1,14 +1,18 @@
 import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
 import type { RedisKeys } from './redis-keys.ts'
 import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
+import { type ListenerWatch, reviveIfSilent, SharedWait, watchListener } from './revive-silent.ts'
 
 /** Runs scripts on a client or a cluster of `ioredis`. */
 export function ioredisDriver(client: IoredisClient): RedisDriver {
+  const wait = new SharedWait(() => breakOffSilent(client))
+  const listeners = new Set<ListenerWatch>()
+
   return {
     run: (script, keys, values) =>
       runKnown(
-        () => client.evalsha(script.sha, keys.length, ...together(keys, values)),
-        () => client.eval(script.text, keys.length, ...together(keys, values)),
+        () => wait.answer(client.evalsha(script.sha, keys.length, ...together(keys, values))),
+        () => wait.answer(client.eval(script.text, keys.length, ...together(keys, values))),
       ),
 
     multi: () => client.multi(),
@@ -18,7 +22,7 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
     },
 
     async exec(multi) {
-      const results = await (multi as IoredisMulti).exec()
+      const results = await wait.answer((multi as IoredisMulti).exec())
       return (results ?? []).map(([error, result]) => error ?? result)
     },
 
@@ -40,7 +44,16 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
         subscriber.disconnect()
         throw error
       }
-      return async () => subscriber.disconnect()
+      const listener = watchListener({
+        ping: () => subscriber.ping(),
+        revive: () => breakOff(subscriber),
+      })
+      listeners.add(listener)
+      return async () => {
+        listeners.delete(listener)
+        listener.stop()
+        subscriber.disconnect()
+      }
     },
 
     async settings(names) {
@@ -52,7 +65,33 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
         }),
       )
     },
+
+    dropSilent(silentMs) {
+      wait.endSilent(silentMs)
+      for (const listener of listeners) listener.check()
+    },
+
+    async close() {},
   }
+}
+
+interface Connected {
+  readonly stream?: { destroy?(): unknown } | undefined
+  ping?(): Promise<unknown>
+}
+
+// Of a cluster nobody knows which of its connections it was.
+function breakOffSilent(client: object): void {
+  const { nodes } = client as { nodes?(): Connected[] }
+  if (nodes === undefined) return breakOff(client)
+  for (const node of nodes.call(client)) {
+    void reviveIfSilent({ ping: async () => node.ping?.(), revive: () => breakOff(node) })
+  }
+}
+
+// The client connects again, subscribes again, and sends again what was not answered.
+function breakOff(client: object): void {
+  ;(client as Connected).stream?.destroy?.()
 }
 
 // One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.

@@ -1,14 +1,30 @@
-import type { NodeRedisClient, NodeRedisMulti, NodeRedisSubscriber } from './redis-client.ts'
+import type {
+  NodeRedisClient,
+  NodeRedisDuplicate,
+  NodeRedisMulti,
+  NodeRedisSubscriber,
+} from './redis-client.ts'
 import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
+import { type ListenerWatch, SharedWait, watchListener } from './revive-silent.ts'
 
-/** Runs scripts on a client or a cluster of `redis`. */
-export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
+/**
+ * Runs scripts on a client or a cluster of `redis`.
+ *
+ * It offers no way to have it connect again that would keep what others do with it. Where its connection is silent, the store
+ * goes on with a duplicate of its own.
+ */
+export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
+  let client = given
+  let duplicate: NodeRedisDuplicate | undefined
+  const wait = new SharedWait(replaceClient)
+  const listeners = new Set<ListenerWatch>()
+
   return {
     run(script, keys, values) {
       const options = { keys: [...keys], arguments: [...values] }
       return runKnown(
-        () => client.evalSha(script.sha, options),
-        () => client.eval(script.text, options),
+        () => wait.answer(client.evalSha(script.sha, options)),
+        () => wait.answer(client.eval(script.text, options)),
       )
     },
 
@@ -20,7 +36,7 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
 
     async exec(multi) {
       try {
-        return (await (multi as NodeRedisMulti).exec()) as readonly unknown[]
+        return (await wait.answer((multi as NodeRedisMulti).exec())) as readonly unknown[]
       } catch (error) {
         // Where single commands fail, the client throws what all of them answered.
         const { replies } = error as { replies?: readonly unknown[] }
@@ -33,19 +49,34 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
     isOpenMulti: (tx) => typeof (tx as { execAsPipeline?: unknown }).execAsPipeline === 'function',
 
     async subscribe(channel, callback) {
-      const subscriber = client.duplicate() as NodeRedisSubscriber
-      // Whatever ends a connection, the client connects again by itself.
-      subscriber.on('error', () => {})
-      try {
-        await subscriber.connect()
-        await subscriber.subscribe(channel, (text) => callback(text))
-      } catch (error) {
+      let subscriber = await subscribed(given, channel, callback)
+      let isOver = false
+      const listener = watchListener({
+        ping: async () => subscriber.ping?.(),
+        revive() {
+          subscriber.destroy()
+          void again()
+        },
+      })
+      listeners.add(listener)
+      return async () => {
+        isOver = true
+        listeners.delete(listener)
+        listener.stop()
         subscriber.destroy()
-        throw error
       }
-      // It subscribes anew after each loss, and what was said meanwhile is lost.
-      subscriber.on('ready', () => callback())
-      return async () => void subscriber.destroy()
+
+      async function again(): Promise<void> {
+        try {
+          subscriber = await subscribed(given, channel, callback)
+        } catch {
+          if (!isOver) setTimeout(() => void again(), resubscribeMs).unref()
+          return
+        }
+        if (isOver) subscriber.destroy()
+        // What was said meanwhile is lost.
+        else callback()
+      }
     },
 
     async settings(names) {
@@ -56,7 +87,47 @@ export function nodeRedisDriver(client: NodeRedisClient): RedisDriver {
         }),
       )
     },
+
+    dropSilent(silentMs) {
+      wait.endSilent(silentMs)
+      for (const listener of listeners) listener.check()
+    },
+
+    async close() {
+      duplicate?.destroy()
+    },
   }
+
+  function replaceClient(): void {
+    duplicate?.destroy()
+    duplicate = given.duplicate() as NodeRedisDuplicate
+    duplicate.on('error', () => {})
+    // Commands wait for the connection, and fail if there is none.
+    duplicate.connect().catch(() => {})
+    client = duplicate
+  }
+}
+
+const resubscribeMs = 500
+
+async function subscribed(
+  client: NodeRedisClient,
+  channel: string,
+  callback: () => void,
+): Promise<NodeRedisSubscriber> {
+  const subscriber = client.duplicate() as NodeRedisSubscriber
+  // Whatever ends a connection, the client connects again by itself.
+  subscriber.on('error', () => {})
+  try {
+    await subscriber.connect()
+    await subscriber.subscribe(channel, callback)
+  } catch (error) {
+    subscriber.destroy()
+    throw error
+  }
+  // It subscribes anew after each loss, and what was said meanwhile is lost.
+  subscriber.on('ready', callback)
+  return subscriber
 }
 
 interface NodeRedisServer {

@@ -16,6 +16,7 @@ export interface IoredisMulti {
 export interface IoredisSubscriber {
   subscribe(channel: string): Promise<unknown>
   on(event: 'message' | 'ready' | 'error', listener: (...values: unknown[]) => void): unknown
+  ping(): Promise<unknown>
   disconnect(): void
 }
 
@@ -38,11 +39,16 @@ export interface NodeRedisMulti {
   exec(): Promise<unknown>
 }
 
-export interface NodeRedisSubscriber {
+/** A client of the store's own, made like the one that was handed in. */
+export interface NodeRedisDuplicate extends NodeRedisClient {
   connect(): Promise<unknown>
-  subscribe(channel: string, listener: (text: string) => void): Promise<unknown>
   on(event: 'ready' | 'error', listener: (...values: unknown[]) => void): unknown
   destroy(): unknown
+}
+
+export interface NodeRedisSubscriber extends NodeRedisDuplicate {
+  subscribe(channel: string, listener: (text: string) => void): Promise<unknown>
+  ping?(): Promise<unknown>
 }
 
 export type RedisClient = IoredisClient | NodeRedisClient

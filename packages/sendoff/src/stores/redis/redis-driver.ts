@@ -23,6 +23,12 @@ export interface RedisDriver {
 
   /** The server's settings of these names, of each server that is asked; undefined where it does not tell. */
   settings(names: readonly string[]): Promise<readonly ReadonlyMap<string, string>[]>
+
+  /** Ends connections that are silent, as a store does. */
+  dropSilent(silentMs: number): void
+
+  /** Ends what the driver itself has opened, except for those who listen. */
+  close(): Promise<void>
 }
 
 /** Runs a script by its hash and, if the server does not know it, by its text. */

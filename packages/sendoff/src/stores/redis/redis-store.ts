@@ -127,7 +127,12 @@ export function redisStore<Client extends RedisClient>(
 
     wakeUps,
 
-    close: () => wakeUps.close(),
+    dropSilent: (silentMs) => driver.dropSilent(silentMs),
+
+    async close() {
+      await wakeUps.close()
+      await driver.close()
+    },
   }
   return store as unknown as OutboxStore<RedisTx<Client>>
 }

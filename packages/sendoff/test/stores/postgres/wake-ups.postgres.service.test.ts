@@ -10,7 +10,7 @@ import { debianPostgresServer } from '../../../../../test/services/postgres.ts'
 import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
 import type { NewRow, WakeUp } from '../../../src/store.ts'
 import { type PostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { listenByPg } from '../../../src/stores/postgres/pg-listener.ts'
+import { PgListeners } from '../../../src/stores/postgres/pg-listener.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { lease, newSchema, newStore, type PgStore } from './test-store.ts'
@@ -183,7 +183,7 @@ describe('postgres store: wake-ups over lost connections', () => {
     const proxied = newPool({ connectionString: proxy.url })
     const signals = new SignalCounter()
     const { channel } = postgresTables(schema, 'outbox_event')
-    const stop = await listenByPg(proxied, channel, signals.call, { everyMs: 20, timeoutMs: 50 })
+    const stop = await new PgListeners(proxied, { everyMs: 20, timeoutMs: 50 }).listen(channel, signals.call)
     t.after(stop)
     equal(signals.count, 0)
     proxy.resume()
@@ -209,7 +209,7 @@ describe('postgres store: wake-ups over lost connections', () => {
     })
     const signals = new SignalCounter()
     const { channel } = postgresTables(schema, 'outbox_event')
-    const stop = await listenByPg(proxied, channel, signals.call, { everyMs: 20, timeoutMs: 100 })
+    const stop = await new PgListeners(proxied, { everyMs: 20, timeoutMs: 100 }).listen(channel, signals.call)
     t.after(stop)
     await signals.next()
     await made.next()
@@ -230,7 +230,10 @@ describe('postgres store: wake-ups over lost connections', () => {
     const signals = new SignalCounter()
     const { channel } = postgresTables(schema, 'outbox_event')
     const never = { everyMs: 3_600_000, timeoutMs: 3_600_000 }
-    const stop = await listenByPg(newPool({ connectionString: proxy.url }), channel, signals.call, never)
+    const stop = await new PgListeners(newPool({ connectionString: proxy.url }), never).listen(
+      channel,
+      signals.call,
+    )
     await signals.next()
     proxy.halfOpen()
     await stop()

@@ -1,0 +1,106 @@
+import { OutboxError } from '../errors.ts'
+
+/**
+ * The answers that a store waits for, each over a connection. One that does not come in time ends its connection, so that
+ * whatever waits there fails, and the client makes a new one.
+ */
+export class ConnectionWaits {
+  readonly #waits = new Set<ConnectionWait>()
+
+  /** Watches over a connection until `close` is called on what it returns. `end` breaks the connection. */
+  open(end: () => void): ConnectionWait {
+    const wait = new ConnectionWait(end, () => this.#waits.delete(wait))
+    this.#waits.add(wait)
+    return wait
+  }
+
+  /**
+   * Ends the connections whose answers have been waited for about as long. Half of it will do: a call may have got some answers
+   * before the one that it waits for.
+   */
+  endSilent(silentMs: number): void {
+    const latest = performance.now() - silentMs / 2
+    for (const wait of [...this.#waits]) if (wait.since <= latest) wait.end()
+  }
+}
+
+/** The waiting for answers over one connection. */
+export class ConnectionWait {
+  /** Since when nothing was heard of what is waited for. */
+  since = Infinity
+  isEnded = false
+  readonly close: () => void
+  readonly #end: () => void
+  #waiting: ((error: Error) => void)[] = []
+
+  constructor(end: () => void, close: () => void) {
+    this.#end = end
+    this.close = close
+  }
+
+  /** Passes an answer on. Rejects as soon as the connection is ended. */
+  answer<Answer>(call: PromiseLike<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.push(reject) === 1) this.since = performance.now()
+      call.then(
+        (answer) => {
+          this.#heard(reject)
+          resolve(answer)
+        },
+        (error: unknown) => {
+          this.#heard(reject)
+          reject(error as Error)
+        },
+      )
+    })
+  }
+
+  /** Breaks the connection. Whatever is waited for fails. */
+  end(): void {
+    this.isEnded = true
+    this.since = Infinity
+    const error = new OutboxError(
+      'OUTBOX_STORE_SILENT',
+      'The database did not answer in time. The connection to it was closed.',
+    )
+    this.#waiting.forEach((reject) => reject(error))
+    this.#end()
+  }
+
+  #heard(reject: (error: Error) => void): void {
+    if (this.#waiting.length === 1) this.#waiting.length = 0
+    else this.#waiting = this.#waiting.filter((each) => each !== reject)
+    this.since = this.#waiting.length === 0 || this.isEnded ? Infinity : performance.now()
+  }
+}
+
+/** The connections of a pool that nobody uses, and when each was last heard from. */
+export class IdleConnections<Connection extends Closable> {
+  readonly #heardAt = new Map<Connection, number>()
+  readonly #known = new WeakSet<Connection>()
+
+  released(connection: Connection): void {
+    this.#heardAt.set(connection, performance.now())
+    if (this.#known.has(connection)) return
+    this.#known.add(connection)
+    connection.once('end', () => this.#heardAt.delete(connection))
+  }
+
+  acquired(connection: Connection): void {
+    this.#heardAt.delete(connection)
+  }
+
+  /** Removes and returns those that were not heard from for so long. */
+  takeSilent(silentMs: number): readonly Connection[] {
+    const latest = performance.now() - silentMs
+    const silent = [...this.#heardAt].flatMap(([connection, heardAt]) =>
+      heardAt <= latest ? connection : [],
+    )
+    silent.forEach((connection) => this.#heardAt.delete(connection))
+    return silent
+  }
+}
+
+interface Closable {
+  once(event: 'end', listener: () => void): unknown
+}
