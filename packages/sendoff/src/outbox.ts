@@ -57,6 +57,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   readonly #blockedKeys: BlockedKeyManager | undefined
   readonly #options: Partial<OutboxOptions<Tx, StoreTx, TxOptions>>
   readonly #store: OutboxStore<StoreTx>
+  /** The store, with a time limit on what is asked of it. */
+  readonly #limited: OutboxStore<StoreTx>
   readonly #clock: Clock
   readonly #transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
   readonly #logger: Logger
@@ -84,6 +86,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
     this.#store = store
+    this.#limited = limited
     this.#clock = clock
     this.#logger = logger
     const requireOpen = (what: string) => {
@@ -250,14 +253,16 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     return this.#transactions
   }
 
-  /** Brings the schema up to date and begins to deliver. */
+  /** Brings the schema up to date and begins to deliver. Rejects with `OUTBOX_STORE_SILENT` where the database does not answer. */
   async start(): Promise<this> {
     if (this.#state !== 'new') throw this.#stateError('start')
     this.#state = 'started'
     try {
+      // A migration may take long. Whether the database answers at all is known before.
+      await this.#startStep('asking the database for a sign of life', () => this.#limited.ping?.())
       await this.#startStep('bringing the schema up to date', () => this.#store.migrate())
       const warnings = await this.#startStep('asking for settings of the database', () =>
-        this.#store.doctor?.(),
+        this.#limited.doctor?.(),
       )
       for (const warning of warnings ?? []) this.#logger.warn(warning)
       await this.#startStep('registering this process', () => this.#nodeKeeper.join())

@@ -110,6 +110,9 @@ export interface OutboxStore<Tx> {
   /** Left out where one process cannot wake another: pollers then find rows by looking. */
   readonly wakeUps?: OutboxWakeUps
 
+  /** Asks the database for a sign of life, before anything else is asked of it. Left out where calls go over no connection. */
+  ping?(): Promise<void>
+
   /** What of the database's settings could lose events, in words for people. Left out where nothing can. */
   doctor?(): Promise<readonly string[]>
 

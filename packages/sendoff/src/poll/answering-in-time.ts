@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
-import type { OutboxStore } from '../store.ts'
+import type { HeldRow, OutboxStore } from '../store.ts'
 
 /** How long a store has for what the engine asks of it. */
 export interface AnswerTimes {
@@ -37,6 +37,8 @@ const ofStore: Limits<OutboxStore<never>> = {
   release: 'callMs',
   renew: 'renewMs',
   settle: 'callMs',
+  ping: 'callMs',
+  doctor: 'callMs',
   purge: 'patientMs',
 }
 
@@ -84,9 +86,10 @@ export function answeringInTime<Tx>(
     limits: Readonly<Record<string, keyof AnswerTimes>>,
   ): Target {
     const calls = new Map(
-      Object.entries(limits).map(([name, limit]) => {
-        const call = Reflect.get(target, name) as (...args: never[]) => Promise<unknown>
-        return [name, (...args: never[]) => inTime(name, call.apply(target, args), times[limit])]
+      Object.entries(limits).flatMap(([name, limit]) => {
+        const call = Reflect.get(target, name) as ((...args: never[]) => Promise<unknown>) | undefined
+        if (call === undefined) return []
+        return [[name, (...args: never[]) => inTime(name, call.apply(target, args), times[limit])] as const]
       }),
     )
     return new Proxy(target, {
@@ -103,6 +106,8 @@ export function answeringInTime<Tx>(
           new OutboxError('OUTBOX_STORE_SILENT', `The store did not answer ${name}() within ${limitMs} ms.`),
         )
         store.dropSilent?.(limitMs)
+        // What was claimed all the same would wait for the end of its lease.
+        if (name === 'claim') call.then((rows) => store.release(rows as readonly HeldRow[])).catch(() => {})
       }
       // After a blocked event loop the answer may be there already, and is read after the timers.
       const cancel = clock.schedule(limitMs, () => void setImmediate(giveUp))

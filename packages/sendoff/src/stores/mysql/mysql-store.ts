@@ -151,6 +151,8 @@ export function mysqlStore<Client extends MysqlClient>(
       leave: async (id) => void (await own.run(statements.leaveNode, [id])),
     },
 
+    ping: async () => void (await own.run('do 0')),
+
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
 
     async close() {

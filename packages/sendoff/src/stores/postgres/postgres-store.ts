@@ -190,6 +190,8 @@ export function postgresStore<Client extends PostgresClient>(
 
     ...(notify && { wakeUps }),
 
+    ping: async () => void (await own.run({ text: 'select 1' })),
+
     ...(driver.dropSilent && { dropSilent: (silentMs: number) => driver.dropSilent!(silentMs) }),
 
     ...(driver.warnings && { doctor: async () => driver.warnings! }),

@@ -7,12 +7,13 @@ import { type ListenerWatch, reviveIfSilent, SharedWait, watchListener } from '.
 export function ioredisDriver(client: IoredisClient): RedisDriver {
   const wait = new SharedWait(() => breakOffSilent(client))
   const listeners = new Set<ListenerWatch>()
+  const subscribers = new Set<IoredisSubscriber>()
 
   return {
     run: (script, keys, values) =>
       runKnown(
-        () => wait.answer(client.evalsha(script.sha, keys.length, ...together(keys, values))),
-        () => wait.answer(client.eval(script.text, keys.length, ...together(keys, values))),
+        () => wait.patiently(client.evalsha(script.sha, keys.length, ...together(keys, values))),
+        () => wait.patiently(client.eval(script.text, keys.length, ...together(keys, values))),
       ),
 
     multi: () => client.multi(),
@@ -22,7 +23,7 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
     },
 
     async exec(multi) {
-      const results = await wait.answer((multi as IoredisMulti).exec())
+      const results = await wait.patiently((multi as IoredisMulti).exec())
       return (results ?? []).map(([error, result]) => error ?? result)
     },
 
@@ -33,6 +34,7 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
 
     async subscribe(channel, callback) {
       const subscriber = client.duplicate() as IoredisSubscriber
+      subscribers.add(subscriber)
       // Whatever ends a connection, the client connects again by itself.
       subscriber.on('error', () => {})
       subscriber.on('message', (_channel, text) => callback(String(text)))
@@ -52,6 +54,7 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       return async () => {
         listeners.delete(listener)
         listener.stop()
+        subscribers.delete(subscriber)
         subscriber.disconnect()
       }
     },
@@ -71,7 +74,9 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       for (const listener of listeners) listener.check()
     },
 
-    async close() {},
+    async close() {
+      subscribers.forEach((subscriber) => subscriber.disconnect())
+    },
   }
 }
 

@@ -15,7 +15,8 @@ import { type ListenerWatch, SharedWait, watchListener } from './revive-silent.t
  */
 export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   let client = given
-  let duplicate: NodeRedisDuplicate | undefined
+  let isClosed = false
+  const opened = new Set<NodeRedisDuplicate>()
   const wait = new SharedWait(replaceClient)
   const listeners = new Set<ListenerWatch>()
 
@@ -49,12 +50,13 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
     isOpenMulti: (tx) => typeof (tx as { execAsPipeline?: unknown }).execAsPipeline === 'function',
 
     async subscribe(channel, callback) {
-      let subscriber = await subscribed(given, channel, callback)
+      let subscriber = open() as NodeRedisSubscriber
       let isOver = false
+      await subscribe()
       const listener = watchListener({
         ping: async () => subscriber.ping?.(),
         revive() {
-          subscriber.destroy()
+          end(subscriber)
           void again()
         },
       })
@@ -63,19 +65,30 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
         isOver = true
         listeners.delete(listener)
         listener.stop()
-        subscriber.destroy()
+        end(subscriber)
+      }
+
+      async function subscribe(): Promise<void> {
+        try {
+          await subscriber.connect()
+          await subscriber.subscribe(channel, (text) => callback(text))
+        } catch (error) {
+          end(subscriber)
+          throw error
+        }
+        // It subscribes anew after each loss, and what was said meanwhile is lost.
+        subscriber.on('ready', () => callback())
       }
 
       async function again(): Promise<void> {
+        if (isOver || isClosed) return
+        subscriber = open() as NodeRedisSubscriber
         try {
-          subscriber = await subscribed(given, channel, callback)
+          await subscribe()
+          callback()
         } catch {
-          if (!isOver) setTimeout(() => void again(), resubscribeMs).unref()
-          return
+          setTimeout(() => void again(), resubscribeMs).unref()
         }
-        if (isOver) subscriber.destroy()
-        // What was said meanwhile is lost.
-        else callback()
       }
     },
 
@@ -94,41 +107,35 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
     },
 
     async close() {
-      duplicate?.destroy()
+      isClosed = true
+      opened.forEach(end)
     },
   }
 
   function replaceClient(): void {
-    duplicate?.destroy()
-    duplicate = given.duplicate() as NodeRedisDuplicate
-    duplicate.on('error', () => {})
+    if (isClosed) return
+    if (client !== given) end(client as NodeRedisDuplicate)
+    const duplicate = open()
     // Commands wait for the connection, and fail if there is none.
     duplicate.connect().catch(() => {})
     client = duplicate
   }
+
+  function open(): NodeRedisDuplicate {
+    const duplicate = given.duplicate() as NodeRedisDuplicate
+    // Whatever ends a connection, the client connects again by itself.
+    duplicate.on('error', () => {})
+    opened.add(duplicate)
+    return duplicate
+  }
+
+  function end(duplicate: NodeRedisDuplicate): void {
+    opened.delete(duplicate)
+    duplicate.destroy()
+  }
 }
 
 const resubscribeMs = 500
-
-async function subscribed(
-  client: NodeRedisClient,
-  channel: string,
-  callback: () => void,
-): Promise<NodeRedisSubscriber> {
-  const subscriber = client.duplicate() as NodeRedisSubscriber
-  // Whatever ends a connection, the client connects again by itself.
-  subscriber.on('error', () => {})
-  try {
-    await subscriber.connect()
-    await subscriber.subscribe(channel, callback)
-  } catch (error) {
-    subscriber.destroy()
-    throw error
-  }
-  // It subscribes anew after each loss, and what was said meanwhile is lost.
-  subscriber.on('ready', callback)
-  return subscriber
-}
 
 interface NodeRedisServer {
   configGet(name: string): Promise<unknown>

@@ -19,7 +19,7 @@ import { redisNodes } from './redis-nodes.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import type { RunScript } from './run-script.ts'
 import { insertScript } from './scripts/insert-script.ts'
-import { announceScript, migrateScript, replayScript } from './scripts/upkeep-scripts.ts'
+import { announceScript, migrateScript, pingScript, replayScript } from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
@@ -126,6 +126,8 @@ export function redisStore<Client extends RedisClient>(
     nodes: redisNodes(run),
 
     wakeUps,
+
+    ping: async () => void (await run(pingScript, [])),
 
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
 

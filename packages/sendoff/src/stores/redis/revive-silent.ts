@@ -27,6 +27,12 @@ export class SharedWait {
     return this.#wait.answer(call)
   }
 
+  /** Passes an answer on, however late: a client that connects again asks for it again. */
+  patiently<Answer>(call: Promise<Answer>): Promise<Answer> {
+    this.#wait.answer(call).catch(() => {})
+    return call
+  }
+
   endSilent(silentMs: number): void {
     this.#waits.endSilent(silentMs)
   }

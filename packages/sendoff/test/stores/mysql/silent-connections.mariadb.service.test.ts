@@ -26,7 +26,8 @@ describe('mysql store: connections that are dead', () => {
       async open(test, url) {
         if (url !== process.env['MARIADB_URL']) made++
         const pool = createPool(url)
-        test.after(() => pool.end())
+        // Some of its connections are dead.
+        test.after(() => pool.end().catch(() => {}))
         return mysqlStore({ client: pool as mysql.Pool, table: `events_${made}` }) as OutboxStore<any>
       },
     })

@@ -146,3 +146,6 @@ export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
 
 /** Signals to the processes that listen. Arguments: the channel, the signal's text. */
 export const announceScript = script("call('PUBLISH', ARGV[1], ARGV[2])")
+
+/** Shows that the server answers. */
+export const pingScript = script('return now')
