@@ -12,10 +12,11 @@ const modes = ['multiNode', 'singleNode', 'singleWriter', 'ordered', 'partitione
 type Mode = (typeof modes)[number]
 
 describe('a process that comes back after the table has got another mode', () => {
-  for (const { name, open } of storeKinds) {
+  for (const kind of storeKinds) {
+    const { name } = kind
     for (const mode of modes) {
       it(`takes nothing more, says so once, and takes part again when the mode is its own, ${mode} on ${name}`, async (test) => {
-        const openStore = await open(test)
+        const openStore = await kind.open(test)
         const clock = new StoppableClock()
         const away = await worker(test, mode, openStore(), clock)
         const otherMode = mode === 'multiNode' ? 'singleNode' : 'multiNode'

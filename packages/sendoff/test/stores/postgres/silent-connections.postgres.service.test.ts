@@ -34,7 +34,9 @@ describe('postgres store: connections that are dead', () => {
     async open(test, url) {
       const isFirst = url !== serverUrl()
       if (isFirst) schema = `silent_${process.pid}_${++made}`
-      const sql = postgres(url, { onnotice() {}, socket: impatientSocket } as postgres.Options<{}>)
+      const sql = postgres(url, { onnotice() {}, socket: impatientSocket } as postgres.Options<
+        Record<string, never>
+      >)
       const { schema: name } = { schema }
       test.after(async () => {
         if (!isFirst) await sql`drop schema if exists ${sql(name)} cascade`
@@ -46,7 +48,9 @@ describe('postgres store: connections that are dead', () => {
 
   it('is warned of where postgres.js has sockets without a timeout', async (test) => {
     const plain = postgres(serverUrl())
-    const impatient = postgres(serverUrl(), { socket: impatientSocket } as postgres.Options<{}>)
+    const impatient = postgres(serverUrl(), { socket: impatientSocket } as postgres.Options<
+      Record<string, never>
+    >)
     test.after(() => Promise.all([plain.end(), impatient.end()]))
 
     match((await postgresStore({ client: plain }).doctor!())[0]!, /option "socket"/)
