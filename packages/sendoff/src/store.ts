@@ -7,6 +7,9 @@ import type { TransactionOptions } from './transactions.ts'
  * A store holds no policy: it never retries, orders or logs on its own. It makes the
  * state changes below, each of them atomic, and judges every lease and due time by its
  * own clock. Every rule stated here has a check of the same wording in `sendoff/testing`.
+ *
+ * A row that somebody changed by hand never fails a call that reads others as well. It comes along as far as it can be
+ * read: `payload` is null where there is none, and a time that is no time is NaN or infinite. The engine sets it aside.
  */
 export interface OutboxStore<Tx> {
   readonly capabilities: StoreCapabilities

@@ -2,10 +2,11 @@ import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { NewRow, Row } from '../store.ts'
 import { maxDelayMs } from './delay.ts'
-import { checkFields, type EventFields, invalid } from './event-fields.ts'
+import { checkFields, checkTime, type EventFields, invalid } from './event-fields.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'
 import { JsonCodec } from './json-codec.ts'
 import { partitionOf } from './partition.ts'
+import { isTooDeep, maxPayloadDepth } from './payload-depth.ts'
 import { monotonicUlids } from './ulid.ts'
 
 export const maxPayloadBytes = 1_048_576
@@ -58,17 +59,19 @@ export class EventEnvelope<Payload = unknown> {
     return EventEnvelope.of({ eventType, payloadJson })
   }
 
-  /** A new event whose payload is known to be sound. */
+  /** A new event whose payload is known to be JSON, or bytes. */
   static encoded(
     options: PlainFields,
-    payload: string | Uint8Array,
+    encoded: string | Uint8Array,
     codec: JsonCodec,
     now: number = Date.now(),
   ): EventEnvelope {
+    const payload = typeof encoded === 'string' ? withoutHalves(encoded) : encoded
     const eventType = nameOf(options.eventType)
     const aggregateType = nameOf(options.aggregateType ?? AggregateType.GLOBAL)
     checkFields(options, eventType, aggregateType)
     checkSize(eventType, payload)
+    if (typeof payload === 'string' && isTooDeep(payload)) throw payloadTooDeep(eventType)
 
     const { aggregateId = null, headers, availableAt, deliverAfterMs } = options
     const occurredAt = options.occurredAt?.getTime() ?? now
@@ -90,15 +93,16 @@ export class EventEnvelope<Payload = unknown> {
         contentType: options.contentType ?? (typeof payload === 'string' ? null : 'application/octet-stream'),
         headers: headers === undefined ? null : encodeHeaders(headers),
         occurredAt,
-        due: dueOf(occurredAt, availableAt, deliverAfterMs),
+        due: dueOf(occurredAt, now, availableAt, deliverAfterMs),
         idempotencyKey: options.idempotencyKey ?? null,
       },
       codec,
     )
   }
 
-  /** A stored event. Throws `PayloadParseError` when its headers cannot be read. */
+  /** A stored event. Throws `PayloadParseError` when its row holds what no writer wrote, or its headers cannot be read. */
   static stored(row: Row, codec: JsonCodec): EventEnvelope {
+    checkReadable(row)
     const envelope = new EventEnvelope(row, codec)
     if (row.headers !== null) envelope.#headers = decodeHeaders(row, codec)
     return envelope
@@ -254,11 +258,29 @@ interface EnvelopeData {
 
 function dueOf(
   occurredAt: number,
+  now: number,
   availableAt: Date | undefined,
   deliverAfterMs: number | undefined,
 ): EnvelopeData['due'] {
-  if (deliverAfterMs !== undefined) return { at: occurredAt + deliverAfterMs, inMs: deliverAfterMs }
-  return availableAt === undefined ? undefined : { at: availableAt.getTime() }
+  if (deliverAfterMs === undefined) return availableAt && { at: availableAt.getTime() }
+  checkTime('deliverAfterMs', now + deliverAfterMs)
+  return { at: occurredAt + deliverAfterMs, inMs: deliverAfterMs }
+}
+
+/** The last moment that a `Date` can tell. */
+const maxDateMs = 8.64e15
+
+// A row that was changed by hand may hold anything. Its listener must not be handed half an event.
+function checkReadable({ eventId, eventType, payload, occurredAt }: Row): void {
+  const problem = !(Math.abs(occurredAt) <= maxDateMs)
+    ? 'the time it occurred at is not one'
+    : typeof payload === 'string' || payload instanceof Uint8Array
+      ? undefined
+      : 'it has no payload'
+  if (problem === undefined) return
+  throw new PayloadParseError(
+    `The row of event ${eventId} (${eventType}) cannot be read: ${problem}. Mend the row, and replay the event.`,
+  )
 }
 
 function checkJson(json: unknown): void {
@@ -282,6 +304,22 @@ function checkSize(eventType: string, payload: string | Uint8Array): void {
         'Keep large content elsewhere and put a reference to it into the event.',
     )
   }
+}
+
+/** The error for a payload that is nested too deeply, or that JSON could not be made of for that reason. */
+export function payloadTooDeep(eventType: string, cause?: unknown): OutboxError {
+  return new OutboxError(
+    'OUTBOX_PAYLOAD_TOO_DEEP',
+    `The payload of a "${eventType}" event is nested deeper than ${maxPayloadDepth} levels. ` +
+      'Write flatter data, or the text as bytes.',
+    { cause },
+  )
+}
+
+// Half a surrogate pair has no bytes in UTF-8, and a database would store something else in its place. JSON can escape it.
+function withoutHalves(json: string): string {
+  if (json.isWellFormed()) return json
+  return json.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`)
 }
 
 function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {

@@ -103,6 +103,17 @@ function checkDate(name: string, value: unknown): void {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) {
     throw invalid(`needs a valid Date as ${name}, not ${kindOf(value)}.`)
   }
+  checkTime(name, value.getTime())
+}
+
+// Every store keeps times of these years exactly; those of MySQL begin and end here.
+const earliestMs = Date.UTC(1000, 0, 1)
+const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
+
+/** Refuses a time that not every store can keep. */
+export function checkTime(name: string, ms: number): void {
+  if (ms >= earliestMs && ms <= latestMs) return
+  throw invalid(`has ${name} outside the years 1000 to 9999, which are all that every store keeps.`)
 }
 
 function checkHeaders(headers: unknown): void {

@@ -50,11 +50,17 @@ export function decodePayload(row: StoredPayload, keyRing: KeyRing | undefined):
   try {
     const json =
       row.contentType === encryptedType ? decrypted(eventId, payload as Uint8Array, keyRing) : payload
-    return JSON.parse(typeof json === 'string' ? json : Buffer.from(json).toString()) as MailPayload
+    const mail = JSON.parse(typeof json === 'string' ? json : Buffer.from(json).toString()) as unknown
+    if (isMailPayload(mail)) return mail
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw new PayloadParseError(`The payload of mail ${eventId} is not valid JSON.`)
+    if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error
   }
+  throw new PayloadParseError(`The payload of mail ${eventId} is not that of a mail.`)
+}
+
+function isMailPayload(value: unknown): value is MailPayload {
+  const { message } = (value ?? {}) as { message?: unknown }
+  return typeof message === 'object' && message !== null
 }
 
 function decrypted(id: string, payload: Uint8Array, keyRing: KeyRing | undefined): Uint8Array {

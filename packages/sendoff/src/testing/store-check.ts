@@ -1,4 +1,4 @@
-import type { OutboxStore } from '../store.ts'
+import type { OutboxStore, RowKey } from '../store.ts'
 
 /** One promise of the store contract, checked on any store by any test runner. */
 export interface StoreCheck {
@@ -8,6 +8,8 @@ export interface StoreCheck {
   readonly needsAnother?: true
   /** Needs a store that can share ordering keys among processes. */
   readonly needsPartitions?: true
+  /** Needs a row that was changed by hand. */
+  readonly needsSpoiledRow?: true
   run<Tx>(context: StoreCheckContext<Tx>): Promise<void>
 }
 
@@ -18,4 +20,9 @@ export interface StoreCheckContext<Tx> {
   readonly wait: (ms: number) => Promise<void>
   /** Opens the same data once more, as another process would. Closed by whoever runs the check. */
   readonly another?: () => Promise<OutboxStore<Tx>>
+  /**
+   * Changes a row as no writer would, past the store: it has no payload then, or an endless time, or whatever else is hard to
+   * read. Left out where nothing but the store gets at its rows.
+   */
+  readonly spoil?: (row: RowKey) => Promise<void>
 }

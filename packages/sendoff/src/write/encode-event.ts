@@ -1,5 +1,5 @@
 import { OutboxError } from '../errors.ts'
-import { EventEnvelope } from '../event/event-envelope.ts'
+import { EventEnvelope, payloadTooDeep } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
 import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
@@ -58,10 +58,16 @@ function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint
   try {
     json = codec.toJson(payload)
   } catch (error) {
+    if (isStackOverflow(error)) throw payloadTooDeep(name, error)
     throw notSerializable(name, 'It may be circular or hold a BigInt.', error)
   }
   if (typeof json !== 'string') throw notSerializable(name, 'It is undefined, a function or a symbol.')
   return json
+}
+
+// JSON.stringify goes as deep as the payload does.
+function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && /call stack/i.test(error.message)
 }
 
 function notSerializable(name: string, why: string, cause?: unknown): OutboxError {

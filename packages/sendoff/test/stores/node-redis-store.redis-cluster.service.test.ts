@@ -5,6 +5,10 @@ import { runRedisStoreChecks } from './run-redis-store-checks.ts'
 
 const client = await createCluster({ rootNodes: [{ url: process.env['REDIS_CLUSTER_URL']! }] }).connect()
 
-runRedisStoreChecks('redis store on redis and a Cluster', (prefix) => redisStore({ client, prefix }))
+runRedisStoreChecks(
+  'redis store on redis and a Cluster',
+  (prefix) => redisStore({ client, prefix }),
+  (key, field, value) => client.hSet(key, field, value),
+)
 
 after(() => client.close())

@@ -5,6 +5,10 @@ import { runRedisStoreChecks } from './run-redis-store-checks.ts'
 
 const client = await createClient({ url: process.env['REDIS_URL']! }).connect()
 
-runRedisStoreChecks('redis store on redis', (prefix) => redisStore({ client, prefix }))
+runRedisStoreChecks(
+  'redis store on redis',
+  (prefix) => redisStore({ client, prefix }),
+  (key, field, value) => client.hSet(key, field, value),
+)
 
 after(() => client.close())

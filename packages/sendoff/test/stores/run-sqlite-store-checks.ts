@@ -33,6 +33,14 @@ export function runSqliteStoreChecks<Handle extends SqliteHandle>(
               time += ms
             },
             another: openStore,
+            // A number that is neither text nor bytes, and one that JavaScript cannot count to.
+            async spoil({ eventId }) {
+              const handle = open(join(folder, 'test.db'))
+              handle.exec(
+                `update outbox_event set payload = 5, occurred_at = 9223372036854775807 where event_id = '${eventId}'`,
+              )
+              handle.close()
+            },
           })
         } finally {
           await Promise.all(opened.map((store) => store.close()))

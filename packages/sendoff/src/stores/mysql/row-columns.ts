@@ -31,14 +31,15 @@ export function readRow(values: Values): Row {
     tenantId: textOf(values[6]),
     orderingKey: textOf(values[7]),
     partitionNo: numberOf(values[8]),
-    payload: textOf(values[9]) ?? bytesOf(values[10] as Uint8Array),
+    payload: textOf(values[9]) ?? bytesOf(values[10] as Uint8Array | null),
     contentType: textOf(values[11]),
     headers: textOf(values[12]),
     attempts: Number(values[13]),
     deliveries: Number(values[14]),
     losses: Number(values[15]),
     availableAt: Number(values[16]),
-    occurredAt: Number(values[17]),
+    // There is none for a date of zeros.
+    occurredAt: Number(values[17] ?? Number.NaN),
     createdAt: Number(values[18]),
     lockedBy: textOf(values[19]),
   }
@@ -74,7 +75,8 @@ function asText(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value)
 }
 
-// A Buffer is more than was stored, and may share its memory with others.
-function bytesOf(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes)
+// A Buffer is more than was stored, and may share its memory with others. A row without any payload was changed by hand:
+// it is handed on as it is, for the engine to set it aside.
+function bytesOf(bytes: Uint8Array | null): Uint8Array {
+  return bytes === null ? (bytes as never) : new Uint8Array(bytes)
 }

@@ -1,6 +1,5 @@
 import type { PostgresTables } from './postgres-tables.ts'
 import { keyStorageParameters, storageParameters } from './storage-parameters.ts'
-import { writeFunction } from './write-function.ts'
 
 /**
  * Times are in whole milliseconds, so that a program that counts in those means the very same.
@@ -139,7 +138,6 @@ create table ${inbox} (
   primary key (consumer, message_id)
 )`,
     `insert into ${meta} (key, value) values ('partitioned', '${isPartitioned}')`,
-    writeFunction(tables),
   ]
 }
 

@@ -21,11 +21,11 @@ export function laneStatementsFor(tables: PostgresTables) {
   const held = `
     select 1 from ${lock} where ${isOwner}`
 
-  // Null for what is ready, as most is.
+  // Null for what is ready, as most is. The difference of two numbers: that of two times fails where one is infinite.
   const waitMs = `
          case when ${isHeldUp(tables)} then 'Infinity'
               when ${isReady} then null
-              else ceil(date_part('epoch', greatest(available_at, locked_until) - ${now}) * 1000) end`
+              else ceil((date_part('epoch', greatest(available_at, locked_until)) - date_part('epoch', ${now})) * 1000) end`
   const noRow = `(select ${rowColumns('event')} from ${events} as event where false) as nothing`
 
   return {

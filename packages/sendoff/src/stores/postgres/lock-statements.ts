@@ -86,7 +86,7 @@ export function lockStatementsFor(tables: PostgresTables) {
     from owner
     left join (select ${rowColumns('event')} from ${events} as event where false) as nothing on true
    union all
-  (select null::bigint, null::bigint, null::bigint, null::bigint, ${rowColumns('event')}
+  (select null::float8, null::bigint, null::float8, null::bigint, ${rowColumns('event')}
      from ${events} as event
     where exists (select from owner)
       and ${dueFrom('$4', '$5')}

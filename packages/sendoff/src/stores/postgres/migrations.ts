@@ -2,6 +2,7 @@ import { assertSameKind, isNewest } from '../sql/schema-version.ts'
 import { firstSchema } from './first-schema.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
+import { writeFunction } from './write-function.ts'
 
 /** One step of the schema. Published steps never change: databases exist that have run them. */
 export interface Migration {
@@ -9,9 +10,15 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/** Every step from an empty database to the current schema, for checked names. */
+/**
+ * Every step from an empty database to the current schema, for checked names. The function that writes events is made by
+ * the last step that changed it: earlier ones are replaced in the same transaction.
+ */
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
-  return [{ version: 1, statements: firstSchema(tables) }]
+  return [
+    { version: 1, statements: firstSchema(tables) },
+    { version: 2, statements: [writeFunction(tables)] },
+  ]
 }
 
 /** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */

@@ -2,9 +2,12 @@ import type { EventStatus } from '../../event/status.ts'
 import type { Row, StoredRow } from '../../store.ts'
 import type { Value } from './postgres-driver.ts'
 
-/** A time as epoch milliseconds, exactly: every time is stored in whole ones. */
+/**
+ * A time as epoch milliseconds, exactly: every time is stored in whole ones. Not cast to bigint, which fails the whole
+ * statement for an infinite time: one row that was written by hand would keep all others from being read.
+ */
 export function inMs(time: string): string {
-  return `(date_part('epoch', ${time}) * 1000)::bigint`
+  return `round(date_part('epoch', ${time}) * 1000)`
 }
 
 /**
@@ -47,7 +50,7 @@ export function readRow(values: readonly Value[], start = 0, before?: Row): Row 
     tenantId: kept(values[start + 6]!, before?.tenantId),
     orderingKey: kept(values[start + 7]!, before?.orderingKey),
     partitionNo: numberOf(values[start + 8]!),
-    payload: values[start + 9] ?? bytesOf(values[start + 10]!),
+    payload: values[start + 9] ?? bytesOf(values[start + 10] ?? null),
     contentType: values[start + 11]!,
     headers: values[start + 12]!,
     attempts: Number(values[start + 13]),
@@ -79,7 +82,8 @@ function numberOf(text: Value): number | null {
   return text === null ? null : Number(text)
 }
 
-// A Buffer is more than was stored, and may share its memory with others.
-function bytesOf(base64: string): Uint8Array {
-  return new Uint8Array(Buffer.from(base64, 'base64'))
+// A Buffer is more than was stored, and may share its memory with others. A row without any payload was changed by hand:
+// it is handed on as it is, for the engine to set it aside.
+function bytesOf(base64: Value): Uint8Array {
+  return base64 === null ? (base64 as never) : new Uint8Array(Buffer.from(base64, 'base64'))
 }

@@ -4,12 +4,12 @@ import type { PostgresTables } from './postgres-tables.ts'
 /**
  * The function that writes an event from triggers, psql and other languages, in the transaction it is
  * called in and by the rules of the writer: the same limits and defaults, ids of the same form, the same
- * partition for a key. Part of a published migration, and so without anything that may change elsewhere.
+ * partition for a key. Part of a migration: what changes here needs a new one, which replaces the function.
  */
 export function writeFunction(tables: PostgresTables): string {
   const { events, idempotency, control, write, channel } = tables
   return `
-create function ${write}(
+create or replace function ${write}(
   event_type      text,
   payload         json,
   aggregate_type  text        default null,
@@ -31,11 +31,14 @@ declare
   alphabet constant text := '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
   millisecond constant interval := interval '1 millisecond';
   written_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
+  earliest constant timestamptz := '1000-01-01 00:00:00+00';
+  latest constant timestamptz := '9999-12-31 23:59:59.999+00';
   field record;
   size integer;
   rest bigint;
   random bytea;
   used_by text;
+  brackets text;
   due_at timestamptz;
   partition_no integer;
   last_mode text;
@@ -71,19 +74,35 @@ begin
       using errcode = 'invalid_parameter_value',
             hint = 'Keep large content elsewhere and put a reference to it into the event.';
   end if;
+  -- Only where there are brackets enough: these alone, of which each pass takes the innermost away.
+  if size > 2000 and char_length(payload::text) - char_length(translate(payload::text, '[{', '')) > 1000 then
+    brackets := translate(regexp_replace(payload::text, '"([^"\\\\]|\\\\.)*"|[^][{}"]+', '', 'g'), '{}', '[]');
+    for depth in 1..1000 loop
+      exit when brackets = '';
+      brackets := replace(brackets, '[]', '');
+    end loop;
+    if brackets <> '' then
+      raise exception 'The payload of a "%" event is nested deeper than 1000 levels.', event_type
+        using errcode = 'invalid_parameter_value', hint = 'Write flatter data, or the text as bytes.';
+    end if;
+  end if;
 
   if headers is not null then
-    if json_typeof(headers) <> 'object'
-       or exists (select from json_each(headers) as header where json_typeof(header.value) <> 'string') then
-      raise exception 'The event needs an object of strings as headers.' using errcode = 'invalid_parameter_value';
-    end if;
     if octet_length(convert_to(headers::text, 'UTF8')) > 65536 then
       raise exception 'The event has more than 65536 bytes of headers.' using errcode = 'invalid_parameter_value';
     end if;
-    -- Fails for a NUL character or half a surrogate pair, which the writer refuses as well.
-    if not exists (select from json_each_text(headers) as header where (header.key || header.value) is not null) then
-      headers := null;
-    end if;
+    begin
+      if json_typeof(headers) <> 'object'
+         or exists (select from json_each(headers) as header where json_typeof(header.value) <> 'string') then
+        raise exception 'The event needs an object of strings as headers.' using errcode = 'invalid_parameter_value';
+      end if;
+      if not exists (select from json_each_text(headers) as header where (header.key || header.value) is not null) then
+        headers := null;
+      end if;
+    exception when untranslatable_character or invalid_text_representation then
+      raise exception 'The event has a NUL character or half a surrogate pair in its headers.'
+        using errcode = 'invalid_parameter_value';
+    end;
   end if;
 
   if available_at is not null and deliver_after is not null then
@@ -92,6 +111,16 @@ begin
   end if;
   if deliver_after <= interval '0' then
     raise exception 'The event needs a deliver_after above 0.' using errcode = 'invalid_parameter_value';
+  end if;
+  if occurred_at not between earliest and latest then
+    raise exception 'The event has an occurred_at outside the years 1000 to 9999.'
+      using errcode = 'invalid_parameter_value', hint = 'Leave it out for the time of the write.';
+  end if;
+  if available_at not between earliest and latest
+     or extract(epoch from deliver_after) > extract(epoch from latest - written_at) then
+    raise exception 'The event is due outside the years 1000 to 9999.'
+      using errcode = 'invalid_parameter_value',
+            hint = 'Leave available_at and deliver_after out for an event that is due at once.';
   end if;
   -- Whoever asks for "now" has read the clock a moment before.
   if available_at < coalesce(occurred_at, written_at - interval '1 second') then

@@ -37,7 +37,7 @@ const valuesPerRow = 8
 export function claimedRows(values: readonly unknown[]): Row[] {
   const rows: Row[] = []
   for (let index = 0; index < values.length; index += valuesPerRow) {
-    const event = eventRow(values[index + 7] as string)
+    const event = eventRow(values[index] as string, values[index + 7] as string | null)
     rows.push({
       seq: Number(values[index]),
       eventId: event.eventId,
@@ -77,12 +77,12 @@ type StateValues = readonly [
   lastError: string | null,
 ]
 
-export function storedRow([member, state, text]: readonly [string, StateValues, string]): StoredRow {
+export function storedRow([member, state, text]: readonly [string, StateValues, string | null]): StoredRow {
   const [status, attempts, deliveries, losses, availableAt, createdAt, lockedBy] = state
   const [, , , , , , , lockedUntil, doneAt, blockedAt, lastError] = state
   return {
     seq: Number(member),
-    ...eventRow(text),
+    ...eventRow(member, text),
     attempts,
     deliveries,
     losses,
@@ -112,10 +112,12 @@ type Line = readonly [
   isText: boolean,
 ]
 
-function eventRow(text: string): EventRow {
-  const end = text.indexOf('\n')
-  const line = JSON.parse(text.slice(0, end)) as Line
-  const payload = text.slice(end + 1)
+function eventRow(member: string, text: string | null): EventRow {
+  const end = text?.indexOf('\n') ?? -1
+  const line = end < 0 ? undefined : lineOf(text!.slice(0, end))
+  if (line === undefined) return unreadable(member)
+
+  const payload = text!.slice(end + 1)
   return {
     eventId: line[0],
     destination: line[1],
@@ -129,5 +131,33 @@ function eventRow(text: string): EventRow {
     contentType: line[8],
     headers: line[9],
     occurredAt: line[10],
+  }
+}
+
+function lineOf(json: string): Line | undefined {
+  try {
+    const line = JSON.parse(json) as Partial<Line> | null
+    const isLine = typeof line?.[0] === 'string' && typeof line[2] === 'string' && typeof line[3] === 'string'
+    return isLine ? (line as Line) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A row that was changed by hand, and says nothing of its event. Scripts know it by this id, too. */
+function unreadable(member: string): EventRow {
+  return {
+    eventId: `row-${member}`,
+    destination: '',
+    eventType: '',
+    aggregateType: '',
+    aggregateId: null,
+    tenantId: null,
+    orderingKey: null,
+    partitionNo: null,
+    payload: null as never,
+    contentType: null,
+    headers: null,
+    occurredAt: Number.NaN,
   }
 }

@@ -4,11 +4,20 @@ import type { OrderedRow, Row, StoredRow } from '../../store.ts'
 /** The columns of a `Row`, in the order in which `readRow` takes their values. */
 export const rowColumns = `
          seq, event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
-         partition_no, payload, content_type, headers, attempts, deliveries, losses, available_at, occurred_at,
-         created_at, locked_by`
+         partition_no, payload, content_type, headers, attempts, deliveries, losses, ${inRange('available_at')},
+         ${inRange('occurred_at')}, ${inRange('created_at')}, locked_by`
 
 /** The columns of a `StoredRow`, in the order in which `readStoredRow` takes their values. */
-export const storedColumns = `${rowColumns}, status, done_at, last_error, locked_until, blocked_at`
+export const storedColumns = `${rowColumns},
+         status, ${inRange('done_at')}, last_error, ${inRange('locked_until')}, ${inRange('blocked_at')}`
+
+/**
+ * A time within what JavaScript can count to. node:sqlite refuses to read larger numbers, and with them all rows of the
+ * statement: one that was written by hand would keep all others from being read.
+ */
+export function inRange(time: string): string {
+  return `max(min(${time}, ${Number.MAX_SAFE_INTEGER}), ${Number.MIN_SAFE_INTEGER})`
+}
 
 type RowValues = readonly [
   seq: number,

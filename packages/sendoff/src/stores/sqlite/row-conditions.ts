@@ -22,8 +22,8 @@ export function unpaused(table: string): string {
 }
 
 /** ? now, ? now. How long a row has to wait, in milliseconds, as far as its own columns tell; null for until a person decides. */
-export const ownWaitMs =
-  'iif(blocked_at is null, max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?)), null)'
+export const ownWaitMs = `iif(blocked_at is null, min(${Number.MAX_SAFE_INTEGER},
+           max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?))), null)`
 
 /** As `ownWaitMs`, with pauses and parked keys. Takes SQLite 80 µs to set up, whatever the number of rows. */
 export function waitMs(table: string): string {

@@ -19,6 +19,7 @@ import { replayChecks } from './replay-checks.ts'
 import { settleChecks } from './settle-checks.ts'
 import { timeChecks } from './time-checks.ts'
 import { transactionChecks } from './transaction-checks.ts'
+import { unreadableChecks } from './unreadable-checks.ts'
 
 /** The store contract as a list of checks: a store that passes them all keeps its promises. */
 export const storeChecks: readonly StoreCheck[] = [
@@ -42,4 +43,5 @@ export const storeChecks: readonly StoreCheck[] = [
   ...queryChecks,
   ...replayChecks,
   ...purgeChecks,
+  ...unreadableChecks,
 ]

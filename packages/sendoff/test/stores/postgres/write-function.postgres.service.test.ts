@@ -42,6 +42,12 @@ const accepted: readonly Fields[] = [
   { availableAt: new Date() },
   { payloadJson: `"${'x'.repeat(1_048_574)}"` },
   { headers: { long: 'x'.repeat(65_536 - '{"long":""}'.length) } },
+  { occurredAt: new Date(Date.UTC(1000, 0, 1)) },
+  { occurredAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) },
+  { availableAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) },
+  { payloadJson: nested(1_000) },
+  { payloadJson: `["\\\\", "${'[{'.repeat(2_000)}\\"", ${nested(999)}]` },
+  { payloadJson: `[${'{},'.repeat(2_000)}[]]` },
 ]
 
 const refused: readonly Fields[] = [
@@ -78,7 +84,17 @@ const refused: readonly Fields[] = [
   { deliverAfterMs: 5, availableAt: new Date(Date.now() + 60_000) },
   { availableAt: new Date(Date.now() - 2_000) },
   { occurredAt: new Date(2_000), availableAt: new Date(1_000) },
+  { occurredAt: new Date(Date.UTC(1000, 0, 1) - 1) },
+  { occurredAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999) + 1) },
+  { availableAt: new Date(Date.UTC(10_000, 0, 1)) },
+  { deliverAfterMs: 8_000 * 366 * 86_400_000 },
+  { payloadJson: nested(1_001) },
+  { payloadJson: `{"a":${'{"b":['.repeat(500)}1${']}'.repeat(500)}}` },
 ]
+
+function nested(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth)
+}
 
 describe('postgres store: the function that writes events', () => {
   it('writes what the writer would have written', async (t) => {
@@ -112,6 +128,36 @@ describe('postgres store: the function that writes events', () => {
     await rejects(call(place, { payloadJson: '{}' }), { code: '22023' })
     await rejects(call(place, { eventType: 'OrderPlaced' }), { code: '22023' })
     equal(await place.store.count({}), 0)
+  })
+
+  it('says what to do where it refuses an endless time, a deep payload or unfit headers', async (t) => {
+    const { pool, schema, store } = await newStore(t)
+    const refusals: Readonly<Record<string, RegExp>> = {
+      "occurred_at => 'infinity'": /occurred_at outside the years 1000 to 9999/,
+      "occurred_at => '-infinity'": /occurred_at outside the years 1000 to 9999/,
+      "available_at => 'infinity'": /due outside the years 1000 to 9999/,
+      "available_at => '-infinity'": /due outside the years 1000 to 9999/,
+      "deliver_after => '100000 years'": /due outside the years 1000 to 9999/,
+      'headers => \'{"a":"\\u0000"}\'': /NUL character or half a surrogate pair/,
+      'headers => \'{"a":"\\ud800"}\'': /NUL character or half a surrogate pair/,
+    }
+    for (const [argument, message] of Object.entries(refusals)) {
+      const refused = pool.query(`select "${schema}".outbox_event_write('E', '1', ${argument})`)
+      await rejects(refused, { code: '22023', message }, argument)
+    }
+    const deep = pool.query(`select "${schema}".outbox_event_write('E', $1)`, [nested(1_001)])
+    await rejects(deep, { code: '22023', message: /nested deeper than 1000 levels/, hint: /flatter/ })
+    equal(await store.count({}), 0)
+  })
+
+  it('is replaced in a database that an earlier version has migrated', async (t) => {
+    const { pool, schema, store } = await newStore(t)
+    await pool.query(`update "${schema}".outbox_event_meta set value = '1' where key = 'version'`)
+    await store.migrate()
+
+    const call = pool.query(`select "${schema}".outbox_event_write('E', '1', occurred_at => 'infinity')`)
+    await rejects(call, { code: '22023' })
+    equal((await pool.query(`select "${schema}".outbox_event_write('E', '1')`)).rowCount, 1)
   })
 
   it('makes ids like the writer: ULIDs of the time, each another', async (t) => {

@@ -10,7 +10,7 @@ import {
 } from './row-functions.ts'
 import { script } from './script.ts'
 
-/** Of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text. */
+/** Of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text; no text where it cannot be read. */
 const answerRow = `
 local answer, last = {}, 0
 local function answerRow(member, fields, row)
@@ -46,7 +46,8 @@ local function dueRows(limit, fromAt, fromMember, writtenBefore)
     local states, texts = read(state, members), read(rows, members)
     local aside, places = {}, {}
     for index = 1, #members do
-      local fields = cmsgpack.unpack(states[index])
+      local fields, isRead = stateOf(states[index])
+      if not isRead then fields[AVAILABLE_AT], texts[index] = tonumber(window[2 * index]), false end
       if isAnyPaused and isPaused(texts[index]) then
         aside[#aside + 1] = members[index]
         places[#places + 1] = window[2 * index]
@@ -126,14 +127,16 @@ for index = 7, #ARGV, 2 do
   local packed = member and not seen[member] and call('HGET', state, member)
   if packed then
     seen[member] = true
-    local fields = cmsgpack.unpack(packed)
+    local fields = stateOf(packed)
     local isFree = not fields[LOCKED_BY] or fields[LOCKED_UNTIL] <= now or fields[LOCKED_BY] == owner
     local isDue = (fields[STATUS] == NEW or fields[STATUS] == RETRY) and not fields[BLOCKED_AT]
       and fields[AVAILABLE_AT] <= now and fields[CREATED_AT] <= now - tonumber(ARGV[6])
     local isBehind = not fromAt or fields[AVAILABLE_AT] > fromAt
       or (fields[AVAILABLE_AT] == fromAt and member >= fromMember)
-    local row = isFree and isDue and isBehind and call('HGET', rows, member)
-    if row and not isPaused(row) then found[#found + 1] = { member, fields, row } end
+    if isFree and isDue and isBehind then
+      local row = call('HGET', rows, member)
+      if not isPaused(row) then found[#found + 1] = { member, fields, row } end
+    end
   end
 end
 table.sort(found, function(a, b)

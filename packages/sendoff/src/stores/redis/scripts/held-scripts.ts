@@ -3,7 +3,7 @@ import { script } from './script.ts'
 
 const heldRow = `
 local function heldRow(member, packed, holder, deliveries)
-  local fields = packed and cmsgpack.unpack(packed)
+  local fields = packed and stateOf(packed)
   local isHeld = fields and fields[LOCKED_BY] == holder and fields[DELIVERIES] == deliveries
     and (fields[STATUS] == NEW or fields[STATUS] == RETRY)
   return isHeld and fields

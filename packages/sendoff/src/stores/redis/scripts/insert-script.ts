@@ -42,7 +42,7 @@ for index = 1, total do
   local packed = known and known ~= 0 and call('HGET', state, known)
   local key = keyOf[index] and usedKeys[keyOf[index]]
 
-  if packed and cmsgpack.unpack(packed)[WRITE] == write then
+  if packed and stateOf(packed)[WRITE] == write then
     answers[index] = tonumber(known)
   elseif key and usedHere[key] ~= eventId and (usedHere[key] or knownKeys[keyOf[index]]) then
     answers[index] = usedHere[key] or knownKeys[keyOf[index]]

@@ -22,8 +22,8 @@ local function countLosses(key, bounds)
     end
     local changed = {}
     for index, packed in ipairs(read(state, members)) do
-      local fields = cmsgpack.unpack(packed)
-      if not fields[LOCKED_BY] then
+      local fields, isRead = stateOf(packed)
+      if isRead and not fields[LOCKED_BY] then
         fields[LOSSES] = fields[LOSSES] + 1
         fields[DELIVERIES] = fields[DELIVERIES] + 1
         changed[#changed + 1] = members[index]

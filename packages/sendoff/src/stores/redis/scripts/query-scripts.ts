@@ -48,10 +48,10 @@ local texts = (hasHeadFilter or not onlyCounts) and read(rows, members) or {}
 local found, answer = 0, {}
 for index = 1, #members do
   if found >= limit then return { false, found, answer } end
-  local fields = cmsgpack.unpack(states[index])
+  local fields, isRead = stateOf(states[index])
   if matches(fields, texts[index]) then
     found = found + 1
-    if not onlyCounts then answer[found] = { members[index], fields, texts[index] } end
+    if not onlyCounts then answer[found] = { members[index], fields, isRead and texts[index] } end
   end
 end
 local isLast = eventIds or #members < 1000

@@ -6,24 +6,35 @@ export const evenWhenFull = `
 call('HDEL', meta, 'full')
 `
 
-/** What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more. */
+/**
+ * What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more.
+ * Nothing where it cannot be read.
+ */
 export const headOf = `
 local function headOf(row)
-  return cjson.decode(string.sub(row, 1, string.find(row, '\\n', 1, true) - 1))
+  local lineEnd = row and string.find(row, '\\n', 1, true)
+  if not lineEnd then return {} end
+  local isRead, head = pcall(cjson.decode, string.sub(row, 1, lineEnd - 1))
+  return isRead and type(head) == 'table' and head or {}
 end
 `
 
-/** The rows of an event by destination; nil without any. */
+/**
+ * The rows of an event by destination; nil without any. A row whose text cannot be read goes by an id that is made of its
+ * name, as `eventRow` makes it.
+ */
 export const rowsOfEvent = `
 local function rowsOfEvent(text)
   if not text then return nil end
-  if string.sub(text, 1, 1) == '{' then return cjson.decode(text) end
-  return { [''] = text }
+  if string.sub(text, 1, 1) ~= '{' then return { [''] = text } end
+  local isRead, members = pcall(cjson.decode, text)
+  return isRead and members or nil
 end
 
 local function memberOf(eventId, destination)
   local members = rowsOfEvent(call('HGET', ids, eventId))
-  return members and members[destination]
+  if members then return members[destination] end
+  return string.match(eventId, '^row%-(%d+)$')
 end
 `
 
@@ -34,8 +45,8 @@ end
 export const forget = `
 local function forgetDestination(member)
   local row = call('HGET', rows, member)
-  local head = row and headOf(row)
-  local members = head and rowsOfEvent(call('HGET', ids, head[1]))
+  local head = headOf(row)
+  local members = head[1] and rowsOfEvent(call('HGET', ids, head[1]))
   if not members or members[head[2]] ~= member then return end
   members[head[2]] = nil
   if next(members) then call('HSET', ids, head[1], cjson.encode(members)) else call('HDEL', ids, head[1]) end
@@ -76,7 +87,7 @@ local isAnyPaused = next(pausedNames) ~= nil
 local function isPaused(row)
   if not isAnyPaused then return false end
   local head = headOf(row)
-  return pausedNames['type:' .. head[3]] or pausedNames['destination:' .. head[2]] or false
+  return pausedNames['type:' .. tostring(head[3])] or pausedNames['destination:' .. tostring(head[2])] or false
 end
 `
 
@@ -87,10 +98,8 @@ local function freeLapsed(limit)
   if #members == 0 then return end
   local places = {}
   for index, packed in ipairs(read(state, members)) do
-    if packed then
-      places[#places + 1] = cmsgpack.unpack(packed)[AVAILABLE_AT]
-      places[#places + 1] = members[index]
-    end
+    places[#places + 1] = stateOf(packed)[AVAILABLE_AT]
+    places[#places + 1] = members[index]
   end
   send('ZREM', leased, members)
   send('ZADD', due, places)

@@ -21,6 +21,9 @@ function withoutMargin(part: string): string {
 
 // The fields of a packed state are named here once: cmsgpack keeps arrays, which are half the size of maps.
 // A field without a value is false: nil would make a map of the array.
+//
+// What was changed by hand must not fail a script: all other rows would wait with it. A state that cannot be read counts
+// as that of a new row.
 const head = `
 local ${keyNames} = unpack(KEYS)
 local call = redis.call
@@ -31,6 +34,12 @@ local LOCKED_BY, LOCKED_UNTIL, DONE_AT, BLOCKED_AT, LAST_ERROR, WRITE = 7, 8, 9,
 local time = call('TIME')
 local micros = time[1] * 1000000 + time[2]
 local now = math.floor(micros / 1000)
+
+local function stateOf(packed)
+  local isRead, fields = pcall(cmsgpack.unpack, packed)
+  if isRead and type(fields) == 'table' and #fields == WRITE then return fields, true end
+  return { NEW, 0, 0, 0, now, now, false, false, false, false, false, '' }, false
+end
 
 -- A call takes a few thousand arguments at most.
 local function send(command, key, values)

@@ -24,7 +24,8 @@ local left, changed, gone, removed, removedIds, newDue, deadPlaces, settled = {}
 local function heldRow(member, packed, holder, deliveries)
   place = place + 1
   local fields = settled[member]
-  if fields == nil then fields = packed and cmsgpack.unpack(packed) end
+  -- A row that is due without a state lost it by hand.
+  if fields == nil then fields = (packed or call('ZSCORE', due, member)) and stateOf(packed) end
   if fields and fields[DELIVERIES] == deliveries and fields[LOCKED_BY] == holder and (holder or isOwner)
     and (fields[STATUS] == NEW or fields[STATUS] == RETRY) then
     settled[member] = fields

@@ -11,7 +11,7 @@ local seen = {}
 for index = 1, #ARGV, 2 do
   local member = memberOf(ARGV[index], ARGV[index + 1])
   local packed = member and not seen[member] and call('HGET', state, member)
-  local fields = packed and cmsgpack.unpack(packed)
+  local fields = packed and stateOf(packed)
   if fields and fields[STATUS] == DEAD then
     seen[member] = true
     fields[STATUS], fields[ATTEMPTS], fields[LOSSES] = NEW, 0, 0
@@ -61,7 +61,7 @@ if ARGV[1] ~= '' then
   local members = call('ZRANGEBYSCORE', written, '(' .. ARGV[1], '+inf', 'LIMIT', 0, limit)
   local areAllYoung = true
   for index, packed in ipairs(read(state, members)) do
-    local fields = cmsgpack.unpack(packed)
+    local fields = stateOf(packed)
     local status, createdAt = fields[STATUS], fields[CREATED_AT]
     local ownCutoff = status == DONE and doneCutoff or status == DEAD and deadCutoff
     if createdAt < youngest then areAllYoung = false end

@@ -1,0 +1,51 @@
+/** How deeply objects and lists of a payload may be nested: as far as the JSON parsers of most languages go. */
+export const maxPayloadDepth = 1_000
+
+const quote = 34
+const backslash = 92
+// Those of lists, with a bit more, are those of objects.
+const listBit = 32
+const opening = 123
+const closing = 125
+
+/** Whether JSON text is nested too deeply. Most texts are too short for that, and are not looked at. */
+export function isTooDeep(json: string): boolean {
+  return json.length > 2 * maxPayloadDepth && hasManyBrackets(json) && depthOf(json) > maxPayloadDepth
+}
+
+/** Whether there are brackets enough for it, those within texts included: far cheaper to tell than the depth. */
+function hasManyBrackets(json: string): boolean {
+  let count = 0
+  for (const bracket of ['[', '{']) {
+    for (let place = json.indexOf(bracket); place >= 0; place = json.indexOf(bracket, place + 1)) {
+      count += 1
+      if (count > maxPayloadDepth) return true
+    }
+  }
+  return false
+}
+
+function depthOf(json: string): number {
+  let depth = 0
+  let deepest = 0
+  for (let place = 0; place < json.length; place += 1) {
+    const code = json.charCodeAt(place)
+    if (code === quote) place = endOfText(json, place)
+    else if ((code | listBit) === opening) deepest = Math.max(deepest, (depth += 1))
+    else if ((code | listBit) === closing) depth -= 1
+  }
+  return deepest
+}
+
+/** Where a text ends that begins at `start`: at the next quotation mark that is not escaped. */
+function endOfText(json: string, start: number): number {
+  let place = start + 1
+  for (
+    let code = json.charCodeAt(place);
+    code !== quote && place < json.length;
+    code = json.charCodeAt(place)
+  ) {
+    place += code === backslash ? 2 : 1
+  }
+  return place
+}

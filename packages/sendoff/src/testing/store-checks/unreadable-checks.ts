@@ -1,0 +1,112 @@
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
+import { EventEnvelope } from '../../event/event-envelope.ts'
+import { JsonCodec } from '../../event/json-codec.ts'
+import { EventStatus } from '../../event/status.ts'
+import type { Row, RowKey } from '../../store.ts'
+import type { StoreCheck, StoreCheckContext } from '../store-check.ts'
+import { claimAll, eventIds, insertRows, poll, pollOwner, settleOne } from './check-steps.ts'
+import { partitionsOf, readLanes, takePart } from './lane-steps.ts'
+import { sampleRow } from './sample-rows.ts'
+
+export const unreadableChecks: readonly StoreCheck[] = [
+  {
+    name: 'unreadable: a claim brings a row that was spoiled by hand along with the others',
+    needsSpoiledRow: true,
+    async run(context) {
+      const sound = await soundAndSpoiled(context)
+
+      assertOneSpoiled(await claimAll(context.store, 'a'), sound)
+    },
+  },
+  {
+    name: 'unreadable: so does the read of an owner, and again the claim of what a vanished holder left',
+    needsSpoiledRow: true,
+    async run(context) {
+      const { store, wait } = context
+      const sound = await soundAndSpoiled(context)
+      await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
+      assertOneSpoiled(await poll(store), sound)
+
+      await claimAll(store, 'vanished', 20)
+      await wait(30)
+      const left = await poll(store)
+      assertOneSpoiled(left, sound)
+      assertOneSpoiled(await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10, keys: left }), sound)
+    },
+  },
+  {
+    name: 'unreadable: so do the reads of lanes',
+    needsSpoiledRow: true,
+    needsPartitions: true,
+    async run(context) {
+      const sound = await soundAndSpoiled(context)
+      const { store } = context
+      const owner = await takePart(store, 'a')
+      assertOneSpoiled((await readLanes(store, owner, {}))!.rows, sound)
+      assertOneSpoiled((await partitionsOf(store).readAll({ owner, limit: 10 }))!, sound)
+    },
+  },
+  {
+    name: 'unreadable: people see the row, before and after it is settled as DEAD, and can replay it',
+    needsSpoiledRow: true,
+    async run(context) {
+      const { store } = context
+      await soundAndSpoiled(context)
+      equal((await store.query({ limit: 10 })).length, 3)
+      equal((await store.query({ status: [EventStatus.NEW], limit: 10 })).length, 3)
+      const spoiled = (await claimAll(store, 'a')).find(isSpoiled)!
+      await settleOne(store, spoiled, {
+        kind: 'dead',
+        failure: { error: 'PayloadParseError: unreadable', counted: false },
+      })
+
+      const [dead] = await store.query({ status: [EventStatus.DEAD], limit: 10 })
+      equal(dead!.lastError, 'PayloadParseError: unreadable')
+      equal(dead!.seq, spoiled.seq)
+      equal((await store.attempts(spoiled)).length, 1)
+      equal(await store.replay([dead!]), 1)
+      ok((await claimAll(store, 'a')).every(isSpoiled))
+    },
+  },
+  {
+    name: 'unreadable: an owner settles a spoiled row that it read without a claim',
+    needsSpoiledRow: true,
+    async run(context) {
+      const { store } = context
+      await soundAndSpoiled(context)
+      await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
+      const row = (await poll(store)).find(isSpoiled)!
+      const failure = { error: 'unreadable', counted: false }
+
+      deepEqual(await store.settle([{ row, outcome: { kind: 'dead', failure } }], pollOwner), [])
+      equal((await poll(store)).length, 2)
+      equal(await store.count({ status: [EventStatus.DEAD] }), 1)
+    },
+  },
+]
+
+/** Writes three rows of different keys, spoils the second, and answers the others. */
+async function soundAndSpoiled<Tx>({ store, spoil }: StoreCheckContext<Tx>): Promise<readonly RowKey[]> {
+  ok(spoil, 'this check needs a row that was changed by hand')
+  const rows = ['a', 'b', 'c'].map((orderingKey, partitionNo) => sampleRow({ orderingKey, partitionNo }))
+  await insertRows(store, rows)
+  await spoil(rows[1]!)
+  return [rows[0]!, rows[2]!]
+}
+
+function assertOneSpoiled(rows: readonly Row[], sound: readonly RowKey[]): void {
+  equal(rows.length, 3)
+  deepEqual(eventIds(rows.filter((row) => !isSpoiled(row))), eventIds(sound))
+  throws(() => EventEnvelope.stored(rows.find(isSpoiled)!, JsonCodec.getDefault()), {
+    code: 'OUTBOX_PAYLOAD_UNREADABLE',
+  })
+}
+
+function isSpoiled(row: Row): boolean {
+  try {
+    EventEnvelope.stored(row, JsonCodec.getDefault())
+    return false
+  } catch {
+    return true
+  }
+}
