@@ -40,7 +40,8 @@ export interface OutboxStore<Tx> {
   /**
    * Adds rows within the caller's transaction, in the given order. Nobody sees them before it
    * commits. Rows with `claimed` are born with `lease`. A row whose idempotency key was used
-   * before is not added, and the answer names the event that used it. With `announce`, a store
+   * before is not added, and the answer names the event that used it. Where an event id exists, nothing is added, and the transaction
+   * goes on after the error; where rows are `queued`, the commit is refused as a whole. With `announce`, a store
    * that can signals to other processes when the transaction commits, also when rows fall due later.
    */
   insert(tx: Tx, rows: readonly NewRow[], lease: Lease, announce?: boolean): Promise<readonly InsertResult[]>
@@ -169,6 +170,8 @@ export interface NewRow extends EventRow {
   readonly due: { readonly at: number } | { readonly inMs: number }
   readonly idempotencyKey: string | null
   readonly claimed: boolean
+  /** Whether the id was made for this very row, so that no other can have it: nobody has to look for one. */
+  readonly hasNewId?: boolean
 }
 
 /** A row as read for delivery. */

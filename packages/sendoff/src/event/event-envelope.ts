@@ -36,6 +36,7 @@ export class EventEnvelope<Payload = unknown> {
   readonly #codec: JsonCodec
   #headers: Readonly<Record<string, string>> | undefined
   #payload: { readonly value: unknown } | undefined
+  #hasNewId = false
 
   private constructor(data: EnvelopeData, codec: JsonCodec) {
     this.#data = data
@@ -81,7 +82,7 @@ export class EventEnvelope<Payload = unknown> {
     if (availableAt !== undefined && availableAt.getTime() - now > maxDelayMs) {
       throw invalid('has an availableAt that is more than a hundred years away.')
     }
-    return new EventEnvelope(
+    const envelope = new EventEnvelope(
       {
         eventId: options.eventId ?? nextId(),
         eventType,
@@ -98,6 +99,8 @@ export class EventEnvelope<Payload = unknown> {
       },
       codec,
     )
+    envelope.#hasNewId = options.eventId === undefined
+    return envelope
   }
 
   /** A stored event. Throws `PayloadParseError` when its row holds what no writer wrote, or its headers cannot be read. */
@@ -198,6 +201,9 @@ export class EventEnvelope<Payload = unknown> {
   toRow(claimed: boolean): NewRow {
     const data = this.#data
     const { due, orderingKey } = data
+    // Written a second time, the event exists already.
+    const hasNewId = this.#hasNewId
+    this.#hasNewId = false
     return {
       eventId: data.eventId,
       destination: '',
@@ -214,6 +220,7 @@ export class EventEnvelope<Payload = unknown> {
       due: due === undefined ? dueAtOnce : due.inMs === undefined ? { at: due.at } : { inMs: due.inMs },
       idempotencyKey: data.idempotencyKey ?? null,
       claimed,
+      hasNewId,
     }
   }
 

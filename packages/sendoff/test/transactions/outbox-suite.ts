@@ -1,5 +1,6 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import type { Outbox } from '../../src/outbox.ts'
 import { RecordingWriterHook } from '../../src/testing/recording-writer-hook.ts'
 import { type FixtureOptions, type OutboxFixture, startOutbox, until } from '../fixtures/outbox-fixture.ts'
@@ -54,6 +55,33 @@ export function describeOutbox<Tx, Options>(
       await outbox.transaction(() => outbox.write('Tested', 'kept'))
       await metrics.until((seen) => seen.dispatchSuccess === 1)
       deepEqual(listener.payloads, ['kept'])
+    })
+
+    it('goes on after duplicate event ids that were caught, and commits all else', async (test) => {
+      const { outbox, store, metrics, listener } = await start(test)
+      const refused = { code: 'OUTBOX_DUPLICATE_EVENT_ID' }
+      const event = EventEnvelope.ofJson('Tested', '"written twice"')
+      await outbox.transaction(async (tx) => {
+        await outbox.write('Tested', 'first', { eventId: 'first' })
+        await rejects(outbox.write('Tested', 'again', { eventId: 'first' }), refused)
+        await outbox.write(event)
+        await rejects(outbox.write(event), refused)
+        const many = ['a', 'b', 'first', 'c'].map((eventId) =>
+          EventEnvelope.of({
+            eventType: 'Tested',
+            payloadJson: '"never"',
+            eventId,
+            idempotencyKey: `key ${eventId}`,
+          }),
+        )
+        await rejects(outbox.writeAll(many), { ...refused, message: /the id first was written before/ })
+        await addOrder(tx, 'goes-on-1')
+        await outbox.write('Tested', 'last', { eventId: 'a', idempotencyKey: 'key a' })
+      })
+      deepEqual(await orders('goes-on'), ['goes-on-1'])
+      await metrics.until((seen) => seen.dispatchSuccess === 3)
+      deepEqual(listener.payloads.sort(), ['first', 'last', 'written twice'])
+      equal(await store.count({}), 3)
     })
 
     it('loses an event together with its data when a statement fails', async (test) => {

@@ -1,8 +1,8 @@
+import type { OutboxError } from '../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
-import { serverErrorOf } from './postgres-errors.ts'
 import { rowName } from './row-keys.ts'
 import { roundedUp, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
@@ -10,7 +10,10 @@ import type { PostgresStatements } from './statements.ts'
 /** How much goes into one statement: what the server has to hold in memory at once. */
 const most = { rows: 1_000, characters: 8_388_608 }
 
-/** Adds rows to the open transaction. An error leaves it fit for a rollback only. */
+/**
+ * Adds rows to the open transaction, all or none. The transaction goes on after `OUTBOX_DUPLICATE_EVENT_ID`; any other error leaves
+ * it fit for a rollback only.
+ */
 export async function insertRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -18,17 +21,45 @@ export async function insertRows(
   lease: Lease,
   announce: boolean,
 ): Promise<readonly InsertResult[]> {
-  const results: InsertResult[] = []
+  const batches: InsertedBatch[] = []
   for (const batch of insertBatches(rows, most)) {
-    try {
-      const added = await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))
-      if (added.length === rows.length) return added
-      results.push(...added)
-    } catch (error) {
-      throw isDuplicateId(error) ? duplicateEventId(duplicateOf(batch, error), { cause: error }) : error
-    }
+    const inserted = await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))
+    if (inserted.results !== undefined && batch.length === rows.length) return inserted.results
+
+    batches.push(inserted)
+    if (inserted.results === undefined) throw await duplicateAmong(session, statements, batches)
   }
-  return results
+  return batches.flatMap(({ results }) => results!)
+}
+
+/** What a statement has added. */
+interface InsertedBatch {
+  /** One for each row; undefined where an event id was used before. */
+  readonly results: readonly InsertResult[] | undefined
+  readonly rows: readonly NewRow[]
+  /** What the statement answered for those that were added. */
+  readonly written: readonly (readonly Value[])[]
+  /** Idempotency keys that were used for the first time, as far as something was missing. */
+  readonly keys: ReadonlyMap<string, string>
+}
+
+/** Takes all batches back, and answers the error for the first row of the last one whose event id was used before. */
+async function duplicateAmong(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  batches: readonly InsertedBatch[],
+): Promise<OutboxError> {
+  const gone = await session.run(statements.undoInsert, [
+    textArray(batches.flatMap(({ rows }) => rows.map(({ eventId }) => eventId))),
+    textArray(batches.flatMap(({ written }) => written.map(([, seq]) => seq!))),
+    textArray(batches.flatMap(({ keys }) => [...keys.keys()])),
+  ])
+  const added = new Set(
+    gone.map(([eventId, destination]) => rowName({ eventId: eventId!, destination: destination! })),
+  )
+  const { rows, keys } = batches.at(-1)!
+  const duplicate = rows.find((row) => !isKeyDuplicate(row, keys) && !added.delete(rowName(row)))
+  return duplicateEventId(duplicate ?? rows[0]!)
 }
 
 /** As `insertRows` on a partitioned table, where a further statement tells whether rows are certain. */
@@ -51,21 +82,33 @@ async function insertBatch(
   rows: readonly NewRow[],
   lease: Lease,
   announce: boolean,
-): Promise<readonly InsertResult[]> {
+): Promise<InsertedBatch> {
   if (rows.some((row) => row.idempotencyKey !== null)) {
     return insertKeyed(session, statements, rows, lease, announce)
   }
-  if (rows.length === 1) {
-    const statement = announce ? statements.insertAnnounced : statements.insert
-    const [written] = await session.run(statement, fieldsOf(rows[0]!, lease))
-    return [insertedRow(rows[0]!, written!)]
-  }
 
-  const statement = announce ? statements.insertManyAnnounced : statements.insertMany
-  const written = await session.run(statement, [jsonOf(rows, lease)])
+  const statement = statements[statementFor(rows, announce)]
+  const values = rows.length === 1 ? fieldsOf(rows[0]!, lease) : [jsonOf(rows, lease)]
+  const written = await session.run(statement, values)
   // Whatever order they are answered in, `seq` is that in which they were given.
-  const inOrder = [...written].sort((a, b) => Number(a[1]) - Number(b[1]))
-  return rows.map((row, index) => insertedRow(row, inOrder[index]!))
+  const inOrder = written.length < 2 ? written : [...written].sort((a, b) => Number(a[1]) - Number(b[1]))
+  return {
+    results:
+      written.length === rows.length
+        ? rows.map((row, index) => insertedRow(row, inOrder[index]!))
+        : undefined,
+    rows,
+    written,
+    keys: noKeys,
+  }
+}
+
+const noKeys: ReadonlyMap<string, string> = new Map()
+
+function statementFor(rows: readonly NewRow[], announce: boolean) {
+  const name = rows.length === 1 ? 'insert' : 'insertMany'
+  const named = rows.every(({ hasNewId }) => hasNewId) ? (`${name}New` as const) : name
+  return announce ? (`${named}Announced` as const) : named
 }
 
 async function insertKeyed(
@@ -74,28 +117,53 @@ async function insertKeyed(
   rows: readonly NewRow[],
   lease: Lease,
   announce: boolean,
-): Promise<readonly InsertResult[]> {
+): Promise<InsertedBatch> {
   const statement = announce ? statements.insertKeyedAnnounced : statements.insertKeyed
   const answer = await session.run(statement, [jsonOf(rows, lease)])
+  const written = answer.filter(([, seq]) => seq !== null)
+  // Keys are answered only where something is missing. Where nothing is, all of them were used here.
+  const keys =
+    written.length === rows.length
+      ? new Map(
+          rows.flatMap((row) => (row.idempotencyKey === null ? [] : [[row.idempotencyKey, row.eventId]])),
+        )
+      : new Map(answer.flatMap(([, seq, eventId, key]) => (seq === null ? [[key!, eventId!]] : [])))
+  const keyDuplicates = rows.filter((row) => isKeyDuplicate(row, keys))
+  return {
+    results:
+      written.length + keyDuplicates.length === rows.length
+        ? await keyedResults(session, statements, rows, written, keyDuplicates)
+        : undefined,
+    rows,
+    written,
+    keys,
+  }
+}
+
+/** Whether another event has used the key of a row before. An event that fans out is several rows of one key. */
+function isKeyDuplicate({ idempotencyKey, eventId }: NewRow, usedHere: ReadonlyMap<string, string>): boolean {
+  return idempotencyKey !== null && usedHere.get(idempotencyKey) !== eventId
+}
+
+async function keyedResults(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  rows: readonly NewRow[],
+  answer: readonly (readonly Value[])[],
+  keyDuplicates: readonly NewRow[],
+): Promise<readonly InsertResult[]> {
   const written = new Map(
     answer.map((values) => [rowName({ eventId: values[2]!, destination: values[3]! }), values]),
   )
-
-  const usedBefore = rows.flatMap((row) =>
-    row.idempotencyKey === null || written.has(rowName(row)) ? [] : [row.idempotencyKey],
+  const usedBefore = textArray(keyDuplicates.map((row) => row.idempotencyKey))
+  const used = keyDuplicates.length === 0 ? [] : await session.run(statements.usedKeys, [usedBefore])
+  const usedBy = new Map(used.map(([key, eventId]) => [key!, eventId!]))
+  const duplicates = new Set(keyDuplicates)
+  return rows.map((row) =>
+    duplicates.has(row)
+      ? { kind: 'duplicate', eventId: usedBy.get(row.idempotencyKey!)! }
+      : insertedRow(row, written.get(rowName(row))!),
   )
-  const usedBy =
-    usedBefore.length === 0
-      ? new Map<Value, Value>()
-      : new Map(
-          (await session.run(statements.usedKeys, [textArray(usedBefore)])).map(([key, id]) => [key!, id!]),
-        )
-  return rows.map((row) => {
-    const values = written.get(rowName(row))
-    return values === undefined
-      ? { kind: 'duplicate', eventId: usedBy.get(row.idempotencyKey)! }
-      : insertedRow(row, values)
-  })
 }
 
 function insertedRow(row: NewRow, [certain, seq]: readonly Value[]): InsertResult {
@@ -151,14 +219,4 @@ function deliveriesOf(row: NewRow): number {
 // Whether somebody else could take one of them now, as far as can be told from here.
 function isForOthers(rows: readonly NewRow[]): boolean {
   return rows.some(({ claimed, due }) => !claimed && ('at' in due || due.inMs <= 0))
-}
-
-function isDuplicateId(error: unknown): boolean {
-  const { code, detail } = serverErrorOf(error) ?? {}
-  return code === '23505' && (detail === '' || detail?.includes('(event_id, destination)') === true)
-}
-
-function duplicateOf(rows: readonly NewRow[], error: unknown): NewRow {
-  const { detail = '' } = serverErrorOf(error) ?? {}
-  return rows.find((row) => detail.includes(`=(${row.eventId}, ${row.destination})`)) ?? rows[0]!
 }

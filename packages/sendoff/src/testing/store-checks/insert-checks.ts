@@ -123,6 +123,75 @@ export const insertChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: 'insert: the transaction goes on after an event id that it has used before, and keeps all else that it wrote',
+    async run({ store }) {
+      const [first, last] = sampleRows(2)
+      await store.transaction(async (tx) => {
+        await store.insert(tx, [first!], leaseOf('writer'))
+        await rejects(store.insert(tx, [first!], leaseOf('writer')), duplicateEventId)
+        await store.insert(tx, [last!], leaseOf('writer'))
+      })
+
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([first!, last!]))
+    },
+  },
+  {
+    name: 'insert: of many rows none is added where one has an event id that exists, nor are their idempotency keys used',
+    async run({ store }) {
+      const existing = await insertOne(store)
+      const again = sampleRow({ eventId: existing.eventId })
+      const keyed = sampleRow({ idempotencyKey: 'key' })
+      const rows = [...sampleRows(3), keyed, again, ...sampleRows(3)]
+      await rejects(insertRows(store, rows), { ...duplicateEventId, message: new RegExp(existing.eventId) })
+      deepEqual(eventIds(await store.query({ limit: 10 })), [existing.eventId])
+
+      equal((await insertRows(store, [sampleRow({ idempotencyKey: 'key' })]))[0]!.kind, 'inserted')
+    },
+  },
+  {
+    name: 'insert: a transaction that caught the error of a duplicate among many rows commits what else it wrote',
+    async run({ store }) {
+      const existing = await insertOne(store)
+      const again = sampleRow({ eventId: existing.eventId })
+      const [before, after] = [sampleRow({ idempotencyKey: 'a' }), sampleRow({ idempotencyKey: 'b' })]
+      let isCaught = false
+      const work = store.transaction(async (tx) => {
+        await store.insert(tx, [before], leaseOf('writer'))
+        const many = [
+          sampleRow({ idempotencyKey: 'a' }),
+          sampleRow({ idempotencyKey: 'b' }),
+          again,
+          sampleRow(),
+        ]
+        await store.insert(tx, many, leaseOf('writer')).catch((error: { code?: string }) => {
+          equal(error.code, 'OUTBOX_DUPLICATE_EVENT_ID')
+          isCaught = true
+        })
+        const [result] = await store.insert(tx, [after], leaseOf('writer'))
+        if (isCaught) equal(result!.kind, 'inserted')
+      })
+      const failure = await work.then(
+        () => undefined,
+        ({ code }: { code?: string }) => code,
+      )
+
+      // Where rows are added only by the commit, that is refused as a whole.
+      equal(failure, isCaught ? undefined : duplicateEventId.code)
+      const kept = isCaught ? [existing, before, after] : [existing]
+      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(kept))
+    },
+  },
+  {
+    name: 'insert: thousands of rows of which the last has an event id that exists are not added',
+    async run({ store }) {
+      const existing = await insertOne(store)
+      const rows = [...sampleRows(2_500), sampleRow({ eventId: existing.eventId })]
+
+      await rejects(insertRows(store, rows), duplicateEventId)
+      equal(await store.count({}), 1)
+    },
+  },
+  {
     name: 'insert: event ids that differ only in case are different events',
     async run({ store }) {
       await insertRows(store, [sampleRow({ eventId: 'event-a' }), sampleRow({ eventId: 'EVENT-A' })])

@@ -104,7 +104,7 @@ describe('postgres store: the function that writes events', () => {
       const expected = envelope.toRow(false)
       const row = await written(place, { eventType: 'OrderPlaced', payloadJson: '{"a": 1}', ...fields })
 
-      const { due, idempotencyKey, claimed, eventId, occurredAt, ...same } = expected
+      const { due, idempotencyKey, claimed, hasNewId, eventId, occurredAt, ...same } = expected
       const { eventId: id, occurredAt: at, ...stored } = row
       deepEqual(
         Object.fromEntries(Object.keys(same).map((name) => [name, stored[name as keyof typeof stored]])),
@@ -115,6 +115,7 @@ describe('postgres store: the function that writes events', () => {
       if (fields.occurredAt !== undefined) equal(at, occurredAt)
       if ('at' in due) equal(row.availableAt, due.at)
       ok(claimed === false && idempotencyKey === (fields.idempotencyKey ?? null))
+      equal(hasNewId, fields.eventId === undefined)
     }
   })
 
