@@ -1,10 +1,9 @@
 import { OutboxError } from '../../errors.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
-import { insertArguments, rowsPerScript, tellResults } from './insert-rows.ts'
+import { insertCommands, tellResults } from './insert-rows.ts'
 import type { RecordedInsert, RecordedTransaction } from './recorded-transaction.ts'
 import type { RedisDriver } from './redis-driver.ts'
 import type { RedisKeys } from './redis-keys.ts'
-import { insertScript } from './scripts/insert-script.ts'
 
 export interface TransactionPlace {
   readonly driver: RedisDriver
@@ -13,62 +12,44 @@ export interface TransactionPlace {
   readonly channel: string
 }
 
-/** Sends what a transaction has gathered: one script where there are only events, a MULTI otherwise. */
+/** Sends what a transaction has gathered: one script where there are only events, and not too many, a MULTI otherwise. */
 export async function commitTransaction(
   { driver, keys, channel }: TransactionPlace,
   { inserts, calls }: RecordedTransaction,
   multi: () => object,
 ): Promise<void> {
-  const groups = alike(inserts)
-  if (groups.length === 0 && calls.length === 0) return
-  if (groups.length === 1 && calls.length === 0) {
-    const answer = driver.run(insertScript, keys, insertArguments(groups[0]!, channel))
-    return takeAnswer(groups[0]!, await answer.catch(serversWord))
+  const commands = insertCommands(inserts, channel)
+  if (commands.length === 0 && calls.length === 0) return
+  if (commands.length === 1 && calls.length === 0) {
+    const { script, values } = commands[0]!
+    return takeAnswer(inserts, await driver.run(script, keys, values).catch(serversWord))
   }
 
   const sent = multi()
   // First, so that their answers are found by their place.
-  for (const group of groups) driver.queue(sent, insertScript, keys, insertArguments(group, channel))
+  for (const { script, values } of commands) driver.queue(sent, script, keys, values)
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
   const answers = await driver.exec(sent).catch((error: unknown) => {
     throw isServersWord(error) ? error : commitUnknown(error)
   })
   if (answers.length === 0) throw watchedKeyChanged()
-  groups.forEach((group, index) => {
-    const answer = answers[index]
-    if (!(answer instanceof Error)) takeAnswer(group, answer)
-  })
-  const failed = answers.findIndex((answer) => answer instanceof Error)
-  if (failed < 0) return
-  const failure = insertFailure(groups[failed] ?? [], answers[failed] as Error)
-  throw failure instanceof OutboxError ? failure : commandFailed(failure)
-}
-
-/** Inserts with the same lease, which one script can make: nearly always all of them. */
-function alike(inserts: readonly RecordedInsert[]): readonly RecordedInsert[][] {
-  const groups: RecordedInsert[][] = []
-  let size = 0
-  for (const insert of inserts) {
-    if (insert.rows.length === 0) continue
-    const last = groups.at(-1)
-    const lease = last?.[0]?.lease
-    const isAlike = lease?.owner === insert.lease.owner && lease.ms === insert.lease.ms
-    if (isAlike && size + insert.rows.length <= rowsPerScript) last!.push(insert)
-    else groups.push([insert])
-    size = groups.at(-1)!.length === 1 ? insert.rows.length : size + insert.rows.length
+  if (commands.length > 0) {
+    const own = answers.slice(0, commands.length)
+    takeAnswer(inserts, own.find((answer) => answer instanceof Error) ?? own.at(-1))
   }
-  return groups
+  const failed = answers.find((answer) => answer instanceof Error)
+  if (failed !== undefined) throw commandFailed(failed)
 }
 
-function takeAnswer(group: readonly RecordedInsert[], answer: unknown): void {
-  if (answer instanceof Error) throw insertFailure(group, answer)
-  tellResults(group, answer as readonly unknown[])
+function takeAnswer(inserts: readonly RecordedInsert[], answer: unknown): void {
+  if (answer instanceof Error) throw insertFailure(inserts, answer)
+  tellResults(inserts, answer as readonly unknown[])
 }
 
-function insertFailure(group: readonly RecordedInsert[], error: Error): Error {
+function insertFailure(inserts: readonly RecordedInsert[], error: Error): Error {
   const place = /DUPLICATEEVENTID (\d+)/.exec(error.message)?.[1]
-  const row = place === undefined ? undefined : group.flatMap(({ rows }) => rows)[Number(place) - 1]
+  const row = place === undefined ? undefined : inserts.flatMap(({ rows }) => rows)[Number(place) - 1]
   return row === undefined ? error : duplicateEventId(row, { cause: error })
 }
 

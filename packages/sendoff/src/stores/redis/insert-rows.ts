@@ -1,28 +1,54 @@
 import { randomUUID } from 'node:crypto'
-import type { NewRow } from '../../store.ts'
+import { OutboxError } from '../../errors.ts'
+import type { Lease, NewRow } from '../../store.ts'
 import type { KnownResult, RecordedInsert } from './recorded-transaction.ts'
 import { textOfRow } from './row-text.ts'
+import { insertScript, stageScript } from './scripts/insert-script.ts'
+import type { Script } from './scripts/script.ts'
 
 /** Clients hand arguments on in calls, which take some ten thousand of them. */
-export const rowsPerScript = 10_000
+const rowsPerScript = 10_000
 
-/** An insert in parts that a script can make each. */
-export function insertParts(insert: RecordedInsert): readonly RecordedInsert[] {
-  const { rows } = insert
-  if (rows.length <= rowsPerScript) return [insert]
-  return Array.from({ length: Math.ceil(rows.length / rowsPerScript) }, (_, index) => ({
-    ...insert,
-    rows: rows.slice(index * rowsPerScript, (index + 1) * rowsPerScript),
-  }))
+/** A script runs alone on the server: for so many rows half a second to two. */
+const maxRows = 100_000
+
+/** A script and its arguments. */
+export interface InsertCommand {
+  readonly script: Script
+  readonly values: readonly string[]
 }
 
-/** The arguments of the script that adds these rows, whose leases are alike. */
-export function insertArguments(inserts: readonly RecordedInsert[], channel: string): string[] {
-  const { owner, ms } = inserts[0]!.lease
-  const announce = inserts.some((insert) => insert.announce)
-  const values = [owner, String(ms), announce ? channel : '', nextWrite()]
-  for (const { rows } of inserts) for (const row of rows) values.push(...rowArguments(row))
-  return values
+/**
+ * The scripts that add all of these rows, or none: one as a rule. The arguments of many rows are gathered by scripts before the
+ * last one, in the same MULTI, of which only the last adds something.
+ */
+export function insertCommands(
+  inserts: readonly RecordedInsert[],
+  channel: string,
+): readonly InsertCommand[] {
+  const total = inserts.reduce((sum, { rows }) => sum + rows.length, 0)
+  if (total === 0) return []
+  if (total > maxRows) throw tooManyEvents(total)
+
+  const announced = inserts.some(({ announce }) => announce) ? channel : ''
+  const write = nextWrite()
+  const commands: InsertCommand[] = []
+  let gathered = 0
+  let count = 0
+  let values = [announced, write, '0']
+  for (const { rows, lease } of inserts) {
+    for (const row of rows) {
+      if (count === rowsPerScript) {
+        commands.push({ script: stageScript, values: values.slice(2) })
+        gathered += count
+        count = 0
+        values = [announced, write, String(gathered)]
+      }
+      values.push(...rowArguments(row, lease))
+      count += 1
+    }
+  }
+  return [...commands, { script: insertScript, values }]
 }
 
 /** Tells each insert what became of its rows, by the answers of the script. */
@@ -38,14 +64,14 @@ export function tellResults(inserts: readonly RecordedInsert[], answers: readonl
   }
 }
 
-function rowArguments(row: NewRow): string[] {
+function rowArguments(row: NewRow, lease: Lease): string[] {
   const { due, idempotencyKey } = row
   return [
     row.eventId,
     row.destination,
     textOfRow(row),
     'at' in due ? `@${due.at}` : `+${due.inMs}`,
-    row.claimed ? '1' : '0',
+    row.claimed ? `${lease.ms} ${lease.owner}` : '',
     idempotencyKey === null ? '' : `=${idempotencyKey}`,
   ]
 }
@@ -57,4 +83,12 @@ let writes = 0
 function nextWrite(): string {
   writes += 1
   return `${processName}${writes.toString(36)}`
+}
+
+function tooManyEvents(count: number): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TOO_MANY_EVENTS',
+    `The transaction has ${count} events; on Redis, which does nothing else meanwhile, at most ${maxRows} are written at once. ` +
+      'Nothing was written. Write them in several transactions.',
+  )
 }

@@ -3,7 +3,6 @@ import type { InsertResult, Lease, NewRow } from '../../store.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { Mutex } from '../mutex.ts'
 import { transactionEnded } from '../transaction-ended.ts'
-import { insertParts } from './insert-rows.ts'
 
 /** Rows to be added by a transaction, and where their results are told. */
 export interface RecordedInsert {
@@ -79,11 +78,8 @@ export class RecordedTransaction {
       rowKeys.add(key)
     }
     rowKeys.forEach((key) => this.#rowKeys.add(key))
-    const parts = insertParts(insert)
-    this.inserts.push(...parts)
-    return parts.flatMap((part) =>
-      part.rows.map((_, index) => ({ kind: 'queued' as const, result: () => part.results?.[index] })),
-    )
+    this.inserts.push(insert)
+    return insert.rows.map((_, index) => ({ kind: 'queued', result: () => insert.results?.[index] }))
   }
 
   /** Runs `work` with a view. What it did can be sent, or handed on, once it has succeeded. */

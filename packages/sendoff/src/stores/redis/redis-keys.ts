@@ -39,6 +39,8 @@ const names = [
   'paused',
   /** Hash by id: mode and end of a process, packed. */
   'nodes',
+  /** List of arguments of an insert that has more than one script takes; there only within a MULTI. */
+  'staged',
 ] as const
 
 export type RedisKeys = readonly string[]

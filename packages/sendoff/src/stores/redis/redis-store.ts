@@ -7,7 +7,7 @@ import { claimRows, pollPending } from './claim-rows.ts'
 import { commitTransaction, isServersWord } from './commit-transaction.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
-import { insertArguments, insertParts } from './insert-rows.ts'
+import { insertCommands } from './insert-rows.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { RecordedTransaction, transactionOf } from './recorded-transaction.ts'
@@ -18,7 +18,6 @@ import { redisLocks } from './redis-locks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import type { RunScript } from './run-script.ts'
-import { insertScript } from './scripts/insert-script.ts'
 import { announceScript, migrateScript, pingScript, replayScript } from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
@@ -86,10 +85,8 @@ export function redisStore<Client extends RedisClient>(
       if (transaction !== undefined) return transaction.record(insert)
 
       if (!driver.isOpenMulti(tx)) noTransaction()
-      if (rows.length === 0) return []
-      for (const part of insertParts(insert)) {
-        driver.queue(tx, insertScript, keys, insertArguments([part], channel))
-      }
+      for (const { script, values } of insertCommands([insert], channel))
+        driver.queue(tx, script, keys, values)
       const later = announce ? wakeUpForLater(rows, Date.now()) : undefined
       if (later !== undefined) driver.queue(tx, announceScript, keys, [channel, textOfWakeUp(later)])
       return rows.map(() => ({ kind: 'queued', result: () => undefined }))

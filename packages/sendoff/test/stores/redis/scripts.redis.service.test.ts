@@ -6,7 +6,7 @@ import { redisServer } from '../../../../../test/services/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { ioredisDriver } from '../../../src/stores/redis/ioredis-driver.ts'
-import { insertArguments } from '../../../src/stores/redis/insert-rows.ts'
+import { type InsertCommand, insertCommands } from '../../../src/stores/redis/insert-rows.ts'
 import { memberOf, redisKeys } from '../../../src/stores/redis/redis-keys.ts'
 import { insertScript } from '../../../src/stores/redis/scripts/insert-script.ts'
 import { resumeScript } from '../../../src/stores/redis/scripts/upkeep-scripts.ts'
@@ -37,10 +37,8 @@ describe('scripts of a redis store', () => {
   it('a write that a client sends again, because it missed the answer, is answered as before', async () => {
     const { store, keys } = newStore()
     const rows = [sampleRow(), sampleRow({ idempotencyKey: 'key', claimed: true })]
-    const values = insertArguments(
-      [{ rows, lease: leaseOf('a'), announce: false, results: undefined }],
-      'none',
-    )
+    const inserts = [{ rows, lease: leaseOf('a'), announce: false, results: undefined }]
+    const [{ values }] = insertCommands(inserts, 'none') as [InsertCommand]
     const first = await driver.run(insertScript, keys, values)
 
     deepEqual(await driver.run(insertScript, keys, values), first)

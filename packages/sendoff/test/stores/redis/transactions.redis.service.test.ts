@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
+import type { NewRow } from '../../../src/store.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { claimAll, eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -52,6 +53,63 @@ for (const { name, client, multi, exec, get, set } of clients) {
       await rejects(failing, /business says no/)
       equal(await get(order), null)
       equal(await store.count({}), 0)
+    })
+
+    it('adds all of more rows than a script takes, or none of them', async () => {
+      const { store } = place()
+      await store.transaction((tx) => store.insert(tx, sampleRows(12_000), lease))
+      equal(await store.count({}), 12_000)
+      const [existing] = await store.query({ limit: 1 })
+
+      for (const position of [0, 11_999]) {
+        const rows = sampleRows(12_000).with(position, sampleRow({ eventId: existing!.eventId }))
+        const refused = { code: 'OUTBOX_DUPLICATE_EVENT_ID', message: new RegExp(existing!.eventId) }
+        await rejects(
+          store.transaction((tx) => store.insert(tx, rows, lease)),
+          refused,
+        )
+        equal(await store.count({}), 12_000)
+      }
+      const own = multi()
+      await store.insert(own, sampleRows(12_000), lease)
+      await exec(own)
+      equal(await store.count({}), 24_000)
+    })
+
+    it('adds rows with different leases together, or none of them', async () => {
+      const { store } = place()
+      const [existing, first, second] = sampleRows(3, { claimed: true })
+      await store.transaction((tx) => store.insert(tx, [existing!], lease))
+      const write = (last: NewRow) =>
+        store.transaction(async (tx) => {
+          await store.insert(tx, [first!], leaseOf('a', 10_000))
+          await store.insert(tx, [sampleRow()], leaseOf('a', 10_000))
+          await store.insert(tx, [last], leaseOf('b b', 20_000))
+        })
+      await rejects(write(existing!), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+      equal(await store.count({}), 1)
+
+      await write(second!)
+      deepEqual(
+        (await store.query({ limit: 10 })).map(({ lockedBy }) => lockedBy),
+        ['writer', 'a', null, 'b b'],
+      )
+    })
+
+    it('refuses more rows than Redis should be kept busy with, before anything is sent', async () => {
+      const { store, order } = place()
+      const rows = sampleRows(50_001)
+      const refused = { code: 'OUTBOX_TOO_MANY_EVENTS', message: /100002 events.*several transactions/ }
+      await rejects(
+        store.transaction(async (tx) => {
+          ;(tx as { set(key: string, value: string): unknown }).set(order, 'placed')
+          await store.insert(tx, rows, lease)
+          await store.insert(tx, sampleRows(50_001), lease)
+        }),
+        refused,
+      )
+      equal(await store.count({}), 0)
+      equal(await get(order), null)
     })
 
     it('forgets the commands and events of a part that failed, and no others', async (test) => {

@@ -2,10 +2,23 @@ import { rowsOfEvent } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
+ * Gathers the arguments of rows for an insert later in the same MULTI. Arguments: how many rows were gathered before; then those
+ * of each row. Should the insert never come, they vanish by themselves.
+ */
+export const stageScript = script(`
+if ARGV[1] == '0' then call('DEL', staged) end
+local values = {}
+for index = 2, #ARGV do values[index - 1] = ARGV[index] end
+send('RPUSH', staged, values)
+call('EXPIRE', staged, 60)
+`)
+
+/**
  * Adds rows, all or none, and answers for each its `seq`, or the id of the event that used its key.
  *
- * Arguments: owner and milliseconds of the lease, the channel to signal on (empty for none), a name of this write; then for each row
- * event id, destination, text, due time (`@` at, `+` after), whether claimed, idempotency key (behind `=`).
+ * Arguments: the channel to signal on (empty for none), a name of this write, how many rows were gathered by scripts before; then for
+ * each row event id, destination, text, due time (`@` at, `+` after), its lease (milliseconds and owner; empty without), idempotency
+ * key (behind `=`).
  *
  * Numbers follow the clock, in microseconds, so that none is given twice even where a failover forgot the last
  * ones: whoever still holds a row that was lost must not settle another one in its place.
@@ -15,14 +28,23 @@ import { script } from './script.ts'
 export const insertScript = script(
   rowsOfEvent,
   `
-local owner, leaseMs, channel, write = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
-local total = (#ARGV - 4) / 6
+local channel, write, gathered = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local args, offset = ARGV, 4
+if gathered > 0 then
+  args, offset = call('LRANGE', staged, 0, -1), 1
+  call('DEL', staged)
+  if #args ~= 6 * gathered then
+    return redis.error_reply('ERR The rows of this write were not gathered, and nothing was added')
+  end
+  for index = 4, #ARGV do args[#args + 1] = ARGV[index] end
+end
+local total = (#args - offset + 1) / 6
 local eventIds, usedKeys, keyOf = {}, {}, {}
 for index = 1, total do
-  local first = 5 + (index - 1) * 6
-  eventIds[index] = ARGV[first]
-  if ARGV[first + 5] ~= '' then
-    usedKeys[#usedKeys + 1] = string.sub(ARGV[first + 5], 2)
+  local first = offset + (index - 1) * 6
+  eventIds[index] = args[first]
+  if args[first + 5] ~= '' then
+    usedKeys[#usedKeys + 1] = string.sub(args[first + 5], 2)
     keyOf[index] = #usedKeys
   end
 end
@@ -31,8 +53,8 @@ local knownKeys = read(keys, usedKeys)
 
 local answers, added, byEvent, usedHere = {}, {}, {}, {}
 for index = 1, total do
-  local first = 5 + (index - 1) * 6
-  local eventId, destination = eventIds[index], ARGV[first + 1]
+  local first = offset + (index - 1) * 6
+  local eventId, destination = eventIds[index], args[first + 1]
   local members = byEvent[eventId]
   if members == nil then
     members = rowsOfEvent(knownRows[index]) or {}
@@ -57,12 +79,18 @@ end
 
 local seq = math.max(tonumber(call('HGET', meta, 'seq') or 0), micros - 1)
 local newRows, newStates, newIds, newWritten, newDue, newLeased, newKeys, newTimes = {}, {}, {}, {}, {}, {}, {}, {}
-local leaseEnd = math.ceil(now + leaseMs)
+local lease, leaseEnd, owner
 for position = 1, #added do
   local index = added[position]
-  local first = 5 + (index - 1) * 6
-  local eventId, destination, dueTime = eventIds[index], ARGV[first + 1], ARGV[first + 3]
-  local claimed = ARGV[first + 4] == '1'
+  local first = offset + (index - 1) * 6
+  local eventId, destination, dueTime = eventIds[index], args[first + 1], args[first + 3]
+  local claimed = args[first + 4] ~= ''
+  if claimed and args[first + 4] ~= lease then
+    lease = args[first + 4]
+    local leaseMs
+    leaseMs, owner = string.match(lease, '^(%S+) (.*)$')
+    leaseEnd = math.ceil(now + tonumber(leaseMs))
+  end
   local after = tonumber(string.sub(dueTime, 2))
   local availableAt = math.ceil(string.sub(dueTime, 1, 1) == '@' and after or now + after)
   seq = seq + 1
@@ -71,7 +99,7 @@ for position = 1, #added do
   byEvent[eventId][destination] = member
 
   local pair = 2 * position
-  newRows[pair - 1], newRows[pair] = member, ARGV[first + 2]
+  newRows[pair - 1], newRows[pair] = member, args[first + 2]
   newStates[pair - 1] = member
   newStates[pair] = cmsgpack.pack({ NEW, 0, claimed and 1 or 0, 0, availableAt, now,
     claimed and owner, claimed and leaseEnd, false, false, false, write })
