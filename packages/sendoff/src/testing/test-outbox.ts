@@ -8,6 +8,7 @@ import type { OutboxOptions } from '../outbox-options.ts'
 import { Outbox } from '../outbox.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore, StoredRow } from '../store.ts'
+import { checkingEveryPayload } from '../write/encode-event.ts'
 import { memoryStore, type MemoryTx } from '../stores/memory/index.ts'
 import { DeliveryRecorder, type RecordedDelivery } from './delivery-recorder.ts'
 import { describeOutbox } from './describe-outbox.ts'
@@ -99,6 +100,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
     poller: { intervalMs: dayMs, busyIntervalMs: dayMs, ...options.poller },
     interceptors: [recorder.interceptor, ...(options.interceptors ?? [])],
     store: recorder.observed(store),
+    codec: checkingEveryPayload(options.codec ?? JsonCodec.getDefault()),
     clock,
   }).start()
   const drainOutbox = outbox.drain.bind(outbox)

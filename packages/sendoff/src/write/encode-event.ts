@@ -3,7 +3,12 @@ import { EventEnvelope, payloadTooDeep } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
 import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
-import { describeIssues, type SchemaResult } from '../event/standard-schema.ts'
+import {
+  describeIssues,
+  type SchemaIssue,
+  type SchemaResult,
+  type StandardSchema,
+} from '../event/standard-schema.ts'
 
 /** Checks a payload against its type's schema and puts it into an envelope: at once, unless the schema takes its time. */
 export function encodeEvent(
@@ -17,15 +22,56 @@ export function encodeEvent(
   if (!isDefinedEvent(type))
     return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec, now)
 
-  const validated = type.schema?.['~standard'].validate(payload)
+  const { schema } = type
+  if (schema === undefined) return encodeDefined(type, payload, fields, codec, now)
+
+  const validated = schema['~standard'].validate(payload)
   if (validated instanceof Promise) {
     return validated.then((result) => {
       refuseIssues(name, result)
-      return encodeDefined(type, payload, fields, codec, now)
+      return survivingJson(type, schema, encodeDefined(type, payload, fields, codec, now), codec)
     })
   }
-  if (validated !== undefined) refuseIssues(name, validated)
-  return encodeDefined(type, payload, fields, codec, now)
+  refuseIssues(name, validated)
+  return survivingJson(type, schema, encodeDefined(type, payload, fields, codec, now), codec)
+}
+
+/** Types of which an event has come through JSON as its schema wants it, in this process. */
+const survivors = new WeakSet<object>()
+const codecsToCheck = new WeakSet<JsonCodec>()
+
+/** A codec of which every payload with a schema is checked, and not only the first of its type: for tests. */
+export function checkingEveryPayload({ toJson, fromJson }: JsonCodec): JsonCodec {
+  const codec = { toJson, fromJson }
+  codecsToCheck.add(codec)
+  return codec
+}
+
+/** Refuses an event that its listener could not read: once for each type, a schema being the same for all of its events. */
+function survivingJson(
+  type: DefinedEvent<unknown>,
+  schema: StandardSchema,
+  event: EventEnvelope,
+  codec: JsonCodec,
+): EventEnvelope | Promise<EventEnvelope> {
+  if (event.payloadJson === undefined || (survivors.has(type) && !codecsToCheck.has(codec))) return event
+
+  const read = schema['~standard'].validate(event.payload)
+  const survived = ({ issues }: SchemaResult<unknown>): EventEnvelope => {
+    if (issues !== undefined) throw lostInJson(type.name, issues)
+    survivors.add(type)
+    return event
+  }
+  return read instanceof Promise ? read.then(survived) : survived(read)
+}
+
+function lostInJson(name: string, issues: readonly SchemaIssue[]): OutboxError {
+  return new OutboxError(
+    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+    `The payload of a "${name}" event does not come back from JSON as its schema wants it, so that no listener could read it: ` +
+      `${describeIssues(issues)}. JSON makes a text of a Date, null of NaN and Infinity, {} of a Map, a Set or an Error, and drops undefined. ` +
+      'Use a schema whose input is what JSON gives back, such as an ISO date as text that the schema transforms.',
+  )
 }
 
 function encodeDefined(

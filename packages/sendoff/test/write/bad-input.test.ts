@@ -7,7 +7,12 @@ import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { Outbox } from '../../src/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
+import { testOutbox } from '../../src/testing/index.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+
+function nested(depth: number): unknown {
+  return JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+}
 
 const circular: { self?: unknown } = {}
 circular.self = circular
@@ -30,6 +35,34 @@ const badWrites: Record<string, [unknown[], string, RegExp]> = {
     'OUTBOX_UNKNOWN_OPTION',
     /no option "tenant".*tenantId/,
   ],
+  'a payload nested too deeply for JSON.stringify': [
+    ['Tested', nested(100_000)],
+    'OUTBOX_PAYLOAD_TOO_DEEP',
+    /deeper than 1000 levels/,
+  ],
+  'a payload nested one level too deeply': [
+    ['Tested', nested(1_001)],
+    'OUTBOX_PAYLOAD_TOO_DEEP',
+    /deeper than 1000 levels/,
+  ],
+  'a date beyond what every store keeps': [
+    ['Tested', 1, { occurredAt: new Date(8.64e15) }],
+    'OUTBOX_INVALID_EVENT',
+    /occurredAt outside the years 1000 to 9999/,
+  ],
+  'a schema that JSON does not survive': [
+    [
+      defineEvent('Tested', { schema: z.object({ at: z.object({ day: z.date() }) }) }),
+      { at: { day: new Date() } },
+    ],
+    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+    /at\.day: .*JSON makes a text of a Date/,
+  ],
+  'a schema that JSON does not survive, and that takes its time': [
+    [defineEvent('Tested', { schema: z.object({ n: z.nan() }).refine(async () => true) }), { n: Number.NaN }],
+    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+    /n: .*null of NaN/,
+  ],
   'a payload that does not fit its schema': [
     [defineEvent('Tested', { schema: z.object({ total: z.number() }) }), { total: 'much' }],
     'OUTBOX_INVALID_PAYLOAD',
@@ -49,6 +82,66 @@ onEveryStore('bad input is refused by name, and nothing else is lost', async (te
   await metrics.until((seen) => seen.dispatchSuccess === names.length)
   deepEqual(listener.payloads.sort(), names.map((name) => `before ${name}`).sort())
   equal(await store.count({}), names.length)
+})
+
+onEveryStore(
+  'a payload is delivered as it is stored, straight from memory or by the poller',
+  async (test, open, mode) => {
+    const texts = ['"half \ud800 of a pair"', '"\udc00\ud83d\ude80"', JSON.stringify('\ud800')]
+    for (const enabled of [true, false]) {
+      const seen: unknown[] = []
+      const listeners = new ListenerRegistry().register(
+        'Tested',
+        ({ payloadJson }) => void seen.push(payloadJson),
+      )
+      const { outbox, store, metrics } = await startOutbox(test, open(), {
+        mode,
+        listeners,
+        poller: { enabled, intervalMs: 600_000 },
+      })
+      await outbox.transaction(() =>
+        outbox.writeAll(texts.map((text) => EventEnvelope.ofJson('Tested', text))),
+      )
+      await metrics.until(({ dispatchSuccess }) => dispatchSuccess === texts.length)
+
+      const stored = await store.query({ limit: 10 })
+      deepEqual(
+        seen.sort(),
+        stored
+          .map(({ payload }) => payload)
+          .slice(-texts.length)
+          .sort(),
+      )
+      for (const text of seen) equal((text as string).isWellFormed(), true)
+      deepEqual(
+        seen.map((text) => JSON.parse(text as string) as unknown).sort(),
+        texts.map((text) => JSON.parse(text) as unknown).sort(),
+      )
+      await outbox.close()
+    }
+  },
+)
+
+it('a schema is checked against JSON at the first write of its type, and for every event of a test outbox', async (test) => {
+  let validations = 0
+  const schema = z.object({ at: z.date().optional() }).refine(() => (validations += 1))
+  const event = defineEvent('Tested', { schema })
+  const { outbox } = await startOutbox(test, memoryStore(), {
+    poller: { enabled: false },
+    listeners: new ListenerRegistry(),
+  })
+  await outbox.transaction(() => outbox.write(event, {}))
+  equal(validations, 2)
+  await outbox.transaction(() => outbox.write(event, { at: new Date() }))
+  equal(validations, 3)
+
+  const tested = await testOutbox()
+  test.after(() => tested.close())
+  await tested.transaction(() => tested.write(event, {}))
+  await rejects(
+    tested.transaction(() => tested.write(event, { at: new Date() })),
+    { code: 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE', message: /at: / },
+  )
 })
 
 onEveryStore(

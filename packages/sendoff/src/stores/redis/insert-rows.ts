@@ -9,7 +9,7 @@ import type { Script } from './scripts/script.ts'
 /** Clients hand arguments on in calls, which take some ten thousand of them. */
 const rowsPerScript = 10_000
 
-/** A script runs alone on the server: for so many rows half a second to two. */
+/** A script runs alone on the server: this bounds for how long. */
 const maxRows = 100_000
 
 /** A script and its arguments. */
