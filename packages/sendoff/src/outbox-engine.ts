@@ -30,6 +30,7 @@ import { OwnerSource } from './poll/owner-source.ts'
 import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
 import type { PendingSource } from './poll/pending-source.ts'
 import { SingleWriterSource } from './poll/single-writer-source.ts'
+import { TypedClaimSource } from './poll/typed-claim-source.ts'
 import { type Lease, type OutboxPartitions, type OutboxStore, participantLock, type WakeUp } from './store.ts'
 import { CircuitBreaker } from './process/circuit-breaker.ts'
 import { FailurePause } from './process/failure-pause.ts'
@@ -131,7 +132,10 @@ export class OutboxEngine {
     const { inFlight, lanes } = this.dispatcher
     const polling = { ...shared, inFlight, skipRecentMs: options.poller?.skipRecentMs ?? 0 }
     if (lock === undefined) {
-      this.#source = claimSource(polling)
+      this.#source =
+        options.onUnroutable === 'defer'
+          ? new TypedClaimSource({ ...polling, listeners, wakePoller })
+          : claimSource(polling)
     } else if (lanes === undefined) {
       const source = new OwnerSource({ ...polling, lock })
       this.#source = mode === 'singleWriter' ? this.#singleWriterSource(source, lock) : source

@@ -54,6 +54,12 @@ export interface OutboxStore<Tx> {
   claim(request: ClaimRequest): Promise<readonly Row[]>
 
   /**
+   * Claims as `claim` does, but only rows of the named types; others stay as they are. Looks at no more than `window` due
+   * rows, so that no call takes long however many rows of other types are due, and returns where to go on.
+   */
+  claimTypes(request: ClaimTypesRequest): Promise<ClaimTypesAnswer>
+
+  /**
    * Reads due rows that no control pauses without leasing them, in due order: for the
    * holder of a lock, who needs no claims. Rows whose lease has run out come along with their `lockedBy`, to be
    * claimed. Records in the lock row, in the same step, the bounds of what the owner then holds.
@@ -247,6 +253,25 @@ export interface ClaimRequest {
   readonly from?: DuePlace
   /** Leaves rows alone that were written less than so many milliseconds ago. */
   readonly skipRecentMs?: number
+}
+
+/** Names a kind of event: what a listener is registered for. */
+export interface TypeName {
+  readonly aggregateType: string
+  readonly eventType: string
+}
+
+export interface ClaimTypesRequest extends Omit<ClaimRequest, 'keys'> {
+  /** Only rows of these types. */
+  readonly types: readonly TypeName[]
+  /** How many due rows to look at. */
+  readonly window: number
+}
+
+export interface ClaimTypesAnswer {
+  readonly rows: readonly Row[]
+  /** The place behind the last row that was looked at; undefined when everything due has been looked at. */
+  readonly next: DuePlace | undefined
 }
 
 export interface PollRequest {

@@ -28,6 +28,9 @@ import { StoreRecovery } from './store-recovery.ts'
 /** How long listeners have for reacting to the signal at the end of a shutdown. */
 const abortGraceMs = 1_000
 
+/** So many types without a listener are named in the log at the most. */
+const maxWaitingTypes = 100
+
 /**
  * Runs deliveries, `workerCount` at a time, from two bounded queues.
  *
@@ -60,6 +63,7 @@ export class OutboxDispatcher {
   readonly #conditions = new Conditions()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
+  readonly #waitingTypes = new Set<string>()
   #suspect: Delivery | undefined
   #pumpScheduled = false
   #intakeOpen = true
@@ -451,7 +455,24 @@ export class OutboxDispatcher {
       return
     }
     this.#report(delivery, outcome)
-    if ('delayMs' in outcome) this.#wakePoller(outcome.delayMs)
+    if (!('delayMs' in outcome)) return
+    // A worker without a listener must not be the first that finds the event again: others may have one.
+    if (outcome.kind === 'defer' && this.#chain.routeOf(delivery) === undefined) this.#unroutable(delivery)
+    else this.#wakePoller(outcome.delayMs)
+  }
+
+  /** Says once for each type that its events wait. */
+  #unroutable({ row }: Delivery): void {
+    const { aggregateType, eventType, eventId } = row
+    const type = `"${eventType}" of aggregate type "${aggregateType}"`
+    if (this.#waitingTypes.has(type) || this.#waitingTypes.size >= maxWaitingTypes) return
+    this.#waitingTypes.add(type)
+    const holdsUp = this.#options.lanes?.onFailure === 'wait'
+    this.#logger.warn(
+      `Event ${eventId} waits, like all events of type ${type}: this process has no listener for it` +
+        `${holdsUp ? ', and what was written behind it in the same order waits as well' : ''}. ` +
+        'Register one, or stop this process where another has one.',
+    )
   }
 
   #report(delivery: Delivery, outcome: Outcome): void {

@@ -33,6 +33,7 @@ type Limits<Target> = { readonly [Name in keyof Target]?: keyof AnswerTimes }
 
 const ofStore: Limits<OutboxStore<never>> = {
   claim: 'callMs',
+  claimTypes: 'callMs',
   pollPending: 'callMs',
   release: 'callMs',
   renew: 'renewMs',

@@ -10,6 +10,7 @@ import {
 import type { StandardSchema } from '../event/standard-schema.ts'
 import { callable, checkOptions, count, duration, having } from '../options.ts'
 import type { RetryPolicy } from '../process/retry-policy.ts'
+import type { TypeName } from '../store.ts'
 import {
   type BatchEventListener,
   BoundEventListener,
@@ -46,6 +47,7 @@ export class ListenerRegistry {
   // By aggregate type, then by event type: looked up for every event, without making a string for it.
   readonly #routes = new Map<string, Map<string, Route>>()
   #defaultRoute: Route | undefined
+  #types: readonly TypeName[] | undefined
 
   /** Registers a listener that is bound to its event. */
   register(listener: BoundEventListener<never>, options?: ListenerOptions): this
@@ -77,6 +79,7 @@ export class ListenerRegistry {
     for (const { aggregateType, eventType, schema } of events) {
       this.#routesOf(aggregateType).set(eventType, { ...route, schema })
     }
+    this.#types = undefined
     return this
   }
 
@@ -95,6 +98,15 @@ export class ListenerRegistry {
 
   routeFor(aggregateType: string, eventType: string): Route | undefined {
     return this.#routes.get(aggregateType)?.get(eventType) ?? this.#defaultRoute
+  }
+
+  /** What there are listeners for, the same array until another is registered; undefined where the default listener takes all. */
+  get types(): readonly TypeName[] | undefined {
+    if (this.#defaultRoute !== undefined) return undefined
+    this.#types ??= [...this.#routes].flatMap(([aggregateType, routes]) =>
+      [...routes.keys()].map((eventType) => ({ aggregateType, eventType })),
+    )
+    return this.#types
   }
 
   /** The error for an event that nobody listens for. */
@@ -144,9 +156,7 @@ interface Registration {
   readonly options?: unknown
 }
 
-interface EventName {
-  readonly aggregateType: string
-  readonly eventType: string
+interface EventName extends TypeName {
   readonly schema?: StandardSchema | undefined
 }
 

@@ -5,6 +5,17 @@ export function inDueOrder(a: DuePlace, b: DuePlace): number {
   return a.availableAt - b.availableAt || a.seq - b.seq
 }
 
+/** The place right behind a row. */
+export function placeBehind({ availableAt, seq }: DuePlace): DuePlace {
+  return { availableAt, seq: seq + 1 }
+}
+
+/** Where a claim of `limit` rows goes on that looked no further than `last`; undefined for up to the end. */
+export function nextPlace(rows: readonly DuePlace[], limit: number, last: DuePlace | undefined): DuePlace | undefined {
+  const end = rows.length < limit ? last : rows.at(-1)
+  return end && placeBehind(end)
+}
+
 /** The bounds of what is held already together with `rows`; null for nothing at all. */
 export function boundsAround(held: Bounds | null, rows: readonly DuePlace[]): Bounds | null {
   let bounds = held

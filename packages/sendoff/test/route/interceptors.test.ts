@@ -93,6 +93,7 @@ onEveryStore(
     await writeTested(outbox, 1)
     await metrics.until((seen) => seen.dispatchDeferred === 1)
   },
+  ['singleNode'],
 )
 
 onEveryStore('an interceptor hears of a listener that a shutdown interrupted', async (test, open, mode) => {

@@ -127,7 +127,7 @@ onEveryStore('an event that nobody listens for becomes DEAD with a reason', asyn
 })
 
 onEveryStore(
-  'an event that nobody listens for waits for a listener, where that is asked for',
+  'an owner lets an event wait that it has no listener for, where that is asked for',
   async (test, open, mode) => {
     const old = await startOutbox(test, open(), {
       mode,
@@ -144,6 +144,7 @@ onEveryStore(
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(listener.ids, [id])
   },
+  ['singleNode'],
 )
 
 onEveryStore(

@@ -2,6 +2,7 @@ import { isPending } from '../../event/status.ts'
 import type {
   Bounds,
   ClaimRequest,
+  ClaimTypesRequest,
   DuePlace,
   FencedRow,
   HeldRow,
@@ -90,6 +91,24 @@ export class MemoryEvents implements MemoryTables {
       return request.keys === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
     }
     return this.#dueInOrder(request, now)
+  }
+
+  /** Rows to claim of some types, and the last row that was looked at where there are more. */
+  dueOfTypes(
+    request: ClaimTypesRequest,
+    now: number,
+  ): { readonly rows: MemoryRow[]; readonly last: MemoryRow | undefined } {
+    const { types, from, limit, window } = request
+    const looked = this.dueFrom(from, now, window)
+    const rows: MemoryRow[] = []
+    for (const row of looked) {
+      if (rows.length >= limit) break
+      const isOfType = types.some(
+        ({ aggregateType, eventType }) => row.eventType === eventType && row.aggregateType === aggregateType,
+      )
+      if (isOfType && this.#isWanted(row, request, now)) rows.push(row)
+    }
+    return { rows, last: looked.length < window ? undefined : looked.at(-1) }
   }
 
   /** Up to `count` rows that nobody holds, in the order in which they fell due. */
@@ -183,7 +202,7 @@ export class MemoryEvents implements MemoryTables {
     return [...rows].sort(inDueOrder).slice(0, Math.max(0, limit))
   }
 
-  #isWanted(row: MemoryRow, { skipRecentMs }: ClaimRequest | PollRequest, now: number): boolean {
+  #isWanted(row: MemoryRow, { skipRecentMs }: Pick<ClaimRequest, 'skipRecentMs'>, now: number): boolean {
     return !this.#isPaused(row) && (!skipRecentMs || row.createdAt <= now - skipRecentMs)
   }
 

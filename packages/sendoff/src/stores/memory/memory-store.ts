@@ -2,8 +2,8 @@ import { OutboxError } from '../../errors.ts'
 import { partitionOfRow } from '../../event/partition.ts'
 import { EventStatus } from '../../event/status.ts'
 import { callable, checkOptions } from '../../options.ts'
-import type { FailedAttempt, OutboxStore, Outcome } from '../../store.ts'
-import { boundsAround } from '../due-order.ts'
+import type { ClaimRequest, FailedAttempt, OutboxStore, Outcome, Row } from '../../store.ts'
+import { boundsAround, nextPlace } from '../due-order.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
 import { memoryControls } from './memory-controls.ts'
@@ -56,6 +56,20 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     events.change(row, fields)
   }
 
+  const leased = (rows: readonly MemoryRow[], { lease, keys }: ClaimRequest, time: number): Row[] =>
+    rows.map((row) => {
+      // Whoever asks for its own rows by key is their holder and never lost them.
+      const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
+
+      events.change(row, {
+        lockedBy: lease.owner,
+        lockedUntil: Math.ceil(time + lease.ms),
+        deliveries: row.deliveries + 1,
+        losses: row.losses + (isKept ? 0 : 1),
+      })
+      return asRow(row)
+    })
+
   return {
     capabilities: { durable: false, multiProcess: false },
 
@@ -76,21 +90,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     },
 
     async claim(request) {
-      const { lease, keys } = request
       const time = now()
+      return leased(events.due(request, time), request, time)
+    },
 
-      return events.due(request, time).map((row) => {
-        // Whoever asks for its own rows by key is their holder and never lost them.
-        const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
-
-        events.change(row, {
-          lockedBy: lease.owner,
-          lockedUntil: Math.ceil(time + lease.ms),
-          deliveries: row.deliveries + 1,
-          losses: row.losses + (isKept ? 0 : 1),
-        })
-        return asRow(row)
-      })
+    async claimTypes(request) {
+      const time = now()
+      const { rows, last } = events.dueOfTypes(request, time)
+      const next = nextPlace(rows, request.limit, last)
+      return { rows: leased(rows, request, time), next }
     },
 
     async pollPending(request) {

@@ -1,5 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClaimRequest, DuePlace, Lease, Row, RowKey } from '../../store.ts'
+import type {
+  ClaimRequest,
+  ClaimTypesAnswer,
+  ClaimTypesRequest,
+  DuePlace,
+  Lease,
+  Row,
+  RowKey,
+} from '../../store.ts'
+import { nextPlace } from '../due-order.ts'
 import type { MysqlDriver, MysqlSession, Rows, Value } from './mysql-driver.ts'
 import { readRow } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
@@ -32,18 +41,51 @@ export async function claimRows<Tx extends object>(
   request: ClaimRequest,
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  const { lease, keys } = request
-  const limit = rowLimit(request.limit)
-  if (limit === 0 || keys?.length === 0) return []
+  const { keys } = request
+  if (rowLimit(request.limit) === 0 || keys?.length === 0) return []
   if (keys !== undefined) return claimKeys(driver, statements, request, distinctKeys(keys))
 
+  return claimDue(driver, statements, request, dueOptions(request), dueValues(request), last)
+}
+
+/** Takes due rows of some types, among so many due rows. */
+export async function claimRowsOfTypes<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  request: ClaimTypesRequest,
+  last: LastClaim,
+): Promise<ClaimTypesAnswer> {
+  const { types, from, window } = request
+  const limit = rowLimit(request.limit)
+  if (limit === 0 || types.length === 0) return { rows: [], next: undefined }
+
   const options = dueOptions(request)
-  const values = dueValues(request)
+  const { rows: ends } = await driver.run(statements.windowEnd(options, window), placeValues(from))
+  const end = ends[0] && { availableAt: Number(ends[0][0]), seq: Number(ends[0][1]) }
+  const values = [
+    ...placeValues(from),
+    ...placeValues(end),
+    ...recentValues(request),
+    ...types.flatMap(({ aggregateType, eventType }) => [Buffer.from(aggregateType), Buffer.from(eventType)]),
+  ]
+  const typed = { ...options, to: end !== undefined, types: types.length }
+  const rows = await claimDue(driver, statements, request, typed, values, last)
+  return { rows, next: nextPlace(rows, limit, end) }
+}
+
+async function claimDue<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+  { lease, limit }: ClaimRequest,
+  options: DueOptions,
+  values: readonly Value[],
+  last: LastClaim,
+): Promise<readonly Row[]> {
   // Where the last claim found nothing, most likely there is still nothing: a fourth of what a transaction takes.
   if (last.isEmpty && (await driver.run(statements.anyDue(options), values)).rows.length === 0) return []
 
   const rows = await driver.briefly(async (session) => {
-    const found = await session.run(statements.claim(options, limit), values)
+    const found = await session.run(statements.claim(options, rowLimit(limit)), values)
     return leased(session, found.rows, lease, statements.lease, [])
   })
   last.isEmpty = rows.length === 0

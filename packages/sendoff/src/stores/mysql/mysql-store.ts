@@ -2,7 +2,7 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
-import { claimRows } from './claim-rows.ts'
+import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
@@ -88,6 +88,8 @@ export function mysqlStore<Client extends MysqlClient>(
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 
     claim: (request) => claimRows(own, statements, request, lastClaim),
+
+    claimTypes: (request) => claimRowsOfTypes(own, statements, request, lastClaim),
 
     pollPending: (request) => pollPending(own, statements, request),
 

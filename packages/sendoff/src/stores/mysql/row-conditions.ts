@@ -1,4 +1,5 @@
 import type { MysqlTables } from './mysql-tables.ts'
+import { isAmong } from './statement-values.ts'
 
 /** The clock, in whole milliseconds as everything that is stored. */
 export const wholeNow = 'utc_timestamp(3)'
@@ -24,30 +25,37 @@ export const ago = `${now} - interval ? microsecond`
 export interface DueOptions {
   readonly from: boolean
   readonly skipRecent: boolean
+  /** Up to a place. */
+  readonly to?: boolean
+  /** Only of so many types. */
+  readonly types?: number
 }
 
-/** Rows that are due; with `from`, ? due time, ? due time, ? seq to start at. */
-export function due({ from }: DueOptions): string {
+/** Rows that are due; with `from`, ? due time, ? due time, ? seq to start at; with `to`, the same to end at. */
+export function due({ from, to = false }: DueOptions): string {
   const place = from ? ' and due_at >= ? and (due_at > ? or seq >= ?)' : ''
-  return `due_at <= ${now}${place}`
+  const end = to ? ' and due_at <= ? and (due_at < ? or seq <= ?)' : ''
+  return `due_at <= ${now}${place}${end}`
 }
 
 /**
  * Whether a row that is due is free: not leased, not paused, and with `skipRecent` not written within the
- * last ? microseconds. With `exceptHolder`, a lease of ? holder does not count.
+ * last ? microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of these, each ? aggregate
+ * type and ? event type.
  *
  * One CASE, because MySQL turns conditions of their own with subqueries into joins, and then no longer
  * reads an index in its order. Subqueries lock nothing.
  */
 export function freeRow(
   tables: MysqlTables,
-  { skipRecent, exceptHolder = false }: { skipRecent: boolean; exceptHolder?: boolean },
+  { skipRecent, exceptHolder = false, types = 0 }: Omit<DueOptions, 'from'> & { exceptHolder?: boolean },
 ): string {
   const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
   const isRecent = skipRecent ? `when event.created_at > ${ago} then false` : ''
+  const isForeign = types > 0 ? ` when not ${isOfTypes(types)} then false` : ''
   return `case
            when ${isHeld} and event.locked_until > ${now} then false
-           ${isRecent}
+           ${isRecent}${isForeign}
            when ${paused(tables)} then false
            else true
          end`
@@ -57,6 +65,12 @@ export function freeRow(
 export function heldUp(tables: MysqlTables): string {
   return `(${paused(tables)}
              or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
+}
+
+// As bytes: otherwise a name and the same name with a space behind it would be one.
+function isOfTypes(count: number): string {
+  const pairs = Array.from({ length: count }, () => '(?, ?)')
+  return isAmong('(cast(event.aggregate_type as binary), cast(event.event_type as binary))', pairs)
 }
 
 // Names are bytes there.

@@ -3,7 +3,7 @@ import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
-import { rowColumns } from './row-columns.ts'
+import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
@@ -38,6 +38,14 @@ export function statementsFor(tables: MysqlTables) {
    order by due_at, seq
    limit ${limit}
      for update skip locked`,
+
+    // due. Where a window of so many due rows ends. The index `due` answers alone. Locks nothing.
+    windowEnd: (options: DueOptions, window: number) => `
+  select ${inMs('due_at')}, seq
+    from ${events} as event force index (due)
+   where ${due(options)}
+   order by due_at, seq
+   limit ${window - 1}, 1`,
 
     // keyed, due, freeRow. By the index `event`. Rows that the claimer holds already come as well.
     claimKeys: (keyed: string, options: DueOptions, limit: number) => `

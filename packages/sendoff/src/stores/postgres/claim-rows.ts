@@ -1,9 +1,9 @@
-import type { ClaimRequest, DuePlace, Row } from '../../store.ts'
-import { inDueOrder } from '../due-order.ts'
+import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store.ts'
+import { inDueOrder, nextPlace } from '../due-order.ts'
 import type { PostgresSession, Value } from './postgres-driver.ts'
 import { readRows } from './row-columns.ts'
 import { keyValues } from './row-keys.ts'
-import { roundedUp } from './statement-values.ts'
+import { roundedUp, storable, textArray } from './statement-values.ts'
 import type { PostgresStatements } from './statements.ts'
 
 /** Takes due rows, in due order. */
@@ -12,22 +12,48 @@ export async function claimRows(
   statements: PostgresStatements,
   request: ClaimRequest,
 ): Promise<readonly Row[]> {
-  const { lease, limit, keys } = request
+  const { limit, keys } = request
   if (limit <= 0 || keys?.length === 0) return []
 
-  const wanted = [
-    lease.owner,
-    roundedUp(lease.ms),
-    ...placeValues(request.from),
-    String(limit),
-    skipRecentValue(request.skipRecentMs),
-  ]
+  const wanted = wantedValues(request)
   const answer =
     keys === undefined
       ? await session.run(statements.claim, wanted)
       : await session.run(statements.claimKeys, [...wanted, ...keyValues(keys)])
   // An UPDATE answers in whatever order it came across its rows.
   return readRows(answer).sort(inDueOrder)
+}
+
+/** Takes due rows of some types, among so many due rows. */
+export async function claimRowsOfTypes(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  request: ClaimTypesRequest,
+): Promise<ClaimTypesAnswer> {
+  const { limit, types, from, window } = request
+  if (limit <= 0) return { rows: [], next: undefined }
+
+  const [place] = await session.run(statements.windowEnd, [...placeValues(from), String(window - 1)])
+  const end = place && { availableAt: Number(place[0]), seq: Number(place[1]) }
+  const answer = await session.run(statements.claimTypes, [
+    ...wantedValues(request),
+    String(end?.availableAt ?? Infinity),
+    String(end?.seq ?? 0),
+    textArray(types.map(({ aggregateType }) => storable(aggregateType))),
+    textArray(types.map(({ eventType }) => storable(eventType))),
+  ])
+  const rows = readRows(answer).sort(inDueOrder)
+  return { rows, next: nextPlace(rows, limit, end) }
+}
+
+function wantedValues({ lease, limit, from, skipRecentMs }: Omit<ClaimRequest, 'keys'>): Value[] {
+  return [
+    lease.owner,
+    roundedUp(lease.ms),
+    ...placeValues(from),
+    String(limit),
+    skipRecentValue(skipRecentMs),
+  ]
 }
 
 /** The parameters of a statement that reads from a place on. */

@@ -2,7 +2,7 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
-import { claimRows } from './claim-rows.ts'
+import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertPartitionedRows, insertRows } from './insert-rows.ts'
@@ -125,6 +125,8 @@ export function postgresStore<Client extends PostgresClient>(
     },
 
     claim: (request) => claimRows(own, statements, request),
+
+    claimTypes: (request) => claimRowsOfTypes(own, statements, request),
 
     pollPending: (request) => pollPending(own, statements, request),
 

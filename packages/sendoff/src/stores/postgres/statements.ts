@@ -6,8 +6,8 @@ import { lockStatementsFor } from './lock-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import type { Statement } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
-import { rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, rows, timeIn, unsettled } from './row-conditions.ts'
+import { inMs, rowColumns } from './row-columns.ts'
+import { dueFrom, freeRow, noneOf, rows, timeIn, unsettled } from './row-conditions.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 const wholeNow = timeIn('0')
@@ -34,22 +34,21 @@ export function statementsFor(tables: PostgresTables) {
     // indexes alone. Rows are then found by their place in the file, a tenth cheaper in all than by
     // primary key; a row that somebody changed in between has moved, and is left out. Places mean nothing in a
     // partitioned table, hence the look at what kind of table it is.
-    claim: isPartitioned
-      ? `
-  with due as materialized (${dueRows('event_id, destination')}
-  ), taken as (
-    select array_agg(event_id) as ids, array_agg(destination) as destinations from due
-  )
-  update ${events} as event ${leased('event.locked_by is not null')}
-    from taken
-   cross join unnest(taken.ids, taken.destinations) as due (event_id, destination)
-   where event.event_id = due.event_id and event.destination = due.destination
-  returning ${rowColumns('event')}`
-      : `
-  update ${events} as event ${leased('event.locked_by is not null')}
-   where event.tableoid = '${events}'::regclass
-     and event.ctid = any (array(${dueRows('ctid')}))
-  returning ${rowColumns('event')}`,
+    claim: claim(),
+
+    // $1 and $2 place to start from, $3 rows to pass over. Where the window of a claim ends, read from <table>_due.
+    windowEnd: `
+  select ${inMs('available_at')}, seq
+    from ${events}
+   where ${dueFrom('$1', '$2')}
+   order by available_at, seq
+  offset ${rows('$3')}
+   limit 1`,
+
+    // As claim, $7 and $8 place to end at, $9 aggregate types and $10 event types, pair by pair: they are hashed once.
+    claimTypes: claim(`
+          and (available_at, seq) <= (to_timestamp($7::float8 / 1000), $8::bigint)
+          and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($9::text[], $10::text[]))'])}`),
 
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids,
     // $8 destinations. By primary key. Rows that the claimer holds already come as well, and count no loss.
@@ -150,12 +149,31 @@ export function statementsFor(tables: PostgresTables) {
     ...upkeepStatementsFor(tables),
   } as const)
 
-  function dueRows(columns: string): string {
+  function claim(condition = ''): string {
+    return isPartitioned
+      ? `
+  with due as materialized (${dueRows('event_id, destination', condition)}
+  ), taken as (
+    select array_agg(event_id) as ids, array_agg(destination) as destinations from due
+  )
+  update ${events} as event ${leased('event.locked_by is not null')}
+    from taken
+   cross join unnest(taken.ids, taken.destinations) as due (event_id, destination)
+   where event.event_id = due.event_id and event.destination = due.destination
+  returning ${rowColumns('event')}`
+      : `
+  update ${events} as event ${leased('event.locked_by is not null')}
+   where event.tableoid = '${events}'::regclass
+     and event.ctid = any (array(${dueRows('ctid', condition)}))
+  returning ${rowColumns('event')}`
+  }
+
+  function dueRows(columns: string, condition: string): string {
     return `
        select ${columns}
          from ${events}
         where ${dueFrom('$3', '$4')}
-          and ${freeRow(tables, '$6')}
+          and ${freeRow(tables, '$6')}${condition}
         order by available_at, seq
         limit ${rows('$5')}
           for update skip locked`

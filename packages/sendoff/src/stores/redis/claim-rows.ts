@@ -1,8 +1,16 @@
-import type { Bounds, ClaimRequest, DuePlace, PollRequest, Row } from '../../store.ts'
-import { boundsAround } from '../due-order.ts'
+import type {
+  Bounds,
+  ClaimRequest,
+  ClaimTypesAnswer,
+  ClaimTypesRequest,
+  DuePlace,
+  PollRequest,
+  Row,
+} from '../../store.ts'
+import { boundsAround, placeBehind } from '../due-order.ts'
 import { memberOf } from './redis-keys.ts'
 import { claimedRows } from './row-text.ts'
-import { claimKeysScript, claimScript, pollScript } from './scripts/claim-scripts.ts'
+import { claimKeysScript, claimScript, claimTypesScript, pollScript } from './scripts/claim-scripts.ts'
 import type { RunScript } from './run-script.ts'
 
 type Answer = readonly [place: readonly [at: string, member: string] | null, values: readonly unknown[]]
@@ -27,6 +35,26 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
     from = place
   }
   return rows
+}
+
+/** Leases due rows of some types, among so many due rows. */
+export async function claimRowsOfTypes(run: RunScript, request: ClaimTypesRequest): Promise<ClaimTypesAnswer> {
+  const { lease, limit, from, skipRecentMs = 0, window, types } = request
+  if (limit <= 0) return { rows: [], next: undefined }
+
+  const [place, claimed] = (await run(claimTypesScript, [
+    lease.owner,
+    String(lease.ms),
+    String(limit),
+    ...placeArguments(from),
+    String(skipRecentMs),
+    String(window),
+    ...types.flatMap(({ eventType, aggregateType }) => [eventType, aggregateType]),
+  ])) as Answer
+  return {
+    rows: claimedRows(claimed),
+    next: place ? placeBehind({ availableAt: Number(place[0]), seq: Number(place[1]) }) : undefined,
+  }
 }
 
 /** Reads due rows for the owner of a lock; undefined once it has lost it. */

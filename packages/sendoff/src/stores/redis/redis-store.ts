@@ -3,7 +3,7 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, requireOptions } from '../../options.ts'
 import type { OutboxStore } from '../../store.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
-import { claimRows, pollPending } from './claim-rows.ts'
+import { claimRows, claimRowsOfTypes, pollPending } from './claim-rows.ts'
 import { commitTransaction, isServersWord } from './commit-transaction.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
@@ -93,6 +93,8 @@ export function redisStore<Client extends RedisClient>(
     },
 
     claim: (request) => claimRows(run, request),
+
+    claimTypes: (request) => claimRowsOfTypes(run, request),
 
     pollPending: (request) => pollPending(run, request),
 

@@ -1,4 +1,4 @@
-import type { ClaimRequest, DuePlace, Row } from '../../store.ts'
+import type { ClaimRequest, ClaimTypesRequest, DuePlace, Row } from '../../store.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { ReadRow } from './row-columns.ts'
 import { readRow } from './row-columns.ts'
@@ -21,9 +21,51 @@ export function claimRows(
   request: ClaimRequest,
   now: number,
 ): readonly Row[] {
-  const { lease, keys } = request
-  const rows =
-    keys === undefined ? dueRows(statements, request, now) : dueRowsOfKeys(statements, request, now)
+  const { keys } = request
+  return leased(
+    statements,
+    request,
+    keys === undefined ? dueRows(statements, request, now) : dueRowsOfKeys(statements, request, now),
+    now,
+  )
+}
+
+/** The last row that a claim of some types looks at; undefined for up to the last one that is due. */
+export function windowEnd(
+  statements: PreparedStatements,
+  { from, window }: ClaimTypesRequest,
+  now: number,
+): DuePlace | undefined {
+  return statements.windowEnd.get(...placeValues(from), now, window - 1) as DuePlace | undefined
+}
+
+/** Whether a claim of some types would find anything. */
+export function isAnyDueOfTypes(
+  statements: PreparedStatements,
+  request: ClaimTypesRequest,
+  end: DuePlace | undefined,
+  now: number,
+): boolean {
+  return statements.anyDueOfTypes.get(...dueOfTypes(request, end, now)) !== undefined
+}
+
+/** Takes due rows of some types, up to a place. */
+export function claimRowsOfTypes(
+  statements: PreparedStatements,
+  request: ClaimTypesRequest,
+  end: DuePlace | undefined,
+  now: number,
+): readonly Row[] {
+  const rows = statements.dueOfTypes.all(...dueOfTypes(request, end, now), request.limit).map(readRow)
+  return leased(statements, request, rows, now)
+}
+
+function leased(
+  statements: PreparedStatements,
+  { lease, keys }: ClaimRequest,
+  rows: ReadRow[],
+  now: number,
+): readonly Row[] {
   if (rows.length === 0) return rows
 
   // Whoever asks for its own rows by key is their holder and never lost them.
@@ -67,8 +109,26 @@ function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, no
 
 // The parameters called `dueWithin` in the statements, without limits where the request has none.
 function dueWithin(request: DueRequest, now: number): SqliteValue[] {
-  const { from } = request
-  return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0, now, writtenBy(request, now)]
+  return [...placeValues(request.from), now, writtenBy(request, now)]
+}
+
+// The parameters called `dueOfTypes` in the statements.
+function dueOfTypes(request: ClaimTypesRequest, end: DuePlace | undefined, now: number): SqliteValue[] {
+  const types = request.types.map(({ aggregateType, eventType }) => [aggregateType, eventType])
+  const endAt = end?.availableAt ?? now
+  return [
+    ...placeValues(request.from),
+    Math.min(now, endAt),
+    writtenBy(request, now),
+    endAt,
+    end?.seq ?? Number.MAX_SAFE_INTEGER,
+    now,
+    JSON.stringify(types),
+  ]
+}
+
+function placeValues(from: DuePlace | undefined): SqliteValue[] {
+  return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0]
 }
 
 function writtenBy({ skipRecentMs }: DueRequest, now: number): number {

@@ -2,7 +2,8 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { OutboxStore, RowKey } from '../../store.ts'
 import { checkedTableName } from '../sql/table-name.ts'
-import { claimRows, isAnyDue } from './claim-rows.ts'
+import { nextPlace } from '../due-order.ts'
+import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { isCurrent, migrate, schemaSql } from './migrations.ts'
 import { purgeRows } from './purge-rows.ts'
@@ -119,6 +120,21 @@ export function sqliteStore<Handle extends SqliteHandle>(
             ? await readOn(handle, (statements) => isAnyDue(statements, request, now()))
             : request.keys.length > 0
         return worthwhile ? writeOn(handle, (statements) => claimRows(statements, request, now())) : []
+      })
+    },
+
+    async claimTypes(request) {
+      if (request.limit <= 0) return { rows: [], next: undefined }
+
+      return connection.alone(async (handle) => {
+        const end = await readOn(handle, (statements) => windowEnd(statements, request, now()))
+        const worthwhile = await readOn(handle, (statements) =>
+          isAnyDueOfTypes(statements, request, end, now()),
+        )
+        const rows = worthwhile
+          ? await writeOn(handle, (statements) => claimRowsOfTypes(statements, request, end, now()))
+          : []
+        return { rows, next: nextPlace(rows, request.limit, end) }
       })
     },
 

@@ -37,6 +37,15 @@ export function statementsFor(table: string) {
                       where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
                         and part.owner = ? and part.epoch = ?))`
 
+  // dueWithin, ? available_at and ? seq to end at, ? now, ? pairs of aggregate type and event type as a JSON array. The pairs
+  // are read once for each run.
+  const dueOfTypes = `${dueWithin}
+     and (available_at, seq) <= (?, ?)
+     and (locked_by is null or locked_until <= ?)
+     and (aggregate_type, event_type) in (
+           select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?))
+     and ${unpaused(table)}`
+
   return {
     // Takes the write lock at once: a transaction that reads first and writes later could fail half-way.
     begin: 'begin immediate',
@@ -83,6 +92,32 @@ export function statementsFor(table: string) {
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
      and ${unpaused(table)}
+   order by available_at, seq
+   limit ?`,
+
+    // ? available_at and ? seq to start from, ? now, ? rows to pass over. Where the window of a claim ends. <table>_due
+    // answers alone.
+    windowEnd: `
+  select available_at as availableAt, seq
+    from ${events}
+   where ${unblocked}
+     and (available_at, seq) >= (?, ?)
+     and available_at <= ?
+   order by available_at, seq
+   limit 1 offset ?`,
+
+    // dueOfTypes. As anyDue.
+    anyDueOfTypes: `
+  select 1
+    from ${events}
+   where ${dueOfTypes}
+   limit 1`,
+
+    // dueOfTypes, ? limit. As due.
+    dueOfTypes: `
+  select ${rowColumns}
+    from ${events}
+   where ${dueOfTypes}
    order by available_at, seq
    limit ?`,
 
@@ -220,6 +255,7 @@ export type PreparedStatements = {
 // Their answers are rows for `readRow` and `readStoredRow`.
 const readingRows: ReadonlySet<string> = new Set([
   'due',
+  'dueOfTypes',
   'dueByKey',
   'dueKeys',
   'lane',

@@ -1,5 +1,6 @@
 import type { StoreCheck } from '../store-check.ts'
 import { claimChecks } from './claim-checks.ts'
+import { claimTypesChecks } from './claim-types-checks.ts'
 import { controlChecks } from './control-checks.ts'
 import { fenceChecks } from './fence-checks.ts'
 import { idempotencyChecks } from './idempotency-checks.ts'
@@ -30,6 +31,7 @@ export const storeChecks: readonly StoreCheck[] = [
   ...idempotencyChecks,
   ...timeChecks,
   ...claimChecks,
+  ...claimTypesChecks,
   ...leaseChecks,
   ...settleChecks,
   ...fenceChecks,

@@ -68,6 +68,62 @@ local function dueRows(limit, fromAt, fromMember, writtenBefore)
 end
 `
 
+/**
+ * As `dueRows`, but only rows of the wanted types, and looks at no more than `window` rows. Names without escapes are read
+ * from a row's first line without decoding it.
+ */
+const dueRowsOfTypes = `
+local function typeName(eventType, aggregateType)
+  return #eventType .. ':' .. eventType .. aggregateType
+end
+
+local function typeOf(row)
+  local eventType, aggregateType = string.match(row, '^%["[^"\\\\]*","[^"\\\\]*","([^"\\\\]*)","([^"\\\\]*)"')
+  if eventType then return typeName(eventType, aggregateType) end
+  local head = headOf(row)
+  return typeName(head[3], head[4])
+end
+
+local function dueRowsOfTypes(limit, fromAt, fromMember, writtenBefore, window, wanted)
+  freeLapsed(math.max(limit, 1000))
+  unpark()
+  local found, fieldsOf, textOf, size, lookedAt = {}, {}, {}, 0, 0
+  local rank = fromAt ~= '' and rankOf(due, fromAt, fromMember) or 0
+  local place
+  while lookedAt < window do
+    local asked = math.min(window - lookedAt, 1000)
+    local places = call('ZRANGE', due, rank, rank + asked - 1, 'WITHSCORES')
+    local members = {}
+    for index = 1, #places, 2 do
+      if tonumber(places[index + 1]) > now then break end
+      members[#members + 1] = places[index]
+    end
+    local texts = read(rows, members)
+    local candidates, candidateTexts, candidatePlaces = {}, {}, {}
+    for index = 1, #members do
+      if wanted[typeOf(texts[index])] and not isPaused(texts[index]) then
+        candidates[#candidates + 1] = members[index]
+        candidateTexts[#candidates] = texts[index]
+        candidatePlaces[#candidates] = places[2 * index]
+      end
+    end
+    for index, packed in ipairs(read(state, candidates)) do
+      local fields = cmsgpack.unpack(packed)
+      if fields[CREATED_AT] <= writtenBefore then
+        size = size + 1
+        found[size], fieldsOf[size], textOf[size] = candidates[index], fields, candidateTexts[index]
+        if size == limit then return found, fieldsOf, textOf, { candidatePlaces[index], candidates[index] } end
+      end
+    end
+    if #members < asked then return found, fieldsOf, textOf end
+    rank = rank + #members
+    lookedAt = lookedAt + #members
+    place = { places[2 * #members], members[#members] }
+  end
+  return found, fieldsOf, textOf, place
+end
+`
+
 /** Leases rows and answers them. `keptBy` is whoever holds rows without having lost them. */
 const lease = `
 local function leaseRows(members, fieldsOf, textOf, owner, leaseMs, keptBy)
@@ -106,6 +162,27 @@ export const claimScript = script(
   lease,
   `
 local members, fieldsOf, textOf, place = dueRows(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]))
+leaseRows(members, fieldsOf, textOf, ARGV[1], tonumber(ARGV[2]))
+return { place or false, answer }
+`,
+)
+
+/** Arguments as above; then how many rows to look at, and pairs of event type and aggregate type. Answers as above. */
+export const claimTypesScript = script(
+  evenWhenFull,
+  headOf,
+  rankOf,
+  isPaused,
+  freeLapsed,
+  unpark,
+  answerRow,
+  dueRowsOfTypes,
+  lease,
+  `
+local wanted = {}
+for index = 8, #ARGV, 2 do wanted[typeName(ARGV[index], ARGV[index + 1])] = true end
+local members, fieldsOf, textOf, place =
+  dueRowsOfTypes(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]), tonumber(ARGV[7]), wanted)
 leaseRows(members, fieldsOf, textOf, ARGV[1], tonumber(ARGV[2]))
 return { place or false, answer }
 `,

@@ -1,0 +1,4 @@
+import { serverStoreKinds } from '../fixtures/server-stores.ts'
+import { testForeignTypes } from './foreign-types-suite.ts'
+
+serverStoreKinds.forEach(testForeignTypes)
