@@ -25,7 +25,7 @@ import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { memberSource } from './poll/member-source.ts'
 import { NamedLock } from './poll/named-lock.ts'
 import { onlyLane, OrderedSource } from './poll/ordered-source.ts'
-import { OutboxPoller } from './poll/outbox-poller.ts'
+import { defaultBatchSize, OutboxPoller } from './poll/outbox-poller.ts'
 import { OwnerSource } from './poll/owner-source.ts'
 import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
 import type { PendingSource } from './poll/pending-source.ts'
@@ -117,6 +117,10 @@ export class OutboxEngine {
         maxUnsettled: tickUnsettled,
         mayBegin: (again) => (failures?.isOver(again) ?? true) && lock!.hasTimeLeft(again),
         ...(failures && { onOutcome: (outcome) => failures.ended(outcome) }),
+      }),
+      ...(mode === 'multiNode' && {
+        prefetch: { first: options.poller?.batchSize ?? defaultBatchSize },
+        onHandedBack: () => parts.announcer.announce(),
       }),
       ...order?.settings,
       ...shared,

@@ -56,9 +56,11 @@ export class BoundedQueue<Item> {
   }
 
   takeAll(): Item[] {
-    const items = this.#items.slice(this.#head) as Item[]
-    this.#items = []
-    this.#head = 0
-    return items
+    return this.takeBehind(0)
+  }
+
+  /** Takes all but the first `count`. */
+  takeBehind(count: number): Item[] {
+    return this.#items.splice(this.#head + count) as Item[]
   }
 }

@@ -16,20 +16,24 @@ export interface ColdSignalsOptions {
 // A transaction that somebody else opened ends at some moment soon: these looks find its rows.
 const looksForForeignRowsMs = [10, 50, 250, 1_000]
 
+const warningPauseMs = 60_000
+
 /** Wakes pollers for rows that nobody holds. */
 export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater'> {
   readonly #options: ColdSignalsOptions
+  #dropped = 0
+  #nextWarning = -Infinity
 
   constructor(options: ColdSignalsOptions) {
     this.#options = options
   }
 
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
-    const { clock, logger, metrics, wakePoller, announce } = this.#options
+    const { clock, metrics, wakePoller, announce } = this.#options
     const dropped = left.filter(({ reason }) => reason === 'full')
     if (dropped.length > 0) {
-      logger.warn(`The hot queue is full: ${dropped.length} events were left to the poller.`)
       dropped.forEach(() => metrics.incrementHotDropped())
+      this.#warnOfDropped(dropped.length)
     }
     // What fails at the moment has time until the next tick.
     const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
@@ -47,6 +51,19 @@ export class ColdSignals implements Pick<HotPath, 'leftToPoller' | 'perhapsLater
       wakePoller(inMs, partitions)
       announce(partitions, inMs)
     }
+  }
+
+  // A queue that is full stays so for a while: one line tells of all events until then.
+  #warnOfDropped(count: number): void {
+    const { clock, logger } = this.#options
+    this.#dropped += count
+    const now = clock.monotonic()
+    if (now < this.#nextWarning) return
+    this.#nextWarning = now + warningPauseMs
+    logger.warn(
+      `The hot queue is full, or its listeners take long: ${this.#dropped} events were left to the poller.`,
+    )
+    this.#dropped = 0
   }
 
   perhapsLater(): void {

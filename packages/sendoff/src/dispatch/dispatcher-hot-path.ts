@@ -58,7 +58,7 @@ export class DispatcherHotPath implements HotPath {
     )
       return 'stopped'
     if (breaker?.isOpen) return 'broken'
-    if (!dispatcher.hotQueue.reserve()) return 'full'
+    if (!dispatcher.reserveHot()) return 'full'
 
     return new QueueSlot(this.#options, this.#lookUps, this.#expiries)
   }

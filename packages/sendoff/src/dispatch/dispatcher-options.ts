@@ -83,6 +83,13 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly recovery?: StoreRecovery
   /** How long a result is of use whose settlement was refused, in case that the row comes back: 2 min. */
   readonly resultsKeptMs?: number
+  /**
+   * Takes no more than listeners can begin within about a second, and hands back what would wait for longer, so that other processes find
+   * it; `first` events until it is known how long listeners take. Not with lanes.
+   */
+  readonly prefetch?: { readonly first: number }
+  /** Called when events were handed back because they would have waited for long. */
+  readonly onHandedBack?: () => void
   /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */
   readonly maxUnsettled?: number
   /** Tells the database what this process holds without a lease, after much of it was let go of. */

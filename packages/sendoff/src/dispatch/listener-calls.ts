@@ -5,6 +5,7 @@ import type { MetricsExporter } from '../observe/metrics.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
 import type { Outcome } from '../store.ts'
 import type { Delivery } from './delivery.ts'
+import type { Prefetch } from './prefetch.ts'
 import { TimeLimits } from './time-limits.ts'
 
 export interface ListenerCallsOptions {
@@ -12,6 +13,8 @@ export interface ListenerCallsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
+  /** Told how long calls take. */
+  readonly prefetch: Prefetch | undefined
   /** How long a listener may take, where its registration does not say. */
   readonly timeoutMs: number
   /** How long a listener that was told to stop may go on before it is given up. */
@@ -46,15 +49,19 @@ export class ListenerCalls {
     deliveries: readonly Delivery[],
     processing: Promise<Outcome | readonly Outcome[]>,
     timeoutMs?: number,
+    places = 1,
   ): void {
-    const { clock, metrics } = this.#options
+    const { clock, metrics, prefetch } = this.#options
     const call = { deliveries, timeoutMs: timeoutMs ?? this.#options.timeoutMs }
     this.#calls.add(call)
     this.#timeLimits.start(call, call.timeoutMs)
 
     const startedAt = clock.monotonic()
+    prefetch?.began(startedAt, places)
     void processing.then((outcomes) => {
-      metrics.recordListenerDurationMs(clock.monotonic() - startedAt)
+      const endedAt = clock.monotonic()
+      metrics.recordListenerDurationMs(endedAt - startedAt)
+      prefetch?.ended(endedAt, endedAt - startedAt, places)
       this.#end(call, outcomes)
     })
   }

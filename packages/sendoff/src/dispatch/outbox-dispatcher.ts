@@ -22,6 +22,7 @@ import { KnownResults } from './known-results.ts'
 import { LaneQueue } from './lane-queue.ts'
 import type { Pauses } from './pauses.ts'
 import { ListenerCalls } from './listener-calls.ts'
+import { Prefetch, prefetchMs } from './prefetch.ts'
 import { Settler } from './settler.ts'
 import { StoreRecovery } from './store-recovery.ts'
 
@@ -59,6 +60,7 @@ export class OutboxDispatcher {
   readonly #knownResults: KnownResults
   readonly #handBack: HandBack
   readonly #failures: FailureReports
+  readonly #prefetch: Prefetch | undefined
   readonly #nextTurn: () => 'hot' | 'cold'
   readonly #conditions = new Conditions()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
@@ -66,6 +68,10 @@ export class OutboxDispatcher {
   readonly #waitingTypes = new Set<string>()
   #suspect: Delivery | undefined
   #pumpScheduled = false
+  #isWatching = false
+  /** With so few in the cold queue there is room again that the poller was refused. */
+  #lowWater = -1
+  #wakesAtLowWater = false
   #intakeOpen = true
   #isClosed = false
   #isBarred = false
@@ -89,8 +95,20 @@ export class OutboxDispatcher {
         partitionOf: lanes.partitionOf,
         onEmptyLane: lanes.onEmptyLane,
       })
-    this.#coldQueue = this.lanes ?? new BoundedQueue(capacity)
-    this.#nextTurn = fairTurns(options.hotShare ?? 2)
+    const hotShare = options.hotShare ?? 2
+    const coldQueue = new BoundedQueue<Delivery>(capacity)
+    this.#coldQueue = this.lanes ?? coldQueue
+    this.#prefetch =
+      options.prefetch &&
+      new Prefetch({
+        hotQueue: this.hotQueue,
+        coldQueue,
+        workerCount: this.#workerCount,
+        hotShare,
+        first: options.prefetch.first,
+        clock,
+      })
+    this.#nextTurn = fairTurns(hotShare)
     this.#failures = new FailureReports(clock, logger)
     this.#handBack = new HandBack({ store, logger, inFlight: this.inFlight })
     this.#chain = new ProcessingChain({
@@ -113,6 +131,7 @@ export class OutboxDispatcher {
       clock,
       logger,
       metrics,
+      prefetch: this.#prefetch,
       timeoutMs: options.listenerTimeoutMs ?? 300_000,
       graceMs: options.timeoutGraceMs ?? 30_000,
       onEnded: (deliveries, outcomes) => this.#ended(deliveries, outcomes),
@@ -145,7 +164,24 @@ export class OutboxDispatcher {
   }
 
   coldQueueRemainingCapacity(): number {
-    return this.accepts ? Math.max(0, this.#coldQueue.room) : 0
+    if (!this.accepts) return 0
+    const { room, length } = this.#coldQueue
+    if (this.#prefetch === undefined) return Math.max(0, room)
+
+    const limit = this.#prefetch.coldLimit(this.#calls.size)
+    const left = Math.min(room, limit - length)
+    if (left > 0) return left
+    this.#lowWater = Math.min(limit, this.#coldQueue.capacity) >> 1
+    return 0
+  }
+
+  /** Keeps a place in the hot queue; false where there is none, or where the event would wait for long. */
+  reserveHot(): boolean {
+    const taken = this.hotQueue.capacity - this.hotQueue.room
+    if (this.#prefetch !== undefined && taken >= this.#workerCount) {
+      if (taken >= this.#prefetch.hotLimit(this.#calls.size)) return false
+    }
+    return this.hotQueue.reserve()
   }
 
   /** Returns false when there was no room; the row is then handed back. */
@@ -270,6 +306,7 @@ export class OutboxDispatcher {
     if (this.lanes !== undefined && this.#calls.size === 0 && this.lanes.peek() === undefined) {
       this.#settler.hurry()
     }
+    this.#watchWaiting()
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)
     this.#conditions.changed()
   }
@@ -298,7 +335,7 @@ export class OutboxDispatcher {
       const delivery = queue.take(after)
       if (delivery === undefined) return undefined
 
-      if (queue === this.#coldQueue && queue.length === queue.capacity >> 1) this.#options.onRoom?.()
+      if (!isHot) this.#tookCold(queue)
       if (!delivery.isHeld(this.#clock.monotonic())) {
         this.handBack(delivery)
       } else if (this.#options.pauses?.isPaused(delivery.row)) {
@@ -319,6 +356,38 @@ export class OutboxDispatcher {
       .then(() => pauses.refresh())
       .then(() => this.#wakePoller())
     this.#conditions.changed()
+  }
+
+  #tookCold({ length, capacity }: DeliveryQueue): void {
+    const hasRoom = this.#prefetch === undefined ? length === capacity >> 1 : length <= this.#lowWater
+    if (!hasRoom) return
+    this.#lowWater = -1
+    if (this.#wakesAtLowWater) this.#wakePoller()
+    else this.#options.onRoom?.()
+    this.#wakesAtLowWater = false
+  }
+
+  /** Looks now and then at what is queued, as long as that is more than the workers have in a turn. */
+  #watchWaiting(): void {
+    const waiting = this.hotQueue.length + this.#coldQueue.length
+    if (this.#prefetch === undefined || this.#isWatching || waiting <= this.#workerCount) return
+    this.#isWatching = true
+    this.#clock.schedule(prefetchMs, () => {
+      this.#isWatching = false
+      if (this.accepts) void this.#handBackWaiting(this.#prefetch!)
+      this.#watchWaiting()
+    })
+  }
+
+  // The poller of this process takes as much of it again as there is room for, and not more.
+  async #handBackWaiting(prefetch: Prefetch): Promise<void> {
+    const waiting = prefetch.takeWaiting(this.#calls.size)
+    if (waiting.length === 0) return
+    this.#lowWater = prefetch.coldLimit(this.#calls.size) >> 1
+    this.#wakesAtLowWater = true
+    await this.#handBack.letGo(waiting)
+    this.#options.onHandedBack?.()
+    this.#tookCold(this.#coldQueue)
   }
 
   #start(delivery: Delivery): void {
@@ -348,7 +417,7 @@ export class OutboxDispatcher {
       batch.push(taken)
       last = taken
     }
-    this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs)
+    this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs, maxBatchSize)
   }
 
   #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {

@@ -6,7 +6,7 @@ import type { Logger } from './logger.ts'
 export interface MetricsExporter {
   /** An event went from its commit straight into the hot queue. */
   incrementHotEnqueued(): void
-  /** The hot queue was full: the event was left to the poller. */
+  /** The hot queue was full, or the event would have waited in it for long: it was left to the poller. */
   incrementHotDropped(): void
   /** An event is due later: it was left to the poller. */
   incrementHotSkippedDelayed(): void

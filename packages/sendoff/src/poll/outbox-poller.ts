@@ -42,6 +42,9 @@ const fullLookMs = 1_000
 
 const firstRetryMs = 100
 
+/** How many rows the first fetch of a drain asks for. */
+export const defaultBatchSize = 50
+
 /** How far a drain has come. */
 interface Drain {
   readonly place: DuePlace | undefined
@@ -75,7 +78,7 @@ export class OutboxPoller {
   #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
-    const { batchSize = 50, intervalMs = 5_000, clock = systemClock } = options
+    const { batchSize = defaultBatchSize, intervalMs = 5_000, clock = systemClock } = options
     this.#options = {
       inFlight: new InFlightTracker(),
       clock,

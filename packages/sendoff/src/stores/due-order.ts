@@ -11,7 +11,11 @@ export function placeBehind({ availableAt, seq }: DuePlace): DuePlace {
 }
 
 /** Where a claim of `limit` rows goes on that looked no further than `last`; undefined for up to the end. */
-export function nextPlace(rows: readonly DuePlace[], limit: number, last: DuePlace | undefined): DuePlace | undefined {
+export function nextPlace(
+  rows: readonly DuePlace[],
+  limit: number,
+  last: DuePlace | undefined,
+): DuePlace | undefined {
   const end = rows.length < limit ? last : rows.at(-1)
   return end && placeBehind(end)
 }

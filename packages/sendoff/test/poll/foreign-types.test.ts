@@ -16,24 +16,27 @@ import { testForeignTypes } from './foreign-types-suite.ts'
 
 storeKinds.forEach(testForeignTypes)
 
-onEveryStoreOnce('a listener that is registered later gets the events that waited for it', async (test, open) => {
-  const listener = new RecordingListener()
-  const listeners = new ListenerRegistry()
-  const { outbox, metrics } = await startOutbox(test, open(), {
-    listeners,
-    onUnroutable: 'defer',
-    poller: { intervalMs: 20 },
-  })
-  const early = await outbox.transaction(() => outbox.write('Early', 1))
-  await outbox.poll()
-  listeners.register('Early', listener)
-  await metrics.until((seen) => seen.dispatchSuccess === 1)
+onEveryStoreOnce(
+  'a listener that is registered later gets the events that waited for it',
+  async (test, open) => {
+    const listener = new RecordingListener()
+    const listeners = new ListenerRegistry()
+    const { outbox, metrics } = await startOutbox(test, open(), {
+      listeners,
+      onUnroutable: 'defer',
+      poller: { intervalMs: 20 },
+    })
+    const early = await outbox.transaction(() => outbox.write('Early', 1))
+    await outbox.poll()
+    listeners.register('Early', listener)
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
 
-  const late = await outbox.transaction(() => outbox.write('Late', 2))
-  listeners.registerDefault(listener)
-  await metrics.until((seen) => seen.dispatchSuccess === 2)
-  deepEqual(listener.ids, [early, late])
-})
+    const late = await outbox.transaction(() => outbox.write('Late', 2))
+    listeners.registerDefault(listener)
+    await metrics.until((seen) => seen.dispatchSuccess === 2)
+    deepEqual(listener.ids, [early, late])
+  },
+)
 
 describe('a worker that leaves types to others', () => {
   const listeners = new ListenerRegistry().register('Order', 'Wanted', new RecordingListener())
@@ -132,7 +135,12 @@ describe('an owner without a listener', () => {
         onUnroutable: 'defer',
         unroutableDelayMs: 10,
         poller: { intervalMs: 5 },
-        logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error: (text) => void log.push(text) },
+        logger: {
+          debug() {},
+          info() {},
+          warn: (text) => void log.push(text),
+          error: (text) => void log.push(text),
+        },
       }).start()
       test.after(() => outbox.close())
       await outbox.transaction(async () => {
@@ -150,7 +158,10 @@ describe('an owner without a listener', () => {
       await until(() => listener.ids.length === 2)
 
       equal(log.length, 1)
-      match(log[0]!, /like all events of type "Unknown" of aggregate type "__GLOBAL__": this process has no listener/)
+      match(
+        log[0]!,
+        /like all events of type "Unknown" of aggregate type "__GLOBAL__": this process has no listener/,
+      )
       const isInOrder = mode === 'ordered' || mode === 'partitioned'
       equal(/in the same order waits as well/.test(log[0]!), isInOrder)
     })

@@ -31,7 +31,7 @@ onEveryStore('a full hot queue costs no event and no wait for a lease', async (t
   deepEqual(listener.ids.sort(), ids)
   equal(metrics.hotEnqueued, 1)
   equal(metrics.hotDropped, 4)
-  match(log.join('\n'), /warn: The hot queue is full: 1 events/)
+  match(log.join('\n'), /warn: The hot queue is full, or its listeners take long: 1 events/)
 })
 
 onEveryStore('places of the hot queue come back after a rollback', async (test, open, mode) => {

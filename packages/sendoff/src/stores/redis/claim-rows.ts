@@ -38,7 +38,10 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
 }
 
 /** Leases due rows of some types, among so many due rows. */
-export async function claimRowsOfTypes(run: RunScript, request: ClaimTypesRequest): Promise<ClaimTypesAnswer> {
+export async function claimRowsOfTypes(
+  run: RunScript,
+  request: ClaimTypesRequest,
+): Promise<ClaimTypesAnswer> {
   const { lease, limit, from, skipRecentMs = 0, window, types } = request
   if (limit <= 0) return { rows: [], next: undefined }
 
