@@ -25,7 +25,7 @@ import { LeaseKeeper } from './poll/lease-keeper.ts'
 import { memberSource } from './poll/member-source.ts'
 import { NamedLock } from './poll/named-lock.ts'
 import { onlyLane, OrderedSource } from './poll/ordered-source.ts'
-import { defaultBatchSize, OutboxPoller } from './poll/outbox-poller.ts'
+import { defaultBatchSize, defaultIntervalMs, OutboxPoller } from './poll/outbox-poller.ts'
 import { OwnerSource } from './poll/owner-source.ts'
 import { PartitionKeeper, type PartitionKeeperOptions } from './poll/partition-keeper.ts'
 import type { PendingSource } from './poll/pending-source.ts'
@@ -138,7 +138,12 @@ export class OutboxEngine {
     if (lock === undefined) {
       this.#source =
         options.onUnroutable === 'defer'
-          ? new TypedClaimSource({ ...polling, listeners, wakePoller })
+          ? new TypedClaimSource({
+              ...polling,
+              listeners,
+              wakePoller,
+              intervalMs: options.poller?.intervalMs ?? defaultIntervalMs,
+            })
           : claimSource(polling)
     } else if (lanes === undefined) {
       const source = new OwnerSource({ ...polling, lock })

@@ -15,6 +15,7 @@ const shortMs = 5
  */
 export class LookPlan {
   readonly #clock: Clock
+  readonly #longestPauseMs: number
   #place: DuePlace | 'start' | 'nowhere' = 'nowhere'
   /** Where the last look ended: what falls due from now on comes behind it. */
   #end: DuePlace | undefined
@@ -23,8 +24,10 @@ export class LookPlan {
   #isWantedAgain = false
   #nextFullLook = -Infinity
 
-  constructor(clock: Clock) {
+  /** The pause is no longer than `longestPauseMs`, unless a look takes even longer. */
+  constructor(clock: Clock, longestPauseMs = Infinity) {
     this.#clock = clock
+    this.#longestPauseMs = longestPauseMs
   }
 
   /** `start` for the beginning, `nowhere` where there is nothing to look for. */
@@ -59,7 +62,8 @@ export class LookPlan {
     }
     this.#place = 'nowhere'
     if (this.#isFullLook && this.#wastedMs > shortMs) {
-      this.#nextFullLook = this.#clock.monotonic() + this.#wastedMs * pauseShare
+      const pauseMs = Math.min(this.#wastedMs * pauseShare, this.#longestPauseMs)
+      this.#nextFullLook = this.#clock.monotonic() + Math.max(pauseMs, this.#wastedMs)
     }
     this.#wastedMs = 0
   }

@@ -45,6 +45,9 @@ const firstRetryMs = 100
 /** How many rows the first fetch of a drain asks for. */
 export const defaultBatchSize = 50
 
+/** The longest pause between two polls. */
+export const defaultIntervalMs = 5_000
+
 /** How far a drain has come. */
 interface Drain {
   readonly place: DuePlace | undefined
@@ -78,7 +81,7 @@ export class OutboxPoller {
   #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
-    const { batchSize = defaultBatchSize, intervalMs = 5_000, clock = systemClock } = options
+    const { batchSize = defaultBatchSize, intervalMs = defaultIntervalMs, clock = systemClock } = options
     this.#options = {
       inFlight: new InFlightTracker(),
       clock,

@@ -13,6 +13,8 @@ export interface TypedClaimSourceOptions {
   readonly lease: Lease
   readonly clock: Clock
   readonly skipRecentMs: number
+  /** The longest pause between two polls from the beginning, unless these take even longer. */
+  readonly intervalMs: number
   /** Asks the poller to look again after some time. */
   readonly wakePoller: (inMs: number) => void
 }
@@ -24,7 +26,8 @@ const window = 2_000
  * Rows leased one by one, but only those that this process has a listener for: others are left to processes that have one.
  *
  * Rows of other types stay due and stand in front. Once a poll has passed many of them, the next polls begin behind them,
- * and polls from the beginning take a twentieth of the time: these find late commits, released rows and leases that have run out.
+ * and polls from the beginning take a twentieth of the time, or come once in an interval: these find late commits, released
+ * rows and leases that have run out.
  */
 export class TypedClaimSource implements PendingSource {
   readonly #options: TypedClaimSourceOptions
@@ -35,7 +38,7 @@ export class TypedClaimSource implements PendingSource {
   constructor(options: TypedClaimSourceOptions) {
     this.#options = options
     this.#ofAllTypes = claimSource(options)
-    this.#looks = new LookPlan(options.clock)
+    this.#looks = new LookPlan(options.clock, options.intervalMs)
   }
 
   async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
@@ -52,7 +55,7 @@ export class TypedClaimSource implements PendingSource {
 
   /** Looks from the beginning the next time. */
   forgetWaiting(): void {
-    this.#looks = new LookPlan(this.#options.clock)
+    this.#looks = new LookPlan(this.#options.clock, this.#options.intervalMs)
   }
 
   async #claim(limit: number, types: readonly TypeName[], looks: LookPlan): Promise<PendingBatch> {

@@ -1,4 +1,5 @@
+import { describe } from 'node:test'
 import { serverStoreKinds } from '../fixtures/server-stores.ts'
 import { testSharingWork } from './sharing-work-suite.ts'
 
-serverStoreKinds.forEach(testSharingWork)
+describe('on servers', { concurrency: true }, () => serverStoreKinds.forEach(testSharingWork))

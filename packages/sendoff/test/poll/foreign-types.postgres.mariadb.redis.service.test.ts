@@ -1,4 +1,5 @@
+import { describe } from 'node:test'
 import { serverStoreKinds } from '../fixtures/server-stores.ts'
 import { testForeignTypes } from './foreign-types-suite.ts'
 
-serverStoreKinds.forEach(testForeignTypes)
+describe('on servers', { concurrency: true }, () => serverStoreKinds.forEach(testForeignTypes))

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { EventStatus } from '../../../src/event/status.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { mysqlTables } from '../../../src/stores/mysql/mysql-tables.ts'
+import { timeValue } from '../../../src/stores/mysql/statement-values.ts'
 import { statementsFor } from '../../../src/stores/mysql/statements.ts'
 import { doneOf, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -31,6 +32,7 @@ describe('mysql store: plans on a table of few rows', () => {
   // What reads a whole table waits for every row in it that is not committed yet.
   const locking = {
     claim: [statements.claim(options, 5), 'due'],
+    claimTypes: [statements.claim({ ...options, to: true, types: 1 }, 5), 'due'],
     claimKeys: [statements.claimKeys(keyed, options, 5), 'event'],
     lease: [statements.lease(rows), 'PRIMARY'],
     leaseKeys: [statements.leaseKeys(rows), 'PRIMARY'],
@@ -77,6 +79,17 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     ok(!/filesort|temporary/.test(table!.Extra), table!.Extra)
 
     ok((await rowsRead(async (run) => equal((await run(text)).length, 500))) < 510)
+  })
+
+  it('a claim of some types reads the rows of its window, and no others', async () => {
+    const read = await rowsRead(async (run) => {
+      const [end] = (await run(statements.windowEnd(options, 200))) as Record<string, unknown>[]
+      const at = timeValue(Number(Object.values(end!)[0]))
+      const text = statements.claim({ ...options, to: true, types: 1 }, 500)
+      const types = [Buffer.from('Order'), Buffer.from('Foreign')]
+      equal((await run(text, [at, at, end!['seq'], ...types])).length, 0)
+    })
+    ok(read <= 410, `read ${read} rows`)
   })
 
   it('reading dead rows and pending ones do not touch the others either', async () => {

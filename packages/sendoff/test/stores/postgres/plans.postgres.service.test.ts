@@ -7,6 +7,7 @@ import { fillingOf, moments, planOf } from './explained-plan.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
 const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
+const claimTypesValues = [...claimValues, String(Date.UTC(2100, 0)), '0', '{Order}', '{OrderPlaced}']
 const pollValues = ['relay', 'me', '500', '-Infinity', '0', null]
 const alikeValues = ['{a,b}', '', '1']
 const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
@@ -16,7 +17,7 @@ describe('postgres store: plans', () => {
   for (const keys of [0, 40]) {
     it(`with ${keys} keys, claims and reads go by their partial index, whatever the statistics say`, async (t) => {
       const { pool, schema, table } = await newStore(t)
-      const { claim: claimStatement, pollDue } = statementsOf(schema)
+      const { claim: claimStatement, claimTypes, pollDue, windowEnd } = statementsOf(schema)
       await withClient(pool, async (client) => {
         await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
 
@@ -27,11 +28,17 @@ describe('postgres store: plans', () => {
             const plans = [
               await planOf(client, claimStatement.text, claimValues),
               await planOf(client, pollDue.text, pollValues),
+              await planOf(client, claimTypes.text, claimTypesValues),
+              await planOf(client, windowEnd.text, ['-Infinity', '0', '1999']),
             ]
             const where = `${moment}, ${mode} plan`
             match(plans[0]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
             match(plans[0]!, /Tid Scan on outbox_event event/, where)
             match(plans[1]!, /Index Scan using outbox_event_due on outbox_event/, where)
+            match(plans[2]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
+            match(plans[2]!, /Index Cond: .* <= ROW\(to_timestamp/, where)
+            match(plans[2]!, /hashed SubPlan/, where)
+            match(plans[3]!, /Index (Only )?Scan using outbox_event_due on outbox_event/, where)
             for (const plan of plans) ok(!/Seq Scan on outbox_event\b/.test(plan), `${where}: ${plan}`)
           }
         }
