@@ -33,7 +33,7 @@ export async function claimRowsOfTypes(
   const { limit, types, from, window } = request
   if (limit <= 0) return { rows: [], next: undefined }
 
-  const [place] = await session.run(statements.windowEnd, [...placeValues(from), String(window - 1)])
+  const [place] = await session.run(statements.windowEnd, [...placeValues(from), String(window)])
   const end = place && { availableAt: Number(place[0]), seq: Number(place[1]) }
   const answer = await session.run(statements.claimTypes, [
     ...wantedValues(request),

@@ -36,14 +36,17 @@ export function statementsFor(tables: PostgresTables) {
     // partitioned table, hence the look at what kind of table it is.
     claim: claim(),
 
-    // $1 and $2 place to start from, $3 rows to pass over. Where the window of a claim ends, read from <table>_due.
+    // $1 and $2 place to start from, $3 rows. Where a window of so many due rows ends, read from <table>_due in its order: the
+    // condition that always holds has PostgreSQL expect many rows, which it does not sort.
     windowEnd: `
   select ${inMs('available_at')}, seq
-    from ${events}
-   where ${dueFrom('$1', '$2')}
-   order by available_at, seq
-  offset ${rows('$3')}
-   limit 1`,
+    from (select available_at, seq
+            from ${events}
+           where ${dueFrom('$1', '$2')}
+             and ${noneOf(['seq is null'])}
+           order by available_at, seq
+           limit ${rows('$3')}) as due
+  offset ${rows('($3::integer - 1)')}`,
 
     // As claim, $7 and $8 place to end at, $9 aggregate types and $10 event types, pair by pair: they are hashed once.
     claimTypes: claim(`
