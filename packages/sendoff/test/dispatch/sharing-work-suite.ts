@@ -11,10 +11,11 @@ import type { StoreKind } from '../fixtures/stores.ts'
 const tested = { eventType: 'Tested', aggregateType: '__GLOBAL__' }
 
 /** Workers of multiNode with slow listeners on one table. */
-export function testSharingWork({ name, open }: StoreKind): void {
+export function testSharingWork(kind: StoreKind): void {
+  const { name } = kind
   describe(`workers with slow listeners, on ${name}`, { concurrency: true }, () => {
     it('share a backlog', async (test) => {
-      const openStore = await open(test)
+      const openStore = await kind.open(test)
       const writing = openStore()
       await writing.migrate()
       await insertRows(writing, sampleRows(200, tested))
@@ -25,7 +26,7 @@ export function testSharingWork({ name, open }: StoreKind): void {
     })
 
     it('share what one of them has just written', async (test) => {
-      const openStore = await open(test)
+      const openStore = await kind.open(test)
       const workers = [await startWorker(test, openStore(), 50), await startWorker(test, openStore(), 50)]
       const [writer] = workers
       // What listeners take is known from then on.

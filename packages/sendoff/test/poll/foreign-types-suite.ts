@@ -7,10 +7,11 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 import type { StoreKind } from '../fixtures/stores.ts'
 
 /** Workers with different listeners on one table, where events that a worker cannot deliver are left to others. */
-export function testForeignTypes({ name, open }: StoreKind): void {
+export function testForeignTypes(kind: StoreKind): void {
+  const { name } = kind
   describe(`workers that defer what they cannot deliver, on ${name}`, () => {
     it('each deliver the events that they have a listener for, and none waits', async (test) => {
-      const openStore = await open(test)
+      const openStore = await kind.open(test)
       const first = await startWorker(test, openStore(), ['A'])
       const second = await startWorker(test, openStore(), ['B'])
       await write(first, 50, ['A', 'B'])
@@ -24,7 +25,7 @@ export function testForeignTypes({ name, open }: StoreKind): void {
     })
 
     it('leave events of a new type to the worker that was deployed with a listener for it', async (test) => {
-      const openStore = await open(test)
+      const openStore = await kind.open(test)
       const old = await startWorker(test, openStore(), ['A'])
       const deployed = await startWorker(test, openStore(), ['A', 'B'])
       await write(old, 50, ['B'])
