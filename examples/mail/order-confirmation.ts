@@ -1,5 +1,4 @@
-import type { RenderedTexts } from 'sendoff/mail'
-import { escapeHtml } from './escape-html.ts'
+import { escapeHtml, type RenderedTexts } from 'sendoff/mail'
 
 export interface Order {
   readonly id: string

@@ -1,5 +1,5 @@
 import type { ParsedMail } from 'mailparser'
-import { escapeHtml } from './escape-html.ts'
+import { escapeHtml } from 'sendoff/mail'
 
 /** A received mail as a page, much as a mail program shows it. */
 export function receivedPage({ from, to, subject = '', messageId = '', html }: ParsedMail): string {

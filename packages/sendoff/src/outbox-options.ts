@@ -160,6 +160,7 @@ const orderedChecks: Record<string, OptionCheck> = {
   timeoutGraceMs: duration,
   onUnroutable: oneOf('dead', 'defer'),
   unroutableDelayMs: (value) => duration(value) ?? delay(value),
+  settleFirst: flag,
   deleteCompleted: flag,
   interceptors: having('map'),
   processors: having(),

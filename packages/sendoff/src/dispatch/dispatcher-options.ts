@@ -39,6 +39,8 @@ export interface DispatchSettings {
   readonly onUnroutable: 'dead' | 'defer'
   /** How long such an event waits before it is looked at again: 60 s. */
   readonly unroutableDelayMs: number
+  /** A worker takes its next event when the outcome of the last one is stored: false. Fewer events are then delivered twice after a crash. */
+  readonly settleFirst: boolean
   /** Removes delivered events instead of keeping them as DONE: false. */
   readonly deleteCompleted: boolean
   /** Called around every delivery. */

@@ -302,6 +302,8 @@ export class OutboxDispatcher {
       if (delivery === undefined) break
       this.#start(delivery)
     }
+    // Workers wait for settlements, which need not wait for company.
+    if (this.#options.settleFirst === true) this.#settler.flush()
     // Lanes wait for settlements: with nothing else to begin there is no company to wait for.
     if (this.lanes !== undefined && this.#calls.size === 0 && this.lanes.peek() === undefined) {
       this.#settler.hurry()
@@ -317,7 +319,9 @@ export class OutboxDispatcher {
 
   get #hasFreeSlot(): boolean {
     if (this.#suspect !== undefined) return false
-    return this.#calls.size < this.#workerCount && this.#settler.backlog < this.#maxUnsettled
+    const { backlog } = this.#settler
+    const taken = this.#calls.size + (this.#options.settleFirst === true ? backlog : 0)
+    return taken < this.#workerCount && backlog < this.#maxUnsettled
   }
 
   #next(): Delivery | undefined {

@@ -48,8 +48,13 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
 
   return async (request) => {
     if (request.method !== 'POST') return answer(405)
-    const body = Buffer.from(await request.arrayBuffer())
-    if (body.byteLength > maxBodyBytes) return answer(413)
+    let body: Buffer | undefined
+    try {
+      body = await bodyOf(request)
+    } catch {
+      return answer(400)
+    }
+    if (body === undefined) return answer(413)
     if (!isSigned(request.headers, body, options)) return answer(401)
 
     let bounces: readonly Bounce[]
@@ -62,6 +67,24 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
     for (const { address, reason } of bounces) await suppressions.add(address, reason)
     return answer(204)
   }
+}
+
+/** The body; undefined, and not read any further, where it is too large. */
+async function bodyOf({ headers, body }: Request): Promise<Buffer | undefined> {
+  if (body === null) return Buffer.alloc(0)
+  if (Number(headers.get('content-length')) > maxBodyBytes) {
+    await body.cancel()
+    return undefined
+  }
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop cancels the rest.
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > maxBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
 }
 
 function isSigned(headers: Headers, body: Buffer, options: BounceWebhookOptions): boolean {

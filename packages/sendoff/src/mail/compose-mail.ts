@@ -1,4 +1,5 @@
-import { OutboxError } from '../errors.ts'
+import { OutboxError, type OutboxErrorCode, UnrecoverableError } from '../errors.ts'
+import { kindOf } from '../options.ts'
 import type { AttachmentContent, ComposedAttachment, StoredAttachment } from './mail-attachment.ts'
 import { invalidMail } from './mail-errors.ts'
 import { texts } from './mail-message.ts'
@@ -26,8 +27,27 @@ export interface ComposeOptions {
   readonly resolveAttachment?: ResolveAttachment
 }
 
-/** The mail as it is sent to these recipients: its template filled, its attachments there. */
+/**
+ * The mail as it is sent to these recipients: its template filled, its attachments there. Throws `UnrecoverableError` where no
+ * further attempt can mend the mail.
+ */
 export async function composeMail(
+  id: string,
+  payload: MailPayload,
+  recipients: readonly string[],
+  options: ComposeOptions,
+): Promise<ComposedMail> {
+  try {
+    return await compose(id, payload, recipients, options)
+  } catch (error) {
+    if (!(error instanceof OutboxError) || !lastingCodes.has(error.code)) throw error
+    throw new UnrecoverableError(error.message, { cause: error.cause }, error.code)
+  }
+}
+
+const lastingCodes: ReadonlySet<OutboxErrorCode> = new Set(['OUTBOX_INVALID_MAIL', 'OUTBOX_INVALID_OPTION'])
+
+async function compose(
   id: string,
   { message, messageId, date }: MailPayload,
   recipients: readonly string[],
@@ -37,7 +57,7 @@ export async function composeMail(
   const rendered = message.template === undefined ? {} : await render(message.template, message.data, options)
   const { subject, text, html } = message
   const { subject: finalSubject = '', ...bodies } = { ...texts({ subject, text, html }), ...texts(rendered) }
-  if (bodies.text === undefined && bodies.html === undefined) {
+  if (message.template !== undefined && !bodies.text && !bodies.html) {
     throw invalidMail(`has nothing to say: template "${message.template}" made neither text nor html.`)
   }
   const attachments = message.attachments.map((attachment) => withContent(id, attachment, options))
@@ -59,7 +79,8 @@ export async function composeMail(
 }
 
 async function render(template: string, data: unknown, options: ComposeOptions): Promise<RenderedTexts> {
-  if (options.render !== undefined) return options.render(template, data)
+  // Written by hand, it may answer nothing at all.
+  if (options.render !== undefined) return (await options.render(template, data)) ?? {}
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
     `A mail is made from the template "${template}", but the mail outbox has no option "render" to fill it.`,
@@ -82,5 +103,9 @@ async function withContent(
       `Mail ${mailId} has the attachment "${fields.filename}" by reference, but the mail outbox has no option "resolveAttachment".`,
     )
   }
-  return { ...fields, content: await resolveAttachment(reference, { mailId, filename: fields.filename }) }
+  const content: unknown = await resolveAttachment(reference, { mailId, filename: fields.filename })
+  if (typeof content === 'string' || content instanceof Uint8Array) return { ...fields, content }
+  throw invalidMail(
+    `has no content for attachment "${fields.filename}": resolveAttachment returned ${kindOf(content)}.`,
+  )
 }

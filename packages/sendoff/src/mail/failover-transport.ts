@@ -1,7 +1,8 @@
 import { describeError } from '../describe-error.ts'
 import { checkOptions, duration, having, invalidOption, type OptionCheck } from '../options.ts'
+import { inTime } from './in-time.ts'
+import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
-import { sendInTime } from './send-in-time.ts'
 
 export interface FailoverTransportOptions {
   /** How long each of the transports may take before the next one is tried: 30 s. */
@@ -33,6 +34,7 @@ export function failoverTransport(
 
     async send(mail, context) {
       const refused: RejectedRecipient[] = []
+      const unavailable: TransportUnavailableError[] = []
       let left: readonly RejectedRecipient[] = []
       let to = mail.envelope.to
       for (const transport of transports) {
@@ -41,6 +43,7 @@ export function failoverTransport(
           { ...mail, envelope: { ...mail.envelope, to } },
           context,
           timeoutMs,
+          unavailable,
         )
         refused.push(...rejected.filter(({ isPermanent }) => isPermanent))
         left = rejected.filter(({ isPermanent }) => !isPermanent)
@@ -48,8 +51,14 @@ export function failoverTransport(
         // What has been accepted is to be told, even where there is no time left.
         if (to.length === 0 || context.signal.aborted) break
       }
+      if (unavailable.length === transports.length) throw allUnavailable(unavailable)
       return { rejected: [...refused, ...left] }
     },
+
+    // One that can send is enough, and one that cannot be asked may be able to.
+    ...(transports.every((transport) => 'verify' in transport) && {
+      verify: (context) => Promise.any(transports.map((transport) => transport.verify!(context))),
+    }),
   }
 }
 
@@ -58,11 +67,20 @@ async function rejectedBy(
   mail: ComposedMail,
   context: SendContext,
   timeoutMs: number,
+  unavailable: TransportUnavailableError[],
 ): Promise<readonly RejectedRecipient[]> {
   try {
-    return (await sendInTime(transport, mail, context, timeoutMs)).rejected
+    return (await inTime((limits) => transport.send(mail, limits), context, timeoutMs)).rejected
   } catch (error) {
+    if (error instanceof TransportUnavailableError) unavailable.push(error)
     const reason = `${transport.name}: ${describeError(error)}`
     return mail.envelope.to.map((address) => ({ address, isPermanent: false, reason }))
   }
+}
+
+function allUnavailable(errors: readonly TransportUnavailableError[]): TransportUnavailableError {
+  const waits = errors.map(({ retryAfterMs = 0 }) => retryAfterMs)
+  return new TransportUnavailableError(errors.map(({ message }) => message).join('; '), {
+    retryAfterMs: Math.min(...waits),
+  })
 }

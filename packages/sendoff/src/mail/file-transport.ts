@@ -1,6 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkOptions, having, requireOptions, text } from '../options.ts'
+import { base64Of } from './mail-attachment.ts'
 import type { ComposedMail, MailTransport } from './mail-transport.ts'
 import { nodemailerMail, type NodemailerTransporter } from './nodemailer-transport.ts'
 
@@ -39,7 +40,7 @@ export function fileTransport(options: FileTransportOptions): MailTransport {
 function jsonOf(mail: ComposedMail): string {
   const attachments = mail.attachments.map(({ content, ...attachment }) => ({
     ...attachment,
-    base64: Buffer.from(content as string).toString('base64'),
+    base64: base64Of(content),
   }))
   return `${JSON.stringify({ ...mail, attachments }, undefined, 2)}\n`
 }

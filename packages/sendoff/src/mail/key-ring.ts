@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import { checkOptions, having, invalidOption, type OptionCheck, requireOptions, text } from '../options.ts'
 
@@ -7,6 +7,11 @@ export interface KeyRingOptions {
   readonly current: string
   /** Keys of 32 bytes by their ids: the current one, and older ones for as long as there are mails of theirs. */
   readonly keys: Readonly<Record<string, Uint8Array>>
+  /**
+   * A key of 32 bytes for what has to be found again without being readable: idempotency keys. It is the same for ever and in every
+   * process. Where left out they are hashed without one, and who can guess a key can tell whether it was used.
+   */
+  readonly indexKey?: Uint8Array
 }
 
 const algorithm = 'aes-256-gcm'
@@ -28,6 +33,9 @@ const keys: OptionCheck = (value) =>
     ? undefined
     : `an object of keys, each ${keyBytes} bytes, by ids of up to ${maxIdBytes} bytes`
 
+const indexKey: OptionCheck = (value) =>
+  value instanceof Uint8Array && value.length === keyBytes ? undefined : `${keyBytes} bytes`
+
 /**
  * Encrypts with AES-256-GCM, under the current one of several keys. What it makes says which key opens it, so that keys
  * can be exchanged while older mails are still there.
@@ -35,12 +43,14 @@ const keys: OptionCheck = (value) =>
 export class KeyRing {
   readonly #current: string
   readonly #keys: ReadonlyMap<string, Uint8Array>
+  readonly #indexKey: Uint8Array | undefined
 
   constructor(options: KeyRingOptions) {
-    checkOptions('KeyRing', options, { current: text, keys })
+    checkOptions('KeyRing', options, { current: text, keys, indexKey })
     requireOptions('KeyRing', options, ['current', 'keys'])
     this.#current = options.current
     this.#keys = new Map(Object.entries(options.keys))
+    this.#indexKey = options.indexKey
     if (!this.#keys.has(options.current)) {
       throw invalidOption('KeyRing', 'current', options.current, () => 'the id of one of its keys')
     }
@@ -55,6 +65,12 @@ export class KeyRing {
     cipher.setAAD(Buffer.concat([head, Buffer.from(context)]))
     const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
     return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed])
+  }
+
+  /** The same for the same text at all times, whichever key is the current one, and unreadable. */
+  indexOf(text: string): string {
+    const hash = this.#indexKey === undefined ? createHash('sha256') : createHmac('sha256', this.#indexKey)
+    return `h1:${hash.update(text).digest('base64url')}`
   }
 
   /**

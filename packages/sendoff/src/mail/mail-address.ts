@@ -13,12 +13,16 @@ export type MailAddressLike = string | MailAddress
 
 const maxAddressLength = 254
 const maxLocalLength = 64
+const maxLabelLength = 63
+// A name and an address, with room for quotes and brackets. Longer texts are refused before anything reads them.
+const maxTextLength = 1_000
+/** Servers may refuse longer lines, and a line is broken only at spaces. */
+const maxWordLength = 900
 
-// Quoted local parts and address literals are left out on purpose: hardly anybody has one, and they hide commands.
+// Quoted local parts and address literals are left out on purpose: hardly any mailbox needs them, and they hide commands.
 const localPart = /^[^\s\p{Cc}@<>()[\]\\,;:"]+$/u
-const domainPart =
-  /^(?=.{1,253}$)[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?(?:\.[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?)*$/u
-const namedAddress = /^\s*(?:"([^"]*)"|([^<>"]*?))\s*<([^<>]+)>\s*$/
+const domainLabel = /^[\p{L}\p{N}-]+$/u
+const longWord = new RegExp(`[!-~]{${maxWordLength + 1}}`)
 
 /** The address in its parts. Throws `OUTBOX_INVALID_MAIL` for what is none, or would forge a header. */
 export function checkedAddress(field: string, value: unknown): MailAddress {
@@ -35,13 +39,18 @@ export function checkedAddresses(field: string, value: unknown): readonly MailAd
 }
 
 /**
- * The same for all ways to write one mailbox: hardly any server tells upper case from lower case, and mail goes to
- * international domains under their ASCII names.
+ * The same for all ways to write one mailbox: hardly any server tells upper case from lower case, mail goes to international
+ * domains under their ASCII names, and quotes around a local part mean nothing.
  */
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@')
   const domain = address.slice(at + 1)
-  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase()
+  return `${unquoted(address.slice(0, at))}@${domainToASCII(domain) || domain}`.toLowerCase()
+}
+
+/** An address as it stands in a header, such as `"Lovelace, Ada" <ada@example.com>`. */
+export function formatAddress({ name, address }: MailAddress): string {
+  return name === undefined ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`
 }
 
 /** Refuses what would end the header that it is written into, and begin another. */
@@ -51,6 +60,9 @@ export function checkHeaderText(what: string, value: unknown): asserts value is 
     throw invalidMail(`has a line break or another control character in ${what}, which could forge a header.`)
   }
   if (!value.isWellFormed()) throw invalidMail(`has half a surrogate pair in ${what}.`)
+  if (longWord.test(value)) {
+    throw invalidMail(`has more than ${maxWordLength} characters without a space in ${what}.`)
+  }
 }
 
 function partsOf(field: string, value: unknown): { readonly name?: string; readonly address: unknown } {
@@ -60,14 +72,46 @@ function partsOf(field: string, value: unknown): { readonly name?: string; reado
   if (typeof value !== 'string') {
     throw invalidMail(`needs an address in ${field}: a string, or an object with address and name.`)
   }
-  const named = namedAddress.exec(value)
-  return named === null ? { address: value } : { name: named[1] ?? named[2]!, address: named[3]! }
+  if (value.length > maxTextLength) throw invalidMail(`has no valid address in ${field}: it is too long.`)
+  const trimmed = value.trim()
+  const open = trimmed.lastIndexOf('<')
+  if (open === -1 || !trimmed.endsWith('>')) return { address: value }
+  return { name: nameBefore(field, trimmed.slice(0, open).trim()), address: trimmed.slice(open + 1, -1) }
+}
+
+function nameBefore(field: string, text: string): string {
+  const isQuoted = text.length >= 2 && text.startsWith('"') && text.endsWith('"')
+  const name = isQuoted ? text.slice(1, -1) : text
+  const isSound = isQuoted ? !name.includes('"') : !/[<>"]/.test(name)
+  if (isSound) return name
+  throw invalidMail(`has no valid address in ${field}: give name and address in two fields.`)
 }
 
 function isAddress(value: unknown): value is string {
   if (typeof value !== 'string' || value.length > maxAddressLength || !value.isWellFormed()) return false
   const at = value.lastIndexOf('@')
-  const local = value.slice(0, at)
-  if (at < 1 || local.length > maxLocalLength || local.startsWith('-')) return false
-  return localPart.test(local) && domainPart.test(value.slice(at + 1))
+  return at > 0 && isLocalPart(value.slice(0, at)) && isDomain(value.slice(at + 1))
+}
+
+// Dots stand between words: others than that have to be quoted, and come back quoted in the words of servers.
+function isLocalPart(local: string): boolean {
+  if (local.length > maxLocalLength || local.startsWith('-') || !localPart.test(local)) return false
+  return !local.startsWith('.') && !local.endsWith('.') && !local.includes('..')
+}
+
+function isDomain(domain: string): boolean {
+  const labels = domain.split('.')
+  const areSound = labels.every(
+    (label) =>
+      label.length <= maxLabelLength &&
+      domainLabel.test(label) &&
+      !label.startsWith('-') &&
+      !label.endsWith('-'),
+  )
+  return areSound && domainToASCII(domain) !== ''
+}
+
+function unquoted(local: string): string {
+  if (local.length < 2 || !local.startsWith('"') || !local.endsWith('"')) return local
+  return local.slice(1, -1).replace(/\\(.)/g, '$1')
 }

@@ -34,6 +34,11 @@ export interface ComposedAttachment extends AttachmentFields {
 
 export type AttachmentContent = string | Uint8Array
 
+/** A content in Base64, as APIs of mail providers want attachments. */
+export function base64Of(content: AttachmentContent): string {
+  return Buffer.from(content as string).toString('base64')
+}
+
 const known = ['filename', 'contentType', 'cid', 'content', 'reference']
 
 /** Attachments as they are stored. Throws where one is malformed, or all together are larger than `maxBytes`. */
@@ -67,7 +72,7 @@ function storedAttachment(attachment: MailAttachment): StoredAttachment {
   } else if ('content' in attachment && !('reference' in attachment)) {
     const { content } = attachment
     if (typeof content === 'string' || content instanceof Uint8Array) {
-      return { ...fields, base64: Buffer.from(content as string).toString('base64') }
+      return { ...fields, base64: base64Of(content) }
     }
   }
   throw invalidMail(

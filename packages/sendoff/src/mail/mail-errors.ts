@@ -27,6 +27,22 @@ export class MailSuppressedError extends UnrecoverableError {
   }
 }
 
+/**
+ * Thrown by a transport that cannot send any mail now: the server is away, or refuses the login. The mail waits without counting an
+ * attempt, and the transport rests.
+ */
+export class TransportUnavailableError extends RecoverableError {
+  override readonly name = 'TransportUnavailableError'
+  /** How long the server has asked to be left alone, where it has. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(message: string, options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {}) {
+    super(message, options, 'OUTBOX_TRANSPORT_UNAVAILABLE')
+    this.retryAfterMs = options.retryAfterMs
+  }
+}
+
+/** The error for a mail that is malformed. */
 export function invalidMail(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_MAIL', `The mail ${problem}`)
 }

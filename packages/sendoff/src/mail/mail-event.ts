@@ -65,13 +65,19 @@ export function mailEvent(
       eventType: provider,
       aggregateType: mailAggregate,
       contentType,
-      idempotencyKey: idempotencyKey?.trim() === '' ? undefined : idempotencyKey,
+      idempotencyKey: storedKey(idempotencyKey, keyRing),
       availableAt: later,
     },
     payload,
     JsonCodec.getDefault(),
     now,
   )
+}
+
+// Keys often name the person that a mail is for.
+function storedKey(key: string | undefined, keyRing: KeyRing | undefined): string | undefined {
+  if (key === undefined || key.trim() === '') return undefined
+  return keyRing === undefined ? key : keyRing.indexOf(key)
 }
 
 function domainOf({ from: { address } }: StoredMessage): string {

@@ -1,11 +1,14 @@
 import type { Clock } from '../clock.ts'
+import { maxPayloadBytes } from '../event/event-envelope.ts'
 import type { Logger } from '../observe/logger.ts'
 import {
   callable,
   checkOptions,
   count,
   durationOrZero,
+  flag,
   having,
+  invalidOption,
   type OptionCheck,
   requireOptions,
 } from '../options.ts'
@@ -21,9 +24,11 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
   /** Encrypts what mails say and whom they go to. They are stored readable where left out. */
   readonly keyRing?: KeyRing
+  /** Takes a mail that is stored readable for a forged one, which FAILED at once: false, for mails from before the key ring. */
+  readonly encryptedOnly?: boolean
   /** What stands behind the @ of every `Message-ID`: the domain of the sender. */
   readonly messageIdDomain?: string
-  /** How much of attachments is stored with a mail, all of its together: 512 KiB. */
+  /** How much of attachments is stored with a mail, all of its together: 512 KiB; 720 KiB at the most. */
   readonly maxAttachmentBytes?: number
   /** 100; 500 at the most. */
   readonly maxRecipients?: number
@@ -34,6 +39,8 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
 
 // What became of each has to find room in the text of one error.
 const mostRecipients = 500
+// In Base64 they have to find room in the payload of a row, beside 64 KiB of texts.
+const mostAttachmentBytes = ((maxPayloadBytes - 65_536) * 3) / 4
 
 const domain: OptionCheck = (value) =>
   typeof value === 'string' && /^[a-z0-9.-]+$/i.test(value) ? undefined : 'a domain name'
@@ -43,7 +50,11 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
   transactions: having('transaction', 'storeTx'),
   keyRing: (value) => (value instanceof KeyRing ? undefined : 'a KeyRing'),
   messageIdDomain: domain,
-  maxAttachmentBytes: durationOrZero,
+  encryptedOnly: flag,
+  maxAttachmentBytes: (value) =>
+    durationOrZero(value) === undefined && (value as number) <= mostAttachmentBytes
+      ? undefined
+      : `a number of bytes, at most ${mostAttachmentBytes}; larger attachments are given by reference`,
   maxRecipients: (value) =>
     count(value) ?? ((value as number) > mostRecipients ? `at most ${mostRecipients}` : undefined),
   render: callable,
@@ -55,4 +66,8 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
 export function checkMailOutboxOptions(options: object): void {
   checkOptions('MailOutbox', options, checks)
   requireOptions('MailOutbox', options, ['store'])
+  const { keyRing, encryptedOnly } = options as Partial<MailOutboxOptions<never, never>>
+  if (encryptedOnly === true && keyRing === undefined) {
+    throw invalidOption('MailOutbox', 'encryptedOnly', true, () => 'left out where there is no keyRing')
+  }
 }

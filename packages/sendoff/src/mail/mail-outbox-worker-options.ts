@@ -27,7 +27,7 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly rateLimits?: Readonly<Record<string, RateLimitOptions>>
   /** Who is not to get mail. */
   readonly suppressions?: Suppressions
-  /** Told of every recipient that a server refused for good, such as to put it on the suppression list. */
+  /** Told of every recipient whose address a server refused for good, such as to put it on the suppression list. */
   readonly onRefused?: (refusal: Refusal) => unknown
   /** How many mails are sent at once: 5, as many as a pool of nodemailer has connections. */
   readonly workerCount?: number
@@ -37,11 +37,14 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly intervalMs?: number
   /** How long a mail stays with a process that does not renew its lease: 5 min. */
   readonly leaseMs?: number
-  /** How long a transport may take for one mail: 2 min. */
+  /** How long a transport may take for one mail: 10 min, as long as a server may take to accept one. */
   readonly sendTimeoutMs?: number
   /** 5 attempts, with waits of 1 min, 5 min, 15 min and 1 h. */
   readonly retryPolicy?: RetryPolicy
-  /** Mails that were sent are removed so long after, with all they say; they are kept where left out. */
+  /**
+   * Mails that were sent are removed so long after, with all they say; they are kept where left out. The purge runs after a tenth of
+   * that time, at least every hour and at most every minute.
+   */
   readonly bodyRetentionMs?: number
   /** The same for FAILED mails. */
   readonly failedRetentionMs?: number

@@ -5,6 +5,7 @@ import { Outbox } from '../outbox.ts'
 import type { Processor } from '../process/processor.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore } from '../store.ts'
+import { Availability } from './availability.ts'
 import { MailSuppressedError } from './mail-errors.ts'
 import { mailAggregate } from './mail-event.ts'
 import { checkMailOutboxWorkerOptions, type MailOutboxWorkerOptions } from './mail-outbox-worker-options.ts'
@@ -15,6 +16,11 @@ import { RateLimit } from './rate-limit.ts'
 const dayMs = 86_400_000
 // As good as for ever, and within the times that databases know.
 const centuryMs = 36_525 * dayMs
+
+// How long a mail waits whose transport this worker does not have.
+const unroutableDelayMs = 10_000
+const longestPurgeIntervalMs = dayMs / 24
+const shortestPurgeIntervalMs = 60_000
 
 /**
  * Sends the mails of a mail outbox, together with all other workers of its table. It looks every 30 s, and is woken when a mail
@@ -29,7 +35,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
 
   constructor(options: MailOutboxWorkerOptions<Tx, StoreTx>) {
     checkMailOutboxWorkerOptions(options)
-    const { batchSize = 50, intervalMs = 30_000, sendTimeoutMs = 120_000 } = options
+    const { batchSize = 50, intervalMs = 30_000, sendTimeoutMs = 600_000 } = options
     this.#options = options
     this.#outbox = Outbox.multiNode<StoreTx, Tx>({
       store: keptOpen(options.outbox.store),
@@ -38,8 +44,13 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
       // What one process has claimed, no other can send meanwhile.
       coldQueueCapacity: batchSize,
       leaseMs: options.leaseMs ?? 300_000,
-      // The sender keeps the time itself, and then knows whom it has reached.
-      listenerTimeoutMs: 2 * sendTimeoutMs,
+      // A mail that was accepted and not yet marked is sent again after a crash: one for each place at the most.
+      settleFirst: true,
+      // Other workers may have the transport, such as while a new version is rolled out.
+      onUnroutable: 'defer',
+      unroutableDelayMs,
+      // The sender keeps the time itself, for verifying and for sending, and then knows whom it has reached.
+      listenerTimeoutMs: 3 * sendTimeoutMs,
       retryPolicy: options.retryPolicy ?? mailRetries(),
       processors: { fallback: sentInPart },
       poller: { intervalMs, batchSize, maxBatchSize: batchSize },
@@ -89,6 +100,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
       onRefused,
     } = this.#options
     const logger = loggerFrom(this.#options.logger)
+    const suppressionsAvailability = new Availability({ name: 'The suppression list', clock, logger })
     const listeners = new ListenerRegistry()
     for (const [provider, transport] of Object.entries(transports)) {
       const limit = Object.hasOwn(rateLimits, provider) ? rateLimits[provider] : undefined
@@ -96,8 +108,14 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
       const sender = new MailSender({
         outbox,
         transport,
+        transportAvailability: new Availability({
+          name: `The transport of "${provider}" (${transport.name})`,
+          clock,
+          logger,
+        }),
         rateLimit,
         suppressions,
+        suppressionsAvailability,
         sendTimeoutMs,
         onRefused,
         logger,
@@ -133,9 +151,11 @@ function purgeOf(
 ) {
   const { bodyRetentionMs, failedRetentionMs, idempotencyRetentionMs } = options
   if (bodyRetentionMs === undefined && failedRetentionMs === undefined) return {}
+  const shortestMs = Math.min(bodyRetentionMs ?? Infinity, failedRetentionMs ?? Infinity)
   return {
     purge: {
       retentionMs: bodyRetentionMs ?? centuryMs,
+      intervalMs: Math.min(longestPurgeIntervalMs, Math.max(shortestPurgeIntervalMs, shortestMs / 10)),
       idempotencyRetentionMs: idempotencyRetentionMs ?? Math.max(30 * dayMs, bodyRetentionMs ?? 0),
       ...(failedRetentionMs !== undefined && { deadRetentionMs: failedRetentionMs }),
     },

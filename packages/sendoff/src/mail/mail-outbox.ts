@@ -21,6 +21,7 @@ import { decodePayload, type MailPayload } from './mail-payload.ts'
 import { mailRetryDelaysMs } from './mail-retries.ts'
 import type { ComposedMail } from './mail-transport.ts'
 import { type StoredMail, storedMail } from './stored-mail.ts'
+import { discreetError, withoutAddresses } from './without-addresses.ts'
 
 /** A mail that `claimBatch` has handed out. */
 export interface ClaimedMail {
@@ -150,7 +151,8 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
         throw invalidOption('recordFailure', 'attempts', attempts, () => `${expected}, one more than before`)
       }
       const delayMs = Math.max(0, nextAttempt.getTime() - this.#clock.now())
-      return this.#backend.recordFailure(row, error, delayMs, exhausted)
+      const told = discreetError(error, withoutAddresses(this.read(row).message))
+      return this.#backend.recordFailure(row, told, delayMs, exhausted)
     })
   }
 
@@ -196,7 +198,8 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
 
   /** The mail in a row, decrypted. */
   read(row: Pick<Row, 'eventId' | 'payload' | 'contentType'>): MailPayload {
-    return decodePayload(row, this.#options.keyRing)
+    const { keyRing, encryptedOnly = false } = this.#options
+    return decodePayload(row, keyRing, encryptedOnly)
   }
 
   /** The mail in a row as it is sent to these recipients. */

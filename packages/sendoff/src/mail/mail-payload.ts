@@ -44,9 +44,21 @@ function jsonOf(payload: MailPayload): string {
 
 type StoredPayload = Pick<Row, 'eventId' | 'payload' | 'contentType'>
 
-/** Throws `PayloadParseError` where it cannot be read, and `OUTBOX_MAIL_KEY_MISSING` where it could be with another key. */
-export function decodePayload(row: StoredPayload, keyRing: KeyRing | undefined): MailPayload {
+/**
+ * Throws `PayloadParseError` where it cannot be read, or is readable to all and `encryptedOnly` forbids that, and
+ * `OUTBOX_MAIL_KEY_MISSING` where it could be read with another key.
+ */
+export function decodePayload(
+  row: StoredPayload,
+  keyRing: KeyRing | undefined,
+  encryptedOnly: boolean,
+): MailPayload {
   const { eventId, payload } = row
+  if (encryptedOnly && row.contentType !== encryptedType) {
+    throw new PayloadParseError(
+      `The mail ${eventId} is not encrypted, and only encrypted ones are read here.`,
+    )
+  }
   try {
     const json =
       row.contentType === encryptedType ? decrypted(eventId, payload as Uint8Array, keyRing) : payload

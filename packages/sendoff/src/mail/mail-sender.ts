@@ -4,15 +4,18 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { Logger } from '../observe/logger.ts'
 import { DispatchResult } from '../route/dispatch-result.ts'
 import type { DispatchContext, EventListener, ListenerAnswer } from '../route/event-listener.ts'
+import type { Availability } from './availability.ts'
+import { inTime } from './in-time.ts'
 import { mailboxOf } from './mail-address.ts'
+import { TransportUnavailableError } from './mail-errors.ts'
 import { type Recipient, recipientsOf } from './mail-message.ts'
 import type { MailOutbox } from './mail-outbox.ts'
 import type { MailPayload } from './mail-payload.ts'
-import type { MailTransport, RejectedRecipient } from './mail-transport.ts'
+import type { ComposedMail, MailTransport, RejectedRecipient } from './mail-transport.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { failureOf, type PastOutcomes, pastOutcomes, type RecipientOutcome } from './recipient-outcomes.ts'
-import { sendInTime } from './send-in-time.ts'
 import type { Suppressions } from './suppression-list.ts'
+import { type Discreet, discreetError, withoutAddresses } from './without-addresses.ts'
 
 /** A recipient that a server will never take mail for. */
 export interface Refusal {
@@ -24,39 +27,52 @@ export interface Refusal {
 export interface MailSenderOptions {
   readonly outbox: Pick<MailOutbox<never>, 'attempts' | 'compose' | 'read'>
   readonly transport: MailTransport
+  readonly transportAvailability: Availability
   readonly rateLimit: RateLimit | undefined
   readonly suppressions: Suppressions | undefined
+  readonly suppressionsAvailability: Availability
   readonly sendTimeoutMs: number
   readonly onRefused: ((refusal: Refusal) => unknown) | undefined
   readonly logger: Logger
 }
 
+const outageReason = 'Waits for the end of an outage.'
 const nothingPast: PastOutcomes = { accepted: new Set(), refused: new Set() }
 
 /**
  * The listener of a provider: sends a mail to those of its recipients who have not got it, and are not suppressed or refused.
  *
- * What became of each is in the error that it throws, unless everybody has the mail: so it gets into the history of the row in
- * the very step that settles it, and the next attempt leaves out whom this one reached.
+ * The error that it throws says what became of each recipient, unless all of them have the mail. So the row's history holds it from
+ * the very step that settles the row, and the next attempt leaves out the recipients that this one has reached.
  */
 export class MailSender implements EventListener {
   readonly #options: MailSenderOptions
+  #verification: Promise<unknown> | undefined
 
   constructor(options: MailSenderOptions) {
     this.#options = options
   }
 
   async onEvent(event: EventEnvelope, context: DispatchContext): Promise<ListenerAnswer> {
-    const { outbox, rateLimit } = this.#options
-    const { eventId: id, contentType, payloadJson } = event
-    const waitMs = rateLimit?.waitFor(id) ?? 0
+    const { outbox, rateLimit, transportAvailability, suppressionsAvailability } = this.#options
+    const restMs = Math.max(transportAvailability.restMs, suppressionsAvailability.restMs)
+    if (restMs > 0) return DispatchResult.retryAfter(restMs, outageReason)
+    const waitMs = rateLimit?.takeTurn() ?? 0
     if (waitMs > 0) return DispatchResult.retryAfter(waitMs)
 
+    const { eventId: id, contentType, payloadJson } = event
     const mail = outbox.read({ eventId: id, contentType, payload: payloadJson ?? event.payloadBytes })
+    const discreet = withoutAddresses(mail.message)
     const past =
       context.fencingToken > 1 ? pastOutcomes(await outbox.attempts(id), context.attempt) : nothingPast
-    const outcomes = await this.#deliver(id, mail, past, context.signal)
-    const failure = failureOf(outcomes)
+    let outcomes: readonly RecipientOutcome[]
+    try {
+      outcomes = await this.#deliver(id, mail, past, discreet, context.signal)
+    } catch (error) {
+      if (error instanceof Postponed) return DispatchResult.retryAfter(error.delayMs, error.message)
+      throw discreetError(error, discreet)
+    }
+    const failure = failureOf(outcomes, discreet)
     if (failure !== undefined) throw failure
   }
 
@@ -64,6 +80,7 @@ export class MailSender implements EventListener {
     id: string,
     mail: MailPayload,
     past: PastOutcomes,
+    discreet: Discreet,
     signal: AbortSignal,
   ): Promise<readonly RecipientOutcome[]> {
     const recipients = recipientsOf(mail.message)
@@ -76,14 +93,14 @@ export class MailSender implements EventListener {
       else if (past.refused.has(recipient.number)) settle(recipient, 'refused', 'as before')
     }
     const open = recipients.filter(({ number }) => !outcomes.has(number))
-    const suppressed = await this.#suppressed(open)
+    const suppressed = await this.#suppressed(open, discreet)
     for (const recipient of open) {
       const reason = suppressed.get(recipient.address)
       if (reason !== undefined) settle(recipient, 'suppressed', reason)
     }
 
     const wanted = open.filter(({ number }) => !outcomes.has(number))
-    const rejected = wanted.length === 0 ? [] : await this.#send(id, mail, wanted, signal)
+    const rejected = wanted.length === 0 ? [] : await this.#send(id, mail, wanted, discreet, signal)
     const rejections = new Map(rejected.map((rejection) => [mailboxOf(rejection.address), rejection]))
     const mailboxes = new Set(wanted.map(({ address }) => mailboxOf(address)))
     // Rather twice than never: where it is not known who was rejected, it may have been anybody.
@@ -97,41 +114,122 @@ export class MailSender implements EventListener {
     return recipients.map(({ number }) => outcomes.get(number)!)
   }
 
-  async #suppressed(recipients: readonly Recipient[]): Promise<ReadonlyMap<string, string>> {
-    const { suppressions } = this.#options
+  async #suppressed(
+    recipients: readonly Recipient[],
+    discreet: Discreet,
+  ): Promise<ReadonlyMap<string, string>> {
+    const { suppressions, suppressionsAvailability: availability } = this.#options
     if (suppressions === undefined || recipients.length === 0) return new Map()
-    return suppressions.find(recipients.map(({ address }) => address))
+    availability.begin()
+    try {
+      const found = await suppressions.find(recipients.map(({ address }) => address))
+      availability.answered()
+      return found
+    } catch (error) {
+      const told = discreetError(error, discreet)
+      throw new Postponed(availability.failed(told), told)
+    }
   }
 
-  // What fails before anything is handed over is thrown as it is; a transport that fails has reached nobody.
   async #send(
     id: string,
     mail: MailPayload,
     recipients: readonly Recipient[],
+    discreet: Discreet,
     signal: AbortSignal,
   ): Promise<readonly RejectedRecipient[]> {
-    const { outbox, transport, sendTimeoutMs } = this.#options
     const addresses = recipients.map(({ address }) => address)
-    const composed = await outbox.compose(id, mail, addresses)
+    const composed = await this.#options.outbox.compose(id, mail, addresses)
+    const rejected = await this.#handOver(composed, discreet, signal)
+    for (const rejection of rejected) {
+      if (rejection.isPermanent && rejection.isAddressFault === true) {
+        await this.#tellOfRefusal(id, rejection, discreet)
+      }
+    }
+    return rejected
+  }
+
+  // A mail counts an attempt whenever a server may have taken it: so it arrives no more often than there are attempts.
+  async #handOver(
+    mail: ComposedMail,
+    discreet: Discreet,
+    signal: AbortSignal,
+  ): Promise<readonly RejectedRecipient[]> {
+    const { transport, transportAvailability: availability, sendTimeoutMs } = this.#options
+    if (availability.restMs > 0) throw new Postponed(availability.restMs, outageReason)
+    await this.#verified(availability.begin(), discreet, signal)
     try {
-      const { rejected } = await sendInTime(transport, composed, { signal }, sendTimeoutMs)
-      for (const rejection of rejected) if (rejection.isPermanent) await this.#tellOfRefusal(id, rejection)
+      const { rejected } = await inTime((context) => transport.send(mail, context), { signal }, sendTimeoutMs)
+      availability.answered()
       return rejected
     } catch (error) {
+      if (signal.aborted) availability.untold()
+      else if (error instanceof TransportUnavailableError) throw this.#unavailable(error, discreet)
+      else availability.answered()
       if (signal.aborted || error instanceof RetryAfterError || error instanceof UnrecoverableError)
         throw error
+
+      availability.doubt()
       const reason = describeError(error)
-      return addresses.map((address) => ({ address, isPermanent: false, reason }))
+      return mail.envelope.to.map((address) => ({ address, isPermanent: false, reason }))
     }
   }
 
+  // Mails that come while one of them verifies wait for its result: each would count an attempt.
+  async #verified(mustVerify: boolean, discreet: Discreet, signal: AbortSignal): Promise<void> {
+    const { transport, transportAvailability: availability, sendTimeoutMs } = this.#options
+    if (mustVerify && transport.verify !== undefined) this.#verification ??= this.#verify(sendTimeoutMs)
+    if (this.#verification === undefined) return
+    let error: unknown
+    try {
+      error = await inTime(() => this.#verification!, { signal }, 2 * sendTimeoutMs)
+    } catch (interrupted) {
+      if (mustVerify) availability.untold()
+      throw interrupted
+    }
+    if (error !== undefined) throw this.#unavailable(error, discreet)
+  }
+
+  /** What keeps the transport from sending; undefined where nothing does. */
+  async #verify(timeoutMs: number): Promise<unknown> {
+    const { signal } = new AbortController()
+    try {
+      await inTime((context) => this.#options.transport.verify!(context), { signal }, timeoutMs)
+      return undefined
+    } catch (error) {
+      return error ?? new Error('The transport cannot be used.')
+    } finally {
+      this.#verification = undefined
+    }
+  }
+
+  #unavailable(error: unknown, discreet: Discreet): Postponed {
+    const askedMs = error instanceof TransportUnavailableError ? error.retryAfterMs : undefined
+    const told = discreetError(error, discreet)
+    return new Postponed(this.#options.transportAvailability.failed(told, askedMs), told)
+  }
+
   // The mail is on its way to the others, whatever becomes of this.
-  async #tellOfRefusal(mailId: string, { address, reason }: RejectedRecipient): Promise<void> {
+  async #tellOfRefusal(
+    mailId: string,
+    { address, reason }: RejectedRecipient,
+    discreet: Discreet,
+  ): Promise<void> {
     const { onRefused, logger } = this.#options
     try {
       await onRefused?.({ mailId, address, reason })
     } catch (error) {
-      logger.error(`onRefused failed for mail ${mailId}. ${describeError(error)}`)
+      logger.error(`onRefused failed for mail ${mailId}. ${discreet(describeError(error))}`)
     }
+  }
+}
+
+/** The mail waits without counting an attempt. */
+class Postponed extends Error {
+  readonly delayMs: number
+
+  constructor(delayMs: number, reason: unknown) {
+    super(typeof reason === 'string' ? reason : describeError(reason))
+    this.delayMs = delayMs
   }
 }

@@ -7,9 +7,15 @@ export interface MailTransport {
   readonly name: string
   /**
    * Hands a mail over for everybody in `mail.envelope.to`, and answers who was not accepted. Throwing means that nobody was,
-   * and that it is worth another attempt: after a given time with a `RetryAfterError`, never with an `UnrecoverableError`.
+   * and that it is worth another attempt: after a given time with a `RetryAfterError`, never with an `UnrecoverableError`. With a
+   * `TransportUnavailableError` no attempt counts, and the worker lets the transport rest for a while.
    */
   send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
+  /**
+   * Rejects while no mail can be sent at all, such as when the server is away or refuses the login. The worker calls it after a
+   * mail has failed by a lost connection or a timeout, and while the transport rests, so that no mail is spent on trying.
+   */
+  verify?(context: SendContext): Promise<unknown>
 }
 
 /** A mail with its texts and attachments, ready to be sent. */
@@ -50,4 +56,6 @@ export interface RejectedRecipient {
   /** Whether no further attempt can succeed. */
   readonly isPermanent: boolean
   readonly reason: string
+  /** Whether the address itself is at fault: no such mailbox, or one that takes no mail. `onRefused` is told of no others. */
+  readonly isAddressFault?: boolean
 }

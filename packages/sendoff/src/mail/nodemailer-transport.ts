@@ -1,11 +1,15 @@
 import { checkOptions, having, requireOptions, text } from '../options.ts'
 import type { AttachmentContent } from './mail-attachment.ts'
-import type { MailAddress } from './mail-address.ts'
+import { type MailAddress, mailboxOf } from './mail-address.ts'
+import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailReceipt, MailTransport, RejectedRecipient } from './mail-transport.ts'
+import { isAddressFault, isPermanent, isUnavailable, type SmtpError } from './smtp-verdict.ts'
 
 /** The part of a transporter of nodemailer that is used here; any object of this shape will do. */
 export interface NodemailerTransporter {
   sendMail(mail: NodemailerMail): Promise<unknown>
+  /** Connects and logs in. */
+  verify?(): Promise<unknown>
 }
 
 /** What nodemailer is told of a mail. */
@@ -48,11 +52,13 @@ export function nodemailerTransport(options: NodemailerTransportOptions): MailTr
 
     async send(mail) {
       try {
-        return receiptOf(await transporter.sendMail(nodemailerMail(mail)))
+        return receiptOf(await transporter.sendMail(nodemailerMail(mail)), mail)
       } catch (error) {
         return receiptOfFailure(error, mail)
       }
     },
+
+    ...(transporter.verify !== undefined && { verify: () => transporter.verify!() }),
   }
 }
 
@@ -89,47 +95,68 @@ function contentFor(content: AttachmentContent): unknown {
   return content instanceof Uint8Array ? Buffer.from(content) : content
 }
 
-interface SmtpError {
-  readonly code?: string
-  readonly message?: string
-  readonly response?: string
-  readonly responseCode?: number
-  readonly recipient?: string
+interface SentInfo {
+  readonly accepted?: readonly ListedAddress[]
+  readonly rejected?: readonly ListedAddress[]
   readonly rejectedErrors?: readonly SmtpError[]
 }
 
-function receiptOf(info: unknown): MailReceipt {
-  const { rejected = [], rejectedErrors = [] } = (info ?? {}) as {
-    readonly rejected?: readonly (string | { readonly address: string })[]
-    readonly rejectedErrors?: readonly SmtpError[]
-  }
+type ListedAddress = string | { readonly address: string }
+
+function receiptOf(sent: unknown, { envelope }: ComposedMail): MailReceipt {
+  const { accepted = [], rejected = [], rejectedErrors = [] } = (sent ?? {}) as SentInfo
   const errors = new Map(rejectedErrors.map((error) => [error.recipient, error]))
-  return {
-    rejected: rejected.map((item) => {
-      const address = typeof item === 'string' ? item : item.address
-      return rejection(address, errors.get(address) ?? {})
-    }),
-  }
+  const refusals = rejected.map((item) => ({ recipient: textOf(item), ...errors.get(textOf(item)) }))
+  return { rejected: rejections(envelope.to, refusals, accepted.map(textOf)) }
 }
 
-// A server that says no to the sender or to the content says it to every recipient. All else, a refused login included, is
-// about the connection, and may be different next time.
+// A server that says no to the sender or to the content says it to every recipient.
 function receiptOfFailure(thrown: unknown, { envelope }: ComposedMail): MailReceipt {
   const error = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as SmtpError
-  if (error.rejectedErrors !== undefined && error.rejectedErrors.length > 0) {
-    return { rejected: error.rejectedErrors.map((each) => rejection(each.recipient ?? '', each)) }
+  const { rejectedErrors = [] } = error
+  if (rejectedErrors.length > 0 && !rejectedErrors.every(isUnavailable)) {
+    return { rejected: rejections(envelope.to, rejectedErrors, []) }
   }
-  if ((error.code === 'EENVELOPE' || error.code === 'EMESSAGE') && isPermanent(error)) {
-    return { rejected: envelope.to.map((address) => rejection(address, error)) }
-  }
+  if (isUnavailable(rejectedErrors[0] ?? error)) throw new TransportUnavailableError(reasonOf(error))
+  if (isPermanent(error)) return { rejected: envelope.to.map((address) => rejection(address, error)) }
   throw thrown
 }
 
-function rejection(address: string, error: SmtpError): RejectedRecipient {
-  const reason = error.response ?? error.message ?? 'The server did not accept the recipient.'
-  return { address, isPermanent: isPermanent(error), reason }
+/**
+ * The refusals under the addresses that the mail was given with, which nodemailer may write in another way. One that fits none of
+ * them is held against those alone who were not accepted.
+ */
+function rejections(
+  addresses: readonly string[],
+  refusals: readonly SmtpError[],
+  accepted: readonly string[],
+): readonly RejectedRecipient[] {
+  const refused = new Map(refusals.map((error) => [mailboxOf(error.recipient ?? ''), error]))
+  const reached = new Set(accepted.map(mailboxOf))
+  const known = new Set(addresses.map(mailboxOf))
+  const stray = refusals.find(({ recipient = '' }) => !known.has(mailboxOf(recipient)))
+  return addresses.flatMap((address) => {
+    const mailbox = mailboxOf(address)
+    const error = refused.get(mailbox)
+    if (error !== undefined) return [rejection(address, error)]
+    if (stray === undefined || reached.has(mailbox)) return []
+    return [{ address, isPermanent: false, reason: reasonOf(stray) }]
+  })
 }
 
-function isPermanent({ responseCode = 0 }: SmtpError): boolean {
-  return responseCode >= 500
+function rejection(address: string, error: SmtpError): RejectedRecipient {
+  return {
+    address,
+    isPermanent: isPermanent(error),
+    isAddressFault: isAddressFault(error),
+    reason: reasonOf(error),
+  }
+}
+
+function reasonOf(error: SmtpError): string {
+  return error.response ?? error.message ?? 'The server did not accept the recipient.'
+}
+
+function textOf(item: ListedAddress): string {
+  return typeof item === 'string' ? item : item.address
 }

@@ -8,37 +8,50 @@ export interface RateLimitOptions {
   readonly perMs?: number
 }
 
-// Turns that nobody comes back for, because another process has the mail by now, are forgotten.
-const maxTurns = 10_000
+// A turn that mails were waiting for is often taken late, by as long as a claim takes. Up to this is made up for.
+const catchUpMs = 100
+// More mails come back than can be sent here, so that other processes find some as well.
+const returnsPerTurn = 4
+const longestWaitMs = 60_000
 
 /**
- * Gives each mail a turn, evenly spaced. A mail whose turn has not come is told how long to wait, and keeps its turn, so that
- * it has to wait only once.
+ * Spaces the mails of a provider evenly in this process.
+ *
+ * A turn belongs to no mail: the one that is there takes it. A mail that finds none waits in the table, where any process may find
+ * it next, and no longer than a minute: by then there may be more processes, or a higher limit.
  */
 export class RateLimit {
   readonly #clock: Clock
+  readonly #random: () => number
   readonly #stepMs: number
-  readonly #turns = new Map<string, number>()
-  #nextTurn = 0
+  #nextTurn = -Infinity
+  #lastReturn = -Infinity
 
-  constructor(provider: string, options: RateLimitOptions, clock: Clock) {
+  constructor(provider: string, options: RateLimitOptions, clock: Clock, random = Math.random) {
     const what = `the rate limit of "${provider}"`
     checkOptions(what, options, { mails: count, perMs: duration })
     requireOptions(what, options, ['mails'])
     this.#clock = clock
+    this.#random = random
     this.#stepMs = (options.perMs ?? 1_000) / options.mails
   }
 
-  /** 0 when the mail may be sent now; otherwise how long it has to wait. */
-  waitFor(id: string): number {
+  /** 0 when a mail may be sent now; otherwise how long it has to wait. */
+  takeTurn(): number {
     const now = this.#clock.monotonic()
-    const turn = this.#turns.get(id) ?? Math.max(now, this.#nextTurn)
-    if (!this.#turns.has(id)) this.#nextTurn = turn + this.#stepMs
-    this.#turns.delete(id)
-    if (turn <= now) return 0
+    if (now < this.#nextTurn) return this.#waitMs(now)
 
-    this.#turns.set(id, turn)
-    if (this.#turns.size > maxTurns) this.#turns.delete(this.#turns.keys().next().value!)
-    return Math.ceil(turn - now)
+    const wasAwaited = this.#lastReturn >= this.#nextTurn
+    this.#nextTurn = (wasAwaited ? Math.max(this.#nextTurn, now - catchUpMs) : now) + this.#stepMs
+    return 0
+  }
+
+  #waitMs(now: number): number {
+    const next = Math.max(this.#lastReturn + this.#stepMs / returnsPerTurn, this.#nextTurn)
+    const latest = Math.max(now + longestWaitMs, this.#nextTurn)
+    // Behind the last place they are spread, lest they all come back at once.
+    if (next > latest) return Math.ceil(longestWaitMs * (0.5 + this.#random() / 2))
+    this.#lastReturn = next
+    return Math.ceil(next - now)
   }
 }

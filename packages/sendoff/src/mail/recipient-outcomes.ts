@@ -1,6 +1,7 @@
 import type { FailedAttempt } from '../store.ts'
 import { MailDelayedError, MailRefusedError, MailSuppressedError } from './mail-errors.ts'
 import type { Recipient } from './mail-message.ts'
+import type { Discreet } from './without-addresses.ts'
 
 /**
  * What became of a mail for one recipient.
@@ -32,10 +33,10 @@ export function pastOutcomes(history: readonly FailedAttempt[], attempt: number)
   return { accepted: numbersIn(history, 1), refused: numbersIn(sinceReplay, 2) }
 }
 
-/** The error that a mail's row is settled with; undefined when everybody has it. */
-export function failureOf(outcomes: readonly RecipientOutcome[]): Error | undefined {
+/** The error that a mail's row is settled with; undefined when all recipients have it. */
+export function failureOf(outcomes: readonly RecipientOutcome[], discreet: Discreet): Error | undefined {
   const some = (kind: RecipientOutcome['kind']) => outcomes.some((outcome) => outcome.kind === kind)
-  const text = describe(outcomes)
+  const text = describe(outcomes, discreet)
 
   if (some('delayed')) return new MailDelayedError(text)
   if (some('refused')) return new MailRefusedError(text)
@@ -44,21 +45,13 @@ export function failureOf(outcomes: readonly RecipientOutcome[]): Error | undefi
 }
 
 // The numbers come first, so that they are there even where a long text is cut off.
-function describe(outcomes: readonly RecipientOutcome[]): string {
+function describe(outcomes: readonly RecipientOutcome[], discreet: Discreet): string {
   const numbers = (kind: RecipientOutcome['kind']) =>
     outcomes.filter((outcome) => outcome.kind === kind).map(({ number }) => number)
   const reasons = outcomes
     .filter(({ reason }) => reason !== undefined)
-    .map(({ number, kind, reason }) => `#${number} ${kind}: ${withoutAddresses(reason!, outcomes)}`)
+    .map(({ number, kind, reason }) => `#${number} ${kind}: ${discreet(reason!)}`)
   return `[accepted ${numbers('accepted').join()}; refused ${numbers('refused').join()}] ${reasons.join('; ')}`
-}
-
-// Addresses are personal data, which only the payload has, and perhaps encrypted.
-export function withoutAddresses(text: string, recipients: readonly Recipient[]): string {
-  return recipients.reduce((rest, { address, number }) => {
-    const pattern = new RegExp(address.replace(/[$()*+./?[\\\]^{|}]/g, '\\$&'), 'giu')
-    return rest.replace(pattern, `#${number}`)
-  }, text)
 }
 
 function numbersIn(history: readonly FailedAttempt[], group: 1 | 2): ReadonlySet<number> {

@@ -176,13 +176,6 @@ describe('sending a mail', () => {
     equal(transport.sent.length, 1)
   })
 
-  it('gives up a mail whose provider nobody has, with a reason', async (test) => {
-    const { mail, worker } = await startMail(test, new RecordingTransport())
-    const id = await enqueue(mail, {}, { provider: 'nobody' })
-    await worker.drain()
-    match((await mail.find(id))!.lastError!, /^UnroutableEventError: .*"nobody"/)
-  })
-
   it('knows a recipient under the ASCII name of its domain', async (test) => {
     const transport = new RecordingTransport(() => [rejected('info@xn--kln-sna.example', true)])
     const { mail, worker } = await startMail(test, transport)

@@ -16,26 +16,48 @@ export interface ReceivedMail {
 }
 
 export interface SmtpBehaviour {
+  /** Whether a password is the right one. Clients have to log in where it is given. */
+  readonly onLogin?: (password: string) => boolean
+  /** As `onRecipient`, for the sender. */
+  readonly onSender?: (address: string) => string | undefined
+  /** A free one where left out. */
+  readonly port?: number
   /** Answers with a code and a text, such as `450 4.2.1 Try again later`, where a recipient is not accepted. */
   readonly onRecipient?: (address: string) => string | undefined
   /** The same for the content. With `'hang'` it never answers, with `'drop'` it takes the mail and ends the connection. */
   readonly onContent?: (mail: ReceivedMail) => string | undefined | Promise<string | undefined>
 }
 
+export interface SmtpTransportOptions {
+  readonly socketTimeout?: number
+  readonly auth?: { user: string; pass: string }
+}
+
 /** A real SMTP server on a free port, which keeps what it accepts. */
 export class TestSmtpServer {
   readonly received: ReceivedMail[] = []
+  /** Everybody that a client has named as a recipient. */
+  readonly recipients: string[] = []
   readonly port: number
   readonly #server: SMTPServer
   readonly #waiting = new Set<() => void>()
 
   private constructor(behaviour: SmtpBehaviour) {
     this.#server = new SMTPServer({
-      authOptional: true,
+      authOptional: behaviour.onLogin === undefined,
+      allowInsecureAuth: true,
       disabledCommands: ['STARTTLS'],
       logger: false,
       closeTimeout: 50,
-      onRcptTo: ({ address }, _session, answer) => answer(errorOf(behaviour.onRecipient?.(address))),
+      onAuth: ({ password }, _session, answer) => {
+        if (behaviour.onLogin?.(password ?? '') === false) answer(errorOf('535 5.7.8 Wrong password'))
+        else answer(null, { user: 'sendoff' })
+      },
+      onMailFrom: ({ address }, _session, answer) => answer(errorOf(behaviour.onSender?.(address))),
+      onRcptTo: ({ address }, _session, answer) => {
+        this.recipients.push(address)
+        answer(errorOf(behaviour.onRecipient?.(address)))
+      },
       onData: (stream, session, answer) => {
         const receive = async (raw: Buffer): Promise<void> => {
           const parsed = await simpleParser(raw)
@@ -58,15 +80,19 @@ export class TestSmtpServer {
 
   static async start(test: TestContext, behaviour: SmtpBehaviour = {}): Promise<TestSmtpServer> {
     const smtp = new TestSmtpServer(behaviour)
-    const listening = smtp.#server.listen(0, '127.0.0.1')
+    const listening = smtp.#server.listen(behaviour.port ?? 0, '127.0.0.1')
     await once(listening, 'listening')
     Object.assign(smtp, { port: (listening.address() as AddressInfo).port })
-    test.after(() => new Promise<void>((resolve) => smtp.#server.close(() => resolve())))
+    test.after(() => smtp.stop())
     return smtp
   }
 
+  stop(): Promise<void> {
+    return new Promise((resolve) => this.#server.close(() => resolve()))
+  }
+
   /** A transport of nodemailer to this server, with a pool of connections. */
-  transport(test: TestContext, options: { readonly socketTimeout?: number } = {}): MailTransport {
+  transport(test: TestContext, options: SmtpTransportOptions = {}): MailTransport {
     const transporter = createTransport({ pool: true, host: '127.0.0.1', port: this.port, ...options })
     test.after(() => transporter.close())
     return nodemailerTransport({ transporter })

@@ -121,7 +121,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
   })
 
   it('are tried again for those recipients only who were put off, and never for those who were refused', async (test) => {
-    const busy = new Set(['busy@example.com'])
+    const busy = new Set(['late@example.com'])
     const smtp = await TestSmtpServer.start(test, {
       onRecipient(address) {
         if (address === 'gone@example.com') return '550 5.1.1 No such user'
@@ -134,7 +134,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
     })
     const id = await enqueue(mail, {
       to: ['ada@example.com', 'gone@example.com'],
-      cc: 'busy@example.com',
+      cc: 'late@example.com',
     })
     await worker.drain()
     await clock.advance(minuteMs)
@@ -145,7 +145,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
 
     deepEqual(
       smtp.received.map(({ to }) => to),
-      [['ada@example.com'], ['busy@example.com']],
+      [['ada@example.com'], ['late@example.com']],
     )
     deepEqual(refused, ['gone@example.com 550 5.1.1 No such user'])
     const failed = (await mail.find(id))!

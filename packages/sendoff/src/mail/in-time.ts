@@ -1,15 +1,14 @@
-import type { ComposedMail, MailReceipt, MailTransport, SendContext } from './mail-transport.ts'
+import type { SendContext } from './mail-transport.ts'
 
 /**
- * Has a transport send a mail, and does not wait for it any longer than `timeoutMs` or the signal say. It may yet succeed:
+ * Has a transport do something, and does not wait for it any longer than `timeoutMs` or the signal say. It may yet succeed:
  * few transports can be stopped.
  */
-export async function sendInTime(
-  transport: MailTransport,
-  mail: ComposedMail,
+export async function inTime<Result>(
+  work: (context: SendContext) => Promise<Result>,
   context: SendContext,
   timeoutMs: number,
-): Promise<MailReceipt> {
+): Promise<Result> {
   const limit = new AbortController()
   const tooLate = new Error(`There was no answer within ${timeoutMs} ms.`)
   const timer = setTimeout(() => limit.abort(tooLate), timeoutMs)
@@ -19,7 +18,7 @@ export async function sendInTime(
   signal.addEventListener('abort', stop)
   try {
     context.signal.throwIfAborted()
-    return await Promise.race([transport.send(mail, { signal }), stopped.promise])
+    return await Promise.race([work({ signal }), stopped.promise])
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', stop)
