@@ -326,7 +326,7 @@ export interface Settlement {
 export type Outcome =
   | { readonly kind: 'done' | 'delete'; readonly failure?: Failure }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: Failure }
-  | { readonly kind: 'defer'; readonly delayMs: number; readonly reason?: string }
+  | { readonly kind: 'defer'; readonly delayMs: number; readonly reason?: string; readonly quiet?: boolean }
   | { readonly kind: 'block' | 'dead'; readonly failure: Failure }
 
 export interface Failure {

@@ -528,7 +528,7 @@ export class OutboxDispatcher {
       return
     }
     this.#report(delivery, outcome)
-    if (!('delayMs' in outcome)) return
+    if (!('delayMs' in outcome) || 'quiet' in outcome) return
     // A worker without a listener must not be the first that finds the event again: others may have one.
     if (outcome.kind === 'defer' && this.#chain.routeOf(delivery) === undefined) this.#unroutable(delivery)
     else this.#wakePoller(outcome.delayMs)

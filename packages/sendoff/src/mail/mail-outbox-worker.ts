@@ -31,6 +31,7 @@ const shortestPurgeIntervalMs = 60_000
 export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
   readonly #options: MailOutboxWorkerOptions<Tx, StoreTx>
   readonly #outbox: Outbox<Tx, StoreTx>
+  readonly #rateLimits: RateLimit[] = []
   #stopListening: (() => void) | undefined
 
   constructor(options: MailOutboxWorkerOptions<Tx, StoreTx>) {
@@ -83,6 +84,7 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
   /** Takes no more mails, sends those in hand within its time limits, and hands all others back at once. The mail outbox stays open. */
   close(): Promise<void> {
     this.#stopListening?.()
+    this.#rateLimits.forEach((limit) => limit.stop())
     return this.#outbox.close()
   }
 
@@ -104,7 +106,8 @@ export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
     const listeners = new ListenerRegistry()
     for (const [provider, transport] of Object.entries(transports)) {
       const limit = Object.hasOwn(rateLimits, provider) ? rateLimits[provider] : undefined
-      const rateLimit = limit && new RateLimit(provider, limit, clock)
+      const rateLimit = limit && new RateLimit(provider, limit, { clock, wake: () => this.#outbox.wake() })
+      if (rateLimit !== undefined) this.#rateLimits.push(rateLimit)
       const sender = new MailSender({
         outbox,
         transport,

@@ -58,7 +58,7 @@ export class MailSender implements EventListener {
     const restMs = Math.max(transportAvailability.restMs, suppressionsAvailability.restMs)
     if (restMs > 0) return DispatchResult.retryAfter(restMs, outageReason)
     const waitMs = rateLimit?.takeTurn() ?? 0
-    if (waitMs > 0) return DispatchResult.retryAfter(waitMs)
+    if (waitMs > 0) return { kind: 'retryAfter', delayMs: waitMs, quiet: true }
 
     const { eventId: id, contentType, payloadJson } = event
     const mail = outbox.read({ eventId: id, contentType, payload: payloadJson ?? event.payloadBytes })

@@ -7,8 +7,9 @@ import { recipientsOf, type StoredMessage } from './mail-message.ts'
 export type Discreet = (text: string) => string
 
 const separator = /([\s<>()[\],;"]+)/
-// How an at sign is written in plain text, URLs, SMTP parameters, quoted-printable, HTML and JSON.
-const atSign = /@|%40|\+40|=40|&#64;|&#x40;|&commat;|\\u0040|＠/gi
+// How an at sign is written in HTML, and in plain text, URLs, SMTP parameters, quoted-printable and JSON.
+const atEntity = /&#64;|&#x40;|&commat;/gi
+const atSign = /@|%40|\+40|=40|\\u0040|＠/gi
 const encodedWord = /=\?[^?\s]{1,40}\?[bq]\?[^?\s]{0,500}\?=/gi
 const punctuation = new Set("'`.:!?=")
 
@@ -33,7 +34,7 @@ export function withoutAddresses(message: StoredMessage): Discreet {
   const names = namesIn(message)
   return (text) => {
     const nameless = names.reduce((rest, known) => rest.replace(known, '#?'), text)
-    const words = nameless.replace(encodedWord, '#?').split(separator)
+    const words = nameless.replace(encodedWord, '#?').replace(atEntity, '@').split(separator)
     return words.map((word) => discreetWord(word, labels)).join('')
   }
 }

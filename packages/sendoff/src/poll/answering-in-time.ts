@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
-import type { HeldRow, OutboxStore } from '../store.ts'
+import type { ClaimTypesAnswer, HeldRow, OutboxStore } from '../store.ts'
 
 /** How long a store has for what the engine asks of it. */
 export interface AnswerTimes {
@@ -98,6 +98,11 @@ export function answeringInTime<Tx>(
     })
   }
 
+  async function releaseClaimed(name: string, answer: unknown): Promise<void> {
+    if (name === 'claim') await store.release(answer as readonly HeldRow[])
+    if (name === 'claimTypes') await store.release((answer as ClaimTypesAnswer).rows)
+  }
+
   function inTime<Answer>(name: string, call: Promise<Answer>, limitMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       let isAnswered = false
@@ -108,7 +113,7 @@ export function answeringInTime<Tx>(
         )
         store.dropSilent?.(limitMs)
         // What was claimed all the same would wait for the end of its lease.
-        if (name === 'claim') call.then((rows) => store.release(rows as readonly HeldRow[])).catch(() => {})
+        call.then((answer) => releaseClaimed(name, answer)).catch(() => {})
       }
       // After a blocked event loop the answer may be there already, and is read after the timers.
       const cancel = clock.schedule(limitMs, () => void setImmediate(giveUp))

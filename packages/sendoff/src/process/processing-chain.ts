@@ -235,6 +235,7 @@ export class ProcessingChain {
           kind: 'defer',
           delayMs: boundedDelayMs(result.delayMs),
           ...(result.reason !== undefined && { reason: describeError(String(result.reason)) }),
+          ...(result.quiet === true && { quiet: true }),
         }
       case 'dead':
         return {

@@ -3,7 +3,13 @@ import { requireDelay } from '../event/delay.ts'
 /** What a listener says became of an event. Saying nothing is `done`. */
 export type DispatchResult =
   | { readonly kind: 'done' }
-  | { readonly kind: 'retryAfter'; readonly delayMs: number; readonly reason?: string }
+  | {
+      readonly kind: 'retryAfter'
+      readonly delayMs: number
+      readonly reason?: string
+      /** This process does not look for the event by itself when it falls due: the listener sees to that. */
+      readonly quiet?: boolean
+    }
   | { readonly kind: 'dead'; readonly reason: string }
 
 const done: DispatchResult = Object.freeze({ kind: 'done' })

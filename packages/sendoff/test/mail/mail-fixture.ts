@@ -46,10 +46,11 @@ export async function startMail(
   options: Partial<MailOutboxOptions<any, any>> & Partial<MailOutboxWorkerOptions<any, any>> = {},
 ): Promise<WorkedMail> {
   const clock = fakeClock()
-  const { keyRing, render, resolveAttachment, messageIdDomain, ...workerOptions } = options
+  const { keyRing, render, resolveAttachment, messageIdDomain, maxAttachmentBytes, ...workerOptions } =
+    options
   const mail = await openMail(test, memoryStore({ now: clock.now }), {
     clock,
-    ...given({ keyRing, render, resolveAttachment, messageIdDomain }),
+    ...given({ keyRing, render, resolveAttachment, messageIdDomain, maxAttachmentBytes }),
   })
   const worker = await startWorker(test, mail, transport, { clock, ...workerOptions })
   return { mail, worker, clock }

@@ -13,6 +13,8 @@ export interface ReceivedMail {
   /** How the client called itself. */
   readonly client: string
   readonly parsed: ParsedMail
+  /** As it came. */
+  readonly raw: string
 }
 
 export interface SmtpBehaviour {
@@ -62,7 +64,7 @@ export class TestSmtpServer {
         const receive = async (raw: Buffer): Promise<void> => {
           const parsed = await simpleParser(raw)
           const to = session.envelope.rcptTo.map(({ address }) => address)
-          const mail = { to, client: String(session.hostNameAppearsAs), parsed }
+          const mail = { to, client: String(session.hostNameAppearsAs), parsed, raw: raw.toString() }
           const refusal = await behaviour.onContent?.(mail)
           if (refusal === 'hang') return
           if (refusal === undefined || refusal === 'drop') this.#keep(mail)
