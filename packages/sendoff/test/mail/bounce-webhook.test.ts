@@ -44,6 +44,41 @@ describe('a webhook for bounces', () => {
     )
   })
 
+  it('stops reading where a body is too large', async () => {
+    const { handle } = newWebhook()
+    let read = 0
+    let isCancelled = false
+    const body = new ReadableStream({
+      pull(controller) {
+        read += 65_536
+        // Against a body without end, which nothing but the limit stops.
+        if (read > 100 * 1_048_576) controller.error(new Error('all of it was read'))
+        else controller.enqueue(new Uint8Array(65_536))
+      },
+      cancel: () => void (isCancelled = true),
+    })
+    const request = new Request('http://mail.example/', {
+      method: 'POST',
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    equal((await handle(request)).status, 413)
+    equal(isCancelled, true)
+    equal(read < 2 * 1_048_576, true)
+  })
+
+  it('reads nothing of a body that announces to be too large, and answers 400 where one breaks off', async () => {
+    const { handle } = newWebhook()
+    const post = (body: ReadableStream, headers = {}) =>
+      handle(
+        new Request('http://mail.example/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit),
+      )
+    const large = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(10)) })
+    equal((await post(large, { 'content-length': '2000000' })).status, 413)
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('gone')) })
+    equal((await post(broken)).status, 400)
+  })
+
   it('refuses what is not signed, signed by somebody else, changed, or old', async () => {
     const { handle, listed } = newWebhook()
     const other = `whsec_${Buffer.from('another secret, of nobody').toString('base64')}`
