@@ -69,6 +69,11 @@ describe('workers of a mail outbox that are killed at random', () => {
       for (const each of repeated) {
         for (const { client } of each.slice(0, -1)) ok(fleet.killed.has(client), `${client} was not killed`)
       }
+      const lost = Map.groupBy(
+        repeated.flatMap((each) => each.slice(0, -1)),
+        ({ client }) => client,
+      )
+      for (const [client, mailsOf] of lost) ok(mailsOf.length <= 3, `${client} has doubled ${mailsOf.length}`)
       test.diagnostic(`mails=${mails} kills=${fleet.killed.size} sent twice=${repeated.length}`)
     } finally {
       await fleet.stop()

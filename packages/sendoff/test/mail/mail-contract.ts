@@ -247,6 +247,34 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal(typeof (await enqueue(mail)), 'string')
     })
 
+    it('leaves mails to the workers that have their transport', async (test) => {
+      const table = newTable()
+      const [first, second] = [await newMail(test, table), await newMail(test, table)]
+      const [old, added] = [new RecordingTransport(), new RecordingTransport()]
+      const before = await startWorker(test, first, old)
+      const ids = await first.transaction(async () => {
+        const written: string[] = []
+        for (let number = 0; number < 20; number++) {
+          written.push(await first.enqueue(welcome, { provider: number % 2 === 0 ? 'added' : 'default' }))
+        }
+        return written
+      })
+      await before.drain()
+      await before.close()
+      deepEqual(await first.failed(), [])
+      const states = await Promise.all(ids.map(async (id) => (await first.find(id))!.state))
+      deepEqual(new Set(states), new Set(['NEW', 'SENT']))
+
+      await startWorker(test, second, old, { transports: { default: old, added } })
+      const late = await enqueue(second, {}, { provider: 'added' })
+      await until(
+        () => second.find(late),
+        (found) => found!.state === 'SENT',
+      )
+      deepEqual(await second.failed(), [])
+      equal(old.sent.length, 10)
+    })
+
     it('stores nothing readable under a key ring', async (test) => {
       const keyRing = new KeyRing({ current: 'k1', keys: { k1: Buffer.alloc(32, 1) } })
       const mail = await openMail(test, await open(test, newTable()), { keyRing })
