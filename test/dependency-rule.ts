@@ -23,6 +23,7 @@ const zones: readonly Zone[] = [
       'publisher.ts',
       'transactions.ts',
       'clock.ts',
+      'duration-text.ts',
       'closest-name.ts',
       'options.ts',
       'webhook-signature.ts',

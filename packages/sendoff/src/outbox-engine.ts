@@ -86,6 +86,7 @@ export class OutboxEngine {
   readonly #leaseKeeper: LeaseKeeper
   readonly #logger: Logger
   readonly #pauses: Pauses
+  readonly #recovery: StoreRecovery
   readonly #options: OutboxOptions<never, never>
   #stopListening: Promise<(() => Promise<void>) | undefined> | undefined
 
@@ -100,6 +101,7 @@ export class OutboxEngine {
     this.#options = options
     this.#logger = parts.logger
     this.#pauses = pauses
+    this.#recovery = recovery
     this.#lock = mode === 'multiNode' ? undefined : this.#namedLock(mode, shared)
     const lock = this.#lock
     const wakePoller = (inMs?: number) => this.poller.wake(inMs)
@@ -326,6 +328,12 @@ export class OutboxEngine {
       logger,
       recovery,
       onLost: () => this.#lockLost(),
+      ...((mode === 'singleNode' || mode === 'ordered') && {
+        onStandBy: ({ lock }) =>
+          logger.warn(
+            `This process stands by: another one holds the lock "${lock}" and delivers. This one takes over when that one ends.`,
+          ),
+      }),
     })
   }
 
@@ -347,7 +355,11 @@ export class OutboxEngine {
 
   #lockLost(): void {
     const { lock } = this.#lock!.fence
-    this.#logger.warn(`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
+    this.#recovery.failed(
+      'The lock',
+      this.#logger,
+      `The lock "${lock}" was lost: what was read under it is left to its next owner.`,
+    )
     for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
     this.#keeper?.lost()
     this.poller.wake()

@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../clock.ts'
+import { durationText } from '../duration-text.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Failure, Outcome } from '../store.ts'
 import type { Delivery } from './delivery.ts'
@@ -48,21 +49,21 @@ export class FailureReports {
     const type = `"${row.eventType}"`
     switch (outcome.kind) {
       case 'retry':
-        return this.#tell(
+        return this.tell(
           'warn',
           `attempts at ${type} failed`,
-          `${failed}, next in ${described(outcome.delayMs)}: ${failure.error}`,
+          `${failed}, next in ${durationText(outcome.delayMs)}: ${failure.error}`,
         )
       case 'dead':
-        return this.#tell('error', `events of ${type} became DEAD`, `${name} is DEAD: ${failure.error}`)
+        return this.tell('error', `events of ${type} became DEAD`, `${name} is DEAD: ${failure.error}`)
       case 'block':
-        return this.#tell(
+        return this.tell(
           'error',
           `events of ${type} blocked their keys`,
           `${name} failed for good and blocks "${row.orderingKey ?? 'all'}" until an operator decides: ${failure.error}`,
         )
       default:
-        return this.#tell(
+        return this.tell(
           'warn',
           `attempts at ${type} failed, and their fallback succeeded`,
           `${failed}, and its fallback succeeded: ${failure.error}`,
@@ -71,7 +72,7 @@ export class FailureReports {
   }
 
   /** Writes `line`, or counts it among its like. */
-  #tell(level: Level, what: string, line: string): void {
+  tell(level: Level, what: string, line: string): void {
     const group = this.#groupOf(level, what)
     if (group.lines < linesPerWindow) {
       group.lines++
@@ -114,9 +115,4 @@ export class FailureReports {
   #schedule(): void {
     this.#cancel ??= this.#clock.schedule(windowMs, () => this.flush())
   }
-}
-
-function described(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  return ms < 120_000 ? `${Math.round(ms / 100) / 10} s` : `${Math.round(ms / 60_000)} min`
 }

@@ -3,11 +3,13 @@ import type { Logger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store.ts'
 import type { Delivery } from './delivery.ts'
 import type { InFlightTracker } from './in-flight-tracker.ts'
+import type { StoreRecovery } from './store-recovery.ts'
 
 export interface HandBackOptions {
   readonly store: Pick<OutboxStore<never>, 'release'>
   readonly inFlight: InFlightTracker
   readonly logger: Logger
+  readonly recovery: StoreRecovery
 }
 
 /** Gives deliveries back that will not be run here. */
@@ -27,11 +29,13 @@ export class HandBack {
   /** Frees leased rows. Never rejects: what cannot be freed is free when its lease has run out. */
   async release(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
-    const { store, logger } = this.#options
+    const { store, logger, recovery } = this.#options
     try {
       await store.release(deliveries.map((delivery) => delivery.held))
     } catch (error) {
-      logger.warn(
+      recovery.failed(
+        'Handing back',
+        logger,
         `Handing back ${deliveries.length} events failed; they are free when their leases have run out. ${describeError(error)}`,
       )
     }

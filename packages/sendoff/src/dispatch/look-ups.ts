@@ -44,7 +44,12 @@ export class LookUps {
 
   constructor(options: LookUpsOptions) {
     this.#options = options
-    this.#backOff = new BackOff({ ...options, firstMs: nextLooksMs[0]!, longestMs: nextLooksMs.at(-1)! })
+    this.#backOff = new BackOff({
+      ...options,
+      what: 'Looking up events',
+      firstMs: nextLooksMs[0],
+      longestMs: nextLooksMs.at(-1)!,
+    })
   }
 
   add(lookUp: LookUp): void {
@@ -91,8 +96,7 @@ export class LookUps {
       this.#backOff.succeeded()
       return new Map(found.map((delivery) => [delivery.key, delivery]))
     } catch (error) {
-      this.#backOff.failed()
-      this.#options.logger.warn(
+      this.#backOff.failed(
         `Looking up ${keys.length} events after their commit failed and will be tried again. ${describeError(error)}`,
       )
       return undefined

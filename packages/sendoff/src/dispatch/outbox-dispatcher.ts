@@ -110,7 +110,8 @@ export class OutboxDispatcher {
       })
     this.#nextTurn = fairTurns(hotShare)
     this.#failures = new FailureReports(clock, logger)
-    this.#handBack = new HandBack({ store, logger, inFlight: this.inFlight })
+    this.#recovery = options.recovery ?? new StoreRecovery(clock)
+    this.#handBack = new HandBack({ store, logger, recovery: this.#recovery, inFlight: this.inFlight })
     this.#chain = new ProcessingChain({
       listeners: options.listeners,
       codec: options.codec ?? JsonCodec.getDefault(),
@@ -136,7 +137,6 @@ export class OutboxDispatcher {
       graceMs: options.timeoutGraceMs ?? 30_000,
       onEnded: (deliveries, outcomes) => this.#ended(deliveries, outcomes),
     })
-    this.#recovery = options.recovery ?? new StoreRecovery(clock)
     this.#knownResults = new KnownResults(clock, options.resultsKeptMs ?? 120_000)
     this.#settler = new Settler({
       store,
@@ -522,8 +522,10 @@ export class OutboxDispatcher {
       this.#metrics.incrementSettlementRefused()
       if (delivery.lock !== undefined) this.#options.onRefusedUnderLock?.()
       this.#wakePoller()
-      this.#logger.warn(
-        `The settlement of event ${delivery.row.eventId} came too late and was refused: somebody else holds it and delivers it again.`,
+      this.#failures.tell(
+        'warn',
+        'settlements were refused',
+        `The settlement of event ${delivery.row.eventId} came too late and was refused: another process holds it and delivers it again.`,
       )
       return
     }

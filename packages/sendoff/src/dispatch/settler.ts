@@ -73,7 +73,7 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options
-    this.#backOffs = { ...options, ...pauses }
+    this.#backOffs = { ...options, ...pauses, what: 'Settling' }
     this.#backOff = new BackOff(this.#backOffs)
   }
 
@@ -206,19 +206,17 @@ export class Settler {
   async #failed(batch: Batch, error: unknown): Promise<void> {
     const failed = { items: unwritten(batch), writtenAtFailure: this.#written }
     if (this.#isOwnFault(batch)) {
-      this.#report(failed, error, 'now, apart from others')
+      this.#options.recovery.failed('Settling', this.#options.logger, message(failed, error))
       this.#backOff.succeeded()
       if (failed.items.length === 1) return void this.#repeatAlone(failed, error)
       return this.#writeApart(halvesOf(failed.items))
     }
 
     const isAlone = failed.items.length === 1 && this.#backOff.failures >= failuresBeforeOneByOne
-    this.#backOff.failed()
+    this.#backOff.failed(message(failed, error))
     if (isAlone) void this.#repeatAlone(failed, error)
     else this.#failedBatches.push(failed)
     if (this.#stopped || !this.#hasWorkFor(1, 1)) return
-    if (!isAlone)
-      this.#report(failed, error, `in ${this.#backOff.pauseMs} ms, or as soon as the store answers`)
     await this.#pause(this.#backOff)
   }
 
@@ -263,29 +261,22 @@ export class Settler {
 
   // Never rejects.
   async #repeatAlone(alone: Batch, failure: unknown): Promise<void> {
-    const backOff = new BackOff(this.#backOffs)
+    const backOff = new BackOff({ ...this.#backOffs, what: `Settling ${nameOf(alone)}` })
     let error = failure
     while (unwritten(alone).length > 0) {
-      backOff.failed()
+      backOff.failed(message(alone, error))
       if (this.#stopped) return
-      this.#report(alone, error, `by itself in ${backOff.pauseMs} ms`)
       await this.#pause(backOff)
       if (this.#stopped) return
       try {
         await this.#write(alone)
+        backOff.succeeded()
         break
       } catch (again) {
         error = again
       }
     }
     if (this.#backlog === 0) this.#becomeIdle()
-  }
-
-  #report({ items }: Batch, error: unknown, when: string): void {
-    const what = items.length === 1 ? `event ${items[0]!.delivery.row.eventId}` : `${items.length} events`
-    this.#options.logger.error(
-      `Settling ${what} failed; what was delivered is kept. Trying again ${when}. ${describeError(error)}`,
-    )
   }
 
   #pause(backOff: BackOff): Promise<void> {
@@ -305,6 +296,14 @@ export class Settler {
     this.#idle = []
     waiting.forEach((resolve) => resolve())
   }
+}
+
+function nameOf({ items }: Batch): string {
+  return items.length === 1 ? `event ${items[0]!.delivery.row.eventId}` : `${items.length} events`
+}
+
+function message(batch: Batch, error: unknown): string {
+  return `Settling ${nameOf(batch)} failed and will be tried again; what was delivered is kept. ${describeError(error)}`
 }
 
 /** What is left of a batch that failed. It may have been written. */

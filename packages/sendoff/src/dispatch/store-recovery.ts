@@ -1,13 +1,23 @@
 import type { Cancel, Clock } from '../clock.ts'
+import { durationText } from '../duration-text.ts'
+import type { Logger } from '../observe/logger.ts'
+
+/** A call that fails again and again although the store answers others is told so often. */
+const reminderMs = 60_000
 
 /**
  * Knows whether the store answers, for everything that waits before it asks again.
  *
  * Every call of the store that succeeds is counted. A call that failed waits for the next success of any other call, and no
  * longer than its own pause.
+ *
+ * An outage is told by two lines, however many calls fail in it: by the first that fails, and when the store answers again.
  */
 export class StoreRecovery {
   readonly #clock: Clock
+  #outage: { readonly since: number; readonly logger: Logger; failures: number } | undefined
+  /** Kinds of calls that have failed and not succeeded since, and when that was told. */
+  readonly #told = new Map<string, number>()
   readonly #waiting = new Set<() => void>()
   #answers = 0
 
@@ -23,8 +33,37 @@ export class StoreRecovery {
   /** To be called whenever a call of the store has succeeded. Costs next to nothing while nothing waits. */
   answered(): void {
     this.#answers++
+    if (this.#outage !== undefined) this.#endOutage()
     if (this.#waiting.size === 0) return
     for (const end of [...this.#waiting]) end()
+  }
+
+  /** A call of this kind has failed. Logs `message`, unless the store is known to fail, or the same was told a moment ago. */
+  failed(what: string, logger: Logger, message: string): void {
+    if (this.#outage !== undefined) {
+      this.#outage.failures++
+      return
+    }
+    const now = this.#clock.monotonic()
+    const toldAt = this.#told.get(what)
+    if (toldAt !== undefined && now < toldAt + reminderMs) return
+    this.#told.set(what, now)
+    this.#outage = { since: now, logger, failures: 1 }
+    logger.error(message)
+  }
+
+  /** A call of this kind has succeeded: when it fails again, that is told again. */
+  succeeded(what: string): void {
+    this.#told.delete(what)
+  }
+
+  #endOutage(): void {
+    const { since, logger, failures } = this.#outage!
+    this.#outage = undefined
+    const lasted = durationText(this.#clock.monotonic() - since)
+    logger.warn(
+      `The store answers again after ${lasted}. ${failures} ${failures === 1 ? 'call' : 'calls'} had failed.`,
+    )
   }
 
   /** Calls back once: when the store answers, or after `ms`. */
@@ -45,6 +84,9 @@ export class StoreRecovery {
 }
 
 export interface BackOffOptions {
+  /** The kind of calls, as the log names them: `Polling`. */
+  readonly what: string
+  readonly logger: Logger
   readonly recovery: StoreRecovery
   readonly clock: Clock
   /** The pause after the first failure. */
@@ -72,11 +114,15 @@ export class BackOff {
   }
 
   succeeded(): void {
+    if (this.#failures > 0) this.#options.recovery.succeeded(this.#options.what)
     this.#failures = this.#ownFailures = 0
   }
 
-  failed(): void {
-    const { answers } = this.#options.recovery
+  /** Tells of it by `message`, unless the outage is known. */
+  failed(message: string): void {
+    const { what, logger, recovery } = this.#options
+    recovery.failed(what, logger, message)
+    const { answers } = recovery
     const isOwn = this.#failures > 0 && answers > this.#answersAtFailure
     this.#ownFailures = isOwn ? this.#ownFailures + 1 : 0
     this.#answersAtFailure = answers

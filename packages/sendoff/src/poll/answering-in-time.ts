@@ -129,7 +129,7 @@ export function answeringInTime<Tx>(
         },
         (error: unknown) => {
           ended()
-          reject(error as Error)
+          reject(error)
         },
       )
     })

@@ -41,7 +41,12 @@ export class LeaseKeeper {
     const { clock = systemClock } = options
     this.#options = { clock, logger: standardLogger, recovery: new StoreRecovery(clock), ...options }
     const ms = this.#intervalMs
-    this.#backOff = new BackOff({ recovery: this.#options.recovery, clock, firstMs: ms, longestMs: ms })
+    this.#backOff = new BackOff({
+      ...this.#options,
+      what: 'Renewing leases',
+      firstMs: ms,
+      longestMs: ms,
+    })
   }
 
   start(): void {
@@ -57,7 +62,7 @@ export class LeaseKeeper {
 
   /** Renews now. Rows that were lost meanwhile are told to stop. Returns false when it failed. Never rejects. */
   async renewAll(): Promise<boolean> {
-    const { store, clock, logger, lease } = this.#options
+    const { store, clock, lease } = this.#options
     const leased = this.#leased()
     if (leased.length === 0) return true
 
@@ -74,8 +79,9 @@ export class LeaseKeeper {
       })
       return true
     } catch (error) {
-      this.#backOff.failed()
-      logger.error(`Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`)
+      this.#backOff.failed(
+        `Renewing ${rows.length} leases failed and will be tried again. ${describeError(error)}`,
+      )
       return false
     }
   }

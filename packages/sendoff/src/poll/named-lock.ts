@@ -22,6 +22,8 @@ export interface NamedLockOptions {
   readonly recovery?: StoreRecovery
   /** What was held under the lock is nobody's, or somebody else's, from now on. */
   readonly onLost: (holding: Holding) => void
+  /** Called once when another process holds the lock, and again only after this one has had it. */
+  readonly onStandBy?: (fence: OwnerFence) => void
 }
 
 /** The lock in this process's hands, from one acquisition until it is lost or given back. */
@@ -48,6 +50,7 @@ export class NamedLock {
   #isRenewingFirst = false
   /** Whether the store has left a request for the lock without an answer. It may have granted it. */
   #isUnanswered = false
+  #isStandingBy = false
   #acquiring: Promise<LockHolding | undefined> | undefined
   #cancelRenewal: Cancel | undefined
   #cancelEnd: Cancel | undefined
@@ -55,7 +58,14 @@ export class NamedLock {
   constructor(options: NamedLockOptions) {
     this.#options = options
     const { clock, ttlMs, recovery = new StoreRecovery(clock) } = options
-    this.#backOff = new BackOff({ recovery, clock, firstMs: ttlMs / 6, longestMs: ttlMs / 6 })
+    this.#backOff = new BackOff({
+      what: 'Renewing the lock',
+      logger: options.logger,
+      recovery,
+      clock,
+      firstMs: ttlMs / 6,
+      longestMs: ttlMs / 6,
+    })
   }
 
   /** The current holding, if the lock is surely ours at this moment. */
@@ -87,7 +97,12 @@ export class NamedLock {
     this.#isUnanswered = true
     const isAcquired = await locks.acquire({ ...fence, ttlMs })
     this.#isUnanswered = false
-    if (!isAcquired) return undefined
+    if (!isAcquired) {
+      if (!this.#isStandingBy) this.#options.onStandBy?.(fence)
+      this.#isStandingBy = true
+      return undefined
+    }
+    this.#isStandingBy = false
 
     this.#holding = { validUntil: 0, fence }
     this.#isInDoubt = false
@@ -186,7 +201,7 @@ export class NamedLock {
 
   // Never rejects: a renewal that fails leaves the lock valid until its time is over.
   async #renew(): Promise<void> {
-    const { locks, clock, ttlMs, logger } = this.#options
+    const { locks, clock, ttlMs } = this.#options
     const holding = this.#holding
     if (holding === undefined) return
 
@@ -198,11 +213,10 @@ export class NamedLock {
       if (!renewed) return this.lost()
       return this.#renewed(holding, askedAt)
     } catch (error) {
-      logger.error(
+      this.#backOff.failed(
         `Renewing the lock "${this.fence.lock}" failed and will be tried again. ${describeError(error)}`,
       )
     }
-    this.#backOff.failed()
     // From start to start: a store that is silent has taken its time already.
     const againAt = askedAt + lockTryMs(ttlMs, this.#options.renewMarginMs) * 1.25
     if (this.holding !== undefined) this.#scheduleRenewal(Math.max(0, againAt - clock.monotonic()))

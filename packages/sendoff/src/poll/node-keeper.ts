@@ -44,7 +44,12 @@ export class NodeKeeper {
 
   constructor(options: NodeKeeperOptions) {
     this.#options = options
-    this.#backOff = new BackOff({ ...options, firstMs: options.intervalMs, longestMs: options.intervalMs })
+    this.#backOff = new BackOff({
+      ...options,
+      what: 'A heartbeat',
+      firstMs: options.intervalMs,
+      longestMs: options.intervalMs,
+    })
   }
 
   /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
@@ -123,8 +128,8 @@ export class NodeKeeper {
   async #beatOrReport(): Promise<void> {
     try {
       await this.#beat()
-    } catch (error) {
-      this.#options.logger.error(`A heartbeat failed and will be tried again. ${describeError(error)}`)
+    } catch {
+      // It was told, and is repeated.
     }
   }
 
@@ -144,7 +149,7 @@ export class NodeKeeper {
       if (answer.kind === 'conflict') this.#refused(answer)
       else this.#joined(answer)
     } catch (error) {
-      this.#backOff.failed()
+      this.#backOff.failed(`A heartbeat failed and will be tried again. ${describeError(error)}`)
       throw error
     } finally {
       this.#schedule(pauseMs)

@@ -95,8 +95,12 @@ export class OutboxPoller {
       maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
     }
     this.#pauseMs = intervalMs
-    const { recovery } = this.#options
-    this.#backOff = new BackOff({ recovery, clock, firstMs: firstRetryMs, longestMs: intervalMs })
+    this.#backOff = new BackOff({
+      ...this.#options,
+      what: 'Polling',
+      firstMs: firstRetryMs,
+      longestMs: intervalMs,
+    })
   }
 
   start(): void {
@@ -148,11 +152,9 @@ export class OutboxPoller {
   async #pollOrReport(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
     try {
       await this.#poll(stopped, isGoingOn)
-      if (this.#hasFailed) this.#options.logger.info('Polling works again.')
       this.#backOff.succeeded()
     } catch (error) {
-      this.#backOff.failed()
-      this.#options.logger.error(`Polling failed and will be tried again. ${describeError(error)}`)
+      this.#backOff.failed(`Polling failed and will be tried again. ${describeError(error)}`)
     }
   }
 

@@ -83,7 +83,14 @@ export class PartitionKeeper {
   constructor(options: PartitionKeeperOptions) {
     this.#options = options
     const { clock, recovery = new StoreRecovery(clock) } = options
-    this.#backOff = new BackOff({ recovery, clock, firstMs: shortPauseMs, longestMs: shortPauseMs })
+    this.#backOff = new BackOff({
+      what: 'Looking for partitions',
+      logger: options.logger,
+      recovery,
+      clock,
+      firstMs: shortPauseMs,
+      longestMs: shortPauseMs,
+    })
   }
 
   start(): void {
@@ -145,10 +152,7 @@ export class PartitionKeeper {
       if (this.#options.mayShare()) pauseMs = await this.#share()
       this.#backOff.succeeded()
     } catch (error) {
-      this.#backOff.failed()
-      this.#options.logger.error(
-        `Looking for partitions failed and will be tried again. ${describeError(error)}`,
-      )
+      this.#backOff.failed(`Looking for partitions failed and will be tried again. ${describeError(error)}`)
     }
     this.#firstLook.resolve()
     this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
@@ -232,7 +236,7 @@ export class PartitionKeeper {
   // Never rejects. What cannot be given up now is, after the next look. Until then nobody has it: the store may have
   // freed it, or may yet, although it did not say so.
   async #release(idle: readonly OwnedPartition[], fence: OwnerFence): Promise<void> {
-    const { lock, partitions, logger, announce } = this.#options
+    const { lock, partitions, announce } = this.#options
     if (idle.length === 0) return
     // What was in hand when the lock was lost may not be settled. The end of the lock frees it, and counts the loss.
     if (lock.holding === undefined || lock.fence.token !== fence.token) return
@@ -247,7 +251,7 @@ export class PartitionKeeper {
       )
       announce()
     } catch (error) {
-      logger.error(
+      this.#backOff.failed(
         `Giving up ${idle.length} partitions failed and will be tried again. ${describeError(error)}`,
       )
       this.#schedule(shortPauseMs)

@@ -74,7 +74,14 @@ export class OutboxPurgeScheduler {
     const { recovery = new StoreRecovery(clock) } = options
     this.#recovery = recovery
     const ms = this.#intervalMs
-    this.#backOff = new BackOff({ recovery, clock, firstMs: ms, longestMs: ms })
+    this.#backOff = new BackOff({
+      what: 'Purging',
+      logger: this.#logger,
+      recovery,
+      clock,
+      firstMs: ms,
+      longestMs: ms,
+    })
   }
 
   /** Runs at once, and again after every interval. Faults are logged, not thrown. */
@@ -108,8 +115,7 @@ export class OutboxPurgeScheduler {
         this.#logger.info(`Purged ${deletedRows} events and ${deletedKeys} idempotency keys.`)
       }
     } catch (error) {
-      this.#backOff.failed()
-      this.#logger.error(`Purging failed and will be tried again. ${describeError(error)}`)
+      this.#backOff.failed(`Purging failed and will be tried again. ${describeError(error)}`)
     }
     if (this.#state !== 'started') return
     this.#cancel = this.#backOff.schedule(this.#intervalMs, () => void this.#tick())

@@ -49,7 +49,7 @@ export class ConnectionWait {
         },
         (error: unknown) => {
           this.#heard(reject)
-          reject(error as Error)
+          reject(error)
         },
       )
     })

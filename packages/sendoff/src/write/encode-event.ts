@@ -41,10 +41,13 @@ const survivors = new WeakSet<object>()
 const codecsToCheck = new WeakSet<JsonCodec>()
 
 /** A codec of which every payload with a schema is checked, and not only the first of its type: for tests. */
-export function checkingEveryPayload({ toJson, fromJson }: JsonCodec): JsonCodec {
-  const codec = { toJson, fromJson }
-  codecsToCheck.add(codec)
-  return codec
+export function checkingEveryPayload(codec: JsonCodec): JsonCodec {
+  const checked: JsonCodec = {
+    toJson: (value) => codec.toJson(value),
+    fromJson: (json) => codec.fromJson(json),
+  }
+  codecsToCheck.add(checked)
+  return checked
 }
 
 /** Refuses an event that its listener could not read: once for each type, a schema being the same for all of its events. */

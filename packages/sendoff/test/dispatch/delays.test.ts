@@ -63,9 +63,7 @@ describe('a delay of more than a hundred years', () => {
     const seen: unknown[] = []
     const listeners = new ListenerRegistry().register('Tested', ({ payload }) => {
       seen.push(payload)
-      return payload === 'never'
-        ? ({ kind: 'retryAfter', delayMs: Number.MAX_SAFE_INTEGER })
-        : undefined
+      return payload === 'never' ? { kind: 'retryAfter', delayMs: Number.MAX_SAFE_INTEGER } : undefined
     })
     const outbox = await Outbox.partitioned<any>({ store: open(), listeners, logger: false }).start()
     test.after(() => outbox.close())

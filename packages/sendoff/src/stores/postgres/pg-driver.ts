@@ -76,7 +76,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     },
 
     ownSession(tx) {
-      const client = transactionOf(tx)?.handle as PgClient | undefined
+      const client = transactionOf(tx)?.handle
       const wait = client && waits.get(client)
       return client && wait && sessionOn(client, wait)
     },

@@ -87,9 +87,9 @@ interface Connected {
 
 // Of a cluster nobody knows which of its connections it was.
 function breakOffSilent(client: object): void {
-  const { nodes } = client as { nodes?(): Connected[] }
+  const nodes = (client as { nodes?(): Connected[] }).nodes?.()
   if (nodes === undefined) return breakOff(client)
-  for (const node of nodes.call(client)) {
+  for (const node of nodes) {
     void reviveIfSilent({ ping: async () => node.ping?.(), revive: () => breakOff(node) })
   }
 }

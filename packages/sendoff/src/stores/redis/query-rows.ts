@@ -6,7 +6,9 @@ import { attemptsScript, countsScript, queryScript } from './scripts/query-scrip
 type Answer = readonly [after: string | null, found: number, rows: readonly Parameters<typeof storedRow>[0][]]
 
 /** Rows that match; each script looks at a thousand. */
-export async function queryRows(run: RunScript, filter: RowFilter): Promise<readonly StoredRow[]> {
+export async function queryRows(run: RunScript, asked: RowFilter): Promise<readonly StoredRow[]> {
+  // The script finds the rows of each id that is named.
+  const filter = { ...asked, ...(asked.eventIds && { eventIds: [...new Set(asked.eventIds)] }) }
   const rows: StoredRow[] = []
   let after: string | null = String(filter.afterSeq ?? 0)
   while (after !== null && rows.length < filter.limit) {

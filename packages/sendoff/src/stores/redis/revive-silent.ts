@@ -47,12 +47,12 @@ export class SharedWait {
 }
 
 /** Asks for a sign of life, and makes the connection anew if there is none. Never rejects. */
-export async function reviveIfSilent({ ping, revive }: Revivable): Promise<void> {
+export async function reviveIfSilent(connection: Revivable): Promise<void> {
   const late = Promise.withResolvers<'silent'>()
   const timer = setTimeout(() => late.resolve('silent'), pingTimeoutMs).unref()
   // Whatever it says, it is not silent. A client without a connection is about to make one by itself.
-  const answered = ping().catch(() => undefined)
-  if ((await Promise.race([answered, late.promise])) === 'silent') revive()
+  const answered = connection.ping().catch(() => undefined)
+  if ((await Promise.race([answered, late.promise])) === 'silent') connection.revive()
   clearTimeout(timer)
 }
 
