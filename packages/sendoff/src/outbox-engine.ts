@@ -355,11 +355,9 @@ export class OutboxEngine {
 
   #lockLost(): void {
     const { lock } = this.#lock!.fence
-    this.#recovery.failed(
-      'The lock',
-      this.#logger,
-      `The lock "${lock}" was lost: what was read under it is left to its next owner.`,
-    )
+    // An outage is told already.
+    const level = this.#recovery.isOutage ? 'debug' : 'warn'
+    this.#logger[level](`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
     for (const delivery of this.dispatcher.inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
     this.#keeper?.lost()
     this.poller.wake()

@@ -30,6 +30,11 @@ export class StoreRecovery {
     return this.#answers
   }
 
+  /** Whether calls have failed, and none has succeeded since. */
+  get isOutage(): boolean {
+    return this.#outage !== undefined
+  }
+
   /** To be called whenever a call of the store has succeeded. Costs next to nothing while nothing waits. */
   answered(): void {
     this.#answers++

@@ -55,11 +55,11 @@ onEveryStore(
     const { outbox, listener, metrics } = await startOutbox(test, open(), {
       mode,
       hotQueueCapacity: 1,
-      leaseMs: 200,
+      leaseMs: 500,
     })
     await outbox.transaction(async () => {
       await outbox.write('Tested', 'slow')
-      await new Promise((resolve) => setTimeout(resolve, 220))
+      await new Promise((resolve) => setTimeout(resolve, 520))
     })
     // Not from memory, since another process might have it, and not by way of the poller either.
     await metrics.until((seen) => seen.dispatchSuccess === 1)

@@ -44,7 +44,7 @@ const accepted: readonly Fields[] = [
   { headers: { long: 'x'.repeat(65_536 - '{"long":""}'.length) } },
   { occurredAt: new Date(Date.UTC(1000, 0, 1)) },
   { occurredAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) },
-  { availableAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) },
+  { availableAt: new Date(Date.UTC(2099, 11, 31, 23, 59, 59, 999)) },
   { payloadJson: nested(1_000) },
   { payloadJson: `["\\\\", "${'[{'.repeat(2_000)}\\"", ${nested(999)}]` },
   { payloadJson: `[${'{},'.repeat(2_000)}[]]` },
