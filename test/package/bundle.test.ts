@@ -9,7 +9,7 @@ import { bundle } from './bundle.ts'
 import { InstalledPackage } from './installed-package.ts'
 import { changesByLoading } from './loaded-alone.ts'
 
-const coreLimit = 60_000
+const coreLimit = 80_000
 const engine =
   /\b(OutboxDispatcher|OutboxPoller|OutboxWriter|LeaseKeeper|OutboxPurgeScheduler|OutboxEngine)\b/
 
@@ -22,7 +22,7 @@ describe('the package in a bundle', () => {
   })
   after(() => installed.remove())
 
-  it('is small: its core, not minified, is under 60 kB compressed', async (test) => {
+  it('is small: its core, not minified, is under 80 kB compressed', async (test) => {
     const core = await bundle(installed, `export * from 'sendoff'`)
     match(core, engine)
 

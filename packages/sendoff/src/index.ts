@@ -13,7 +13,7 @@ export type {
   LaneSettings,
   OutboxDispatcherOptions,
 } from './dispatch/dispatcher-options.ts'
-export { InFlightTracker } from './dispatch/in-flight-tracker.ts'
+export { InFlightTracker, type InFlightTrackerOptions } from './dispatch/in-flight-tracker.ts'
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
 export { Pauses } from './dispatch/pauses.ts'
 export {

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { DispatchSettings } from './dispatch/dispatcher-options.ts'
+import { InFlightTracker } from './dispatch/in-flight-tracker.ts'
 import { OutboxError } from './errors.ts'
 import { delay } from './event/delay.ts'
 import type { JsonCodec } from './event/json-codec.ts'
@@ -148,6 +149,7 @@ const writerChecks: Record<string, OptionCheck> = {
 const orderedChecks: Record<string, OptionCheck> = {
   ...writerChecks,
   listeners: (value) => (value instanceof ListenerRegistry ? undefined : 'a ListenerRegistry'),
+  inFlightTracker: (value) => (value instanceof InFlightTracker ? undefined : 'an InFlightTracker'),
   poller: having(),
   metrics: having(...metricsMethods),
   coldQueueCapacity: count,

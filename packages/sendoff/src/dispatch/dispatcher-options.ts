@@ -10,11 +10,14 @@ import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore, Outcome, Row } from '../store.ts'
 import type { Delivery } from './delivery.ts'
+import type { InFlightTracker } from './in-flight-tracker.ts'
 import type { Pauses } from './pauses.ts'
 import type { StoreRecovery } from './store-recovery.ts'
 
 /** What can be tuned about dispatching, with defaults that suit most. */
 export interface DispatchSettings {
+  /** Knows what this process holds: one without a time limit. Each outbox needs one of its own. */
+  readonly inFlightTracker: InFlightTracker
   /** How many listeners run at once: 4. */
   readonly workerCount: number
   /** 1000. */

@@ -1,4 +1,15 @@
+import { type Clock, systemClock } from '../clock.ts'
+import { checkOptions, duration, having } from '../options.ts'
 import { Delivery } from './delivery.ts'
+
+export interface InFlightTrackerOptions {
+  /**
+   * How long a delivery keeps its row from being delivered again here, once its lease or lock is lost: until its listener has
+   * returned, where left out. One that is still held keeps it in any case.
+   */
+  readonly ttlMs?: number
+  readonly clock?: Clock
+}
 
 /**
  * What this process has in its hands, by row.
@@ -13,7 +24,17 @@ export class InFlightTracker {
   readonly #awaited = new Map<string, Delivery | undefined>()
   readonly #runningPolls = new Set<number>()
   readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
+  readonly #ttlMs: number
+  readonly #clock: Clock
+  /** When rows came in; kept only where there is a time limit. */
+  readonly #since = new Map<string, number>()
   #lastPoll = 0
+
+  constructor(options: InFlightTrackerOptions = {}) {
+    checkOptions('InFlightTracker', options, { ttlMs: duration, clock: having('monotonic') })
+    this.#ttlMs = options.ttlMs ?? Infinity
+    this.#clock = options.clock ?? systemClock
+  }
 
   get size(): number {
     return this.#deliveries.size
@@ -61,9 +82,16 @@ export class InFlightTracker {
 
   /** Returns false, and changes nothing, when the row is here already. */
   tryAcquire(delivery: Delivery): boolean {
-    if (this.#deliveries.has(delivery.key)) return false
-    this.#deliveries.set(delivery.key, delivery)
+    const { key } = delivery
+    const present = this.#deliveries.get(key)
+    if (present !== undefined && !this.#isOver(present)) return false
+    this.#deliveries.set(key, delivery)
+    if (this.#ttlMs !== Infinity) this.#since.set(key, this.#clock.monotonic())
     return true
+  }
+
+  #isOver({ key, isLost, settled }: Delivery): boolean {
+    return isLost && !settled && this.#clock.monotonic() >= (this.#since.get(key) ?? Infinity) + this.#ttlMs
   }
 
   release(delivery: Delivery): void {
@@ -93,6 +121,8 @@ export class InFlightTracker {
 
   // Another delivery of the same row stays.
   #remove(delivery: Delivery): void {
-    if (this.#deliveries.get(delivery.key) === delivery) this.#deliveries.delete(delivery.key)
+    if (this.#deliveries.get(delivery.key) !== delivery) return
+    this.#deliveries.delete(delivery.key)
+    this.#since.delete(delivery.key)
   }
 }

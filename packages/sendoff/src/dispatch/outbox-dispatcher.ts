@@ -42,7 +42,7 @@ const maxWaitingTypes = 100
  * again, it is the only row left behind and its neighbours' crash counters stay low.
  */
 export class OutboxDispatcher {
-  readonly inFlight = new InFlightTracker()
+  readonly inFlight: InFlightTracker
   readonly hotQueue: BoundedQueue<Delivery>
   readonly #coldQueue: DeliveryQueue
   /** The cold queue, where it has lanes. */
@@ -79,6 +79,7 @@ export class OutboxDispatcher {
   constructor(options: OutboxDispatcherOptions) {
     const { clock = systemClock, logger = standardLogger, metrics = noMetrics, store } = options
     this.#options = options
+    this.inFlight = options.inFlightTracker ?? new InFlightTracker()
     this.#clock = clock
     this.#logger = logger
     this.#metrics = metrics

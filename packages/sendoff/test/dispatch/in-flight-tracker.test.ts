@@ -1,5 +1,6 @@
 import { equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { InFlightTracker } from '../../src/dispatch/in-flight-tracker.ts'
 import { deliveryOf } from '../fixtures/delivery-of.ts'
 
@@ -80,4 +81,19 @@ describe('the set of what is in hand', () => {
     inFlight.pollBegins()
     equal(inFlight.size, 0)
   })
+})
+
+it('lets a row in again whose delivery is lost and older than the time limit, and no other', async () => {
+  const clock = fakeClock()
+  const tracker = new InFlightTracker({ ttlMs: 1_000, clock })
+  const [hanging, again] = [deliveryOf(), deliveryOf()]
+  equal(tracker.tryAcquire(hanging), true)
+  await clock.advance(2_000)
+  equal(tracker.tryAcquire(again), false, 'it is held')
+  hanging.lose()
+  equal(tracker.tryAcquire(again), true)
+
+  tracker.release(hanging)
+  equal(tracker.get(again.key), again, 'the end of the first does not take the second along')
+  equal(new InFlightTracker().tryAcquire(again), true)
 })
