@@ -58,7 +58,7 @@ export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
   readonly purge?: Omit<PurgeOptions, 'ageMs'> | true
   /** How long `close()` goes on with queued events: 5 s. */
   readonly drainTimeoutMs?: number
-  /** How long `close()` waits for running listeners: 30 s. */
+  /** How long `close()` waits for running listeners: 15 s. */
   readonly shutdownTimeoutMs?: number
   readonly metrics?: MetricsExporter
 }

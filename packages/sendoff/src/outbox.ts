@@ -403,7 +403,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   async #close(): Promise<void> {
     const started = this.#state === 'started'
     this.#state = 'closing'
-    const { drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = this.#options
+    const { drainTimeoutMs = 5_000, shutdownTimeoutMs = 15_000 } = this.#options
     const engineMs = 2 * drainTimeoutMs + shutdownTimeoutMs + closingMarginMs
     if (started) {
       await this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.#transactions.ended())

@@ -248,7 +248,7 @@ export class OutboxDispatcher {
    * Takes no more. Goes on with queued work for `drainTimeoutMs`, hands back at once what is then
    * not running, waits for running listeners for `shutdownTimeoutMs`, and settles. What a listener answers after that is ignored.
    */
-  async close({ drainTimeoutMs = 5_000, shutdownTimeoutMs = 30_000 } = {}): Promise<void> {
+  async close({ drainTimeoutMs = 5_000, shutdownTimeoutMs = 15_000 } = {}): Promise<void> {
     this.#intakeOpen = false
     this.#schedulePump()
     await this.#within(drainTimeoutMs, () => this.#queued === 0)

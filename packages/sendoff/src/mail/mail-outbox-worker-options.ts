@@ -52,7 +52,7 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly idempotencyRetentionMs?: number
   /** How long `close()` goes on with mails that it has claimed: 5 s. */
   readonly drainTimeoutMs?: number
-  /** How long `close()` then waits for mails that are being sent: 30 s. */
+  /** How long `close()` then waits for mails that are being sent: 15 s. */
   readonly shutdownTimeoutMs?: number
   /** A name for this process, shown on the mails it holds. A unique ending is added. */
   readonly ownerId?: string
