@@ -10,7 +10,7 @@ import { type ListenerWatch, SharedWait, watchListener } from './revive-silent.t
 /**
  * Runs scripts on a client or a cluster of `redis`.
  *
- * It offers no way to have it connect again that would keep what others do with it. Where its connection is silent, the store
+ * It offers no way to have it connect again that would keep what others do with it. Where the connection of a client is silent, the store
  * goes on with a duplicate of its own.
  */
 export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
@@ -112,12 +112,15 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
     },
   }
 
+  // A cluster finds another server by itself, and a duplicate could not be made while one of its servers is away.
   function replaceClient(): void {
-    if (isClosed) return
+    if (isClosed || isCluster(given)) return
     if (client !== given) end(client as NodeRedisDuplicate)
     const duplicate = open()
     // Commands wait for the connection, and fail if there is none.
-    duplicate.connect().catch(() => {})
+    duplicate.connect().catch(() => {
+      setTimeout(() => client === duplicate && replaceClient(), resubscribeMs).unref()
+    })
     client = duplicate
   }
 
@@ -135,6 +138,7 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   }
 }
 
+/** How long to wait before connecting again. */
 const resubscribeMs = 500
 
 interface NodeRedisServer {
@@ -147,7 +151,10 @@ interface NodeRedisCluster {
 }
 
 async function serversOf(client: object): Promise<readonly NodeRedisServer[]> {
-  if (!('masters' in client)) return [client as NodeRedisServer]
-  const cluster = client as NodeRedisCluster
-  return Promise.all(cluster.masters.map(async (master) => cluster.nodeClient(master)))
+  if (!isCluster(client)) return [client as NodeRedisServer]
+  return Promise.all(client.masters.map(async (master) => client.nodeClient(master)))
+}
+
+function isCluster(client: object): client is NodeRedisCluster {
+  return 'masters' in client
 }
