@@ -12,10 +12,17 @@ export interface SnippetModule {
 }
 
 /** Blocks in these languages are shown, and not run here. */
-const shownOnly = new Set(['json', 'sh', 'sql', 'text'])
+const shownOnly = new Set(['json', 'prisma', 'sh', 'sql', 'text'])
 
 /** A block in `js` is a file, named by its first line: the test that follows the page word by word runs it. */
 const namedFile = /^\/\/ [\w./-]+\.mjs$/
+
+/**
+ * A block in `ts` that names itself is a whole program, which that test runs, too. The blocks behind it go on with what it has
+ * opened, so that its end is left out of the page's module.
+ */
+const program = /^\/\/ [\w./-]+\.ts$/
+const programEnds = /^await outbox\.close\(\)$/
 
 const fence = /^ *(`{3,}|~{3,}) *(.*?) *$/
 const hiddenBegins = /^ *<!-- snippet:/
@@ -55,6 +62,8 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
       }
     } else if (place.kind === 'block') {
       if (closes(line, place.marks)) place = { kind: 'text' }
+      else if (program.test(all[place.since] ?? '') && programEnds.test(line))
+        place = { ...place, isCode: false }
       else if (place.isCode) keep(line)
     } else {
       keep(blanked(line, hiddenEnds))

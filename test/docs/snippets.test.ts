@@ -2,16 +2,20 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { prismaClients } from './prisma-clients.ts'
 import { type SnippetModule, snippetModule } from './snippet-module.ts'
 import { SnippetRun } from './snippet-run.ts'
 
 const root = join(import.meta.dirname, '../..')
+const clients = await prismaClients()
 
 describe('the snippets of the documentation', { concurrency: true }, () => {
   const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })].map((page) =>
     page.replaceAll(sep, '/'),
   )
-  const modules = pages.sort().map((page) => snippetModule(page, readFileSync(join(root, page), 'utf8')))
+  const modules = pages
+    .sort()
+    .map((page) => clients.importedBy(snippetModule(page, readFileSync(join(root, page), 'utf8'))))
   const withCode = modules.filter(({ code }) => code !== undefined)
   const run = new SnippetRun(withCode)
   after(run.remove)
@@ -72,6 +76,16 @@ describe('a page', () => {
   it('may show a file of a page that a test follows word by word', () => {
     equal(snippetModule('page.md', '```js\n// place.mjs\nplace()\n```\n').code, undefined)
     deepEqual(snippetModule('page.md', '```js\n// place.mjs\nplace()\n```\n').mistakes, [])
+  })
+
+  it('goes on with what a program on it has opened', () => {
+    const file = '```ts\n// shop.ts\nconst outbox = open()\nawait outbox.close()\nawait pool.end()\n```\n'
+    const { code, mistakes } = snippetModule('page.md', `${file}\n\`\`\`ts\noutbox.write()\n\`\`\`\n`)
+    deepEqual(mistakes, [])
+    deepEqual(
+      code!.split('\n').filter((line) => line !== ''),
+      ['// shop.ts', 'const outbox = open()', 'outbox.write()'],
+    )
   })
 
   it('may not leave a block or a hidden snippet open', () => {

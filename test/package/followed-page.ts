@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { outsideEnvironment } from './npm.ts'
@@ -8,10 +8,12 @@ import { readSteps } from './page-steps.ts'
 export interface FollowOptions {
   /** An empty folder. */
   readonly folder: string
-  /** What `npm install` gets in place of a package's name. */
-  readonly packages: Readonly<Record<string, string>>
+  /** The packed library, which `npm install` gets in place of its name. */
+  readonly tarball: string
   readonly env?: Readonly<Record<string, string>>
 }
+
+const installed = join(import.meta.dirname, '../../node_modules')
 
 /** A command of the page, what it wrote to its standard output, and what the page says that it writes. */
 export interface FollowedCommand {
@@ -42,14 +44,15 @@ export async function followPage(
   return followed
 }
 
-async function runCommand(command: string, { folder, packages, env }: FollowOptions): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, packages)], {
+async function runCommand(command: string, { folder, tarball, env }: FollowOptions): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, tarball)], {
     cwd: folder,
     env: {
       ...outsideEnvironment(),
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
       npm_config_audit: 'false',
       npm_config_fund: 'false',
+      npm_config_offline: 'true',
       ...env,
     },
     timeout: 120_000,
@@ -57,12 +60,20 @@ async function runCommand(command: string, { folder, packages, env }: FollowOpti
   return stdout
 }
 
-/** The packed library is in no registry, and tests need none for what the project has installed. */
-function withPackages(command: string, packages: FollowOptions['packages']): string {
-  return command.replace(/^npm install .*$/gm, (line) =>
-    line
-      .split(' ')
-      .map((word) => packages[word] ?? word)
-      .join(' '),
-  )
+/** The packed library is in no registry. All other packages are the project's own, and linked. */
+function withPackages(command: string, tarball: string): string {
+  return command.replace(/^npm install (.*)$/gm, (_, words: string) => {
+    const others = words.split(' ').filter((word) => word !== 'sendoff')
+    return [`npm install ${tarball}`, ...others.flatMap(linksOf)].join('\n')
+  })
+}
+
+function linksOf(name: string): readonly string[] {
+  const manifest = readFileSync(join(installed, name, 'package.json'), 'utf8')
+  const { bin = {} } = JSON.parse(manifest) as { readonly bin?: object }
+  const paths = [name, ...Object.keys(bin).map((program) => `.bin/${program}`)]
+  return paths.map((path) => {
+    const link = `node_modules/${path}`
+    return `mkdir -p ${dirname(link)} && ln -sfn ${join(installed, path)} ${link}`
+  })
 }

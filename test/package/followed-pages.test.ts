@@ -35,11 +35,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, {
-      folder: path,
-      packages: { sendoff: packed.tarball, zod: join(root, 'node_modules/zod') },
-      env: { npm_config_offline: 'true' },
-    })
+    return followPage(markdown, { folder: path, tarball: packed.tarball })
   }
 })
 

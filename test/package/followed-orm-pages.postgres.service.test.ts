@@ -1,0 +1,48 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { postgresDatabase } from '../../packages/sendoff/test/transactions/postgres-database.ts'
+import { temporaryFolder } from '../services/temporary-folder.ts'
+import { followPage } from './followed-page.ts'
+import { packPackage, type PackedPackage } from './packed-package.ts'
+
+const pages = globSync(join(import.meta.dirname, '../../docs/orms/*.md')).sort()
+
+describe('a reader who follows the page of an ORM in an empty folder', { concurrency: 4 }, () => {
+  let packed: PackedPackage
+  before(async () => {
+    packed = await packPackage()
+  })
+  after(() => packed.folder.remove())
+
+  for (const page of pages) {
+    it(`sees the event of an order delivered, and again at the next run: ${basename(page)}`, async (test) => {
+      const database = await postgresDatabase()
+      test.after(() => database.drop())
+      const folder = temporaryFolder(basename(page, '.md'))
+      test.after(() => folder.remove())
+      const follow = async (markdown: string) => {
+        const followed = await followPage(markdown, {
+          folder: folder.path,
+          tarball: packed.tarball,
+          // Prisma generates without an engine, but would download one that is not there, and report home.
+          env: {
+            DATABASE_URL: database.url,
+            PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
+            CHECKPOINT_DISABLE: '1',
+          },
+        })
+        return followed.filter(({ promised }) => promised !== undefined)
+      }
+
+      const [run, ...others] = await follow(readFileSync(page, 'utf8'))
+      equal(run?.printed, 'An order of 42 was placed.\n')
+      equal(run.promised, run.printed)
+      deepEqual(others, [])
+      const again = await follow(`\`\`\`sh\n${run.command}\`\`\`\n\n\`\`\`text\n${run.promised}\`\`\`\n`)
+      deepEqual(again, [run])
+      deepEqual(await database.query('select total from orders'), [{ total: 42 }, { total: 42 }])
+    })
+  }
+})
