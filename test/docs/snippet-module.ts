@@ -62,8 +62,7 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
       }
     } else if (place.kind === 'block') {
       if (closes(line, place.marks)) place = { kind: 'text' }
-      else if (program.test(all[place.since] ?? '') && programEnds.test(line))
-        place = { ...place, isCode: false }
+      else if (program.test(all[place.since] ?? '') && programEnds.test(line)) place.isCode = false
       else if (place.isCode) keep(line)
     } else {
       keep(blanked(line, hiddenEnds))
@@ -77,7 +76,7 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
 
 type Place =
   | { readonly kind: 'text' }
-  | { readonly kind: 'block'; readonly since: number; readonly marks: string; readonly isCode: boolean }
+  | { readonly kind: 'block'; readonly since: number; readonly marks: string; isCode: boolean }
   | { readonly kind: 'hidden'; readonly since: number }
 
 function closes(line: string, marks: string): boolean {

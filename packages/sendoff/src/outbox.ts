@@ -42,6 +42,12 @@ import type { TxContext } from './write/tx-context.ts'
 /** What closing may take beyond its time limits. */
 const closingMarginMs = 2_000
 
+/**
+ * An outbox whose transactions are those of its store, or of the option `transactions`. Without this, a place that expects
+ * another transaction would decide about `Tx`, and code of an ORM would get the transaction of a store.
+ */
+type Inferred<Tx, StoreTx, TxOptions> = Outbox<NoInfer<Tx>, NoInfer<StoreTx>, NoInfer<TxOptions>>
+
 type State = 'new' | 'started' | 'closing' | 'closed'
 
 /**
@@ -186,14 +192,14 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   /** For one process at a time: the cold path reads without claims, under a lock. */
   static singleNode<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: OutboxOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('singleNode', options)
   }
 
   /** For many processes at once: each leases the events it delivers. */
   static multiNode<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: OutboxOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('multiNode', options)
   }
 
@@ -203,7 +209,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
    */
   static singleWriter<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: SingleWriterOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('singleWriter', options)
   }
 
@@ -213,7 +219,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
    */
   static ordered<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: OrderedOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('ordered', options)
   }
 
@@ -223,14 +229,14 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
    */
   static partitioned<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: PartitionedOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('partitioned', options)
   }
 
   /** For processes that only write: other processes, or a change-data-capture reader, deliver. */
   static writerOnly<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions>(
     options: WriterOnlyOptions<Tx, StoreTx, TxOptions>,
-  ): Outbox<Tx, StoreTx, TxOptions> {
+  ): Inferred<Tx, StoreTx, TxOptions> {
     return new Outbox('writerOnly', options)
   }
 

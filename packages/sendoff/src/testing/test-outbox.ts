@@ -1,37 +1,57 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../clock.ts'
+import { OutboxError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DefinedEvent, PlainEventType } from '../event/event-type.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { EventStatus } from '../event/status.ts'
 import { duration, having, invalidOption, oneOf, type OptionCheck } from '../options.ts'
-import type { OutboxOptions } from '../outbox-options.ts'
+import type {
+  OrderedOptions,
+  OutboxMode,
+  OutboxOptions,
+  PartitionedOptions,
+  SingleWriterOptions,
+} from '../outbox-options.ts'
 import { Outbox } from '../outbox.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore, StoredRow } from '../store.ts'
 import { checkingEveryPayload } from '../write/encode-event.ts'
 import { memoryStore, type MemoryTx } from '../stores/memory/index.ts'
+import type { TransactionOptions } from '../transactions.ts'
 import { DeliveryRecorder, type RecordedDelivery } from './delivery-recorder.ts'
 import { describeOutbox } from './describe-outbox.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { isOfType } from './is-of-type.ts'
+import { storeTime } from './store-checks/check-steps.ts'
 import { defaultTimeLimitMs, expectationFailed, withinTimeLimit } from './time-limit.ts'
 import { type WrittenEvent, writtenEvent } from './written-event.ts'
 
-/** Those of an outbox, none of them required. */
-export interface TestOutboxOptions<Tx, StoreTx> extends Partial<OutboxOptions<Tx, StoreTx>> {
+/** The options of an outbox in any mode, none of them required. A mode refuses those of another. */
+export interface TestOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
+  extends
+    Partial<SingleWriterOptions<Tx, StoreTx, TxOptions>>,
+    Pick<OrderedOptions<Tx, StoreTx, TxOptions>, 'onFailure'>,
+    Pick<PartitionedOptions<Tx, StoreTx, TxOptions>, 'onKeyFailure'> {
   /** `'multiNode'`. */
   readonly mode?: TestOutboxMode
-  /** A store that goes by the same clock, which then is needed too. In memory where left out. */
+  /** In memory where left out. */
   readonly store?: OutboxStore<StoreTx>
+  /** The clock whose `now` the store was given. Without it, a store of your own and its outbox live in real time. */
   readonly clock?: FakeClock
   /** How long anything is waited for, in real time: 4 s. */
   readonly timeLimitMs?: number
 }
 
-export type TestOutboxMode = 'singleNode' | 'multiNode' | 'ordered'
+export type TestOutboxMode = Exclude<OutboxMode, 'writerOnly'>
 
 /** An outbox for tests: a real one, in a time of its own that the test moves. */
-export interface TestOutbox<Tx, StoreTx = Tx> extends Outbox<Tx, StoreTx> {
+export interface TestOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> extends Outbox<
+  Tx,
+  StoreTx,
+  TxOptions
+> {
+  /** Its `advance` rejects in real time. */
   readonly clock: FakeClock
   readonly store: OutboxStore<StoreTx>
   /** Every delivery that has come to its end, failed ones included, oldest first. */
@@ -46,7 +66,7 @@ export interface TestOutbox<Tx, StoreTx = Tx> extends Outbox<Tx, StoreTx> {
 
   /**
    * Moves the clock by `ms` and drains at every moment on the way at which something falls due. A
-   * listener that itself waits for this clock is for `clock.advance()`, which waits for nobody.
+   * listener that itself waits for this clock is for `clock.advance()`, which waits for nobody. Rejects in real time.
    */
   advance(ms: number): Promise<void>
 
@@ -68,6 +88,9 @@ type AnyEventType = string | PlainEventType | DefinedEvent<never, unknown>
 
 const dayMs = 86_400_000
 
+/** After so much real time a clock that runs shows another millisecond. */
+const certainlyLaterMs = 5
+
 /** The engine writes outcomes to the store when so much time has passed, or when it is drained. */
 const settleWaitMs = 5
 
@@ -79,25 +102,49 @@ const patienceMs = 1_000
 
 const everyRow = 1_000_000
 
-/** Starts an outbox in memory that takes every event, or has the listeners that it is given. */
-export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
-  options: TestOutboxOptions<Tx, StoreTx> = {},
-): Promise<TestOutbox<Tx, StoreTx>> {
+/**
+ * Other defaults for a time that stands still: nobody else is here who could take over, and due events are found by
+ * reading the table. With less to do on the way, a year passes quickly.
+ */
+const standingStill = {
+  leaseMs: dayMs,
+  timeoutGraceMs: 30_000,
+  poller: { intervalMs: dayMs, busyIntervalMs: dayMs },
+} satisfies Partial<OutboxOptions<never, never>>
+
+const realTime: FakeClock = {
+  ...systemClock,
+  advance: () =>
+    Promise.reject(
+      new OutboxError(
+        'OUTBOX_INVALID_OPTION',
+        'This test outbox lives in real time, which advance() cannot move. Wait with waitFor() or drain(), or give a store ' +
+          'that takes `now` (memoryStore, sqliteStore) and testOutbox the same fakeClock().',
+      ),
+    ),
+}
+
+/**
+ * Starts an outbox in memory that takes every event, or has the listeners that it is given. The transaction's type is that of the
+ * store or of `transactions`, whatever is expected of the result: an outbox in memory is none of an ORM's.
+ */
+export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = TransactionOptions>(
+  options: TestOutboxOptions<Tx, StoreTx, TxOptions> = {},
+): Promise<TestOutbox<NoInfer<Tx>, NoInfer<StoreTx>, NoInfer<TxOptions>>> {
   const { mode = 'multiNode', timeLimitMs = defaultTimeLimitMs, ...outboxOptions } = options
   checkTestOptions(options)
-  const clock = options.clock ?? fakeClock()
+  const inRealTime = options.store !== undefined && options.clock === undefined
+  const clock = inRealTime ? realTime : (options.clock ?? fakeClock())
   const store = options.store ?? (memoryStore({ now: clock.now }) as unknown as OutboxStore<StoreTx>)
+  if (options.store !== undefined) await requireTimeOf(store, options.clock)
   const recorder = new DeliveryRecorder()
 
-  const outbox = await Outbox[mode]<StoreTx, Tx>({
+  const outbox = await Outbox[mode]<StoreTx, Tx, TxOptions>({
     listeners: new ListenerRegistry().registerDefault(() => {}),
     logger: false,
-    // Nobody else is here who could take over, and due events are found by looking at the table:
-    // with less to do on the way, a year passes quickly.
-    leaseMs: dayMs,
-    timeoutGraceMs: 30_000,
+    ...(inRealTime ? {} : standingStill),
     ...outboxOptions,
-    poller: { intervalMs: dayMs, busyIntervalMs: dayMs, ...options.poller },
+    poller: { ...(inRealTime ? {} : standingStill.poller), ...options.poller },
     interceptors: [recorder.interceptor, ...(options.interceptors ?? [])],
     store: recorder.observed(store),
     codec: checkingEveryPayload(options.codec ?? JsonCodec.getDefault()),
@@ -134,6 +181,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
   }
 
   async function advance(ms: number): Promise<void> {
+    if (inRealTime) return clock.advance(ms)
     const end = clock.now() + ms
     await drain()
     for (let next = await nextDue(end); next !== undefined; next = await nextDue(end)) {
@@ -167,7 +215,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
       if (performance.now() >= endsAt) throw expectationFailed(await notDelivered(type, predicate))
 
       // A listener that is still running keeps a drain from writing what the others have done.
-      if (draining !== undefined && recorder.hasUnsettled) await clock.advance(settleWaitMs)
+      if (draining !== undefined && recorder.hasUnsettled && !inRealTime) await clock.advance(settleWaitMs)
       draining ??= drainOutbox()
         .catch((error: unknown) => void (failure = { error }))
         .finally(() => (draining = undefined))
@@ -193,6 +241,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
 
   async function close(): Promise<void> {
     const closing = closeOutbox()
+    if (inRealTime) return closing
     const patience = new AbortController()
     const isOver = delay(Math.min(patienceMs, timeLimitMs), true, { signal: patience.signal }).catch(
       () => false,
@@ -204,9 +253,9 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx>(
   }
 }
 
-function checkTestOptions(options: { readonly store?: unknown; readonly clock?: unknown }): void {
+function checkTestOptions(options: object): void {
   const checks: Record<string, OptionCheck> = {
-    mode: oneOf('singleNode', 'multiNode', 'ordered'),
+    mode: oneOf('singleNode', 'multiNode', 'singleWriter', 'ordered', 'partitioned'),
     clock: having('advance', 'monotonic', 'now', 'schedule'),
     timeLimitMs: duration,
   }
@@ -215,12 +264,25 @@ function checkTestOptions(options: { readonly store?: unknown; readonly clock?: 
     if (value !== undefined && check(value) !== undefined)
       throw invalidOption('testOutbox', name, value, check)
   }
-  if (options.store !== undefined && options.clock === undefined) {
-    throw invalidOption(
-      'testOutbox',
-      'clock',
-      undefined,
-      () => 'the fakeClock() whose now() the store was given',
+}
+
+/**
+ * Refuses a store that does not live in the time of its outbox: what falls due in one of them would not in the other, and
+ * would never be delivered.
+ */
+async function requireTimeOf<Tx>(store: OutboxStore<Tx>, clock: FakeClock | undefined): Promise<void> {
+  await store.migrate()
+  const first = await storeTime(store)
+  await delay(certainlyLaterMs)
+  const later = await storeTime(store)
+  if (clock === undefined && first === later) {
+    throw invalidOption('testOutbox', 'clock', clock, () => 'the fakeClock() whose now() the store was given')
+  }
+  if (clock !== undefined && (first !== later || later !== Math.floor(clock.now()))) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The store of testOutbox does not go by the "clock" that it was given, so that nothing falls due when that clock is moved. ' +
+        'Give memoryStore or sqliteStore `now: clock.now`. A database has its own clock: leave "clock" out to test in real time.',
     )
   }
 }

@@ -2,6 +2,7 @@ import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
+import { PGlite } from '@electric-sql/pglite'
 import { UnrecoverableError } from '../../src/errors.ts'
 import { defineEvent } from '../../src/event/event-type.ts'
 import type { EventEnvelope } from '../../src/event/event-envelope.ts'
@@ -9,6 +10,8 @@ import { Outbox } from '../../src/outbox.ts'
 import { fixedDelay } from '../../src/process/fixed-delay.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import {
   fakeClock,
@@ -184,13 +187,93 @@ describe('a test outbox', () => {
     equal((await outbox.written(Placed))[0]?.status, 'DONE')
   })
 
-  it('refuses a store without its clock, and options that it does not know', async () => {
-    await rejects(testOutbox({ store: sqliteStore({ open: () => new DatabaseSync(':memory:') }) }), {
+  for (const mode of ['singleNode', 'multiNode', 'singleWriter', 'ordered', 'partitioned'] as const) {
+    it(`delivers, retries and gives up in the mode ${mode}`, async (test) => {
+      const listener = failing(1)
+      const outbox = await start(test, listener, {
+        mode,
+        maxAttempts: 2,
+        retryPolicy: fixedDelay(hourMs),
+        ...(mode === 'singleWriter' && { circuitBreaker: false }),
+        ...(mode === 'partitioned' && { onKeyFailure: 'blockUntilDead' }),
+      })
+      await outbox.transaction(() => outbox.write(Placed, { order: 'a' }, { orderingKey: 'a' }))
+      await outbox.drain()
+      equal((await outbox.written())[0]?.status, 'RETRY')
+      await outbox.advance(hourMs)
+      equal((await outbox.waitFor(Placed)).payload.order, 'a')
+      equal((await outbox.written())[0]?.status, 'DONE')
+
+      await outbox.transaction(() => outbox.write('Unknown', 1))
+      await outbox.drain()
+      equal((await outbox.written('Unknown'))[0]?.status, 'DEAD')
+    })
+  }
+
+  it('closes the circuit of a single writer again when its clock is moved', async (test) => {
+    const outbox = await start(test, failing(1), {
+      mode: 'singleWriter',
+      circuitBreaker: { failureThreshold: 1, coolDownMs: hourMs },
+      retryPolicy: fixedDelay(1_000),
+    })
+    await place(outbox)
+    await outbox.drain()
+    equal(outbox.circuitBreakerState, 'open')
+    await outbox.advance(2 * hourMs)
+    equal((await outbox.written())[0]?.status, 'DONE')
+  })
+
+  it('refuses options that it does not know, and those of another mode', async () => {
+    await rejects(testOutbox({ mode: 'fast' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
+    await rejects(testOutbox({ mode: 'writerOnly' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
+    await rejects(testOutbox({ workers: 3 } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
+    await rejects(testOutbox({ onFailure: 'block' }), { code: 'OUTBOX_UNKNOWN_OPTION' })
+  })
+})
+
+describe('a test outbox with a store of its own', () => {
+  it('refuses a clock that the store does not go by', async (test) => {
+    const client = new PGlite()
+    test.after(() => client.close())
+    const stores = [
+      memoryStore(),
+      memoryStore({ now: fakeClock({ now: 0 }).now }),
+      sqliteStore({ open: () => new DatabaseSync(':memory:') }),
+      postgresStore({ client }),
+    ]
+    for (const store of stores) {
+      await rejects(testOutbox<any>({ store, clock: fakeClock() }), {
+        code: 'OUTBOX_INVALID_OPTION',
+        message: /The store of testOutbox does not go by the "clock" that it was given/,
+      })
+    }
+    deepEqual(await postgresStore({ client }).query({ limit: 1 }), [])
+  })
+
+  it('refuses a store whose time stands still without its clock', async () => {
+    await rejects(testOutbox({ store: memoryStore({ now: fakeClock().now }) }), {
       code: 'OUTBOX_INVALID_OPTION',
       message: /"clock" of testOutbox must be the fakeClock\(\) whose now\(\) the store was given/,
     })
-    await rejects(testOutbox({ mode: 'fast' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
-    await rejects(testOutbox({ workers: 3 } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
+  })
+
+  it('lives in real time without a clock', async (test) => {
+    const client = new PGlite()
+    test.after(() => client.close())
+    const listener = failing(1)
+    const outbox = await start(test, listener, {
+      store: postgresStore({ client }),
+      retryPolicy: fixedDelay(20),
+    })
+    await place(outbox)
+    equal((await outbox.waitFor(Placed)).payload.order, 'a')
+    deepEqual(
+      outbox.deliveries.map(({ outcome }) => outcome),
+      ['retry', 'done'],
+    )
+    const refusal = { code: 'OUTBOX_INVALID_OPTION', message: /lives in real time/ }
+    await rejects(outbox.advance(hourMs), refusal)
+    await rejects(outbox.clock.advance(hourMs), refusal)
   })
 })
 
