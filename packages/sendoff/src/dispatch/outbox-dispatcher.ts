@@ -217,8 +217,12 @@ export class OutboxDispatcher {
   }
 
   /** Resolves when all of these are settled, were handed back, or were given up because the process ends. */
-  untilSettled(deliveries: readonly Delivery[]): Promise<void> {
-    return this.#conditions.until(() => this.#isClosed || deliveries.every(({ settled }) => settled))
+  async untilSettled(deliveries: readonly Delivery[]): Promise<void> {
+    const isOver = () => this.#isClosed || deliveries.every(({ settled }) => settled)
+    await this.#conditions.until(() => this.#isIdle || isOver())
+    // No other result comes that these could share a statement with.
+    this.#settler.flush()
+    await this.#conditions.until(isOver)
   }
 
   /** Begins nothing more of a partition, and resolves when nothing of it is in hand any more. */
