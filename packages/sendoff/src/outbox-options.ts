@@ -127,9 +127,12 @@ export interface PollerSettings {
    * tell of events that other processes write, otherwise as `intervalMs`.
    */
   readonly busyIntervalMs: number
-  /** 50, doubled while batches come back full, up to `maxBatchSize`. */
+  /**
+   * The first batch of a drain, doubled while batches come back full, up to `maxBatchSize`: 50, for `singleWriter` 500, for
+   * `ordered` and `partitioned` 1,000.
+   */
   readonly batchSize: number
-  /** 500. */
+  /** The largest batch: 500, for `ordered` and `partitioned` 4,000. */
   readonly maxBatchSize: number
   /** Leaves events alone that were written less than so long ago: 0. */
   readonly skipRecentMs: number
