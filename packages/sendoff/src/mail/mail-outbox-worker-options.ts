@@ -20,7 +20,7 @@ import type { RateLimitOptions } from './rate-limit.ts'
 import type { Suppressions } from './suppression-list.ts'
 
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
-  readonly outbox: MailOutbox<StoreTx, Tx, never>
+  readonly outbox: MailOutbox<Tx, StoreTx, never>
   /** By provider. Mails that name none go to `default`. */
   readonly transports: Readonly<Record<string, MailTransport>>
   /** How fast mails are sent by this process, by provider; as fast as they can be where left out. */

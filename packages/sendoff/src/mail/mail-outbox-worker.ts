@@ -28,7 +28,7 @@ const shortestPurgeIntervalMs = 60_000
  *
  * It is `Outbox.multiNode` on the mail outbox's store, with a listener for each provider.
  */
-export class MailOutboxWorker<StoreTx, Tx = StoreTx> {
+export class MailOutboxWorker<Tx, StoreTx = Tx> {
   readonly #options: MailOutboxWorkerOptions<Tx, StoreTx>
   readonly #outbox: Outbox<Tx, StoreTx>
   readonly #rateLimits: RateLimit[] = []

@@ -43,7 +43,7 @@ export interface MailFilter {
  * It is an outbox on a table of its own, with messages for events: claims, leases, retries and settlements are the store's and
  * the engine's. A `MailOutboxWorker` sends them; whoever writes a relay by hand claims and marks them here.
  */
-export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
+export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   readonly #options: MailOutboxOptions<Tx, StoreTx, TxOptions>
   readonly #clock: Clock
@@ -55,6 +55,10 @@ export class MailOutbox<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions> {
   readonly #owner = `mail-outbox-${randomBytes(4).toString('hex')}`
   readonly #workers = new Set<(inMs?: number) => void>()
 
+  /** With the transactions of the store itself. */
+  constructor(options: Omit<MailOutboxOptions<Tx, Tx>, 'transactions'> & { readonly transactions?: never })
+  /** With the transactions of an ORM. */
+  constructor(options: MailOutboxOptions<Tx, StoreTx, TxOptions>)
   constructor(options: MailOutboxOptions<Tx, StoreTx, TxOptions>) {
     checkMailOutboxOptions(options)
     const { store, clock = systemClock } = options

@@ -4,7 +4,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { pgTable, text } from 'drizzle-orm/pg-core'
 import { drizzle } from 'drizzle-orm/pglite'
 import { MailOutbox, MailOutboxWorker } from '../../src/mail/index.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { memoryStore, type MemoryTx } from '../../src/stores/memory/index.ts'
+import { postgresStore, type PostgresTx } from '../../src/stores/postgres/index.ts'
 import { drizzleTransactions } from '../../src/transactions/drizzle.ts'
 import { welcome } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
@@ -20,6 +21,15 @@ describe('a mail outbox in the transactions of an ORM', () => {
       store: postgresStore({ client, table: 'mail_outbox' }),
       transactions: drizzleTransactions(db),
     })
+    const injected: MailOutbox<
+      Parameters<Parameters<typeof db.transaction>[0]>[0],
+      PostgresTx<PGlite>,
+      object
+    > = mail
+    equal(injected, mail)
+    const own = new MailOutbox({ store: memoryStore() })
+    const typed: MailOutbox<MemoryTx> = own
+    equal(typed, own)
     const transport = new RecordingTransport()
     const worker = await new MailOutboxWorker({ outbox: mail, transports: { default: transport } }).start()
     test.after(async () => {
