@@ -44,6 +44,8 @@ export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly ownerId?: string
   /** Removes old events now and then; nothing is removed where left out. */
   readonly purge?: PurgeOptions | true
+  /** Whether `start()` creates and updates the tables: true. With false it only checks that they are there and current. */
+  readonly migrate?: boolean
   readonly clock?: Clock
 }
 
@@ -146,6 +148,7 @@ const writerChecks: Record<string, OptionCheck> = {
   logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
   ownerId: text,
   purge: (value) => (value === true ? undefined : having()(value)),
+  migrate: flag,
   clock: having('now', 'monotonic', 'schedule'),
 }
 

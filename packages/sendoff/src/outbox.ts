@@ -259,14 +259,19 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     return this.#transactions
   }
 
-  /** Brings the schema up to date and begins to deliver. Rejects with `OUTBOX_STORE_SILENT` where the database does not answer. */
+  /**
+   * Brings the schema up to date, or only checks it with `migrate: false`, and begins to deliver. Rejects with
+   * `OUTBOX_STORE_SILENT` where the database does not answer.
+   */
   async start(): Promise<this> {
     if (this.#state !== 'new') throw this.#stateError('start')
     this.#state = 'started'
     try {
       // A migration may take long. Whether the database answers at all is known before.
       await this.#startStep('asking the database for a sign of life', () => this.#limited.ping?.())
-      await this.#startStep('bringing the schema up to date', () => this.#store.migrate())
+      await (this.#options.migrate === false
+        ? this.#startStep('checking the schema', () => this.#limited.checkSchema())
+        : this.#startStep('bringing the schema up to date', () => this.#store.migrate()))
       const warnings = await this.#startStep('asking for settings of the database', () =>
         this.#limited.doctor?.(),
       )

@@ -14,8 +14,14 @@ import type { TransactionOptions } from './transactions.ts'
 export interface OutboxStore<Tx> {
   readonly capabilities: StoreCapabilities
 
-  /** Brings the schema to the current version. Many processes may call it at once. */
+  /** Brings the schema to the current version, and makes what was dropped of it. Many processes may call it at once. */
   migrate(): Promise<void>
+
+  /**
+   * Changes nothing, and rejects with `OUTBOX_SCHEMA_NOT_READY` where `migrate` would have something to do. Needs no right to
+   * create anything.
+   */
+  checkSchema(): Promise<void>
 
   /**
    * Runs `work` in one transaction: all of its writes are kept, or none. Resolves only when

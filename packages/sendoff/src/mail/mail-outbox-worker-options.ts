@@ -7,6 +7,7 @@ import {
   count,
   duration,
   durationOrZero,
+  flag,
   having,
   type OptionCheck,
   requireOptions,
@@ -50,6 +51,8 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly failedRetentionMs?: number
   /** Idempotency keys are kept for so long where mails are removed: 30 days, or `bodyRetentionMs` if that is longer. */
   readonly idempotencyRetentionMs?: number
+  /** Whether `start()` creates and updates the tables: true. With false it only checks that they are there and current. */
+  readonly migrate?: boolean
   /** How long `close()` goes on with mails that it has claimed: 5 s. */
   readonly drainTimeoutMs?: number
   /** How long `close()` then waits for mails that are being sent: 15 s. */
@@ -86,6 +89,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   bodyRetentionMs: duration,
   failedRetentionMs: duration,
   idempotencyRetentionMs: duration,
+  migrate: flag,
   drainTimeoutMs: durationOrZero,
   shutdownTimeoutMs: durationOrZero,
   ownerId: text,

@@ -56,7 +56,15 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
       processors: { fallback: sentInPart },
       poller: { intervalMs, batchSize, maxBatchSize: batchSize },
       ...purgeOf(options),
-      ...given(options, ['drainTimeoutMs', 'shutdownTimeoutMs', 'ownerId', 'metrics', 'logger', 'clock']),
+      ...given(options, [
+        'migrate',
+        'drainTimeoutMs',
+        'shutdownTimeoutMs',
+        'ownerId',
+        'metrics',
+        'logger',
+        'clock',
+      ]),
     })
   }
 

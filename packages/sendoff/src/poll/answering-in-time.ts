@@ -38,6 +38,7 @@ const ofStore: Limits<OutboxStore<never>> = {
   release: 'callMs',
   renew: 'renewMs',
   settle: 'callMs',
+  checkSchema: 'callMs',
   ping: 'callMs',
   doctor: 'callMs',
   purge: 'patientMs',

@@ -75,6 +75,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     async migrate() {},
 
+    async checkSchema() {},
+
     async transaction(work, within) {
       if (within !== undefined) return within.nested(work)
       refuseInsideTransaction(transactions)

@@ -1,16 +1,18 @@
 import { OutboxError } from '../../errors.ts'
 import { partitionRows } from '../sql/partition-rows.ts'
-import { assertSameKind, isNewest } from '../sql/schema-version.ts'
+import { assertCurrent, assertSameParts, isCurrent, type StoredSchema } from '../sql/schema-version.ts'
+import { tableNames } from '../sql/table-name.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { serverErrorOf } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { partitioning } from './partitioning.ts'
+import { placeholders } from './statement-values.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 import { writeLockRows } from './write-locks.ts'
 
 /**
  * One step of the schema. Published steps never change: databases exist that have run them. Every
- * statement can be run again, because MySQL commits after each, and a step may break off half-way.
+ * statement can be run again, because MySQL commits after each, and a step may break off half-way. It then makes what was dropped
+ * by hand.
  */
 export interface Migration {
   readonly version: number
@@ -34,13 +36,13 @@ export function schemaSql(tables: MysqlTables): string {
   return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
-/** Runs the missing steps. Of many processes that do so at once, one does the work. */
+/** Runs the missing steps, and all of them where something is missing. Of many processes that do so at once, one does the work. */
 export async function migrate<Tx extends object>(
   driver: MysqlDriver<Tx>,
   tables: MysqlTables,
 ): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
-  if (isCurrent(tables, await storedVersion(driver, tables))) return
+  if (isCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))) return
 
   await driver.connected(async (session) => {
     const isDone = await upkeepLock(session, tables, lockSeconds, async () => {
@@ -49,6 +51,15 @@ export async function migrate<Tx extends object>(
     })
     if (isDone === undefined) throw stillMigrating(tables)
   })
+}
+
+/** Refuses a schema that `migrate` would have to change, and a connection that it would refuse. Needs no right but those of a worker. */
+export async function checkSchema<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  tables: MysqlTables,
+): Promise<void> {
+  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
+  assertCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))
 }
 
 // A text with a quote in it would end there, and the rest of it be taken for SQL.
@@ -65,39 +76,37 @@ async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
 
 async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {
   // Asked again under the lock: another process may have been faster.
-  const version = await storedVersion(session, tables)
-  if (isCurrent(tables, version)) return
+  const stored = await storedSchema(session, tables)
+  if (isCurrent(tables.table, stored, newestVersion(tables))) return
 
   for (const migration of migrationsFor(tables)) {
-    if (migration.version <= version) continue
+    if (stored.missing.length === 0 && migration.version <= stored.version) continue
     for (const text of migration.statements) await session.run(text)
     await session.run(recordVersion(tables, migration.version))
   }
-}
-
-function isCurrent(tables: MysqlTables, version: number): boolean {
-  return isNewest(tables.table, version, newestVersion(tables))
 }
 
 function newestVersion(tables: MysqlTables): number {
   return Math.max(...migrationsFor(tables).map((migration) => migration.version))
 }
 
-async function storedVersion(session: MysqlSession, tables: MysqlTables): Promise<number> {
-  const meta = new Map(await metaOf(session, tables))
-  if (meta.size > 0) assertSameKind('mysqlStore', tables, meta.get('partitioned') === 'true')
-  return Number(meta.get('version') ?? 0)
-}
+async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
+  const { database, table, meta } = tables
+  const names = tableNames(table)
+  // ? database, ? names. Some servers keep names in lower case.
+  const text = `
+  select lower(table_name)
+    from information_schema.tables
+   where table_schema = coalesce(?, database()) and table_name in (${placeholders(names.length)})`
+  const { rows } = await session.run(text, [database, ...names])
+  const known = new Set(rows.map(([name]) => String(name)))
+  const missing = names.filter((name) => !known.has(name.toLowerCase()))
+  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
 
-async function metaOf(session: MysqlSession, { meta }: MysqlTables): Promise<[key: string, value: string][]> {
-  try {
-    const { rows } = await session.run(`select \`key\`, value from ${meta}`)
-    return rows.map(([key, value]) => [String(key), String(value)])
-  } catch (error) {
-    // 1146: there is no such table.
-    if (serverErrorOf(error)?.errno === 1146) return []
-    throw error
-  }
+  const { rows: entries } = await session.run(`select \`key\`, value from ${meta}`)
+  const values = new Map(entries.map(([key, value]) => [String(key), String(value)]))
+  assertSameParts('mysqlStore', tables, values.get('partition_by'))
+  return { version: Number(values.get('version') ?? 0), missing }
 }
 
 function recordVersion({ meta }: MysqlTables, version: number): string {
@@ -128,7 +137,7 @@ function stillMigrating({ table }: MysqlTables): OutboxError {
  * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
  */
 function firstSchema(tables: MysqlTables): readonly string[] {
-  const { isPartitioned, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } =
+  const { partitionBy, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } =
     tables
   const options = 'engine = InnoDB default character set utf8mb4 collate utf8mb4_bin'
 
@@ -166,12 +175,12 @@ create table if not exists ${events} (
                                        when blocked_at is not null then 3
                                        else status end) stored,
   pending_key    varbinary(1020) as (case when status in (0, 2) then cast(ordering_key as binary) end) stored,
-  primary key (${isPartitioned ? 'seq, event_id' : 'seq'}),
+  primary key (${partitionBy ? 'seq, event_id' : 'seq'}),
   unique key event (event_id, destination),
   key due (due_at, seq),
   key queue (queue, seq),
   key pending_key (pending_key, seq)
-) ${options}${isPartitioned ? partitioning : ''}`,
+) ${options}${partitionBy ? partitioning : ''}`,
     `
 create table if not exists ${meta} (
   \`key\` varchar(64) not null primary key,
@@ -251,7 +260,7 @@ on duplicate key update partition_no = partition_no`,
 insert into ${lock} (name, token, until) values ${writeLockRows}
 on duplicate key update name = name`,
     `
-insert into ${meta} (\`key\`, value) values ('partitioned', '${isPartitioned}')
+insert into ${meta} (\`key\`, value) values ('partition_by', '${partitionBy ?? 'none'}')
 on duplicate key update value = value`,
   ]
 }

@@ -6,7 +6,7 @@ import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { migrate, schemaSql } from './migrations.ts'
+import { checkSchema, migrate, schemaSql } from './migrations.ts'
 import type { MysqlClient, MysqlTx } from './mysql-client.ts'
 import { pause, paused, resume } from './mysql-controls.ts'
 import { isCommitRefused } from './mysql-errors.ts'
@@ -61,7 +61,7 @@ export function mysqlStore<Client extends MysqlClient>(
   requireOptions('mysqlStore', options, ['client'])
 
   const { client, database, table = 'outbox_event', prepare = true, partitionBy } = options
-  const tables = mysqlTables(database, table, partitionBy !== undefined)
+  const tables = mysqlTables(database, table, partitionBy)
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
@@ -78,6 +78,8 @@ export function mysqlStore<Client extends MysqlClient>(
     },
 
     refusedCommit: isCommitRefused,
+
+    checkSchema: () => checkSchema(own, tables),
 
     transaction: (work, within, transactionOptions) =>
       within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),

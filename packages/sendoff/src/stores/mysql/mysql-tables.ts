@@ -1,16 +1,18 @@
 import { OutboxError } from '../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../sql/table-name.ts'
+import type { PartitionPeriod } from '../sql/time-partitions.ts'
 
 /** The names of everything a store has in its database, as they stand in SQL. */
 export interface MysqlTables extends SqlTables {
   /** As given: null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
-  readonly isPartitioned: boolean
+  /** How events are kept in parts, by the time that their ids begin with; undefined for one table. */
+  readonly partitionBy: PartitionPeriod | undefined
 }
 
 /** For names from outside, which are checked here. */
-export function mysqlTables(database: unknown, name: unknown, isPartitioned = false): MysqlTables {
+export function mysqlTables(database: unknown, name: unknown, partitionBy?: PartitionPeriod): MysqlTables {
   const checkedDatabase = database === undefined ? null : checkedDatabaseName(database)
   const table = checkedTableName(name)
   const prefix = checkedDatabase === null ? '' : `\`${checkedDatabase}\`.`
@@ -19,7 +21,7 @@ export function mysqlTables(database: unknown, name: unknown, isPartitioned = fa
   return {
     database: checkedDatabase,
     table,
-    isPartitioned,
+    partitionBy,
     ...sqlTables(named),
   }
 }

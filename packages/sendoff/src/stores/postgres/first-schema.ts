@@ -17,7 +17,7 @@ export function firstSchema(tables: PostgresTables): readonly string[] {
   const {
     table,
     events,
-    isPartitioned,
+    partitionBy,
     meta,
     lock,
     node,
@@ -31,7 +31,7 @@ export function firstSchema(tables: PostgresTables): readonly string[] {
 
   return [
     `
-create table ${events} (
+create table if not exists ${events} (
   event_id       text collate "C" not null,
   destination    text collate "C" not null,
   seq            bigint           not null generated always as identity,
@@ -58,21 +58,21 @@ create table ${events} (
   payload        json,
   payload_bytes  bytea,
   primary key (event_id, destination) with (${keyStorageParameters})
-) ${isPartitioned ? 'partition by range (event_id)' : `with (${storageParameters})`}`,
-    ...(isPartitioned ? [defaultPartition(tables)] : []),
+) ${partitionBy ? 'partition by range (event_id)' : `with (${storageParameters})`}`,
+    ...(partitionBy ? [defaultPartition(tables)] : []),
     `
-create index "${table}_due" on ${events} (available_at, seq)
+create index if not exists "${table}_due" on ${events} (available_at, seq)
  where status not in (1, 3) and blocked_at is null`,
-    `create index "${table}_written" on ${events} (seq) where status in (0, 2)`,
-    `create index "${table}_key" on ${events} (ordering_key, seq) where status & 1 = 0 and ordering_key is not null`,
-    `create index "${table}_attention" on ${events} (seq) where status = 3 or blocked_at is not null`,
+    `create index if not exists "${table}_written" on ${events} (seq) where status in (0, 2)`,
+    `create index if not exists "${table}_key" on ${events} (ordering_key, seq) where status & 1 = 0 and ordering_key is not null`,
+    `create index if not exists "${table}_attention" on ${events} (seq) where status = 3 or blocked_at is not null`,
     `
-create table ${meta} (
+create table if not exists ${meta} (
   key   text primary key,
   value text not null
 )`,
     `
-create table ${lock} (
+create table if not exists ${lock} (
   name     text collate "C" primary key,
   token    text           not null,
   until    timestamptz(3) not null,
@@ -83,28 +83,28 @@ create table ${lock} (
   held     text
 )`,
     `
-create table ${node} (
+create table if not exists ${node} (
   id         text collate "C" primary key,
   mode       text,
   started_at timestamptz(3) not null,
   until      timestamptz(3) not null
 )`,
     `
-create table ${partition} (
+create table if not exists ${partition} (
   partition_no smallint primary key,
   owner        text,
   epoch        bigint not null default 0
 )`,
-    `insert into ${partition} (partition_no) select generate_series(0, 255)`,
+    `insert into ${partition} (partition_no) select generate_series(0, 255) on conflict do nothing`,
     `
-create table ${idempotency} (
+create table if not exists ${idempotency} (
   key        text collate "C" primary key,
   event_id   text collate "C" not null,
   created_at timestamptz(3)   not null
 )`,
-    `create index "${table}_idempotency_at" on ${idempotency} (created_at)`,
+    `create index if not exists "${table}_idempotency_at" on ${idempotency} (created_at)`,
     `
-create table ${attempt} (
+create table if not exists ${attempt} (
   id          bigint           not null generated always as identity primary key,
   event_id    text collate "C" not null,
   destination text collate "C" not null,
@@ -113,9 +113,9 @@ create table ${attempt} (
   error       text             not null,
   locked_by   text
 )`,
-    `create index "${table}_attempt_row" on ${attempt} (event_id, destination, id)`,
+    `create index if not exists "${table}_attempt_row" on ${attempt} (event_id, destination, id)`,
     `
-create table ${control} (
+create table if not exists ${control} (
   kind       text collate "C" not null,
   name       text collate "C" not null,
   value      text,
@@ -123,7 +123,7 @@ create table ${control} (
   primary key (kind, name)
 )`,
     `
-create table ${audit} (
+create table if not exists ${audit} (
   id     bigint         not null generated always as identity primary key,
   at     timestamptz(3) not null,
   actor  text,
@@ -131,16 +131,16 @@ create table ${audit} (
   detail text
 )`,
     `
-create table ${inbox} (
+create table if not exists ${inbox} (
   consumer    text collate "C" not null,
   message_id  text collate "C" not null,
   received_at timestamptz(3)   not null,
   primary key (consumer, message_id)
 )`,
-    `insert into ${meta} (key, value) values ('partitioned', '${isPartitioned}')`,
+    `insert into ${meta} (key, value) values ('partition_by', '${partitionBy ?? 'none'}') on conflict do nothing`,
   ]
 }
 
 function defaultPartition({ schema, table, events }: PostgresTables): string {
-  return `create table "${schema}"."${table}_default" partition of ${events} default with (${storageParameters})`
+  return `create table if not exists "${schema}"."${table}_default" partition of ${events} default with (${storageParameters})`
 }

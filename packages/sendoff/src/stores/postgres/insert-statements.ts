@@ -39,9 +39,9 @@ const isCertain = 'xmin = pg_current_xact_id()::xid'
  * The statements that run in the caller's transaction, for a checked table name. They answer text:
  * whoever opened the transaction may have set type parsers that we know nothing about.
  */
-export function insertStatementsFor({ events, isPartitioned, idempotency, channel }: PostgresTables) {
+export function insertStatementsFor({ events, partitionBy, idempotency, channel }: PostgresTables) {
   // What a row of a partitioned table has beside its columns is not told until it is read.
-  const certain = isPartitioned ? 'null' : isCertain
+  const certain = partitionBy === undefined ? isCertain : 'null'
 
   // $1 rows as a JSON array of arrays. Ordered, so that `seq` rises in the given order. As one JSON
   // parameter, 1000 rows take 23 µs each in server and client together; json_to_recordset takes 27,

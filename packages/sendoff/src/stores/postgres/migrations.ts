@@ -1,10 +1,15 @@
-import { assertSameKind, isNewest } from '../sql/schema-version.ts'
+import { assertCurrent, assertSameParts, isCurrent, type StoredSchema } from '../sql/schema-version.ts'
+import { tableNames } from '../sql/table-name.ts'
 import { firstSchema } from './first-schema.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
 import type { PostgresTables } from './postgres-tables.ts'
+import { textArray } from './statement-values.ts'
 import { writeFunction } from './write-function.ts'
 
-/** One step of the schema. Published steps never change: databases exist that have run them. */
+/**
+ * One step of the schema. Published steps never change: databases exist that have run them. Every statement can be run again, and then
+ * makes what was dropped by hand.
+ */
 export interface Migration {
   readonly version: number
   readonly statements: readonly string[]
@@ -31,12 +36,13 @@ export function schemaSql(tables: PostgresTables): string {
   return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
-/** Runs the missing steps. Of many processes that do so at once, one does the work. */
+/** Runs the missing steps, and all of them where something is missing. Of many processes that do so at once, one does the work. */
 export async function migrate<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
 ): Promise<void> {
-  if (isCurrent(tables, await storedVersion(driver, tables))) return
+  const newest = newestVersion(tables)
+  if (isCurrent(tables.table, await storedSchema(driver, tables), newest)) return
 
   await driver.transaction(async (tx) => {
     const session = driver.session(tx)
@@ -44,44 +50,46 @@ export async function migrate<Tx extends object>(
     const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))::text'
     await session.run({ text: lock }, [`sendoff ${tables.schema}`])
     // Asked again under the lock: another process may have been faster.
-    const version = await storedVersion(session, tables)
-    if (isCurrent(tables, version)) return
+    const stored = await storedSchema(session, tables)
+    if (isCurrent(tables.table, stored, newest)) return
 
     await createSchema(session, tables)
     for (const migration of migrationsFor(tables)) {
-      if (migration.version <= version) continue
+      if (stored.missing.length === 0 && migration.version <= stored.version) continue
       for (const text of migration.statements) await session.run({ text })
     }
-    await session.run({ text: recordVersion(tables, newestVersion(tables)) })
+    await session.run({ text: recordVersion(tables, newest) })
   })
 }
 
-function isCurrent(tables: PostgresTables, version: number): boolean {
-  return isNewest(tables.table, version, newestVersion(tables))
+/** Refuses a schema that `migrate` would have to change. Needs the right to read `<table>_meta` alone. */
+export async function checkSchema(session: PostgresSession, tables: PostgresTables): Promise<void> {
+  assertCurrent(tables.table, await storedSchema(session, tables), newestVersion(tables))
 }
 
 function newestVersion(tables: PostgresTables): number {
   return Math.max(...migrationsFor(tables).map((migration) => migration.version))
 }
 
-async function storedVersion(session: PostgresSession, tables: PostgresTables): Promise<number> {
-  // $1 schema, $2 meta table. A look into the catalog: to_regclass may answer from before the lock was granted.
-  const exists = `
-  select 1
-    from pg_class
-    join pg_namespace on pg_namespace.oid = relnamespace
-   where nspname = $1 and relname = $2`
-  const known = await session.run({ text: exists }, [tables.schema, `${tables.table}_meta`])
-  if (known.length === 0) return 0
+async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
+  const { schema, table, meta, partitionBy } = tables
+  const names = [...tableNames(table), ...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
+  // $1 schema, $2 names. Read from the catalog: to_regclass may answer from before the lock was granted.
+  const text = `
+  select name
+    from unnest($2::text[]) as name
+   where not exists (select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+                      where nspname = $1 and relname = name)
+     and not exists (select from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+                      where nspname = $1 and proname = name)`
+  const missing = (await session.run({ text }, [schema, textArray(names)])).map(([name]) => name!)
+  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
 
-  const meta = new Map(
-    (await session.run({ text: `select key, value from ${tables.meta}` })).map(([key, value]) => [
-      key,
-      value,
-    ]),
+  const known = new Map(
+    (await session.run({ text: `select key, value from ${meta}` })).map(([key, value]) => [key, value!]),
   )
-  assertSameKind('postgresStore', tables, meta.get('partitioned') === 'true')
-  return Number(meta.get('version') ?? 0)
+  assertSameParts('postgresStore', tables, known.get('partition_by'))
+  return { version: Number(known.get('version') ?? 0), missing }
 }
 
 // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even where it has nothing to do.

@@ -6,7 +6,7 @@ import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertPartitionedRows, insertRows } from './insert-rows.ts'
-import { migrate, schemaSql } from './migrations.ts'
+import { checkSchema, migrate, schemaSql } from './migrations.ts'
 import { ownDriver } from './own-driver.ts'
 import { addPartitions, dropPartitions } from './partition-upkeep.ts'
 import type { PostgresClient, PostgresTx } from './postgres-client.ts'
@@ -76,11 +76,11 @@ export function postgresStore<Client extends PostgresClient>(
     prepare = true,
     partitionBy,
   } = options
-  const tables = postgresTables(schema, table, partitionBy !== undefined)
+  const tables = postgresTables(schema, table, partitionBy)
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
-  const insert = tables.isPartitioned ? insertPartitionedRows : insertRows
+  const insert = partitionBy ? insertPartitionedRows : insertRows
   const wakeUps = new PostgresWakeUps(own, tables.channel, statements)
 
   const store: PostgresStore<object> = {
@@ -94,6 +94,8 @@ export function postgresStore<Client extends PostgresClient>(
     },
 
     refusedCommit: isCommitRefused,
+
+    checkSchema: () => checkSchema(own, tables),
 
     async transaction(work, within, options) {
       if (options !== undefined) checkOptions('transaction', options, { isolation: isolationLevel })

@@ -1,13 +1,14 @@
 import { hash } from 'node:crypto'
 import { OutboxError } from '../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../sql/table-name.ts'
+import type { PartitionPeriod } from '../sql/time-partitions.ts'
 
 /** The names of everything a store has in its database, as they stand in SQL. */
 export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string
-  /** Whether events are kept in parts, by the time that their ids begin with. */
-  readonly isPartitioned: boolean
+  /** How events are kept in parts, by the time that their ids begin with; undefined for one table. */
+  readonly partitionBy: PartitionPeriod | undefined
   /** The function that writes an event. */
   readonly write: string
   /** Where wake-ups are announced. */
@@ -15,7 +16,11 @@ export interface PostgresTables extends SqlTables {
 }
 
 /** For names from outside, which are checked here. */
-export function postgresTables(schema: unknown, name: unknown, isPartitioned = false): PostgresTables {
+export function postgresTables(
+  schema: unknown,
+  name: unknown,
+  partitionBy?: PartitionPeriod,
+): PostgresTables {
   const checkedSchema = checkedSchemaName(schema)
   const table = checkedTableName(name)
   const named = (suffix: string) => `"${checkedSchema}"."${table}${suffix}"`
@@ -23,7 +28,7 @@ export function postgresTables(schema: unknown, name: unknown, isPartitioned = f
   return {
     schema: checkedSchema,
     table,
-    isPartitioned,
+    partitionBy,
     ...sqlTables(named),
     write: named('_write'),
     channel: channelOf(checkedSchema, table),

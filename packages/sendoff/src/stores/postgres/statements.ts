@@ -21,7 +21,7 @@ const givenRows = `
 
 /** Every statement of the store, for checked names. */
 export function statementsFor(tables: PostgresTables) {
-  const { events, isPartitioned, attempt, lock, partition } = tables
+  const { events, partitionBy, attempt, lock, partition } = tables
 
   // Rows without a holder are only their owner's to settle, and those with an epoch only while their partition is its.
   const isOwned = `(given.locked_by is not null or exists (select from owner)
@@ -153,7 +153,7 @@ export function statementsFor(tables: PostgresTables) {
   } as const)
 
   function claim(condition = ''): string {
-    return isPartitioned
+    return partitionBy
       ? `
   with due as materialized (${dueRows('event_id, destination', condition)}
   ), taken as (

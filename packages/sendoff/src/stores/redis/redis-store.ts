@@ -18,7 +18,13 @@ import { redisLocks } from './redis-locks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import type { RunScript } from './run-script.ts'
-import { announceScript, migrateScript, pingScript, replayScript } from './scripts/upkeep-scripts.ts'
+import {
+  announceScript,
+  migrateScript,
+  pingScript,
+  replayScript,
+  versionScript,
+} from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
@@ -61,6 +67,12 @@ export function redisStore<Client extends RedisClient>(
 
     async migrate() {
       assertKnown(prefix, Number(await run(migrateScript, [String(version)])))
+    },
+
+    async checkSchema() {
+      const stored = await run(versionScript, [])
+      if (stored === null) throw notReady(prefix)
+      assertKnown(prefix, Number(stored))
     },
 
     doctor: () => settingsThatLoseEvents(driver),
@@ -144,6 +156,14 @@ function assertKnown(prefix: string, stored: number): void {
     'OUTBOX_SCHEMA_TOO_NEW',
     `What is stored under "${prefix}" has version ${stored}, but this version of sendoff knows only ${version}. ` +
       'Deploy the newer version of sendoff here as well.',
+  )
+}
+
+function notReady(prefix: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_SCHEMA_NOT_READY',
+    `Nothing of an outbox is stored under "${prefix}" yet. Call await store.migrate(), then start again; or leave the option ` +
+      '"migrate: false" out. If it has been there before, the server has lost its data.',
   )
 }
 

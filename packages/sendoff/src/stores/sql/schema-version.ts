@@ -1,8 +1,17 @@
 import { OutboxError } from '../../errors.ts'
+import type { PartitionPeriod } from './time-partitions.ts'
 
-/** Whether a schema of this version is current. One that only newer code knows is an error. */
-export function isNewest(table: string, version: number, newest: number): boolean {
-  if (version <= newest) return version === newest
+/** The part of a schema that a database has. */
+export interface StoredSchema {
+  /** 0 where none is known. */
+  readonly version: number
+  /** Names of tables and functions that do not exist. */
+  readonly missing: readonly string[]
+}
+
+/** Whether a schema is complete and current. One that only newer code knows is an error. */
+export function isCurrent(table: string, { version, missing }: StoredSchema, newest: number): boolean {
+  if (version <= newest) return version === newest && missing.length === 0
 
   throw new OutboxError(
     'OUTBOX_SCHEMA_TOO_NEW',
@@ -11,16 +20,45 @@ export function isNewest(table: string, version: number, newest: number): boolea
   )
 }
 
-/** Refuses a table that is in parts where it should not be, or the other way round. `store` is the function that was called. */
-export function assertSameKind(
+/** Refuses a schema that `migrate` would have to change. */
+export function assertCurrent(table: string, stored: StoredSchema, newest: number): void {
+  if (isCurrent(table, stored, newest)) return
+
+  const { version, missing } = stored
+  const state =
+    missing.length > 0
+      ? `${missing.length === 1 ? 'it lacks' : 'it lacks all of'} ${missing.join(', ')}`
+      : `it has version ${version}, and this version of sendoff needs ${newest}`
+  throw new OutboxError(
+    'OUTBOX_SCHEMA_NOT_READY',
+    `The schema of table "${table}" is not ready: ${state}. Call await store.migrate() or run the SQL of store.schemaSql(), ` +
+      'as a database user that may create tables; then start again. Or leave the option "migrate: false" out.',
+  )
+}
+
+/** Refuses a table that was made in other parts than asked for. `store` is the function that was called. */
+export function assertSameParts(
   store: string,
-  { table, isPartitioned }: { readonly table: string; readonly isPartitioned: boolean },
-  wasPartitioned: boolean,
+  { table, meta, partitionBy }: PartitionedTable,
+  stored: string | undefined,
 ): void {
-  if (isPartitioned === wasPartitioned) return
+  if (stored === undefined || stored === (partitionBy ?? 'none')) return
+
+  const isDivided = stored !== 'none' && partitionBy !== undefined
+  const made = stored === 'none' ? 'without the option partitionBy' : `with partitionBy: '${stored}'`
+  const advice = isDivided
+    ? `Give all stores on it partitionBy: '${stored}'. Or have its next parts made by ${partitionBy}, which leaves those there ` +
+      `are alone: update ${meta} set value = '${partitionBy}' where value = '${stored}'.`
+    : 'That cannot be changed. Give all stores on it the same option, or another table.'
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    `The table "${table}" was made ${wasPartitioned ? 'with' : 'without'} the option partitionBy of ${store}, ` +
-      'and cannot be changed. Give all stores on it the same option, or another table.',
+    `The table "${table}" was made ${made} of ${store}. ${advice}`,
   )
+}
+
+interface PartitionedTable {
+  readonly table: string
+  /** As it stands in SQL. */
+  readonly meta: string
+  readonly partitionBy: PartitionPeriod | undefined
 }

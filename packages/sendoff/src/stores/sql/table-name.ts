@@ -45,3 +45,8 @@ export function sqlTables(named: (ending: string) => string): SqlTables {
     inbox: named('_inbox'),
   }
 }
+
+/** The plain names of a store's tables. */
+export function tableNames(table: string): readonly string[] {
+  return Object.values(sqlTables((ending) => `${table}${ending}`))
+}

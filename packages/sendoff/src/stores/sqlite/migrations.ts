@@ -1,9 +1,13 @@
 import { partitionRows } from '../sql/partition-rows.ts'
-import { isNewest } from '../sql/schema-version.ts'
+import { assertCurrent, isCurrent as isCurrentSchema, type StoredSchema } from '../sql/schema-version.ts'
+import { tableNames } from '../sql/table-name.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
 
-/** One step of the schema. Published steps never change: databases exist that have run them. */
+/**
+ * One step of the schema. Published steps never change: databases exist that have run them. Every statement can be run again, and then
+ * makes what was dropped by hand.
+ */
 export interface Migration {
   readonly version: number
   readonly sql: string
@@ -22,19 +26,24 @@ export function schemaSql(table: string): string {
   )
 }
 
-/** Whether the schema is there and current. A schema that only newer code knows is an error. */
+/** Whether the schema is complete and current. A schema that only newer code knows is an error. */
 export function isCurrent(handle: SqliteHandle, table: string): boolean {
-  return isNewest(table, storedVersion(handle, table), newestVersion(table))
+  return isCurrentSchema(table, storedSchema(handle, table), newestVersion(table))
 }
 
-/** Runs the missing steps. Must be called in a transaction that excludes other writers. */
+/** Refuses a schema that `migrate` would have to change. */
+export function checkSchema(handle: SqliteHandle, table: string): void {
+  assertCurrent(table, storedSchema(handle, table), newestVersion(table))
+}
+
+/** Runs the missing steps, and all of them where something is missing. Must be called in a transaction that excludes other writers. */
 export function migrate(handle: SqliteHandle, table: string): void {
   // Asked again under the lock: another process may have been faster.
   if (isCurrent(handle, table)) return
 
-  const version = storedVersion(handle, table)
+  const { version, missing } = storedSchema(handle, table)
   for (const migration of migrationsFor(table)) {
-    if (migration.version > version) handle.exec(migration.sql)
+    if (missing.length > 0 || migration.version > version) handle.exec(migration.sql)
   }
   handle.exec(recordVersion(table, newestVersion(table)))
 }
@@ -43,16 +52,17 @@ function newestVersion(table: string): number {
   return Math.max(...migrationsFor(table).map((migration) => migration.version))
 }
 
-function storedVersion(handle: SqliteHandle, table: string): number {
-  // ? meta table. SQLite's table names do not distinguish case.
+function storedSchema(handle: SqliteHandle, table: string): StoredSchema {
+  // ? name. SQLite's table names do not distinguish case.
   const known = prepareStatement(
     handle,
     `select 1 from sqlite_schema where type = 'table' and name = ? collate nocase`,
-  ).get(`${table}_meta`)
-  if (known === undefined) return 0
+  )
+  const missing = tableNames(table).filter((name) => known.get(name) === undefined)
+  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
 
   const row = prepareStatement(handle, `select value from "${table}_meta" where key = 'version'`).get()
-  return Number((row as { value: string } | undefined)?.value ?? 0)
+  return { version: Number((row as { value: string } | undefined)?.value ?? 0), missing }
 }
 
 function recordVersion(table: string, version: number): string {
@@ -72,7 +82,7 @@ function recordVersion(table: string, version: number): string {
  */
 function firstSchema(table: string): string {
   return `
-create table "${table}" (
+create table if not exists "${table}" (
   seq            integer primary key autoincrement,
   event_id       text    not null,
   destination    text    not null,
@@ -99,19 +109,19 @@ create table "${table}" (
   payload        any     not null,
   unique (event_id, destination)
 ) strict;
-create index "${table}_due" on "${table}" (available_at, seq) where status in (0, 2) and blocked_at is null;
-create index "${table}_key" on "${table}" (ordering_key, seq) where status in (0, 2) and ordering_key is not null;
-create index "${table}_pending" on "${table}" (seq) where status in (0, 2);
-create index "${table}_failed" on "${table}" (ordering_key)
+create index if not exists "${table}_due" on "${table}" (available_at, seq) where status in (0, 2) and blocked_at is null;
+create index if not exists "${table}_key" on "${table}" (ordering_key, seq) where status in (0, 2) and ordering_key is not null;
+create index if not exists "${table}_pending" on "${table}" (seq) where status in (0, 2);
+create index if not exists "${table}_failed" on "${table}" (ordering_key)
  where ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null);
-create index "${table}_dead" on "${table}" (seq) where status = 3;
+create index if not exists "${table}_dead" on "${table}" (seq) where status = 3;
 
-create table "${table}_meta" (
+create table if not exists "${table}_meta" (
   key   text primary key,
   value text not null
 ) strict, without rowid;
 
-create table "${table}_lock" (
+create table if not exists "${table}_lock" (
   name     text primary key,
   token    text    not null,
   until    integer not null,
@@ -122,28 +132,28 @@ create table "${table}_lock" (
   held     text
 ) strict, without rowid;
 
-create table "${table}_node" (
+create table if not exists "${table}_node" (
   id         text primary key,
   mode       text,
   started_at integer not null,
   until      integer not null
 ) strict, without rowid;
 
-create table "${table}_partition" (
+create table if not exists "${table}_partition" (
   partition_no integer primary key,
   owner        text,
   epoch        integer not null default 0
 ) strict;
-insert into "${table}_partition" (partition_no) values ${partitionRows};
+insert or ignore into "${table}_partition" (partition_no) values ${partitionRows};
 
-create table "${table}_idempotency" (
+create table if not exists "${table}_idempotency" (
   key        text primary key,
   event_id   text    not null,
   created_at integer not null
 ) strict, without rowid;
-create index "${table}_idempotency_at" on "${table}_idempotency" (created_at);
+create index if not exists "${table}_idempotency_at" on "${table}_idempotency" (created_at);
 
-create table "${table}_attempt" (
+create table if not exists "${table}_attempt" (
   id          integer primary key,
   event_id    text    not null,
   destination text    not null,
@@ -152,9 +162,9 @@ create table "${table}_attempt" (
   error       text    not null,
   locked_by   text
 ) strict;
-create index "${table}_attempt_row" on "${table}_attempt" (event_id, destination);
+create index if not exists "${table}_attempt_row" on "${table}_attempt" (event_id, destination);
 
-create table "${table}_control" (
+create table if not exists "${table}_control" (
   kind       text    not null,
   name       text    not null,
   value      text,
@@ -162,7 +172,7 @@ create table "${table}_control" (
   primary key (kind, name)
 ) strict, without rowid;
 
-create table "${table}_audit" (
+create table if not exists "${table}_audit" (
   id     integer primary key,
   at     integer not null,
   actor  text,
@@ -170,7 +180,7 @@ create table "${table}_audit" (
   detail text
 ) strict;
 
-create table "${table}_inbox" (
+create table if not exists "${table}_inbox" (
   consumer    text    not null,
   message_id  text    not null,
   received_at integer not null,

@@ -5,7 +5,7 @@ import { checkedTableName } from '../sql/table-name.ts'
 import { nextPlace } from '../due-order.ts'
 import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { isCurrent, migrate, schemaSql } from './migrations.ts'
+import { checkSchema, isCurrent, migrate, schemaSql } from './migrations.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { readLanes, readOneLane } from './read-lanes.ts'
@@ -88,6 +88,8 @@ export function sqliteStore<Handle extends SqliteHandle>(
         if (await connection.retrying(() => isCurrent(handle, table))) return
         await writeOn(handle, () => migrate(handle, table))
       }),
+
+    checkSchema: () => connection.alone((handle) => connection.retrying(() => checkSchema(handle, table))),
 
     transaction: (work, within) =>
       within === undefined ? transaction(work) : transactionAround(within).nested(work),

@@ -25,6 +25,14 @@ export const migrateChecks: readonly StoreCheck[] = [
     },
   },
   {
+    name: 'checkSchema: a schema that migrate has made is ready, and stays as it is',
+    async run({ store }) {
+      const row = await insertAndClaim(store, 'a')
+      await store.checkSchema()
+      await settleOne(store, row, { kind: 'done' })
+    },
+  },
+  {
     name: 'doctor: what it has to say is said in words',
     async run({ store }) {
       for (const warning of (await store.doctor?.()) ?? []) match(warning, /\w+ \w+/)

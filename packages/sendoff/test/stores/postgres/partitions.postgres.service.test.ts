@@ -127,7 +127,7 @@ describe('postgres store: time partitions', () => {
       )
     }
     const { settleDone: settle, claim: claimStatement } = statementsFor(
-      postgresTables(schema, 'outbox_event', true),
+      postgresTables(schema, 'outbox_event', 'day'),
     )
     await withClient(pool, async (client) => {
       const held = [`{${ulidAt(Date.now())}}`, '', '1', 'me']
@@ -222,7 +222,7 @@ async function partitionedStore(t: TestContext) {
 
 /** Lets everything in the table have happened twenty days earlier. */
 async function agePast(store: PgStore): Promise<void> {
-  const table = /^create table (\S+)/m.exec(store.schemaSql())![1]!
+  const table = /^create table if not exists (\S+)/m.exec(store.schemaSql())![1]!
   await store.transaction((tx) =>
     tx.query(
       `update ${table} set created_at = created_at - interval '20 days', done_at = done_at - interval '20 days'`,

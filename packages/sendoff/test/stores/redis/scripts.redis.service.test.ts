@@ -46,6 +46,14 @@ describe('scripts of a redis store', () => {
     await rejects(insertRows(store, [rows[0]!]), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
   })
 
+  it('a check of what is stored says that nothing is, and stores nothing', async () => {
+    const { store, keys } = newStore()
+    await rejects(store.checkSchema(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /store\.migrate\(\)/ })
+    equal(await client.exists(...keys), 0)
+    await store.migrate()
+    await store.checkSchema()
+  })
+
   it('numbers go on from the clock, so that none is given twice after the last ones were forgotten', async () => {
     const { store, keys } = newStore()
     const [lost] = await insertRows(store, [sampleRow()])

@@ -136,6 +136,9 @@ return call('HGET', meta, 'version')
 `,
 )
 
+/** Answers the version of what is stored; nothing where nothing is. */
+export const versionScript = script("return call('HGET', meta, 'version')")
+
 /** Argument: what to pause. */
 export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
 
