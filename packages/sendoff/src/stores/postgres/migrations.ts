@@ -22,7 +22,7 @@ export interface Migration {
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
   return [
     { version: 1, statements: firstSchema(tables) },
-    { version: 2, statements: [writeFunction(tables)] },
+    { version: 2, statements: writeFunction(tables) },
   ]
 }
 

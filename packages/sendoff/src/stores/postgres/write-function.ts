@@ -5,18 +5,43 @@ import type { PostgresTables } from './postgres-tables.ts'
  * The function that writes an event from triggers, psql and other languages, in the transaction it is
  * called in and by the rules of the writer: the same limits and defaults, ids of the same form, the same
  * partition for a key. Part of a migration: what changes here needs a new one, which replaces the function.
+ *
+ * It takes JSON as json, jsonb or text: `anycompatible` stands for any type, which is the same for payload and headers, and text for
+ * plain literals and untyped parameters.
+ *
+ * It runs with the rights of its owner, so that the right to call it is enough, which nobody has unless it is granted. Nothing of the
+ * caller may run in it: names are looked up in `pg_catalog` alone, and a value is converted only after its type is known
+ * to be one of the server's own, since a type of the caller's could bring its own conversion.
  */
-export function writeFunction(tables: PostgresTables): string {
+export function writeFunction(tables: PostgresTables): readonly string[] {
+  const { write } = tables
+  const untilNow = signature('json')
+  return [
+    // The function of the first version stands beside the new one otherwise, since its types differ.
+    `
+do $drop$ begin
+  if to_regprocedure('${write}${untilNow}') is not null then drop function ${write}${untilNow}; end if;
+end $drop$`,
+    definition(tables),
+    `revoke all on function ${write}${signature('anycompatible')} from public`,
+  ]
+}
+
+function signature(json: string): string {
+  return `(text, ${json}, text, text, text, text, ${json}, interval, timestamptz, text, text, timestamptz, text)`
+}
+
+function definition(tables: PostgresTables): string {
   const { events, idempotency, control, write, channel } = tables
   return `
 create or replace function ${write}(
   event_type      text,
-  payload         json,
+  payload         anycompatible,
   aggregate_type  text        default null,
   aggregate_id    text        default null,
   tenant_id       text        default null,
   ordering_key    text        default null,
-  headers         json        default null,
+  headers         anycompatible default null,
   deliver_after   interval    default null,
   available_at    timestamptz default null,
   idempotency_key text        default null,
@@ -25,6 +50,8 @@ create or replace function ${write}(
   content_type    text        default null
 ) returns text
 language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
 as $function$
 #variable_conflict use_variable
 declare
@@ -33,6 +60,8 @@ declare
   written_at constant timestamptz := date_trunc('milliseconds', clock_timestamp());
   earliest constant timestamptz := '1000-01-01 00:00:00+00';
   latest constant timestamptz := '9999-12-31 23:59:59.999+00';
+  payload_json json;
+  headers_json json;
   field record;
   size integer;
   rest bigint;
@@ -46,6 +75,11 @@ begin
   if event_type is null or payload is null then
     raise exception 'The event needs an event_type and a payload.' using errcode = 'invalid_parameter_value';
   end if;
+  if pg_typeof(payload) not in ('json'::regtype, 'jsonb'::regtype, 'text'::regtype, 'varchar'::regtype) then
+    raise exception 'The event needs a payload of type json, jsonb or text, not %.', pg_typeof(payload)
+      using errcode = 'invalid_parameter_value', hint = 'Convert it, as by to_json().';
+  end if;
+  payload_json := payload::text::json;
 
   for field in
     select *
@@ -68,15 +102,15 @@ begin
     end if;
   end loop;
 
-  size := octet_length(convert_to(payload::text, 'UTF8'));
+  size := octet_length(convert_to(payload_json::text, 'UTF8'));
   if size > 1048576 then
     raise exception 'The payload of a "%" event has % bytes; at most 1048576 are stored.', event_type, size
       using errcode = 'invalid_parameter_value',
             hint = 'Keep large content elsewhere and put a reference to it into the event.';
   end if;
   -- Only where there are brackets enough: these alone, of which each pass takes the innermost away.
-  if size > 2000 and char_length(payload::text) - char_length(translate(payload::text, '[{', '')) > 1000 then
-    brackets := translate(regexp_replace(payload::text, '"([^"\\\\]|\\\\.)*"|[^][{}"]+', '', 'g'), '{}', '[]');
+  if size > 2000 and char_length(payload_json::text) - char_length(translate(payload_json::text, '[{', '')) > 1000 then
+    brackets := translate(regexp_replace(payload_json::text, '"([^"\\\\]|\\\\.)*"|[^][{}"]+', '', 'g'), '{}', '[]');
     for depth in 1..1000 loop
       exit when brackets = '';
       brackets := replace(brackets, '[]', '');
@@ -92,12 +126,13 @@ begin
       raise exception 'The event has more than 65536 bytes of headers.' using errcode = 'invalid_parameter_value';
     end if;
     begin
-      if json_typeof(headers) <> 'object'
-         or exists (select from json_each(headers) as header where json_typeof(header.value) <> 'string') then
+      headers_json := headers::text::json;
+      if json_typeof(headers_json) <> 'object'
+         or exists (select from json_each(headers_json) as header where json_typeof(header.value) <> 'string') then
         raise exception 'The event needs an object of strings as headers.' using errcode = 'invalid_parameter_value';
       end if;
-      if not exists (select from json_each_text(headers) as header where (header.key || header.value) is not null) then
-        headers := null;
+      if not exists (select from json_each_text(headers_json) as header where (header.key || header.value) is not null) then
+        headers_json := null;
       end if;
     exception when untranslatable_character or invalid_text_representation then
       raise exception 'The event has a NUL character or half a surrogate pair in its headers.'
@@ -171,7 +206,7 @@ begin
          event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
          payload, content_type, headers, available_at, occurred_at, created_at)
   values (event_id, '', event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
-          partition_no, payload, content_type, headers, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
+          partition_no, payload_json, content_type, headers_json, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
           written_at);
 
   perform pg_notify('${channel}', case

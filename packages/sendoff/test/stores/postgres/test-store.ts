@@ -19,7 +19,10 @@ export async function newSchema(
   const schema = `test_${process.pid}_${++made}`
   const pools: pg.Pool[] = []
   const newPool = (config: pg.PoolConfig = {}) => {
-    const pool = new pg.Pool({ connectionString: url, ...config })
+    // What stands in a connection string goes before all else.
+    const address = new URL(config.connectionString ?? url)
+    if (config.user !== undefined) address.username = config.user
+    const pool = new pg.Pool({ ...config, connectionString: address.href })
     pools.push(pool)
     return pool
   }
@@ -42,6 +45,17 @@ export async function newStore(
   t.after(() => store.close())
   await store.migrate()
   return { ...place, store, table: `"${schema}"."${table}"` }
+}
+
+/** A role that may log in and nothing else, gone with the test. */
+export async function newRole(t: TestContext, pool: pg.Pool, name: string): Promise<string> {
+  const admin = new pg.Pool({ ...pool.options, max: 1 })
+  await admin.query(`create role ${name} login`)
+  t.after(async () => {
+    await admin.query(`drop owned by ${name} cascade; drop role ${name}`)
+    await admin.end()
+  })
+  return name
 }
 
 /** Runs `work` with a client of the pool, which gets it back whatever happens. */

@@ -5,7 +5,7 @@ import { EventEnvelope } from '../../../src/event/event-envelope.ts'
 import type { EventFields } from '../../../src/event/event-fields.ts'
 import { partitionOf } from '../../../src/event/partition.ts'
 import type { StoredRow } from '../../../src/store.ts'
-import { claim, newStore, type PgStore } from './test-store.ts'
+import { claim, newRole, newStore, type PgStore } from './test-store.ts'
 
 type Fields = EventFields & { eventType?: string; payloadJson?: string }
 
@@ -232,6 +232,91 @@ describe('postgres store: the function that writes events', () => {
       (await store.query({ limit: 10 })).map((row) => [row.payload, row.orderingKey]),
       [['{"id":"kept"}', 'Order:kept']],
     )
+  })
+
+  it('takes payload and headers as json, jsonb and text, and keeps json and text as they are', async (t) => {
+    const { store, pool, schema } = await newStore(t)
+    const payload = ' { "b": 1.0, "a": [1e400] } '
+    const headers = '{"trace": "1"}'
+    const write = `select "${schema}".outbox_event_write('E'`
+    for (const type of ['json', 'jsonb', 'text', 'varchar']) {
+      await pool.query(`${write}, $1::${type}, headers => $2::${type})`, [payload, headers])
+      await pool.query(`${write}, $1::${type}, headers => $2)`, [payload, headers])
+      await pool.query(`${write}, $1::${type})`, [payload])
+    }
+    await pool.query(`${write}, $1, headers => $2)`, [payload, headers])
+    await pool.query(`${write}, '${payload}', headers => '${headers}')`)
+    await pool.query(`${write}, jsonb_build_object('id', 7), headers => jsonb_build_object('trace', '1'))`)
+
+    const rows = await store.query({ limit: 100 })
+    const expanded = JSON.stringify(JSON.parse(payload.replace('1e400', '"n"')))
+    equal(expanded, '{"b":1,"a":["n"]}')
+    deepEqual(
+      rows.map((row) => row.payload).filter((text) => text !== payload),
+      [...Array.from({ length: 3 }, () => `{"a": [1${'0'.repeat(400)}], "b": 1.0}`), '{"id": 7}'],
+    )
+    deepEqual(
+      new Set(rows.map(({ headers: stored }) => stored && JSON.stringify(JSON.parse(stored)))),
+      new Set([null, '{"trace":"1"}']),
+    )
+  })
+
+  it('refuses a payload of another type, and text that is no JSON', async (t) => {
+    const { store, pool, schema } = await newStore(t)
+    const write = `select "${schema}".outbox_event_write('E'`
+    await rejects(pool.query(`${write}, 5)`), { code: '22023', message: /json, jsonb or text.*integer/ })
+    await rejects(pool.query(`${write}, row(1, 2))`), { code: '22023', hint: /to_json/ })
+    await rejects(pool.query(`${write}, '{')`), { code: '22P02' })
+    await rejects(pool.query(`${write}, '1', headers => 'no')`), { code: '22023' })
+    equal(await store.count({}), 0)
+  })
+
+  it('needs the right to call it and no other, which nobody has unless it was granted', async (t) => {
+    const { store, pool, schema, newPool } = await newStore(t)
+    const role = await newRole(t, pool, `${schema}_caller`)
+    await pool.query(`grant usage on schema "${schema}" to ${role}`)
+    const caller = newPool({ user: role })
+    const write = `select "${schema}".outbox_event_write('E', '1', idempotency_key => 'k')`
+    await rejects(caller.query(write), { code: '42501', message: /permission denied for function/ })
+    await pool.query(`grant execute on function "${schema}".outbox_event_write to ${role}`)
+    await caller.query(write)
+    await caller.query(write)
+
+    equal(await store.count({}), 1)
+    await rejects(caller.query(`select from "${schema}".outbox_event`), { code: '42501' })
+    // A schema that is brought in again takes no right away.
+    await pool.query(store.schemaSql())
+    await caller.query(write)
+  })
+
+  it('runs nothing of its caller with the rights of its owner', async (t) => {
+    const { store, pool, schema, newPool } = await newStore(t)
+    const role = await newRole(t, pool, `${schema}_attacker`)
+    await pool.query(`
+      create schema "${schema}_own" authorization ${role};
+      alter role ${role} set search_path = "${schema}_own", pg_catalog;
+      grant usage on schema "${schema}" to ${role};
+      grant execute on function "${schema}".outbox_event_write to ${role}`)
+    const attacker = newPool({ user: role, max: 1 })
+    // Casts, tables and functions of the caller's own that the function could mistake for others.
+    await attacker.query(`
+      create table who (name text);
+      create type bait as (payload text);
+      create function as_text(bait) returns text language plpgsql as
+        $$ begin insert into "${schema}_own".who values (current_user); return '1'; end $$;
+      create cast (bait as text) with function as_text(bait) as implicit;
+      create domain json_text as text check (value <> '');
+      create function char_length(text) returns integer language plpgsql as
+        $$ begin insert into "${schema}_own".who values (current_user); return 1; end $$;
+      create function pg_notify(text, text) returns void language plpgsql as
+        $$ begin insert into "${schema}_own".who values (current_user); end $$`)
+    const write = `select "${schema}".outbox_event_write('E'`
+    await rejects(attacker.query(`${write}, row('1')::bait)`), { code: '22023' })
+    await rejects(attacker.query(`${write}, '1'::json_text)`), { code: '22023' })
+    await attacker.query(`create temporary table outbox_event (event_id text); ${write}, '1')`)
+
+    deepEqual((await pool.query(`select name from "${schema}_own".who`)).rows, [])
+    equal(await store.count({}), 1)
   })
 })
 
