@@ -30,6 +30,7 @@ import {
 import { Announcer } from './poll/announcer.ts'
 import { answeringInTime, answerTimes } from './poll/answering-in-time.ts'
 import { NodeKeeper } from './poll/node-keeper.ts'
+import { StoreUpkeep } from './poll/store-upkeep.ts'
 import { OutboxPurgeScheduler } from './purge/outbox-purge-scheduler.ts'
 import type { OutboxStore, PauseTarget } from './store.ts'
 import type { TransactionOptions, Transactions } from './transactions.ts'
@@ -73,6 +74,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
   readonly #engine: OutboxEngine | undefined
   readonly #nodeKeeper: NodeKeeper
   readonly #purge: OutboxPurgeScheduler | undefined
+  readonly #upkeep: StoreUpkeep | undefined
   #writeOrder: WriteOrder
   #state: State = 'new'
   #isBarred = false
@@ -167,6 +169,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
         logger,
         recovery,
       })
+    const upkeep = limited.upkeep?.bind(limited)
+    this.#upkeep = upkeep && new StoreUpkeep({ upkeep, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,
       id: lease.owner,
@@ -285,6 +289,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     this.#requireStarted('start')
     this.#engine?.start()
     this.#purge?.start()
+    this.#upkeep?.start()
     return this
   }
 
@@ -419,6 +424,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     if (started) {
       await this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.#transactions.ended())
       await this.#attempt('Stopping the purge', drainTimeoutMs, () => this.#purge?.close())
+      await this.#attempt('Stopping the upkeep', drainTimeoutMs, () => this.#upkeep?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.#engine?.close())
       this.#engine?.abandon()
       await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())

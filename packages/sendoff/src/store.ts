@@ -140,6 +140,12 @@ export interface OutboxStore<Tx> {
    */
   dropSilent?(silentMs: number): void
 
+  /**
+   * Does what is needed now and then, such as making parts of a table ahead of time: every process calls it at its start and once
+   * an hour. Returns what a person has to do, in words. Left out where nothing is needed.
+   */
+  upkeep?(): Promise<readonly string[]>
+
   /** Lets go of what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
 }

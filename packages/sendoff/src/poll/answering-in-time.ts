@@ -42,6 +42,7 @@ const ofStore: Limits<OutboxStore<never>> = {
   ping: 'callMs',
   doctor: 'callMs',
   purge: 'patientMs',
+  upkeep: 'patientMs',
 }
 
 const ofParts: {

@@ -44,6 +44,12 @@ export function isOutsideTransaction(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1690
 }
 
+/** Whether the database user lacks a right. */
+export function isNotPermitted(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno === 1044 || errno === 1142
+}
+
 // Refusals to commit: a deadlock with another node, a group that voted against it, a server that has
 // become read-only.
 const refusals = new Set([1213, 1290, 1792, 1836, 3100, 3101])

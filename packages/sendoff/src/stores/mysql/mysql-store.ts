@@ -159,6 +159,8 @@ export function mysqlStore<Client extends MysqlClient>(
 
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
 
+    ...(partitionBy && { upkeep: () => addPartitions(own, tables, partitionBy) }),
+
     async close() {
       own.close()
     },

@@ -5,10 +5,11 @@ import {
   type PartitionPeriod,
   partitionSuffix,
   type TimePartition,
+  warningOfMissing,
 } from '../sql/time-partitions.ts'
 import { ulidStart, ulidTime } from '../sql/ulid-time.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { isConflict } from './mysql-errors.ts'
+import { isConflict, isNotPermitted } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { aheadPartition } from './partitioning.ts'
 import { outlived } from './purge-rows.ts'
@@ -26,29 +27,48 @@ const longestWait = 1
 
 /**
  * Makes partitions ahead of time, out of the one for all times to come, which is empty unless nobody has done so for
- * long. Where others are in the way it is left for the next time: there are more periods ahead.
+ * long. Where others are in the way it is left for the next time: there are more periods ahead. Returns what a person has
+ * to do where this user may not make them.
  */
 export async function addPartitions<Tx extends object>(
   driver: MysqlDriver<Tx>,
   tables: MysqlTables,
   period: PartitionPeriod,
-): Promise<void> {
-  await unlessInTheWay(driver, tables, async (session) => {
-    const { partitions, now } = await partitionsOf(session, tables)
-    const missing = missingPartitions(partitions, period, now)
-    if (missing.length === 0) return
-
-    const added = missing.map(
-      (partition) =>
-        `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
-    )
-    await session.run(
-      `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadPartition].join()})`,
-    )
-  })
+): Promise<readonly string[]> {
+  const { partitions, now } = await partitionsOf(driver, tables)
+  if (missingPartitions(partitions, period, now).length === 0) return []
+  try {
+    await unlessInTheWay(driver, tables, (session) => addMissing(session, tables, period))
+    return []
+  } catch (error) {
+    if (isNotPermitted(error)) return warningOfMissing(tables.table, partitions, period, now)
+    throw error
+  }
 }
 
-/** Removes partitions of which every row has outlived its time, and answers how many rows those had. */
+async function addMissing(
+  session: MysqlSession,
+  tables: MysqlTables,
+  period: PartitionPeriod,
+): Promise<void> {
+  // Asked again under the lock: another process may have been faster.
+  const { partitions, now } = await partitionsOf(session, tables)
+  const missing = missingPartitions(partitions, period, now)
+  if (missing.length === 0) return
+
+  const added = missing.map(
+    (partition) =>
+      `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
+  )
+  await session.run(
+    `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadPartition].join()})`,
+  )
+}
+
+/**
+ * Removes partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
+ * rows are left to be deleted one by one.
+ */
 export async function dropPartitions<Tx extends object>(
   driver: MysqlDriver<Tx>,
   tables: MysqlTables,
@@ -60,7 +80,12 @@ export async function dropPartitions<Tx extends object>(
   const { partitions, now } = await partitionsOf(driver, tables)
   let dropped = 0
   for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
-    dropped += await dropPartition(driver, tables, partition, request)
+    try {
+      dropped += await dropPartition(driver, tables, partition, request)
+    } catch (error) {
+      if (isNotPermitted(error)) return dropped
+      throw error
+    }
   }
   return dropped
 }

@@ -5,12 +5,13 @@ import {
   type PartitionPeriod,
   partitionSuffix,
   type TimePartition,
+  warningOfMissing,
 } from '../sql/time-partitions.ts'
 import { ulidStart } from '../sql/ulid-time.ts'
 import { boundsOfPartition, partitionFromBounds } from './partition-bounds.ts'
 import { agesOf } from './purge-ages.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
-import { serverErrorOf } from './postgres-errors.ts'
+import { isNotPermitted, serverErrorOf } from './postgres-errors.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { outlivedRow, pending } from './row-conditions.ts'
 import { storageParameters } from './storage-parameters.ts'
@@ -25,22 +26,32 @@ const lockTimeout = `set local lock_timeout = '100ms'`
 
 /**
  * Makes partitions ahead of time. One that others are in the way of is left for the next time: there are
- * more periods ahead. So is, for good, one whose events have been written to the default partition already.
+ * more periods ahead. So is, for good, one whose events have been written to the default partition already. Returns
+ * what a person has to do where this user may not make them.
  */
 export async function addPartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
   period: PartitionPeriod,
-): Promise<void> {
+): Promise<readonly string[]> {
   const { partitions, now } = await partitionsOf(driver, tables)
-  for (const partition of missingPartitions(partitions, period, now)) {
-    await unlessInTheWay(() =>
-      driver.transaction((tx) => addPartition(driver.session(tx), tables, partition)),
-    )
+  try {
+    for (const partition of missingPartitions(partitions, period, now)) {
+      await unlessInTheWay(() =>
+        driver.transaction((tx) => addPartition(driver.session(tx), tables, partition)),
+      )
+    }
+    return []
+  } catch (error) {
+    if (isNotPermitted(error)) return warningOfMissing(tables.table, partitions, period, now)
+    throw error
   }
 }
 
-/** Removes partitions of which every row has outlived its time, and answers how many rows those had. */
+/**
+ * Removes partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
+ * rows are left to be deleted one by one.
+ */
 export async function dropPartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
@@ -52,8 +63,12 @@ export async function dropPartitions<Tx extends object>(
   const { partitions, now } = await partitionsOf(driver, tables)
   let dropped = 0
   for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
-    const count = await unlessInTheWay(() => dropPartition(driver, tables, partition, request))
-    dropped += count ?? 0
+    try {
+      dropped += (await unlessInTheWay(() => dropPartition(driver, tables, partition, request))) ?? 0
+    } catch (error) {
+      if (isNotPermitted(error)) return dropped
+      throw error
+    }
   }
   return dropped
 }

@@ -48,6 +48,11 @@ export function isCommitRefused(error: unknown): boolean {
   return code !== undefined && !code.startsWith('08') && !code.startsWith('57P0')
 }
 
+/** Whether the database user lacks a right. */
+export function isNotPermitted(error: unknown): boolean {
+  return serverErrorOf(error)?.code === '42501'
+}
+
 /** What came of a COMMIT that failed: undone for certain where the server itself said so. */
 export function commitFailure(cause: unknown): unknown {
   if (isCommitRefused(cause)) return cause

@@ -200,6 +200,8 @@ export function postgresStore<Client extends PostgresClient>(
 
     ...(driver.warnings && { doctor: async () => driver.warnings! }),
 
+    ...(partitionBy && { upkeep: () => addPartitions(own, tables, partitionBy) }),
+
     async close() {
       own.close()
       await wakeUps.close()

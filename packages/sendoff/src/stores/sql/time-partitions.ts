@@ -27,6 +27,26 @@ export function missingPartitions(
   return missing
 }
 
+/**
+ * What to tell a person where this user may not make the parts that are missing: nothing as long as there are some for more than
+ * the current period.
+ */
+export function warningOfMissing(
+  table: string,
+  existing: readonly TimePartition[],
+  period: PartitionPeriod,
+  now: number,
+): readonly string[] {
+  const end = Math.max(0, ...existing.map((partition) => partition.end))
+  if (end >= periodsFrom(now, period, 2)) return []
+
+  const until = end > now ? `end at ${new Date(end).toISOString()}` : 'have ended'
+  return [
+    `The time partitions of table "${table}" ${until}, and this database user may not make new ones. Have its owner call ` +
+      `await store.migrate() at least once a ${period}. Events beyond them are kept, but in one part that no purge can drop.`,
+  ]
+}
+
 /** The day on which it begins, as in `20260131`. */
 export function partitionSuffix({ start }: TimePartition): string {
   return new Date(start).toISOString().slice(0, 10).replaceAll('-', '')

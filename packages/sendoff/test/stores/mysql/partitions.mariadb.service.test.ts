@@ -1,9 +1,12 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type mysql from 'mysql2/promise'
 import { monotonicUlids } from '../../../src/event/ulid.ts'
+import { Outbox } from '../../../src/outbox.ts'
 import type { NewRow, PurgeRequest, Row } from '../../../src/store.ts'
 import { type MysqlStore, mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { fakeClock } from '../../../src/testing/fake-clock.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
@@ -36,6 +39,19 @@ describe('mysql store: time partitions', () => {
     await pool.query(`alter table ${table} drop partition ${last}`)
     await store.purge(week)
     equal((await partitions()).length, 6)
+    ok((await partitions()).includes(last))
+  })
+
+  it('are made ahead by every process that runs, also by one that purges nothing', async (t) => {
+    const { store, partitions, table } = await partitionedStore()
+    const clock = fakeClock()
+    const outbox = await Outbox.writerOnly({ store, clock, logger: false }).start()
+    t.after(() => outbox.close())
+    const last = (await partitions()).at(-3)!
+    await pool.query(`alter table ${table} drop partition ${last}`)
+    await clock.advance(3_700_000)
+    for (let look = 0; look < 500 && !(await partitions()).includes(last); look += 1) await delay(10)
+
     ok((await partitions()).includes(last))
   })
 

@@ -1,10 +1,14 @@
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicUlids } from '../../../src/event/ulid.ts'
+import { Outbox } from '../../../src/outbox.ts'
+import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import type { NewRow, PurgeRequest } from '../../../src/store.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/statements.ts'
+import { fakeClock } from '../../../src/testing/fake-clock.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
 import { inProcesses } from '../child-processes.ts'
 import { claim, lease, newSchema, newStore, type PgStore, withClient } from './test-store.ts'
@@ -27,6 +31,22 @@ describe('postgres store: time partitions', () => {
     await store.purge(week)
     equal((await partitions()).length, 5)
     ok((await partitions()).includes(last!))
+  })
+
+  it('are made ahead by every process that runs, also by one that purges nothing', async (t) => {
+    for (const preset of ['writerOnly', 'multiNode'] as const) {
+      const { store, partitions, pool, schema } = await partitionedStore(t)
+      const clock = fakeClock()
+      const listeners = preset === 'writerOnly' ? {} : { listeners: new ListenerRegistry() }
+      const outbox = await Outbox[preset]({ store, clock, logger: false, ...listeners } as never).start()
+      t.after(() => outbox.close())
+      const [last] = (await partitions()).filter((name) => !name.endsWith('_default')).slice(-1)
+      await pool.query(`drop table "${schema}".${last}`)
+      await clock.advance(3_700_000)
+      for (let look = 0; look < 500 && !(await partitions()).includes(last!); look += 1) await delay(10)
+
+      ok((await partitions()).includes(last!), preset)
+    }
   })
 
   it('take events by the time in their ids, and all others into the default one', async (t) => {
