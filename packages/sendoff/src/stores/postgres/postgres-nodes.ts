@@ -31,7 +31,7 @@ async function joinAlone(
   }
 
   await session.run(statements.joinNode, [id, mode, roundedUp(ttlMs)])
-  await session.run(statements.recordMode, [mode])
+  if (mode !== null) await session.run(statements.recordMode, [mode])
   return joined(await session.run(statements.modeAndPaused))
 }
 

@@ -163,14 +163,13 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   values ($1, $2, ${timeIn('0')}, ${timeIn('$3')})
   on conflict (id) do update set mode = excluded.mode, until = excluded.until`,
 
-    // $1 mode. By primary key: the one row of this kind. A process without a mode leaves it alone.
+    // $1 mode. By primary key: the one row of this kind.
     recordMode: `
   with forgotten as (
     delete from ${control} where kind = 'mode' and name <> $1
   )
   insert into ${control} (kind, name, updated_at)
-  select 'mode', $1, ${timeIn('0')}
-   where $1 is not null
+  values ('mode', $1, ${timeIn('0')})
       on conflict (kind, name) do nothing`,
 
     // $1 id. By primary key.
