@@ -3,6 +3,7 @@ import { partitionRows } from '../sql/partition-rows.ts'
 import { assertCurrent, assertSameParts, isCurrent, type StoredSchema } from '../sql/schema-version.ts'
 import { tableNames } from '../sql/table-name.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import { isNotPermitted, isUnknownTable } from './mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { partitioning } from './partitioning.ts'
 import { placeholders } from './statement-values.ts'
@@ -91,22 +92,41 @@ function newestVersion(tables: MysqlTables): number {
 }
 
 async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
-  const { database, table, meta } = tables
-  const names = tableNames(table)
+  const missing = await missingTables(session, tables)
+  if (missing.includes(`${tables.table}_meta`)) return { version: 0, missing }
+
+  const { rows } = await session.run(`select \`key\`, value from ${tables.meta}`)
+  const values = new Map(rows.map(([key, value]) => [String(key), String(value)]))
+  assertSameParts('mysqlStore', tables, values.get('partition_by'))
+  return { version: Number(values.get('version') ?? 0), missing }
+}
+
+async function missingTables(session: MysqlSession, tables: MysqlTables): Promise<readonly string[]> {
+  const names = tableNames(tables.table)
   // ? database, ? names. Some servers keep names in lower case.
   const text = `
   select lower(table_name)
     from information_schema.tables
    where table_schema = coalesce(?, database()) and table_name in (${placeholders(names.length)})`
-  const { rows } = await session.run(text, [database, ...names])
-  const known = new Set(rows.map(([name]) => String(name)))
-  const missing = names.filter((name) => !known.has(name.toLowerCase()))
-  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
+  const { rows } = await session.run(text, [tables.database, ...names])
+  const seen = new Set(rows.map(([name]) => String(name)))
+  const missing: string[] = []
+  for (const name of names) {
+    if (!seen.has(name.toLowerCase()) && (await isMissing(session, tables, name))) missing.push(name)
+  }
+  return missing
+}
 
-  const { rows: entries } = await session.run(`select \`key\`, value from ${meta}`)
-  const values = new Map(entries.map(([key, value]) => [String(key), String(value)]))
-  assertSameParts('mysqlStore', tables, values.get('partition_by'))
-  return { version: Number(values.get('version') ?? 0), missing }
+/** A table that the user has no right to is not in the list either, but others may use it. */
+async function isMissing(session: MysqlSession, { database }: MysqlTables, name: string): Promise<boolean> {
+  try {
+    await session.run(`select 1 from ${database === null ? '' : `\`${database}\`.`}\`${name}\` limit 0`)
+    return false
+  } catch (error) {
+    if (isUnknownTable(error)) return true
+    if (isNotPermitted(error)) return false
+    throw error
+  }
 }
 
 function recordVersion({ meta }: MysqlTables, version: number): string {

@@ -44,6 +44,11 @@ export function isOutsideTransaction(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1690
 }
 
+/** Whether there is no such table. */
+export function isUnknownTable(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1146
+}
+
 /** Whether the database user lacks a right. */
 export function isNotPermitted(error: unknown): boolean {
   const errno = serverErrorOf(error)?.errno

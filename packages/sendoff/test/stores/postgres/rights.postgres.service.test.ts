@@ -15,8 +15,8 @@ const notPermitted = { code: '42501' }
 
 describe('postgres store: users with the rights that the page grants them', () => {
   it('a worker delivers, with every preset', async (t) => {
+    const { clients, schema } = await withRoles(t)
     for (const preset of ['multiNode', 'singleNode', 'singleWriter', 'ordered', 'partitioned'] as const) {
-      const { clients, schema } = await withRoles(t)
       const metrics = new SignalMetrics()
       let failing = true
       const outbox = await Outbox[preset]({
@@ -33,8 +33,8 @@ describe('postgres store: users with the rights that the page grants them', () =
         metrics,
       }).start()
       await outbox.transaction(async () => {
-        await outbox.write('Good', 1, { idempotencyKey: 'k', orderingKey: 'a' })
-        await outbox.write('Good', 1, { idempotencyKey: 'k', orderingKey: 'a' })
+        await outbox.write('Good', 1, { idempotencyKey: preset, orderingKey: 'a' })
+        await outbox.write('Good', 1, { idempotencyKey: preset, orderingKey: 'a' })
         await outbox.write('Bad', 1, { orderingKey: 'b' })
       })
       await metrics.until((seen) => seen.dispatchSuccess === 1 && seen.dispatchDead === 1)
