@@ -1,6 +1,6 @@
 /**
- * An error as text that starts with its class and follows its causes, and the errors that it is made of. Characters that no
- * database stores are taken out, so that recording a failure cannot fail itself.
+ * An error as text that starts with its class and follows its causes, and the errors that it is made of. Statements that failed and
+ * their values are left out. Characters that no database stores are taken out, so that recording a failure cannot fail itself.
  */
 export function describeError(error: unknown): string {
   try {
@@ -55,10 +55,29 @@ export function innerErrors(error: Error): readonly unknown[] {
   return error instanceof AggregateError ? errors : errors.filter((inner) => inner instanceof Error)
 }
 
-/** Node leaves the message of some errors empty, such as that of a connection that every address has refused. */
+/** Drivers and ORMs put these before or behind what went wrong, with values that are not for logs. */
+const statementStart = /^\s*(?:insert|update|delete|select|with|create|alter|drop|lock|call)\s/i
+const errorDetail = /\n - detail: [^]*$/
+
+/**
+ * The message of an error, without the statement that failed and its values. Node leaves that of some errors empty, such as
+ * of a connection that every address has refused.
+ */
 function messageOf(error: Error): string {
-  const { code } = error as NodeJS.ErrnoException
-  return error.message === '' && typeof code === 'string' ? code : error.message
+  const { code, query, sqlMessage } = error as Readonly<Record<string, unknown>> & Error
+  // mysql2 and mariadb have the server's own words.
+  if (typeof sqlMessage === 'string' && sqlMessage !== '') return sqlMessage
+
+  const message = error.message.replace(errorDetail, '')
+  if (typeof query === 'string' && query !== '' && message.includes(query)) {
+    return message.slice(0, message.indexOf(query)).replace(/[\s:]+$/, '')
+  }
+  if (error.name.startsWith('PrismaClient')) return message.trim().split('\n').at(-1)!
+  if (typeof code !== 'string') return message
+  if (message === '') return code
+  return statementStart.test(message)
+    ? message.slice(message.lastIndexOf(' - ') + 1).replace(/^- /, '')
+    : message
 }
 
 function plainText(value: unknown): string {

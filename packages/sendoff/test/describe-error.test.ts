@@ -54,6 +54,31 @@ describe('describeError', () => {
     match(describeError(wide), /\(Error: 0, Error: 1, Error: 2, and 9997 more\)/)
   })
 
+  it('leaves statements that failed out, and their values', () => {
+    const driver = Object.assign(new Error('duplicate key'), { code: '23505' })
+    const query = 'insert into orders values ($1)'
+    const ofDrizzle = Object.assign(new Error(`Failed query: ${query}\nparams: secret`, { cause: driver }), {
+      query,
+    })
+    equal(describeError(ofDrizzle), 'Error: Failed query; caused by Error: duplicate key')
+    const ofKnex = Object.assign(new Error(`insert into orders values ('secret - 1') - duplicate key`), {
+      code: '23505',
+    })
+    equal(describeError(ofKnex), 'Error: duplicate key')
+    const ofMariadb = Object.assign(new Error(`(conn:1) too long\nsql: insert into a values ('secret')`), {
+      sqlMessage: 'too long',
+    })
+    equal(describeError(ofMariadb), 'Error: too long')
+    const ofPrisma = Object.assign(
+      new Error('\nInvalid `create()` invocation:\n{ data: "secret" }\n\nNo such field.'),
+      {
+        name: 'PrismaClientValidationError',
+      },
+    )
+    equal(describeError(ofPrisma), 'PrismaClientValidationError: No such field.')
+    equal(describeError(new Error('update the app - then retry')), 'Error: update the app - then retry')
+  })
+
   it('survives errors that cannot be read', () => {
     const unreadable = Object.defineProperty(new Error('a'), 'message', {
       get: () => {

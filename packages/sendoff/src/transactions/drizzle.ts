@@ -40,7 +40,13 @@ export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
     storeTx(tx) {
       if (typeof tx.rollback !== 'function' || ended.has(tx)) throw noTransaction()
       return {
-        query: async (text, values) => ({ rows: rowsOf(await tx.execute(queryOf(text, values))) }),
+        query: async (text, values) => {
+          try {
+            return { rows: rowsOf(await tx.execute(queryOf(text, values))) }
+          } catch (error) {
+            throw withoutValues(error)
+          }
+        },
       }
     },
   }
@@ -50,6 +56,11 @@ export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
 function queryOf(text: string, values: readonly unknown[]): never {
   const query = { getSQL: () => ({ toQuery: () => ({ sql: text, params: values }) }) }
   return query as never
+}
+
+// Drizzle's own error repeats the statement with all of its values, the payload among them. Its cause is the driver's.
+function withoutValues(error: unknown): unknown {
+  return error instanceof Error && 'params' in error && error.cause instanceof Error ? error.cause : error
 }
 
 // node-postgres and PGlite answer an object with rows, postgres.js the rows, and mysql2 a pair of rows and fields.

@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PGlite } from '@electric-sql/pglite'
 import { pgTable, text } from 'drizzle-orm/pg-core'
@@ -36,5 +36,11 @@ describe('the transactions of Drizzle with PGlite', () => {
     equal(metrics.hotEnqueued, 1)
     equal(await store.count({}), 1)
     deepEqual(await db.select().from(orders), [{ id: 'o-1' }])
+
+    await db.execute('alter table outbox_event drop column headers')
+    await rejects(outbox.transaction(() => outbox.write('Tested', 'secret')), (error: Error) => {
+      match(error.message, /^column "headers" .+ does not exist$/)
+      return true
+    })
   })
 })

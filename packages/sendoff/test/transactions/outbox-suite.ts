@@ -1,7 +1,9 @@
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { describeError } from '../../src/describe-error.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import type { Outbox } from '../../src/outbox.ts'
+import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { RecordingWriterHook } from '../../src/testing/recording-writer-hook.ts'
 import { type FixtureOptions, type OutboxFixture, startOutbox, until } from '../fixtures/outbox-fixture.ts'
 import type { TestDatabase } from './test-database.ts'
@@ -95,6 +97,44 @@ export function describeOutbox<Tx, Options>(
       )
       deepEqual(await orders('twice'), [])
       equal(await store.count({}), 0)
+    })
+
+    it('keeps and logs what went wrong with a statement, and neither the statement nor its values', async (test) => {
+      // Too long for some databases, and there already for the others.
+      const secret = 'secret-'.repeat(30)
+      const { outbox, metrics, log, store } = await start(test, {
+        maxAttempts: 1,
+        listeners: new ListenerRegistry().registerDefault(() =>
+          outbox.transaction(async (tx) => {
+            await addOrder(tx, secret)
+            await addOrder(tx, secret)
+          }),
+        ),
+      })
+      await outbox.transaction(() => outbox.write('Tested', 'fails'))
+      await metrics.until((seen) => seen.dispatchDead === 1)
+      const [dead] = await store.query({ limit: 1 })
+      for (const text of [dead!.lastError!, ...log]) {
+        match(text, /duplicate key|unique constraint|too long|must be unique|validation error|conflict/i)
+        ok(!/secret|insert into/i.test(text) && text.length < 400, text)
+      }
+    })
+
+    it('tells what went wrong with a write, and nothing of its payload', async (test) => {
+      const { outbox } = await start(test)
+      const lost = `outbox_${tables}`
+      const error = await outbox
+        .transaction(async (tx) => {
+          await run(tx, `alter table ${lost} drop column headers`)
+          await outbox.write('Tested', 'secret')
+        })
+        .then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
+      ok(error instanceof Error)
+      match(describeError(error), /headers|no longer open/i)
+      ok(!/secret|insert into/i.test(describeError(error)), describeError(error))
     })
 
     it('takes the events of a failed part along, and no others', async (test) => {
