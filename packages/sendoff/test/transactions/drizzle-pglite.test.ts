@@ -38,9 +38,12 @@ describe('the transactions of Drizzle with PGlite', () => {
     deepEqual(await db.select().from(orders), [{ id: 'o-1' }])
 
     await db.execute('alter table outbox_event drop column headers')
-    await rejects(outbox.transaction(() => outbox.write('Tested', 'secret')), (error: Error) => {
-      match(error.message, /^column "headers" .+ does not exist$/)
-      return true
-    })
+    await rejects(
+      outbox.transaction(() => outbox.write('Tested', 'secret')),
+      (error: Error) => {
+        match(error.message, /^column "headers" .+ does not exist$/)
+        return true
+      },
+    )
   })
 })

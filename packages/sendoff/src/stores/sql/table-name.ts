@@ -48,5 +48,5 @@ export function sqlTables(named: (ending: string) => string): SqlTables {
 
 /** The plain names of a store's tables. */
 export function tableNames(table: string): readonly string[] {
-  return Object.values(sqlTables((ending) => `${table}${ending}`))
+  return Object.values<string>({ ...sqlTables((ending) => `${table}${ending}`) })
 }
