@@ -1,6 +1,12 @@
 import { OutboxError } from '../../errors.ts'
 import { partitionRows } from '../sql/partition-rows.ts'
-import { assertCurrent, assertSameParts, isCurrent, type StoredSchema } from '../sql/schema-version.ts'
+import {
+  assertCurrent,
+  assertKnown,
+  assertSameParts,
+  isCurrent,
+  type StoredSchema,
+} from '../sql/schema-version.ts'
 import { tableNames } from '../sql/table-name.ts'
 import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from './mysql-errors.ts'
@@ -43,7 +49,7 @@ export async function migrate<Tx extends object>(
   tables: MysqlTables,
 ): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
-  if (isCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))) return
+  if (isCurrent(await storedSchema(driver, tables), newestVersion(tables))) return
 
   await driver.connected(async (session) => {
     const isDone = await upkeepLock(session, tables, lockSeconds, async () => {
@@ -78,7 +84,7 @@ async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
 async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {
   // Asked again under the lock: another process may have been faster.
   const stored = await storedSchema(session, tables)
-  if (isCurrent(tables.table, stored, newestVersion(tables))) return
+  if (isCurrent(stored, newestVersion(tables))) return
 
   for (const migration of migrationsFor(tables)) {
     if (stored.missing.length === 0 && migration.version <= stored.version) continue
@@ -97,8 +103,10 @@ async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise
 
   const { rows } = await session.run(`select \`key\`, value from ${tables.meta}`)
   const values = new Map(rows.map(([key, value]) => [String(key), String(value)]))
+  const version = Number(values.get('version') ?? 0)
+  assertKnown(tables.table, version, newestVersion(tables))
   assertSameParts('mysqlStore', tables, values.get('partition_by'))
-  return { version: Number(values.get('version') ?? 0), missing }
+  return { version, missing }
 }
 
 async function missingTables(session: MysqlSession, tables: MysqlTables): Promise<readonly string[]> {

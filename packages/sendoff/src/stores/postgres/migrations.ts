@@ -1,4 +1,10 @@
-import { assertCurrent, assertSameParts, isCurrent, type StoredSchema } from '../sql/schema-version.ts'
+import {
+  assertCurrent,
+  assertKnown,
+  assertSameParts,
+  isCurrent,
+  type StoredSchema,
+} from '../sql/schema-version.ts'
 import { tableNames } from '../sql/table-name.ts'
 import { firstSchema } from './first-schema.ts'
 import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
@@ -42,7 +48,7 @@ export async function migrate<Tx extends object>(
   tables: PostgresTables,
 ): Promise<void> {
   const newest = newestVersion(tables)
-  if (isCurrent(tables.table, await storedSchema(driver, tables), newest)) return
+  if (isCurrent(await storedSchema(driver, tables), newest)) return
 
   await driver.transaction(async (tx) => {
     const session = driver.session(tx)
@@ -51,7 +57,7 @@ export async function migrate<Tx extends object>(
     await session.run({ text: lock }, [`sendoff ${tables.schema}`])
     // Asked again under the lock: another process may have been faster.
     const stored = await storedSchema(session, tables)
-    if (isCurrent(tables.table, stored, newest)) return
+    if (isCurrent(stored, newest)) return
 
     await createSchema(session, tables)
     for (const migration of migrationsFor(tables)) {
@@ -88,8 +94,10 @@ async function storedSchema(session: PostgresSession, tables: PostgresTables): P
   const known = new Map(
     (await session.run({ text: `select key, value from ${meta}` })).map(([key, value]) => [key, value!]),
   )
+  const version = Number(known.get('version') ?? 0)
+  assertKnown(table, version, newestVersion(tables))
   assertSameParts('postgresStore', tables, known.get('partition_by'))
-  return { version: Number(known.get('version') ?? 0), missing }
+  return { version, missing }
 }
 
 // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even where it has nothing to do.

@@ -9,9 +9,14 @@ export interface StoredSchema {
   readonly missing: readonly string[]
 }
 
-/** Whether a schema is complete and current. One that only newer code knows is an error. */
-export function isCurrent(table: string, { version, missing }: StoredSchema, newest: number): boolean {
-  if (version <= newest) return version === newest && missing.length === 0
+/** Whether a schema that is known is complete and current. */
+export function isCurrent({ version, missing }: StoredSchema, newest: number): boolean {
+  return version === newest && missing.length === 0
+}
+
+/** Refuses a schema that only newer code knows. */
+export function assertKnown(table: string, version: number, newest: number): void {
+  if (version <= newest) return
 
   throw new OutboxError(
     'OUTBOX_SCHEMA_TOO_NEW',
@@ -22,7 +27,7 @@ export function isCurrent(table: string, { version, missing }: StoredSchema, new
 
 /** Refuses a schema that `migrate` would have to change. */
 export function assertCurrent(table: string, stored: StoredSchema, newest: number): void {
-  if (isCurrent(table, stored, newest)) return
+  if (isCurrent(stored, newest)) return
 
   const { version, missing } = stored
   const state =

@@ -1,5 +1,10 @@
 import { partitionRows } from '../sql/partition-rows.ts'
-import { assertCurrent, isCurrent as isCurrentSchema, type StoredSchema } from '../sql/schema-version.ts'
+import {
+  assertCurrent,
+  assertKnown,
+  isCurrent as isCurrentSchema,
+  type StoredSchema,
+} from '../sql/schema-version.ts'
 import { tableNames } from '../sql/table-name.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
 import { prepareStatement } from './sqlite-client.ts'
@@ -28,7 +33,7 @@ export function schemaSql(table: string): string {
 
 /** Whether the schema is complete and current. A schema that only newer code knows is an error. */
 export function isCurrent(handle: SqliteHandle, table: string): boolean {
-  return isCurrentSchema(table, storedSchema(handle, table), newestVersion(table))
+  return isCurrentSchema(storedSchema(handle, table), newestVersion(table))
 }
 
 /** Refuses a schema that `migrate` would have to change. */
@@ -62,7 +67,9 @@ function storedSchema(handle: SqliteHandle, table: string): StoredSchema {
   if (missing.includes(`${table}_meta`)) return { version: 0, missing }
 
   const row = prepareStatement(handle, `select value from "${table}_meta" where key = 'version'`).get()
-  return { version: Number((row as { value: string } | undefined)?.value ?? 0), missing }
+  const version = Number((row as { value: string } | undefined)?.value ?? 0)
+  assertKnown(table, version, newestVersion(table))
+  return { version, missing }
 }
 
 function recordVersion(table: string, version: number): string {
