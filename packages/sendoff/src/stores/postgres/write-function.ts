@@ -157,6 +157,9 @@ begin
       using errcode = 'invalid_parameter_value',
             hint = 'Leave available_at and deliver_after out for an event that is due at once.';
   end if;
+  if extract(epoch from coalesce(available_at - written_at, deliver_after)) > 3155760000 then
+    raise exception 'The event is due more than a hundred years from now.' using errcode = 'invalid_parameter_value';
+  end if;
   -- Whoever asks for "now" has read the clock a moment before.
   if available_at < coalesce(occurred_at, written_at - interval '1 second') then
     raise exception 'The event has an available_at before its occurred_at.'

@@ -87,6 +87,8 @@ const refused: readonly Fields[] = [
   { occurredAt: new Date(Date.UTC(1000, 0, 1) - 1) },
   { occurredAt: new Date(Date.UTC(9999, 11, 31, 23, 59, 59, 999) + 1) },
   { availableAt: new Date(Date.UTC(10_000, 0, 1)) },
+  { availableAt: new Date(Date.now() + 36_526 * 86_400_000) },
+  { deliverAfterMs: 36_526 * 86_400_000 },
   { deliverAfterMs: 8_000 * 366 * 86_400_000 },
   { payloadJson: nested(1_001) },
   { payloadJson: `{"a":${'{"b":['.repeat(500)}1${']}'.repeat(500)}}` },
