@@ -1,10 +1,11 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { postgresDatabase } from '../../packages/sendoff/test/transactions/postgres-database.ts'
 import { temporaryFolder } from '../services/temporary-folder.ts'
 import { followPage } from './followed-page.ts'
+import { npm } from './npm.ts'
 import { packPackage, type PackedPackage } from './packed-package.ts'
 
 const pages = globSync(join(import.meta.dirname, '../../docs/orms/*.md')).sort()
@@ -13,6 +14,11 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
   let packed: PackedPackage
   before(async () => {
     packed = await packPackage()
+    // Once for all pages: unpacking takes most of the time.
+    const reader = join(packed.folder.path, 'reader')
+    mkdirSync(reader)
+    writeFileSync(join(reader, 'package.json'), '{}')
+    await npm(reader, ['install', '--offline', packed.tarball])
   })
   after(() => packed.folder.remove())
 
@@ -25,7 +31,7 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
       const follow = async (markdown: string) => {
         const followed = await followPage(markdown, {
           folder: folder.path,
-          tarball: packed.tarball,
+          library: join(packed.folder.path, 'reader/node_modules/sendoff'),
           // Prisma generates without an engine, but would download one that is not there, and report home.
           env: {
             DATABASE_URL: database.url,

@@ -8,8 +8,8 @@ import { readSteps } from './page-steps.ts'
 export interface FollowOptions {
   /** An empty folder. */
   readonly folder: string
-  /** The packed library, which `npm install` gets in place of its name. */
-  readonly tarball: string
+  /** The packed library, which `npm install` gets in place of its name; or where that is installed already, to be linked. */
+  readonly library: string
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -44,8 +44,8 @@ export async function followPage(
   return followed
 }
 
-async function runCommand(command: string, { folder, tarball, env }: FollowOptions): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, tarball)], {
+async function runCommand(command: string, { folder, library, env }: FollowOptions): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, library)], {
     cwd: folder,
     env: {
       ...outsideEnvironment(),
@@ -61,10 +61,13 @@ async function runCommand(command: string, { folder, tarball, env }: FollowOptio
 }
 
 /** The packed library is in no registry. All other packages are the project's own, and linked. */
-function withPackages(command: string, tarball: string): string {
+function withPackages(command: string, library: string): string {
+  const install = library.endsWith('.tgz')
+    ? `npm install ${library}`
+    : `[ -f package.json ] || echo '{}' > package.json; mkdir -p node_modules && ln -sfn ${library} node_modules/sendoff`
   return command.replace(/^npm install (.*)$/gm, (_, words: string) => {
     const others = words.split(' ').filter((word) => word !== 'sendoff')
-    return [`npm install ${tarball}`, ...others.flatMap(linksOf)].join('\n')
+    return [install, ...others.flatMap(linksOf)].join('\n')
   })
 }
 

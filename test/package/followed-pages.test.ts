@@ -35,7 +35,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, { folder: path, tarball: packed.tarball })
+    return followPage(markdown, { folder: path, library: packed.tarball })
   }
 })
 
