@@ -21,15 +21,9 @@ export interface Migration {
   readonly statements: readonly string[]
 }
 
-/**
- * Every step from an empty database to the current schema, for checked names. The function that writes events is made by
- * the last step that changed it: earlier ones are replaced in the same transaction.
- */
+/** Every step from an empty database to the current schema, for checked names. */
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
-  return [
-    { version: 1, statements: firstSchema(tables) },
-    { version: 2, statements: writeFunction(tables) },
-  ]
+  return [{ version: 1, statements: [...firstSchema(tables), ...writeFunction(tables)] }]
 }
 
 /** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */

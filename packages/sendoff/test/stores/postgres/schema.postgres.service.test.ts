@@ -62,8 +62,8 @@ describe('postgres store: bringing the schema in', () => {
     deepEqual((await pool.query('select from pg_namespace where nspname = $1', [schema])).rowCount, 0)
 
     await store.migrate()
-    await pool.query(`update "${schema}".outbox_event_meta set value = '1' where key = 'version'`)
-    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has version 1.*needs 2/ })
+    await pool.query(`update "${schema}".outbox_event_meta set value = '0' where key = 'version'`)
+    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has version 0.*needs 1/ })
     await store.migrate()
     const outbox = await start()
     await outbox.close()

@@ -60,7 +60,7 @@ describe('postgres store: connections that are dead', () => {
 
 /** As the page of the store advises. */
 function impatientSocket({ host, port }: { host: string[]; port: number[] }): Promise<net.Socket> {
-  const socket = net.connect(port[0]!, host[0]!)
+  const socket = net.connect(port[0]!, host[0])
   socket.setTimeout(1_000, () => socket.destroy())
   return new Promise((resolve, reject) => {
     socket.once('connect', () => resolve(socket))

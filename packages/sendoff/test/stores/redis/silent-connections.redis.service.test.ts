@@ -18,7 +18,7 @@ describe('redis store: connections that are dead', () => {
       const client = new Redis(url)
       client.on('error', () => {})
       test.after(() => client.disconnect())
-      return redisStore({ client, prefix: prefix() }) as OutboxStore<any>
+      return redisStore({ client, prefix: prefix() })
     },
   })
 
@@ -31,7 +31,7 @@ describe('redis store: connections that are dead', () => {
       client.on('error', () => {})
       await client.connect()
       test.after(() => client.destroy())
-      return redisStore({ client, prefix: prefix() }) as OutboxStore<any>
+      return redisStore({ client, prefix: prefix() })
     },
   })
 })
