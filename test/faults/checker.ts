@@ -9,6 +9,7 @@ import { lastDeliveries, recoveries, recoveryRules, type Recovery } from './rule
 import { orderRules } from './rules/order-rules.ts'
 import { ownershipRules } from './rules/ownership-rules.ts'
 import type { Rule } from './rules/rule.ts'
+import { sharingRules } from './rules/sharing-rules.ts'
 import { takeoverRules, takeovers } from './rules/takeover-rules.ts'
 import { transactionRules } from './rules/transaction-rules.ts'
 import { writeOrderRules } from './rules/write-order-rules.ts'
@@ -21,6 +22,7 @@ export const rules: readonly Rule[] = [
   ...takeoverRules,
   ...recoveryRules,
   ...clockRules,
+  ...sharingRules,
   ...writeOrderRules,
   ...orderRules,
   ...ownershipRules,

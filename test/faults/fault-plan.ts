@@ -11,6 +11,8 @@ export interface PlannedFault {
   readonly slot: number
   /** How long a stopped process is stopped, a killed one is away, or a harm lasts. */
   readonly forMs: number
+  /** How long after the end of everybody's outage a process is killed, if any is. */
+  readonly killAfterMs?: number
 }
 
 export interface FaultPlanOptions {
@@ -19,6 +21,8 @@ export interface FaultPlanOptions {
   readonly durationMs: number
   readonly leaseMs: number
   readonly harms: Readonly<Record<string, Pick<SiteHarm, 'weight' | 'leases'>>>
+  /** What is done to processes: everything that can be where left out. */
+  readonly processFaults?: readonly string[]
 }
 
 /** Whoever is stopped is stopped for longer than its lease. */
@@ -31,7 +35,10 @@ const processFaults: FaultPlanOptions['harms'] = {
 /** Faults spread over the time of a run: one of each kind as far as there are enough, and others by their weights. */
 export function faultPlan(random: SeededRandom, options: FaultPlanOptions): readonly PlannedFault[] {
   const { faults, slots, durationMs, leaseMs } = options
-  const kinds = { ...processFaults, ...options.harms }
+  const ofProcesses = Object.entries(processFaults).filter(
+    ([kind]) => options.processFaults?.includes(kind) ?? true,
+  )
+  const kinds = { ...Object.fromEntries(ofProcesses), ...options.harms }
   const weights = Object.fromEntries(Object.entries(kinds).map(([kind, { weight }]) => [kind, weight]))
   const chosen = random.shuffled(
     Array.from({ length: faults }, (_, n) => Object.keys(kinds)[n] ?? random.weighted(weights)),
@@ -41,5 +48,7 @@ export function faultPlan(random: SeededRandom, options: FaultPlanOptions): read
     kind,
     slot: random.integer(0, slots - 1),
     forMs: leaseMs * random.between(...kinds[kind]!.leases),
+    // Where it is later than half a lease, results of before that have to be settled.
+    ...(random.chance(0.7) && { killAfterMs: random.between(0.4, 1) * Math.min(1_000, leaseMs) }),
   }))
 }

@@ -10,6 +10,8 @@ export interface FaultedProcessOptions {
   readonly command: (name: string) => readonly string[]
   /** What its processes find in their environment on top of ours. */
   readonly environment: NodeJS.ProcessEnv
+  /** How long it may take to end when it is asked to. */
+  readonly endLimitMs: number
   /** Whether a death that nobody has asked for is part of the plan. */
   readonly mayDie: (name: string) => boolean
 }
@@ -121,12 +123,12 @@ export class FaultedProcess {
     await this.#ready
     this.#doomed = true
     group.signal('SIGTERM')
-    const end = await within(60_000, group.ended)
+    const end = await within(this.#options.endLimitMs, group.ended)
     // One that was ending by itself hears signals no more, and is ended by them.
     if (end?.code === 0 || end?.signal === 'SIGTERM' || this.#options.mayDie(name)) return
-    const what = end === undefined ? 'did not end within a minute' : describeEnd(end)
     await group.stop('SIGKILL')
-    throw new Error(`${name} was asked to end and ${what}. Its output:\n${group.output}`)
+    if (end === undefined) this.#options.history.say({ kind: 'stuck', target: name })
+    else throw new Error(`${name} was asked to end and ${describeEnd(end)}. Its output:\n${group.output}`)
   }
 
   #ended(name: string, group: ProcessGroup, { code, signal }: ProcessEnd): void {

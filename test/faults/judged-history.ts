@@ -41,6 +41,8 @@ export interface JudgedDelivery extends DeliveryStart {
   readonly process: string
   /** When its listener returned; undefined if it never did. */
   readonly endedAt: number | undefined
+  /** When its listener was told to stop; undefined if it never was. */
+  readonly abortedAt: number | undefined
 }
 
 export interface JudgedSettlement extends SeenSettlement {
@@ -99,6 +101,8 @@ interface ProcessTroubles {
   killedAt: number | undefined
   readonly stops: Period[]
   readonly cutOffs: Period[]
+  /** Those of the cut-offs in which it did not run. */
+  readonly stalls: Period[]
 }
 
 /** The evidence of a run, arranged so that rules can ask it. */
@@ -121,6 +125,14 @@ export class JudgedHistory {
   readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
   readonly outages: JudgedOutage[] = []
+  /** When processes were asked to end. */
+  readonly closings: { readonly target: string; readonly at: number }[] = []
+  /** When the database answered a process again, by process. */
+  readonly backs = new Map<string, number[]>()
+  /** Every process that delivers. */
+  readonly workers: readonly string[]
+  /** How many refused settlements a process says that it had, if it lived to say so. */
+  readonly refusalsTold = new Map<string, number>()
   /** When the last harm was over; -Infinity where none was done. */
   lastFaultAt = -Infinity
   readonly #troubles = new Map<string, ProcessTroubles>()
@@ -134,6 +146,9 @@ export class JudgedHistory {
     this.#readTroubles()
     this.ownerships = this.#readOwnerships()
     this.holdings = this.#readHoldings()
+    this.workers = evidence.history.flatMap((record) =>
+      record.kind === 'ready' && record.delivers ? [record.process] : [],
+    )
   }
 
   /** Whether a process had ended by then, in whatever way. */
@@ -157,6 +172,18 @@ export class JudgedHistory {
   wasCutOff(process: string, from: number, to: number): boolean {
     const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
     return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
+  }
+
+  /** Whether the process did not run at some moment between the two, as it was stopped or the machine was busy. */
+  wasStill(process: string, from: number, to: number): boolean {
+    const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
+    return [...stops, ...stalls].some((period) => period.from < to && period.to > from)
+  }
+
+  /** For how long between the two moments the process did not run. */
+  stillMs(process: string, from: number, to: number): number {
+    const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
+    return coveredMs([...stops, ...stalls], from, to)
   }
 
   /** Whether somebody reached for the lock past its holder, after the holder had got it for this delivery. */
@@ -199,13 +226,16 @@ export class JudgedHistory {
 
   #readDeliveries(): void {
     const ends = new Map<string, number>()
+    const aborts = new Map<string, number>()
     for (const record of this.evidence.history) {
       if (record.kind === 'end') ends.set(`${record.process}/${record.delivery}`, record.at)
+      else if (record.kind === 'aborted') aborts.set(`${record.process}/${record.delivery}`, record.at)
     }
     for (const record of this.evidence.history) {
       if (record.kind === 'start') {
-        const endedAt = ends.get(`${record.process}/${record.delivery}`)
-        listOf(this.deliveries, record.event).push({ ...record, endedAt })
+        const name = `${record.process}/${record.delivery}`
+        const times = { endedAt: ends.get(name), abortedAt: aborts.get(name) }
+        listOf(this.deliveries, record.event).push({ ...record, ...times })
       } else if (record.kind === 'settled') {
         const { at, since, process } = record
         for (const settlement of record.settlements) {
@@ -268,7 +298,13 @@ export class JudgedHistory {
   #readTroubles(): void {
     for (const record of this.evidence.history) {
       if (record.kind === 'cutOff') {
-        this.#troublesOf(record.process).cutOffs.push({ from: record.since, to: record.at })
+        const period = { from: record.since, to: record.at }
+        this.#troublesOf(record.process).cutOffs.push(period)
+        if (record.what === 'stall') this.#troublesOf(record.process).stalls.push(period)
+      } else if (record.kind === 'back') {
+        listOf(this.backs, record.process).push(record.at)
+      } else if (record.kind === 'refusalsTold') {
+        this.refusalsTold.set(record.process, record.count)
       } else if (record.kind === 'outage') {
         const { what, since, at, slot } = record
         this.outages.push({ what, slot, from: since, to: at })
@@ -281,6 +317,8 @@ export class JudgedHistory {
           this.kills.push({ target: record.target, at: record.at })
         } else if (record.fault === 'stop') {
           troubles.stops.push({ from: record.at, to: Infinity })
+        } else if (record.fault === 'restart') {
+          this.closings.push({ target: record.target, at: record.at })
         } else if (record.fault === 'cont') {
           const last = troubles.stops.pop()
           if (last !== undefined) troubles.stops.push({ from: last.from, to: record.at })
@@ -292,7 +330,7 @@ export class JudgedHistory {
   #troublesOf(process: string): ProcessTroubles {
     let troubles = this.#troubles.get(process)
     if (troubles === undefined) {
-      troubles = { killedAt: undefined, stops: [], cutOffs: [] }
+      troubles = { killedAt: undefined, stops: [], cutOffs: [], stalls: [] }
       this.#troubles.set(process, troubles)
     }
     return troubles

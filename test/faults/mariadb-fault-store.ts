@@ -4,7 +4,7 @@ import callbackMysql from 'mysql2'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../packages/sendoff/src/stores/mysql/index.ts'
 import type { FaultStore } from './fault-store.ts'
-import { accessFrom } from './server-access.ts'
+import { accessFrom, openAll } from './server-access.ts'
 
 const goodbyeMs = 100
 
@@ -17,7 +17,7 @@ export const mariadbFaultStore: FaultStore = {
   site: async (folder, slots) => (await import('./mariadb-site.ts')).mariadbSite(folder, slots),
 
   open(location) {
-    const { url: uri, poolSize, timeoutMs } = accessFrom(location)
+    const { url: uri, poolSize, timeoutMs, isFull } = accessFrom(location)
     const pool = callbackMysql.createPool({
       uri,
       connectionLimit: poolSize,
@@ -27,6 +27,7 @@ export const mariadbFaultStore: FaultStore = {
     pool.on('connection', (connection) => {
       connection.query(`set session idle_transaction_timeout = ${idleTransactionSeconds}`, () => {})
     })
+    if (isFull) openAll(poolSize, async () => (await pool.promise().getConnection()).release())
     return {
       store: mysqlStore({ client: pool.promise() }),
       async end() {

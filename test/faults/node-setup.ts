@@ -3,13 +3,15 @@ import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
+import { InMemoryMetrics } from '../../packages/sendoff/src/observe/metrics.ts'
 import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
 import { Outbox } from '../../packages/sendoff/src/outbox.ts'
 import type { FaultStore } from './fault-store.ts'
 import { faultStore } from './fault-stores.ts'
 import { HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
-import { plannedListeners } from './planned-listeners.ts'
+import { heardTypes, plannedListeners } from './planned-listeners.ts'
+import { type RenewalLosses, SilentRenewals } from './silent-renewals.ts'
 
 export type FaultMode = 'multiNode' | 'singleNode' | 'singleWriter' | 'partitioned' | 'ordered'
 
@@ -33,6 +35,13 @@ export interface NodeSettings {
   readonly maxDeliveries: number
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
+  readonly renewalLosses: RenewalLosses
+  /** Whether processes have listeners for different events, and leave the others' to them. */
+  readonly listenersDiffer: boolean
+  /** Whether queues are as long, and batches as large, as they are without options. */
+  readonly hasUsualQueues: boolean
+  /** How long closing goes on with queued events, and waits for listeners: each of them so long. */
+  readonly closeMs: number
 }
 
 export interface Node {
@@ -47,13 +56,15 @@ export interface Node {
 /** Starts the outbox of a process as its first argument says, with listeners unless it only writes. */
 export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> {
   const settings = JSON.parse(process.argv[2]!) as NodeSettings
-  const { leaseMs, intervalMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries } = settings
+  const { leaseMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries, closeMs } = settings
   const history = new HistoryFile(settings.folder, settings.name)
   // A single writer renews its lock later than others do.
   const cutOffMs = leaseMs / (settings.mode === 'singleWriter' ? 4 : 2)
   const kind = await faultStore(settings.store)
   const opened = kind.open(settings.location)
-  const store = observedStore(opened.store, history, cutOffMs)
+  const renewals = new SilentRenewals(history, settings.renewalLosses, leaseMs)
+  const store = observedStore(opened.store, history, cutOffMs, renewals)
+  const metrics = new InMemoryMetrics()
   observeStalls(history, cutOffMs)
   const logger = logTo(join(settings.folder, `${settings.name}.log`))
   endWithParent()
@@ -63,31 +74,31 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
       ? Outbox.writerOnly<any>({ store, logger, ownerId: settings.name })
       : Outbox[settings.mode]<any>({
           store,
-          listeners: plannedListeners(history, {
+          listeners: plannedListeners(history, heardTypes(settings.name, settings.listenersDiffer), {
             leaseMs,
             hangTimeoutMs,
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
             // What stands behind them has to wait.
             longestMs: keepsOrder(settings.mode) || settings.workerCount === 1 ? 20 : 65,
+            outlastCloseMs: closeMs * 4,
           }),
           logger,
+          metrics,
           ownerId: settings.name,
-          // What is taken over must not have to wait behind a long queue: it is judged by its start.
-          coldQueueCapacity: 60,
           leaseMs,
-          poller: { intervalMs, batchSize: 20 },
           maxAttempts,
           maxDeliveries,
           retryPolicy: fixedDelay(100),
           timeoutGraceMs: hangGraceMs,
-          // Enough for everything queued: a restart then is no reason for a duplicate.
-          drainTimeoutMs: 20_000,
-          shutdownTimeoutMs: 20_000,
+          drainTimeoutMs: closeMs,
+          shutdownTimeoutMs: closeMs,
+          ...(settings.listenersDiffer && { onUnroutable: 'defer', unroutableDelayMs: 1_000 }),
           ...sizesOf(settings),
         })
   await startWhenPossible(outbox, logger)
   // For the next ones: whoever is killed leaves no compiled code behind.
   flushCompileCache()
+  history.say({ kind: 'ready', delivers: role === 'delivers' })
   return {
     outbox,
     store: kind,
@@ -95,18 +106,24 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
     history,
     async close() {
       await outbox.close()
+      history.say({ kind: 'refusalsTold', count: metrics.settlementRefused })
       await opened.end()
     },
   }
 }
 
-function sizesOf({ mode, workerCount }: NodeSettings): {
+function sizesOf({ mode, workerCount, intervalMs, hasUsualQueues }: NodeSettings): {
+  readonly poller: { readonly intervalMs: number; readonly batchSize?: number }
+  readonly coldQueueCapacity?: number
   readonly workerCount?: number
   readonly hotQueueCapacity?: number
 } {
-  if (mode === 'ordered') return {}
+  if (hasUsualQueues) return { poller: { intervalMs }, workerCount }
+  // What is taken over must not have to wait behind a long queue: it is judged by its start.
+  const cold = { poller: { intervalMs, batchSize: 20 }, coldQueueCapacity: 60 }
+  if (mode === 'ordered') return cold
   // Small, so that part of what a node writes is left to the poller.
-  return { workerCount, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
+  return { ...cold, workerCount, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
 }
 
 /** As a supervisor would: a process that is started while its database is down is started again. */

@@ -1,6 +1,7 @@
 import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store.ts'
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedLocks, observedPartitions } from './observed-partitions.ts'
+import type { SilentRenewals } from './silent-renewals.ts'
 
 /**
  * A store whose answers become part of the history: what was settled and refused, who owns what,
@@ -10,11 +11,12 @@ export function observedStore<Tx>(
   store: OutboxStore<Tx>,
   history: HistoryFile,
   slowMs: number,
+  renewals: SilentRenewals,
 ): OutboxStore<Tx> {
   const calls = new ObservedCalls(history, slowMs)
-  const observed = calls.of(store)
+  const observed = renewals.of(calls.of(store))
   const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
-  const locks = observedLocks(calls.of(store.locks), history)
+  const locks = renewals.of(observedLocks(calls.of(store.locks), history))
 
   return new Proxy(observed, {
     get(target, name) {
@@ -57,6 +59,7 @@ class ObservedCalls {
   readonly #history: HistoryFile
   readonly #slowMs: number
   readonly #open = new Set<ObservedCall>()
+  #isAway = false
 
   constructor(history: HistoryFile, slowMs: number) {
     this.#history = history
@@ -86,6 +89,8 @@ class ObservedCalls {
       () => false,
       () => true,
     )
+    if (this.#isAway && !failed) this.#history.say({ kind: 'back' })
+    this.#isAway = failed
     // One that was given up long ago says nothing about now.
     if (!this.#open.delete(call)) return
     if ((failed && keepsLeases.has(call.what)) || monotonicMs() - call.since >= this.#slowMs) {

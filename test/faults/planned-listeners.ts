@@ -12,6 +12,13 @@ export interface PlannedPayload {
   readonly writtenAt: number
 }
 
+/** The types that a process has a listener for. */
+export function heardTypes(name: string, listenersDiffer: boolean): readonly string[] {
+  const isOdd = Number(/\d+/.exec(name)?.[0]) % 2 === 1
+  const own = isOdd ? ['HeardByOdd'] : ['HeardByEven']
+  return ['Planned', 'Hanging', ...(listenersDiffer ? own : ['HeardByOdd', 'HeardByEven'])]
+}
+
 export interface ListenerTimes {
   readonly leaseMs: number
   /** How long a listener that hangs is waited for before it is told to stop. */
@@ -20,19 +27,30 @@ export interface ListenerTimes {
   readonly hangMs: number
   /** How long the others take at most. */
   readonly longestMs: number
+  /** How long one takes that closing does not wait for. */
+  readonly outlastCloseMs: number
 }
 
 export const plannedError = 'A planned failure.'
 export const plannedReason = 'Given up as planned.'
 
-/** The type of events that hang: they have a time limit of their own. Nobody listens for `Unheard`. */
+/**
+ * The type of events that hang: they have a time limit of their own. No process listens for `Unheard`. Where processes
+ * differ, only those in places with an odd number listen for `HeardByOdd`, and the others for `HeardByEven`.
+ */
 export function eventTypeOf(behaviour: Behaviour): string {
   if (behaviour === 'unheard') return 'Unheard'
+  if (behaviour === 'heardByOdd') return 'HeardByOdd'
+  if (behaviour === 'heardByEven') return 'HeardByEven'
   return behaviour === 'hangOnce' ? 'Hanging' : 'Planned'
 }
 
 /** Listeners that do what an event's payload says, and say what they do. */
-export function plannedListeners(history: HistoryFile, times: ListenerTimes): ListenerRegistry {
+export function plannedListeners(
+  history: HistoryFile,
+  types: readonly string[],
+  times: ListenerTimes,
+): ListenerRegistry {
   let deliveries = 0
 
   const listener = async (
@@ -55,7 +73,11 @@ export function plannedListeners(history: HistoryFile, times: ListenerTimes): Li
       history.say({ kind: 'fault', fault: 'kill', target: history.process })
       process.kill(process.pid, 'SIGKILL')
     }
+    const onAbort = () => history.say({ kind: 'aborted', delivery, event: eventId })
+    if (context.signal.aborted) onAbort()
+    else context.signal.addEventListener('abort', onAbort)
     await delay(act === 'hang' ? times.hangMs : durationOf(event.payload.behaviour, times))
+    context.signal.removeEventListener('abort', onAbort)
     history.say({ kind: 'end', delivery, event: eventId, act })
 
     if (act === 'fail') throw new Error(plannedError)
@@ -63,16 +85,15 @@ export function plannedListeners(history: HistoryFile, times: ListenerTimes): Li
     if (act === 'giveUp') return DispatchResult.dead(plannedReason)
   }
 
-  return new ListenerRegistry()
-    .register(
-      'Planned',
+  const registry = new ListenerRegistry()
+  for (const type of types) {
+    registry.register(
+      type,
       listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
+      type === 'Hanging' ? { timeoutMs: times.hangTimeoutMs } : {},
     )
-    .register(
-      'Hanging',
-      listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
-      { timeoutMs: times.hangTimeoutMs },
-    )
+  }
+  return registry
 }
 
 function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
@@ -94,7 +115,8 @@ function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
   }
 }
 
-function durationOf(behaviour: Behaviour, { leaseMs, longestMs }: ListenerTimes): number {
+function durationOf(behaviour: Behaviour, { leaseMs, longestMs, outlastCloseMs }: ListenerTimes): number {
+  if (behaviour === 'outlastClose') return outlastCloseMs
   if (behaviour === 'slow') return 150
   return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * (longestMs - 5)
 }

@@ -4,7 +4,7 @@ import { Client, Pool, type PoolClient } from 'pg'
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import type { FaultStore } from './fault-store.ts'
 import { lockName, thief } from './lock-harms.ts'
-import { accessFrom } from './server-access.ts'
+import { accessFrom, openAll } from './server-access.ts'
 
 const goodbyeMs = 100
 
@@ -17,7 +17,7 @@ export const postgresFaultStore: FaultStore = {
   site: async (folder, slots) => (await import('./postgres-site.ts')).postgresSite(folder, slots),
 
   open(location) {
-    const { url: connectionString, poolSize, timeoutMs } = accessFrom(location)
+    const { url: connectionString, poolSize, timeoutMs, isFull } = accessFrom(location)
     const timeouts =
       timeoutMs === undefined ? {} : { query_timeout: timeoutMs, connectionTimeoutMillis: timeoutMs }
     const sockets = new Set<Socket>()
@@ -28,6 +28,7 @@ export const postgresFaultStore: FaultStore = {
       idle_in_transaction_session_timeout: idleTransactionMs,
       ...timeouts,
     })
+    if (isFull) openAll(poolSize, async () => (await pool.connect()).release())
     return {
       store: postgresStore({ client: pool }),
       async end() {

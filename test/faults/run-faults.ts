@@ -5,6 +5,7 @@ import type { Behaviour } from './history/history-record.ts'
 import { type FaultMode, keepsOrder } from './node-setup.ts'
 import { RunningFaults } from './running-faults.ts'
 import { scale } from './scale.ts'
+import type { RenewalLosses } from './silent-renewals.ts'
 import type { WritingPlan } from './writer-process.ts'
 
 export interface FaultRunOptions {
@@ -16,6 +17,8 @@ export interface FaultRunOptions {
   readonly faults: number
   /** Which of the site's harms are done; all where left out. */
   readonly harms?: readonly string[]
+  /** What is done to processes: everything that can be where left out. */
+  readonly processFaults?: readonly string[]
   /** How long events are written and harm is done. */
   readonly durationMs: number
   readonly workers: number
@@ -28,6 +31,15 @@ export interface FaultRunOptions {
   readonly keys: number
   /** Events that end their process. */
   readonly poisonPerWriter: number
+  /** How probable it is that a transaction of a process that delivers stays open for longer than a lease. */
+  readonly longTransactions: number
+  readonly renewalLosses: RenewalLosses
+  /** Whether processes have listeners for different events, and leave the others' to them. */
+  readonly listenersDiffer: boolean
+  /** Whether queues are as long, and batches as large, as they are without options. */
+  readonly hasUsualQueues: boolean
+  /** How long closing goes on with queued events, and waits for listeners: each of them so long. */
+  readonly closeMs: number
   readonly leaseMs: number
   readonly maxDeliveries: number
   /** How much later than within the lease a takeover may be. */
@@ -63,6 +75,12 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   behaviours: usualBehaviours,
   keys: 0,
   poisonPerWriter: 0,
+  longTransactions: 0,
+  renewalLosses: { one: 0, all: 0 },
+  listenersDiffer: false,
+  hasUsualQueues: false,
+  // Enough for everything queued: a restart then is no reason for a duplicate.
+  closeMs: 20_000,
   leaseMs: 1_000,
   maxDeliveries: 20,
   marginMs: 15_000,
@@ -130,6 +148,71 @@ export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   maxDeliveries: 5,
 }
 
+/**
+ * Answers that come late or never: commits that are answered after a lease, in transactions that are open for longer than
+ * one, renewals without an answer, and connections that die without a word. No process is harmed, so that little is excused.
+ */
+export const silentRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: scale({ small: 240, full: 10_000 }),
+  faults: scale({ small: 7, full: 200 }),
+  harms: ['blackHole', 'holdCommit'],
+  processFaults: [],
+  durationMs: scale({ small: 4_000, full: 120_000 }),
+  workers: 3,
+  writers: { only: 1, delivering: 1 },
+  behaviours: { succeed: 85, outlastLease: 15 },
+  longTransactions: 0.3,
+  renewalLosses: { one: 0.25, all: 0.03 },
+  closeMs: 3_000,
+  settleLimitMs: scale({ small: 30_000, full: 180_000 }),
+}
+
+/** Renewals without an answer, and nothing else: one alone costs no lease and no lock, in any mode and on any store. */
+export const renewalsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...silentRun,
+  events: scale({ small: 120, full: 3_000 }),
+  faults: 0,
+  harms: [],
+  durationMs: scale({ small: 2_000, full: 60_000 }),
+  writers: { only: 1, delivering: 0 },
+  behaviours: { succeed: 80, outlastLease: 20 },
+  longTransactions: 0,
+}
+
+/** Processes with different listeners, whose listeners are slow, and nothing that goes wrong. */
+export const unequalRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: scale({ small: 300, full: 3_000 }),
+  faults: 0,
+  durationMs: scale({ small: 300, full: 3_000 }),
+  workers: 2,
+  workerCount: 4,
+  writers: { only: 0, delivering: 1 },
+  behaviours: { slow: 2, heardByOdd: 1, heardByEven: 1 },
+  listenersDiffer: true,
+  hasUsualQueues: true,
+  leaseMs: 3_000,
+  settleLimitMs: scale({ small: 15_000, full: 60_000 }),
+}
+
+/** Processes that are asked to end while listeners run that take longer than closing waits for them. */
+export const closingRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: scale({ small: 150, full: 3_000 }),
+  faults: scale({ small: 2, full: 30 }),
+  harms: [],
+  processFaults: ['restart'],
+  durationMs: scale({ small: 2_000, full: 120_000 }),
+  workers: 3,
+  workerCount: 4,
+  writers: { only: 1, delivering: 0 },
+  behaviours: { succeed: 9, outlastClose: 1 },
+  closeMs: 300,
+  leaseMs: 6_000,
+  recoveryMs: 4_000,
+}
+
 export interface FaultRun {
   readonly violations: readonly Violation[]
   readonly summary: HistorySummary
@@ -160,7 +243,15 @@ function runOf(mode: FaultMode): typeof usualRun {
   return mode === 'partitioned' ? partitionedRun : mode === 'ordered' ? orderedRun : usualRun
 }
 
-const scenarios: Readonly<Record<string, typeof usualRun>> = { poison: poisonRun, 'lock-loss': lockLossRun }
+/** Runs other than the usual one of their mode, by name. */
+export const scenarios: Readonly<Record<string, typeof usualRun>> = {
+  poison: poisonRun,
+  'lock-loss': lockLossRun,
+  silent: silentRun,
+  renewals: renewalsRun,
+  unequal: unequalRun,
+  closing: closingRun,
+}
 
 if (import.meta.main) {
   const { values } = parseArgs({

@@ -46,7 +46,7 @@ export class RunningFaults {
   }
 
   async throughFaults(): Promise<void> {
-    const { durationMs, faults, leaseMs } = this.#options
+    const { durationMs, faults, leaseMs, processFaults } = this.#options
     const { workers, writers } = slotsOf(this.#options)
     const plan = faultPlan(this.#random, {
       durationMs,
@@ -54,6 +54,7 @@ export class RunningFaults {
       leaseMs,
       slots: workers.length + writers.length,
       harms: this.#harms,
+      ...(processFaults !== undefined && { processFaults }),
     })
     await this.#kind.prepare(this.#site.location)
     await this.#opened.store.migrate()
@@ -105,14 +106,24 @@ export class RunningFaults {
     return [...this.#workers, ...this.#writers]
   }
 
-  async #do({ kind, slot, forMs }: PlannedFault): Promise<void> {
+  async #do({ kind, slot, forMs, killAfterMs }: PlannedFault): Promise<void> {
     const harm = this.#harms[kind]
-    if (harm !== undefined) return this.#harm(kind, harm, slot, forMs)
-
+    if (harm !== undefined) {
+      await this.#harm(kind, harm, slot, forMs)
+      if (killAfterMs === undefined || harm.targets !== 'everybody' || !this.#kills) return
+      await delay(killAfterMs)
+    }
     const target = (await this.#wellHolder()) ?? this.#wellFrom(this.#processes, slot)
-    if (kind === 'kill') await target?.kill(forMs)
+    if (harm !== undefined) await target?.kill(0)
+    else if (kind === 'kill') await target?.kill(forMs)
     else if (kind === 'stop') await target?.stopFor(forMs)
     else await target?.restart()
+  }
+
+  get #kills(): boolean {
+    const { processFaults, mode } = this.#options
+    // A single writer's lock is harmed far more often than it could be replaced.
+    return (processFaults?.includes('kill') ?? true) && mode !== 'singleWriter'
   }
 
   async #harm(what: string, harm: SiteHarm, slot: number, forMs: number): Promise<void> {
@@ -173,22 +184,25 @@ export class RunningFaults {
   }
 
   #addWriter(slot: string, delivers: boolean): void {
-    const { events, faults, durationMs, writers, behaviours, keys, poisonPerWriter } = this.#options
+    const { events, faults, durationMs, writers, behaviours, keys, poisonPerWriter, longTransactions } =
+      this.#options
     // A transaction has five or six events.
     const transactions = Math.ceil(events / 5.3 / (writers.only + writers.delivering))
     const seed = this.#random.integer(0, 2 ** 31)
+    const dies = faults > 0 && (this.#options.processFaults?.includes('kill') ?? true)
     const writing = (name: string): WritingPlan => ({
       seed: seed + hashOf(name),
       from: countIntents(this.#folder, slot),
       to: transactions,
       keys,
       poisonAt: Array.from({ length: poisonPerWriter }, (_, n) => n * 2 + 1),
-      lanes: this.#site.accessOf(slot).lanes ?? 1,
+      lanes: longTransactions > 0 ? 6 : (this.#site.accessOf(slot).lanes ?? 1),
       until: this.#startedAt + durationMs,
       behaviours,
       delivers,
-      deathAtCommit: faults === 0 ? 0 : 0.003,
-      lossAtCommit: faults === 0 ? 0 : 0.01,
+      longTransactions: delivers ? longTransactions : 0,
+      deathAtCommit: dies ? 0.003 : 0,
+      lossAtCommit: dies ? 0.01 : 0,
       finishedFile: join(this.#folder, `${slot}.finished`),
     })
     this.#writers.push(
@@ -206,12 +220,15 @@ export class RunningFaults {
       history: this.#history,
       command,
       environment: this.#site.accessOf(slot).environment ?? {},
+      // Closing has three parts.
+      endLimitMs: 3 * this.#options.closeMs + 5_000,
       mayDie: (name) => lastSaid(this.#folder, name)?.kind === 'fault',
     })
   }
 
   #settings(slot: string, name: string): NodeSettings {
-    const { store, mode, workerCount, leaseMs, maxDeliveries } = this.#options
+    const { store, mode, workerCount, leaseMs, maxDeliveries, renewalLosses } = this.#options
+    const { listenersDiffer, hasUsualQueues, closeMs } = this.#options
     return {
       store,
       location: this.#site.accessOf(slot).location,
@@ -225,6 +242,10 @@ export class RunningFaults {
       maxDeliveries,
       hangTimeoutMs: 300,
       hangGraceMs: 300,
+      renewalLosses,
+      listenersDiffer,
+      hasUsualQueues,
+      closeMs,
     }
   }
 }

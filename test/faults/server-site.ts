@@ -40,6 +40,9 @@ const impatient: readonly string[] = ['worker4', 'node1']
 
 const patienceMs = 2_000
 
+/** These have all connections of their pools open, so that many can fall silent at once. */
+const fullPools: readonly string[] = ['worker2', 'worker3']
+
 /** Reaches its server without a proxy, and thus sees how that refuses connections. */
 const directSlot = 'worker1'
 
@@ -102,6 +105,19 @@ class ServerSite implements FaultSite {
         leases: [0.3, 2.2],
         do: (slot, forMs) => this.#mute(slot, forMs),
       },
+      blackHole: {
+        weight: 15,
+        // Statements of its own transactions a writer would have to limit itself.
+        targets: workers.filter((slot) => fullPools.includes(slot)),
+        leases: [0, 0],
+        do: async (slot) => this.#proxy(slot).blackHole(),
+      },
+      holdCommit: {
+        weight: 25,
+        targets: writers,
+        leases: [0.3, 1.2],
+        do: (slot, forMs) => this.#holdCommit(slot, forMs),
+      },
       loseCommit: { weight: 25, targets: writers, leases: [0, 0], do: (slot) => this.#loseCommit(slot) },
     }
   }
@@ -119,6 +135,7 @@ class ServerSite implements FaultSite {
         url,
         ...(poolSize !== undefined && { poolSize }),
         ...(impatient.includes(slot) && { timeoutMs: patienceMs }),
+        ...(fullPools.includes(slot) && { isFull: true }),
       }),
       lanes: poolSize === undefined ? 3 : poolSize * 6,
       ...(error === undefined ? {} : { environment: wrongClock(error) }),
@@ -165,13 +182,23 @@ class ServerSite implements FaultSite {
     proxy.resume()
   }
 
+  async #holdCommit(slot: string, forMs: number): Promise<void> {
+    const [request] = this.#server.commit
+    const held = this.#proxy(slot).holdNextAnswerTo(request, forMs)
+    if ((await within(longestWaitMs + forMs, held.then(() => true))) === undefined) this.#forget(slot)
+  }
+
   async #loseCommit(slot: string): Promise<void> {
     const proxy = this.#proxy(slot)
     const lost = proxy.loseNextAnswerTo(...this.#server.commit).then(() => true)
     if (await within(longestWaitMs, lost)) return
 
-    // Nobody commits here at the moment, and nobody shall be surprised later.
-    void proxy.loseNextAnswerTo('a request that nobody makes')
+    this.#forget(slot)
     proxy.cut()
+  }
+
+  /** Where no commit came, none shall be surprised later. */
+  #forget(slot: string): void {
+    void this.#proxy(slot).loseNextAnswerTo('a request that nobody makes')
   }
 }

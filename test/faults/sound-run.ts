@@ -1,6 +1,6 @@
 import { equal } from 'node:assert/strict'
 import type { Violation } from './checker.ts'
-import { type FaultRun, type FaultRunOptions, runFaults } from './run-faults.ts'
+import { type FaultRun, type FaultRunOptions, runFaults, scenarios } from './run-faults.ts'
 import { testSeed } from './scale.ts'
 
 export interface Diagnosed {
@@ -33,9 +33,9 @@ function tell(violations: readonly Violation[]): readonly string[] {
 }
 
 function commandOf(options: FaultRunOptions): string {
-  const { store, mode, seed, events, faults, durationMs, keys, workers, workerCount, poisonPerWriter } =
-    options
-  const name = poisonPerWriter > 0 ? 'poison' : workerCount === 1 ? 'lock-loss' : undefined
+  const { store, mode, seed, events, faults, durationMs, keys, workers } = options
+  // No two of them ask for the same behaviours.
+  const name = Object.keys(scenarios).find((each) => scenarios[each]!.behaviours === options.behaviours)
   const scenario = name === undefined ? '' : ` --scenario ${name}`
   return `node test/faults/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}`
 }

@@ -2,6 +2,7 @@
 // One that delivers as well goes on with that until asked to end.
 import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { OutboxError } from '../../packages/sendoff/src/errors.ts'
 import { monotonicMs } from './history/history-file.ts'
 import type { Behaviour, RepeatedWrite, WrittenEvent } from './history/history-record.ts'
 import { startNode } from './node-setup.ts'
@@ -24,6 +25,8 @@ export interface WritingPlan {
   /** How often each behaviour is asked for. */
   readonly behaviours: Readonly<Partial<Record<Behaviour, number>>>
   readonly delivers: boolean
+  /** How probable it is that a transaction stays open for longer than a lease. */
+  readonly longTransactions: number
   /** How probable it is that the process ends itself right before a commit, and right after it. */
   readonly deathAtCommit: number
   /** How probable it is that the session of a transaction ends right before its commit, where that is possible. */
@@ -59,7 +62,8 @@ async function writeTransaction(index: number): Promise<void> {
   // One that never came to its commit is written again, under another name.
   const tx = `${settings.name}-${++begun}`
   const isPoisoned = plan.poisonAt.includes(index)
-  const rollsBack = !isPoisoned && random.chance(0.05)
+  const isRefused = !isPoisoned && random.chance(0.02)
+  const rollsBack = isRefused || (!isPoisoned && random.chance(0.05))
   let key: { readonly key: string; readonly id: string } | undefined
   try {
     await outbox.transaction(async (handle) => {
@@ -73,6 +77,8 @@ async function writeTransaction(index: number): Promise<void> {
       history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
       written++
       if (random.chance(0.05)) await delay(15)
+      if (random.chance(plan.longTransactions)) await delay(settings.leaseMs * random.between(1.1, 1.4))
+      if (isRefused) return writeRefused()
       if (rollsBack) throw plannedRollback
       dieSometimes()
       if (random.chance(plan.lossAtCommit)) store.endSession?.(handle)
@@ -81,7 +87,7 @@ async function writeTransaction(index: number): Promise<void> {
     history.say({ kind: 'commit', tx })
     if (key !== undefined) usedKeys.push(key)
   } catch (error) {
-    if (error === plannedRollback) history.say({ kind: 'rollback', tx })
+    if (error === plannedRollback || isRefusal(error)) history.say({ kind: 'rollback', tx })
     else history.say({ kind: 'unknown', tx, error: String(error) })
   }
 }
@@ -97,6 +103,15 @@ function dieSometimes(): void {
 function someKeys(): readonly string[] {
   if (plan.keys === 0) return []
   return Array.from({ length: random.integer(1, 3) }, () => `key ${random.integer(1, plan.keys)}`)
+}
+
+/** Writes what no outbox takes, and waits for nothing: its transaction has to be undone all the same. */
+function writeRefused(): void {
+  void outbox.write({ name: 'Planned' }, { notJson: 1n })
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof OutboxError && error.code === 'OUTBOX_PAYLOAD_NOT_SERIALIZABLE'
 }
 
 interface EventWish {

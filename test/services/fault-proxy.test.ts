@@ -147,6 +147,20 @@ describe('the fault proxy', () => {
     equal(answered, true)
   })
 
+  it('holds back the answer to one request, and passes it on later', async () => {
+    const [bystander, victim] = await connectClients(2)
+    const held = proxy.holdNextAnswerTo('commit', 200)
+    victim!.socket.write(' COMMIT')
+    await bystander!.ask(' BEGIN')
+    await turnsOfTheLoop()
+    equal(served[1]!.received, 'hello COMMIT')
+    equal(victim!.received, 'hello')
+
+    await held
+    await victim!.ask(' BEGIN')
+    equal(victim!.received, 'hello COMMIT BEGIN')
+  })
+
   it('resets what is open and listens no more when it is closed', async () => {
     const client = await connectClient()
     await client.ask('one')

@@ -68,7 +68,21 @@ export class FaultProxy {
    */
   loseNextAnswerTo(request: string, answer = ''): Promise<void> {
     return new Promise((resolve) => {
-      this.#trap = { request, answer, onLost: resolve }
+      this.#trap = { request, spring: (connection) => connection.loseAnswer(answer, resolve) }
+    })
+  }
+
+  /**
+   * Holds back the answer to the next `request` that any client sends, and everything behind it on the same
+   * connection, for so long: the server has carried the request out by then. Resolves when it has happened. A
+   * later call, or one that loses an answer, replaces one that still waits.
+   */
+  holdNextAnswerTo(request: string, forMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#trap = {
+        request,
+        spring: (connection) => void connection.holdAnswers(forMs).then(resolve),
+      }
     })
   }
 
@@ -87,7 +101,7 @@ export class FaultProxy {
     connection.onEnd = () => this.#connections.delete(connection)
     connection.onRequest = (sent) => {
       if (!this.#trap || !sent.hasNow(this.#trap.request)) return
-      connection.loseAnswer(this.#trap.answer, this.#trap.onLost)
+      this.#trap.spring(connection)
       this.#trap = undefined
     }
   }
@@ -100,8 +114,8 @@ export class FaultProxy {
 
 interface AnswerTrap {
   readonly request: string
-  readonly answer: string
-  readonly onLost: () => void
+  /** What is done to the connection that the request comes over. */
+  readonly spring: (connection: ProxiedConnection) => void
 }
 
 function addressOf(listener: Server, target: URL): string {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { StreamSearch } from './stream-search.ts'
 
 /**
@@ -59,6 +60,13 @@ export class ProxiedConnection {
   /** Keeps all answers from the client, and cuts the connection when one contains `answer`. */
   loseAnswer(answer: string, onLost: () => void): void {
     this.#awaited = { answer, received: new StreamSearch(), onLost }
+  }
+
+  /** Keeps all answers from the client for so long. None of them is lost. */
+  async holdAnswers(forMs: number): Promise<void> {
+    this.#server?.pause()
+    await delay(forMs)
+    this.#server?.resume()
   }
 
   #pass(effect: () => void): void {

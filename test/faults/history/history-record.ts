@@ -7,6 +7,7 @@ export type HistoryRecord = Stamp &
     | TransactionEnd
     | DeliveryStart
     | DeliveryEnd
+    | DeliveryAborted
     | SettlementsSeen
     | SettlementsFailed
     | PartitionsGained
@@ -15,9 +16,13 @@ export type HistoryRecord = Stamp &
     | LockTaken
     | LockGivenUp
     | CutOff
+    | DatabaseBack
+    | ProcessReady
+    | RefusalsTold
     | FaultDone
     | Outage
     | ProcessExit
+    | ProcessStuck
   )
 
 interface Stamp {
@@ -30,6 +35,7 @@ interface Stamp {
 export interface Intent {
   readonly kind: 'intent'
   readonly tx: string
+  /** Rolled back on purpose, or because of a write that was refused. */
   readonly rollsBack: boolean
   readonly events: readonly WrittenEvent[]
   /** Events of an inner part that was rolled back alone. */
@@ -81,6 +87,13 @@ export interface DeliveryEnd {
   readonly delivery: number
   readonly event: string
   readonly act: Act
+}
+
+/** The signal of a delivery has told its listener to stop. */
+export interface DeliveryAborted {
+  readonly kind: 'aborted'
+  readonly delivery: number
+  readonly event: string
 }
 
 /** One answer of the store to a batch of outcomes. */
@@ -153,6 +166,23 @@ export interface CutOff {
   readonly what: string
 }
 
+/** The first answer of the database after a call that failed. */
+export interface DatabaseBack {
+  readonly kind: 'back'
+}
+
+/** Said when a process has started. */
+export interface ProcessReady {
+  readonly kind: 'ready'
+  readonly delivers: boolean
+}
+
+/** How many refused settlements the metrics of a process count when it has closed. */
+export interface RefusalsTold {
+  readonly kind: 'refusalsTold'
+  readonly count: number
+}
+
 export interface FaultDone {
   readonly kind: 'fault'
   readonly fault: 'kill' | 'stop' | 'cont' | 'restart'
@@ -180,6 +210,12 @@ export interface ProcessExit {
   readonly output?: string
 }
 
+/** A process was asked to end, and had to be killed when it did not. */
+export interface ProcessStuck {
+  readonly kind: 'stuck'
+  readonly target: string
+}
+
 /** What an event makes its listener do, written into its payload. */
 export type Behaviour =
   | 'succeed'
@@ -191,6 +227,9 @@ export type Behaviour =
   | 'alwaysFail'
   | 'giveUp'
   | 'unheard'
+  | 'heardByOdd'
+  | 'heardByEven'
+  | 'outlastClose'
   | 'poison'
 
 /** What a listener does in one delivery. `hang` goes on after its time is up. */

@@ -25,6 +25,38 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
+    name: 'a delivery is told to stop before another begins',
+    *violations(history) {
+      const { leaseMs } = history.settings
+      for (const [first, second] of repeats(history.deliveries.values())) {
+        const { process, at, endedAt = Infinity, abortedAt = Infinity } = first
+        // A timer may be a little late.
+        if (Math.min(endedAt, abortedAt) <= second.at + leaseMs / 4) continue
+        if (history.hadEnded(process, second.at) || (history.killedAt(process) ?? Infinity) < second.at) continue
+        if (history.wasStill(process, at - leaseMs, second.at) || isLateStart(history, first, second)) continue
+        if (history.wasLockHarmed(first, second.at) || history.wasLockHarmed(second, second.at)) continue
+        yield `${describe(first)} was told to stop ${abortedAt === Infinity ? 'never' : `at ${abortedAt}`}, and ${second.process} began at ${second.at}`
+      }
+    },
+  },
+  {
+    name: 'a process does not deliver again what it has delivered well',
+    *violations(history) {
+      const keptMs = 3 * history.settings.leaseMs
+      for (const deliveries of history.deliveries.values()) {
+        for (const [index, second] of deliveries.entries()) {
+          const first = deliveries
+            .slice(0, index)
+            .findLast(({ process, act }) => process === second.process && act === 'succeed')
+          const endedAt = first?.endedAt ?? Infinity
+          if (first !== undefined && endedAt < second.at && second.at - endedAt < keptMs) {
+            yield `${describe(first)}, and again ${describe(second)}`
+          }
+        }
+      }
+    },
+  },
+  {
     name: 'what is settled for good is not delivered again',
     *violations(history) {
       for (const [id, deliveries] of history.deliveries) {

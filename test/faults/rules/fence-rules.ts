@@ -46,6 +46,18 @@ export const fenceRules: readonly Rule[] = [
     },
   },
   {
+    name: 'every refused settlement is counted',
+    *violations(history) {
+      for (const [process, told] of history.refusalsTold) {
+        const refused = [...history.settlements.values()].map(
+          (settlements) => settlements.filter((each) => isCertainRefusal(history, process, each)).length,
+        )
+        const count = refused.reduce((sum, each) => sum + each, 0)
+        if (told < count) yield `${process} was refused ${count} settlements, and counts ${told}`
+      }
+    },
+  },
+  {
     name: 'a later delivery has a higher fencing token',
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
@@ -59,6 +71,17 @@ export const fenceRules: readonly Rule[] = [
     },
   },
 ]
+
+/** Whether a process was refused a settlement that it had not written before, in a try that failed or in one that was overtaken. */
+function isCertainRefusal(history: JudgedHistory, process: string, settlement: JudgedSettlement): boolean {
+  if (!settlement.refused || settlement.process !== process) return false
+  const { event, since } = settlement
+  const hasFailed = history.failedSettlements.some(
+    (failed) => failed.event === event && failed.process === process && failed.since < since,
+  )
+  if (!hasFailed) return true
+  return history.settlements.get(event)!.some((other) => other.process !== process && isFinal(other))
+}
 
 /** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
 function laterHolder(history: JudgedHistory, { event, process, token, since }: JudgedSettlement) {

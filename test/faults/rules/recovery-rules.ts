@@ -1,7 +1,50 @@
 import { coveredMs, type JudgedHistory } from '../judged-history.ts'
+import { renewalHarmNames } from '../silent-renewals.ts'
+import { takeovers } from './takeover-rules.ts'
 import type { Rule } from './rule.ts'
 
+/** In leases: how long connections that die without a word may hold up a process, besides what the machine needs. */
+const silenceLeases = 2
+
 export const recoveryRules: readonly Rule[] = [
+  {
+    name: 'connections that die without a word hold up a process for about a lease',
+    *violations(history) {
+      for (const { process, from, until, allowedMs } of silences(history)) {
+        if (until - from > allowedMs) {
+          yield `${process} lost its connections at ${from}, and settled again ${tookTooLong(from, until, allowedMs)}`
+        }
+      }
+    },
+  },
+  {
+    name: 'results are settled when the database answers again',
+    *violations(history) {
+      const { leaseMs } = history.settings
+      for (const { target, at: killedAt } of history.kills) {
+        const back = history.backs.get(target)?.findLast((at) => at < killedAt)
+        // So long a settlement may take.
+        if (back === undefined || killedAt - back < leaseMs / 2 || history.wasAway(target, back + 1, killedAt))
+          continue
+        for (const { held } of takeovers(history)) {
+          if (held.process !== target || (held.endedAt ?? Infinity) > back) continue
+          yield `${held.event} by ${target} had ended at ${held.endedAt}, the database was back at ${back}, and it was not settled by ${killedAt}`
+        }
+      }
+    },
+  },
+  {
+    name: 'what had not begun when a process was asked to end starts within seconds',
+    *violations(history) {
+      const { recoveryMs } = history.settings
+      for (const { event, since, until } of closingWaits(history)) {
+        const allowedMs = recoveryMs + history.otherFaultsMs('', since, until)
+        if (until - since > allowedMs) {
+          yield `${event} was due when a process was asked to end at ${since}, and started ${tookTooLong(since, until, allowedMs)}`
+        }
+      }
+    },
+  },
   {
     name: 'what was due in an outage starts within seconds of its end',
     *violations(history) {
@@ -27,6 +70,56 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
 ]
+
+export interface Silence {
+  readonly process: string
+  readonly from: number
+  readonly until: number
+  readonly allowedMs: number
+}
+
+/** From when a process without live connections had something to settle until the store took it, where nothing else was wrong. */
+export function* silences(history: JudgedHistory): Iterable<Silence> {
+  const { leaseMs } = history.settings
+  const deliveries = [...history.deliveries.values()].flat()
+  const settlements = [...history.settlements.values()].flat()
+  for (const { what, slot, to: at } of history.outages) {
+    if (what !== 'blackHole') continue
+    const next = deliveries
+      .filter(({ process, endedAt = -1 }) => process.startsWith(`${slot}.`) && endedAt > at)
+      .reduce<{ process: string; endedAt: number } | undefined>(
+        (first, { process, endedAt }) =>
+          first !== undefined && first.endedAt <= endedAt! ? first : { process, endedAt: endedAt! },
+        undefined,
+      )
+    if (next === undefined) continue
+    const { process, endedAt: from } = next
+    const until = Math.min(
+      ...settlements.flatMap((each) => (each.process === process && each.since >= at ? [each.at] : [])),
+    )
+    const allowedMs = silenceLeases * leaseMs + history.stillMs(process, from, until)
+    const isExcused =
+      history.outages.some(
+        (other) =>
+          !renewalHarmNames.includes(other.what) &&
+          other.from > at - leaseMs && other.from < from + allowedMs && other.to !== at && concerns(other.slot, slot),
+      ) || history.hadEnded(process, from + allowedMs)
+    if (!isExcused) yield { process, from, until, allowedMs }
+  }
+}
+
+function concerns(harmed: string | undefined, slot: string | undefined): boolean {
+  return harmed === undefined || harmed === slot
+}
+
+/** Everything that was due when a process was asked to end, and had not started before. */
+function* closingWaits(history: JudgedHistory): Iterable<Omit<Recovery, 'what'>> {
+  for (const { id, dueAt } of dueTimes(history)) {
+    const until = history.deliveries.get(id)?.[0]?.at
+    const closing = history.closings.find(({ at }) => dueAt <= at && at < (until ?? -Infinity))
+    if (closing !== undefined) yield { event: id, since: closing.at, until: until! }
+  }
+}
 
 /** The wait of an event after the harm was over that it may have had to wait for. */
 export interface Recovery {

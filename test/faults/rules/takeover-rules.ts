@@ -18,6 +18,14 @@ export const takeoverRules: readonly Rule[] = [
     },
   },
   {
+    name: 'a process that is asked to end does so in time',
+    *violations(history) {
+      for (const record of history.evidence.history) {
+        if (record.kind === 'stuck') yield `${record.target} had to be killed at ${record.at}`
+      }
+    },
+  },
+  {
     name: 'no process ends by itself',
     *violations(history) {
       for (const record of history.evidence.history) {
