@@ -2,6 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
 import { rules } from './checker.ts'
+import { answerCases, sharingCases } from './forged-answers.ts'
 import { lockCases } from './forged-locks.ts'
 import { orderCases, ownershipCases } from './forged-order.ts'
 import { type ForgedCases, ForgedRun, forgedWallClock } from './forged-run.ts'
@@ -490,6 +491,8 @@ const cases: ForgedCases = {
   ...orderCases,
   ...ownershipCases,
   ...lockCases,
+  ...answerCases,
+  ...sharingCases,
 
   'no process ends by itself': {
     broken: [{ what: 'it crashed', run: sound().says('driver', 50, exit(1, false)) }],

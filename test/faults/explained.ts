@@ -1,6 +1,6 @@
 import type { JudgedDelivery, JudgedHistory } from './judged-history.ts'
 
-export type Explanation = 'plan' | 'timeout' | 'kill' | 'away' | 'lateStart' | 'lockHarm'
+export type Explanation = 'plan' | 'timeout' | 'kill' | 'away' | 'lateStart' | 'lockHarm' | 'close'
 
 /** Why an event that was delivered before was rightly delivered again; undefined if nothing explains it. */
 export function explained(
@@ -21,6 +21,7 @@ export function explainedWhileRunning(
 ): Explanation | undefined {
   const { hangTimeoutMs, hangGraceMs, leaseMs } = history.settings
   if (first.act === 'hang' && second.at - first.at >= hangTimeoutMs + hangGraceMs) return 'timeout'
+  if (history.wasGivenUp(first, second.at)) return 'close'
   if ((history.killedAt(first.process) ?? Infinity) < second.at) return 'kill'
   if (history.wasAway(first.process, first.at, second.at)) return 'away'
   // A lease that could not be renewed shortly before may have run out in the middle of the delivery.

@@ -14,8 +14,10 @@ export const forgedSettings: JudgedSettings = {
   maxDeliveries: 5,
   hangTimeoutMs: 300,
   hangGraceMs: 300,
+  closeMs: 500,
   marginMs: 500,
   recoveryMs: 3_000,
+  handOverMs: 2_000,
 }
 
 /** For each rule what breaks it, and what looks alike and does not. */
@@ -36,6 +38,8 @@ interface ForgedDelivery {
   readonly at: number
   /** Null for one that never ends. */
   readonly until?: number | null
+  /** When its listener is told to stop; null if never. One that hangs is told so. */
+  readonly aborted?: number | null
   readonly token?: number
   readonly attempt?: number
   readonly epoch?: number
@@ -107,10 +111,12 @@ export class ForgedRun {
       act = 'succeed',
       settled = 'done',
       epoch,
+      aborted = act === 'hang' ? at + forgedSettings.hangTimeoutMs : null,
     } = forged
     const delivery = ++this.#deliveries
     const withEpoch = epoch === undefined ? {} : { epoch }
     this.says(by, at, { kind: 'start', delivery, event, token, attempt, ...withEpoch, act })
+    if (aborted !== null) this.says(by, aborted, { kind: 'aborted', delivery, event })
     if (until === null) return this
     this.says(by, until, { kind: 'end', delivery, event, act })
     return settled === null ? this : this.settles(event, { by, at: until + 2, token, outcome: settled })
@@ -147,6 +153,16 @@ export class ForgedRun {
   stops(target: string, from: number, to: number): this {
     this.says('driver', from, { kind: 'fault', fault: 'stop', target })
     return this.says('driver', to, { kind: 'fault', fault: 'cont', target })
+  }
+
+  asksToEnd(target: string, at: number): this {
+    return this.says('driver', at, { kind: 'fault', fault: 'restart', target })
+  }
+
+  /** Processes that deliver. */
+  hasWorkers(...names: readonly string[]): this {
+    for (const name of names) this.says(name, 0, { kind: 'ready', delivers: true })
+    return this
   }
 
   /** A partition that a process got at one moment; until it gives it up, unless that is null. */

@@ -19,10 +19,13 @@ export interface JudgedSettings {
   readonly maxDeliveries: number
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
+  readonly closeMs: number
   /** How much later than promised things may be: what the machine needs. */
   readonly marginMs: number
   /** How long after an outage, or after the last fault, what was due then may have to wait. */
   readonly recoveryMs: number
+  /** How long what had not begun may have to wait after a process was asked to end. */
+  readonly handOverMs: number
 }
 
 /** All that is known at the end of a run. */
@@ -172,6 +175,12 @@ export class JudgedHistory {
   wasCutOff(process: string, from: number, to: number): boolean {
     const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
     return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
+  }
+
+  /** Whether its process was asked to end before then, and did not wait for it to end. */
+  wasGivenUp({ process, at, endedAt = Infinity }: JudgedDelivery, by: number): boolean {
+    const closing = this.closings.find(({ target }) => target === process)
+    return closing !== undefined && at < by && closing.at < by && endedAt > closing.at + this.settings.closeMs
   }
 
   /** Whether the process did not run at some moment between the two, as it was stopped or the machine was busy. */

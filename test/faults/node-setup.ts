@@ -80,7 +80,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
             // What stands behind them has to wait.
             longestMs: keepsOrder(settings.mode) || settings.workerCount === 1 ? 20 : 65,
-            outlastCloseMs: closeMs * 4,
+            outlastCloseMs: closeMs * 8,
           }),
           logger,
           metrics,

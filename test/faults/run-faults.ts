@@ -46,6 +46,8 @@ export interface FaultRunOptions {
   readonly marginMs: number
   /** How long after an outage, or after the last fault, what was due then may have to wait. */
   readonly recoveryMs: number
+  /** How long what had not begun may have to wait after a process was asked to end. */
+  readonly handOverMs: number
   /** How long everything may take after the last fault. */
   readonly settleLimitMs: number
   /** Keeps the data and the history there; a temporary folder that is removed where left out. */
@@ -85,6 +87,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   maxDeliveries: 20,
   marginMs: 15_000,
   recoveryMs: 20_000,
+  handOverMs: 20_000,
   settleLimitMs: 60_000,
 }
 
@@ -207,10 +210,11 @@ export const closingRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   workers: 3,
   workerCount: 4,
   writers: { only: 1, delivering: 0 },
-  behaviours: { succeed: 9, outlastClose: 1 },
+  behaviours: { succeed: 30, outlastClose: 1 },
   closeMs: 300,
+  // What was interrupted waits for its lease, and everything else must not.
   leaseMs: 6_000,
-  recoveryMs: 4_000,
+  handOverMs: 2_000,
 }
 
 export interface FaultRun {

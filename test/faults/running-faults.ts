@@ -77,12 +77,12 @@ export class RunningFaults {
   }
 
   async evidence(): Promise<Evidence> {
-    const { marginMs, recoveryMs } = this.#options
+    const { marginMs, recoveryMs, handOverMs } = this.#options
     return {
       history: readHistory(this.#folder),
       rows: await this.#allRows(),
       businessRows: await this.#kind.businessRows(this.#site.location),
-      settings: { ...this.#settings('', ''), marginMs, recoveryMs },
+      settings: { ...this.#settings('', ''), marginMs, recoveryMs, handOverMs },
       wallClock: { from: this.#preparedAt, to: Date.now() },
     }
   }

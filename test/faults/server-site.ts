@@ -185,7 +185,13 @@ class ServerSite implements FaultSite {
   async #holdCommit(slot: string, forMs: number): Promise<void> {
     const [request] = this.#server.commit
     const held = this.#proxy(slot).holdNextAnswerTo(request, forMs)
-    if ((await within(longestWaitMs + forMs, held.then(() => true))) === undefined) this.#forget(slot)
+    if (
+      (await within(
+        longestWaitMs + forMs,
+        held.then(() => true),
+      )) === undefined
+    )
+      this.#forget(slot)
   }
 
   async #loseCommit(slot: string): Promise<void> {

@@ -32,8 +32,10 @@ export const duplicateRules: readonly Rule[] = [
         const { process, at, endedAt = Infinity, abortedAt = Infinity } = first
         // A timer may be a little late.
         if (Math.min(endedAt, abortedAt) <= second.at + leaseMs / 4) continue
-        if (history.hadEnded(process, second.at) || (history.killedAt(process) ?? Infinity) < second.at) continue
-        if (history.wasStill(process, at - leaseMs, second.at) || isLateStart(history, first, second)) continue
+        if (history.hadEnded(process, second.at) || (history.killedAt(process) ?? Infinity) < second.at)
+          continue
+        if (history.wasStill(process, at - leaseMs, second.at) || isLateStart(history, first, second))
+          continue
         if (history.wasLockHarmed(first, second.at) || history.wasLockHarmed(second, second.at)) continue
         yield `${describe(first)} was told to stop ${abortedAt === Infinity ? 'never' : `at ${abortedAt}`}, and ${second.process} began at ${second.at}`
       }

@@ -24,7 +24,11 @@ export const recoveryRules: readonly Rule[] = [
       for (const { target, at: killedAt } of history.kills) {
         const back = history.backs.get(target)?.findLast((at) => at < killedAt)
         // So long a settlement may take.
-        if (back === undefined || killedAt - back < leaseMs / 2 || history.wasAway(target, back + 1, killedAt))
+        if (
+          back === undefined ||
+          killedAt - back < leaseMs / 2 ||
+          history.wasAway(target, back + 1, killedAt)
+        )
           continue
         for (const { held } of takeovers(history)) {
           if (held.process !== target || (held.endedAt ?? Infinity) > back) continue
@@ -34,13 +38,13 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what had not begun when a process was asked to end starts within seconds',
+    name: 'another process goes on at once where one is asked to end',
     *violations(history) {
-      const { recoveryMs } = history.settings
-      for (const { event, since, until } of closingWaits(history)) {
-        const allowedMs = recoveryMs + history.otherFaultsMs('', since, until)
+      const { handOverMs } = history.settings
+      for (const { process, since, until } of handOvers(history)) {
+        const allowedMs = handOverMs + history.otherFaultsMs('', since, until)
         if (until - since > allowedMs) {
-          yield `${event} was due when a process was asked to end at ${since}, and started ${tookTooLong(since, until, allowedMs)}`
+          yield `${process} was asked to end at ${since}, and another went on ${tookTooLong(since, until, allowedMs)}`
         }
       }
     },
@@ -102,7 +106,10 @@ export function* silences(history: JudgedHistory): Iterable<Silence> {
       history.outages.some(
         (other) =>
           !renewalHarmNames.includes(other.what) &&
-          other.from > at - leaseMs && other.from < from + allowedMs && other.to !== at && concerns(other.slot, slot),
+          other.from > at - leaseMs &&
+          other.from < from + allowedMs &&
+          other.to !== at &&
+          concerns(other.slot, slot),
       ) || history.hadEnded(process, from + allowedMs)
     if (!isExcused) yield { process, from, until, allowedMs }
   }
@@ -112,12 +119,22 @@ function concerns(harmed: string | undefined, slot: string | undefined): boolean
   return harmed === undefined || harmed === slot
 }
 
-/** Everything that was due when a process was asked to end, and had not started before. */
-function* closingWaits(history: JudgedHistory): Iterable<Omit<Recovery, 'what'>> {
-  for (const { id, dueAt } of dueTimes(history)) {
-    const until = history.deliveries.get(id)?.[0]?.at
-    const closing = history.closings.find(({ at }) => dueAt <= at && at < (until ?? -Infinity))
-    if (closing !== undefined) yield { event: id, since: closing.at, until: until! }
+interface HandOver {
+  readonly process: string
+  readonly since: number
+  /** When another process first began with something that was due, and that no process had begun before. */
+  readonly until: number
+}
+
+function* handOvers(history: JudgedHistory): Iterable<HandOver> {
+  for (const { target: process, at: since } of history.closings) {
+    const starts: number[] = []
+    for (const { id, dueAt } of dueTimes(history)) {
+      const first = history.deliveries.get(id)?.[0]
+      if (first === undefined || dueAt > since || first.at <= since || first.process === process) continue
+      starts.push(first.at)
+    }
+    if (starts.length > 0) yield { process, since, until: Math.min(...starts) }
   }
 }
 

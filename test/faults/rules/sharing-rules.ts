@@ -26,14 +26,16 @@ export const sharingRules: readonly Rule[] = [
     name: 'workers share slow work where nothing goes wrong',
     *violations(history) {
       const { workers, settings, outages, kills, lastFaultAt } = history
-      if (settings.mode !== 'multiNode' || lastFaultAt > -Infinity || outages.length + kills.length > 0) return
+      if (settings.mode !== 'multiNode' || lastFaultAt > -Infinity || outages.length + kills.length > 0)
+        return
       if (workers.some((worker) => history.wasAway(worker, -Infinity, Infinity))) return
       const begun = slowDeliveries(history)
       if (begun.length < enoughEvents * workers.length) return
       for (const worker of workers) {
         const count = begun.filter((process) => process === worker).length
         const least = (begun.length / workers.length) * leastShare
-        if (count < least) yield `${worker} began ${count} of ${begun.length}, one of ${workers.length} workers`
+        if (count < least)
+          yield `${worker} began ${count} of ${begun.length}, one of ${workers.length} workers`
       }
     },
   },
