@@ -202,19 +202,19 @@ export const unequalRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
 /** Processes that are asked to end while listeners run that take longer than closing waits for them. */
 export const closingRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
-  events: scale({ small: 150, full: 3_000 }),
-  faults: scale({ small: 2, full: 30 }),
+  events: scale({ small: 120, full: 3_000 }),
+  faults: scale({ small: 1, full: 30 }),
   harms: [],
   processFaults: ['restart'],
-  durationMs: scale({ small: 2_000, full: 120_000 }),
+  durationMs: scale({ small: 1_000, full: 120_000 }),
   workers: 3,
   workerCount: 4,
   writers: { only: 1, delivering: 0 },
   behaviours: { succeed: 30, outlastClose: 1 },
-  closeMs: 300,
+  closeMs: 200,
   // What was interrupted waits for its lease, and everything else must not.
-  leaseMs: 6_000,
-  handOverMs: 2_000,
+  leaseMs: 4_000,
+  handOverMs: 1_800,
 }
 
 export interface FaultRun {

@@ -1,6 +1,7 @@
 import { ok } from 'node:assert/strict'
 import { closingRun, type FaultRunOptions, renewalsRun, silentRun, unequalRun } from './run-faults.ts'
 import type { FaultMode } from './node-setup.ts'
+import { scale } from './scale.ts'
 import { type Diagnosed, soundRun } from './sound-run.ts'
 
 /**
@@ -33,6 +34,27 @@ export async function soundClosings(test: Diagnosed, store: string, mode: FaultM
   const { summary } = await soundRun(test, { ...closingRun, store, mode })
   judgeSize(summary.events, closingRun)
 }
+
+type AnswerRun = (test: Diagnosed, store: string) => Promise<void>
+
+/** The runs on a database server. Some only at full size: the engine does these, and they are tried elsewhere. */
+export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = [
+  ['every promise is kept', soundSilence],
+  ...scale<readonly (readonly [string, AnswerRun])[]>({
+    small: [],
+    full: [
+      ['workers share slow work, and take nothing that they have no listener for', soundSharing],
+      [
+        'another process goes on at once where one is asked to end',
+        (test, store) => soundClosings(test, store, 'singleNode'),
+      ],
+      [
+        'one renewal without an answer costs no lock',
+        (test, store) => soundRenewals(test, store, 'singleNode'),
+      ],
+    ],
+  }),
+]
 
 function judgeSize(events: number, planned: Pick<FaultRunOptions, 'events'>): void {
   ok(events > planned.events * 0.6, `${events} events are too few to say anything`)
