@@ -63,6 +63,18 @@ export const answerCases: ForgedCases = {
     kept: [
       { what: 'it is told', run: redelivered('q', 2).says('p', 500, told(1)) },
       { what: 'its process did not live to tell', run: redelivered('q', 2) },
+      {
+        what: 'the answer came when it was waited for no more',
+        run: written('a')
+          .delivers('a', { at: 100, settled: null })
+          .says('p', 700, {
+            kind: 'settled',
+            since: 112,
+            settlements: [{ event: 'a', token: 1, outcome: 'done', refused: true }],
+          })
+          .settles('a', { by: 'p', at: 710, token: 1, outcome: 'refused' })
+          .says('p', 900, told(0)),
+      },
       { what: 'the try that failed had been written', run: refusedAfterFailure().says('p', 500, told(0)) },
     ],
   },

@@ -15,9 +15,9 @@ const partitionedSize = scale({
   // Bringing the server down and up again takes most of the time of such a run.
   small: {
     events: 800,
-    faults: 9,
+    faults: 11,
     durationMs: 3_000,
-    harms: ['terminate', 'cut', 'silence', 'mute', 'loseCommit'],
+    harms: ['terminate', 'cut', 'silence', 'mute', 'blackHole', 'holdCommit', 'loseCommit'],
   },
   full: { events: 20_000, faults: 80, durationMs: 100_000, settleLimitMs: 300_000, keys: 200 },
 })
@@ -32,8 +32,10 @@ describe('on MariaDB, with processes, sessions, connections and servers that com
       ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
       ok(summary.unknownEnds.kept >= scale({ small: 0, full: 5 }), 'too few answers to commits were lost')
       deepEqual(Object.keys(summary.outages).sort(), [
+        'blackHole',
         'crash',
         'cut',
+        'holdCommit',
         'loseCommit',
         'mute',
         'restart',

@@ -15,9 +15,9 @@ const partitionedSize = scale({
   // Bringing the server down and up again takes most of the time of such a run.
   small: {
     events: 800,
-    faults: 9,
+    faults: 11,
     durationMs: 3_000,
-    harms: ['terminate', 'cut', 'silence', 'mute', 'loseCommit'],
+    harms: ['terminate', 'cut', 'silence', 'mute', 'blackHole', 'holdCommit', 'loseCommit'],
   },
   full: { events: 100_000, faults: 150, durationMs: 300_000, settleLimitMs: 400_000, workers: 5, keys: 200 },
 })
@@ -35,9 +35,11 @@ describe(
         ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
         ok(summary.unknownEnds.kept >= scale({ small: 0, full: 10 }), 'too few answers to commits were lost')
         deepEqual(Object.keys(summary.outages).sort(), [
+          'blackHole',
           'crash',
           'cut',
           'fastRestart',
+          'holdCommit',
           'immediateRestart',
           'loseCommit',
           'mute',

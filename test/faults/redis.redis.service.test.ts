@@ -6,7 +6,7 @@ import { scale } from './scale.ts'
 import { soundRun } from './sound-run.ts'
 
 const size = scale({
-  small: { events: 700, faults: 12, durationMs: 3_000 },
+  small: { events: 700, faults: 14, durationMs: 3_000 },
   full: { events: 20_000, faults: 100, durationMs: 120_000, settleLimitMs: 300_000 },
 })
 
@@ -19,9 +19,11 @@ describe('on Redis, with processes, connections and servers that come and go', {
       const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'redis', mode })
       ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
       deepEqual(Object.keys(summary.outages).sort(), [
+        'blackHole',
         'crash',
         'cut',
         ...(mode === 'singleWriter' ? ['deleteLock'] : []),
+        'holdCommit',
         'loseCommit',
         'mute',
         'restart',
