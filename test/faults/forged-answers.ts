@@ -67,6 +67,7 @@ export const answerCases: ForgedCases = {
         what: 'the answer came when it was waited for no more',
         run: written('a')
           .delivers('a', { at: 100, settled: null })
+          .says('p', 600, { kind: 'unanswered', since: 112, events: ['a'] })
           .says('p', 700, {
             kind: 'settled',
             since: 112,

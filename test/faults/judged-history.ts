@@ -121,6 +121,8 @@ export class JudgedHistory {
   readonly settlements = new Map<string, JudgedSettlement[]>()
   /** Attempts at settling an event that failed. */
   readonly failedSettlements: FailedSettlement[] = []
+  /** Attempts at settling an event that were not answered in time, if ever. */
+  readonly unansweredSettlements: FailedSettlement[] = []
   /** The owners of each partition, by epoch. */
   readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
   readonly holdings: readonly Holding[]
@@ -250,9 +252,10 @@ export class JudgedHistory {
         for (const settlement of record.settlements) {
           listOf(this.settlements, settlement.event).push({ ...settlement, at, since, process })
         }
-      } else if (record.kind === 'unsettled') {
-        const { since, process } = record
-        for (const event of record.events) this.failedSettlements.push({ event, process, since })
+      } else if (record.kind === 'unsettled' || record.kind === 'unanswered') {
+        const { kind, since, process } = record
+        const failed = kind === 'unsettled' ? this.failedSettlements : this.unansweredSettlements
+        for (const event of record.events) failed.push({ event, process, since })
       }
     }
   }

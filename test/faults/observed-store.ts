@@ -29,6 +29,10 @@ export function observedStore<Tx>(
 
   async function settle(...request: Parameters<OutboxStore<Tx>['settle']>): Promise<readonly Settlement[]> {
     const since = monotonicMs()
+    const events = request[0].map(({ row }) => row.eventId)
+    // The engine gives it up, and it may never be answered.
+    const late = setTimeout(() => history.say({ kind: 'unanswered', since, events }), slowMs * 0.8)
+    late.unref()
     try {
       const refused = await observed.settle(...request)
       const settlements = request[0].map((settlement) => ({
@@ -41,8 +45,10 @@ export function observedStore<Tx>(
       history.say({ kind: 'settled', since, settlements })
       return refused
     } catch (error) {
-      history.say({ kind: 'unsettled', since, events: request[0].map(({ row }) => row.eventId) })
+      history.say({ kind: 'unsettled', since, events })
       throw error
+    } finally {
+      clearTimeout(late)
     }
   }
 }

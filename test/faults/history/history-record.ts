@@ -10,6 +10,7 @@ export type HistoryRecord = Stamp &
     | DeliveryAborted
     | SettlementsSeen
     | SettlementsFailed
+    | SettlementsUnanswered
     | PartitionsGained
     | PartitionsNotGained
     | PartitionsGivenUp
@@ -116,6 +117,14 @@ export interface SeenSettlement {
 /** The store failed to answer to a batch of outcomes: whether it has taken them is not known. */
 export interface SettlementsFailed {
   readonly kind: 'unsettled'
+  /** When the store was asked. */
+  readonly since: number
+  readonly events: readonly string[]
+}
+
+/** The store has not answered to a batch of outcomes for so long that the engine may give it up. */
+export interface SettlementsUnanswered {
+  readonly kind: 'unanswered'
   /** When the store was asked. */
   readonly since: number
   readonly events: readonly string[]

@@ -76,18 +76,13 @@ export const fenceRules: readonly Rule[] = [
 function isCertainRefusal(history: JudgedHistory, process: string, settlement: JudgedSettlement): boolean {
   if (!settlement.refused || settlement.process !== process) return false
   const { event, since } = settlement
-  const all = history.settlements.get(event)!
-  const hasFailed =
-    history.failedSettlements.some(
-      (failed) => failed.event === event && failed.process === process && failed.since < since,
-    ) || all.some((each) => each.process === process && each.since <= since && isLate(history, each))
-  if (isLate(history, settlement)) return false
-  return !hasFailed || all.some((other) => other.process !== process && isFinal(other))
-}
-
-/** Whether the engine may have given the try up before the answer came: it waits for half a lease. */
-function isLate(history: JudgedHistory, { since, at }: JudgedSettlement): boolean {
-  return at - since > history.settings.leaseMs * 0.4
+  const tries = [...history.failedSettlements, ...history.unansweredSettlements].filter(
+    (each) => each.event === event && each.process === process,
+  )
+  // The engine may not have waited for this very answer.
+  if (tries.some((each) => each.since === since)) return false
+  if (!tries.some((each) => each.since < since)) return true
+  return history.settlements.get(event)!.some((other) => other.process !== process && isFinal(other))
 }
 
 /** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
