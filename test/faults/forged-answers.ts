@@ -64,6 +64,13 @@ export const answerCases: ForgedCases = {
       { what: 'it is told', run: redelivered('q', 2).says('p', 500, told(1)) },
       { what: 'its process did not live to tell', run: redelivered('q', 2) },
       {
+        what: 'its process had claimed the event again',
+        run: written('a')
+          .delivers('a', { at: 100, settled: 'refused' })
+          .settles('a', { by: 'p', at: 120, token: 2, outcome: 'done' })
+          .says('p', 500, told(0)),
+      },
+      {
         what: 'the answer came when it was waited for no more',
         run: written('a')
           .delivers('a', { at: 100, settled: null })

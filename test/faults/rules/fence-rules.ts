@@ -81,8 +81,12 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
   )
   // The engine may not have waited for this very answer.
   if (tries.some((each) => each.since === since)) return false
+  const all = history.settlements.get(event)!
+  // It had claimed the event again itself, and settled it by that claim.
+  if (all.some((each) => each.process === process && each.token > settlement.token && isFinal(each)))
+    return false
   if (!tries.some((each) => each.since < since)) return true
-  return history.settlements.get(event)!.some((other) => other.process !== process && isFinal(other))
+  return all.some((other) => other.process !== process && isFinal(other))
 }
 
 /** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
