@@ -157,11 +157,11 @@ export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
  */
 export const silentRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
-  events: scale({ small: 240, full: 10_000 }),
-  faults: scale({ small: 7, full: 200 }),
+  events: scale({ small: 150, full: 10_000 }),
+  faults: scale({ small: 5, full: 200 }),
   harms: ['blackHole', 'holdCommit'],
   processFaults: [],
-  durationMs: scale({ small: 4_000, full: 120_000 }),
+  durationMs: scale({ small: 2_500, full: 120_000 }),
   workers: 3,
   writers: { only: 1, delivering: 1 },
   behaviours: { succeed: 85, outlastLease: 15 },
@@ -186,7 +186,7 @@ export const renewalsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
 /** Processes with different listeners, whose listeners are slow, and nothing that goes wrong. */
 export const unequalRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
-  events: scale({ small: 300, full: 3_000 }),
+  events: scale({ small: 220, full: 3_000 }),
   faults: 0,
   durationMs: scale({ small: 300, full: 3_000 }),
   workers: 2,
