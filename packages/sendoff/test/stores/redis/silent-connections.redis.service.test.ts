@@ -2,7 +2,6 @@ import { describe } from 'node:test'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import type { OutboxStore } from '../../../src/store.ts'
 import { silentConnectionChecks } from '../../fixtures/silent-connections.ts'
 
 describe('redis store: connections that are dead', () => {
