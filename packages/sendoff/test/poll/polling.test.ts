@@ -9,7 +9,7 @@ import type { Row } from '../../src/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
-import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
+import { onEveryStore, startOutbox, writeTested, until } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 const poller = { intervalMs: 3 }
@@ -137,11 +137,16 @@ onEveryStore(
   'a database that is away for a while is reported, survived and gone on with',
   async (test, open, mode) => {
     let away = true
+    let polls = 0
     const failing = (real: any, ...args: any[]) =>
       away ? Promise.reject(new Error('the database is away')) : real(...args)
+    const polling = (real: any, ...args: any[]) => {
+      polls++
+      return failing(real, ...args)
+    }
     const store = faultyStore(open(), {
-      claim: failing,
-      pollPending: failing,
+      claim: polling,
+      pollPending: polling,
       settle: failing,
       renew: failing,
     })
@@ -153,13 +158,12 @@ onEveryStore(
     })
     const ids = await writeTested(outbox, 1, 2, 3)
     await listener.called(1)
-    while (log.filter((line) => line.includes('Polling failed')).length < 3) {
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    await until(() => polls >= 3)
     away = false
     await metrics.until((seen) => seen.dispatchSuccess >= 3)
     deepEqual([...new Set(listener.ids)].sort(), ids)
-    match(log.join('\n'), /error: Polling failed and will be tried again\. Error: the database is away/)
+    match(log.join('\n'), /error: \w+ .*failed and will be tried again.*\. Error: the database is away/)
+    match(log.join('\n'), /warn: The store answers again after/)
   },
 )
 
