@@ -29,7 +29,8 @@ class ErrorDescription {
 
     const parts = this.#ofAll(innerErrors(error))
     const cause = this.#isLeftOut(error.cause) ? '' : `; caused by ${this.of(error.cause)}`
-    return `${error.name}: ${messageOf(error)}${parts}${cause}`
+    const message = cause === '' ? messageOf(error) : messageOf(error).replace(/\.$/, '')
+    return `${error.name}: ${message}${parts}${cause}`
   }
 
   #ofAll(errors: readonly unknown[]): string {

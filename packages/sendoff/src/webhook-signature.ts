@@ -16,10 +16,11 @@ export function webhookSignature({ id, timestamp, body }: SignedMessage, secret:
 
 /** The key that a secret stands for. */
 export function webhookKey(secret: string): Buffer {
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
-  if (key.length > 0) return key
+  const encoded = secret.replace(/^whsec_/, '')
+  if (/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64')
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    'A secret of a webhook must be base64, after "whsec_" if it likes.',
+    'The secret of a webhook must be base64, with or without "whsec_" in front of it. ' +
+      `Make one: "whsec_" + randomBytes(32).toString('base64').`,
   )
 }

@@ -92,7 +92,7 @@ export class Outages {
     if (outage.triedBy !== batch) return
     this.#outages.delete(destination)
     this.#endedAt.set(destination, this.#options.now())
-    this.#options.logger.info(`${nameOf(this.#options.name, destination)} can be reached again.`)
+    this.#options.logger.warn(`${nameOf(this.#options.name, destination)} can be reached again.`)
   }
 
   /** A batch has ended. If it was to try the destination and did not get to it, another batch may. */

@@ -116,7 +116,7 @@ export class ListenerRegistry {
     )
     return new UnroutableEventError(
       `No listener is registered for event type "${eventType}" of aggregate type "${aggregateType}" (event ${eventId}). ` +
-        `Registered: ${known.join(', ') || 'none'}.${didYouMean(`${aggregateType}:${eventType}`, known)} Register one, or deploy the version that does before writing such events, and replay.`,
+        `Registered: ${known.join(', ') || 'none'}.${didYouMean(`${aggregateType}:${eventType}`, known)} Register the definition of the event, or both names: register('${aggregateType}', '${eventType}', listener). If another version of this process has the listener, deploy it. Then replay.`,
     )
   }
 

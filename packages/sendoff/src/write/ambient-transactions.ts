@@ -179,7 +179,7 @@ export function noTransaction(): OutboxError {
   return new OutboxError(
     'OUTBOX_NO_TRANSACTION',
     'An event is written together with the data it is about, in one transaction, and none is open here, or it has ended. ' +
-      'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one: write(event, payload, { tx }).',
+      'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one, as the last argument: { tx }. A transaction of another outbox, such as a mail outbox, is not found by itself.',
   )
 }
 

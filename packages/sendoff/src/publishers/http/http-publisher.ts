@@ -1,6 +1,7 @@
-import { UnrecoverableError } from '../../errors.ts'
+import { OutboxError, UnrecoverableError } from '../../errors.ts'
 import { callable, checkOptions, count, flag, oneOf, requireOptions, anything } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
+import { webhookKey } from '../../webhook-signature.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
@@ -49,6 +50,7 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
     allowPrivateAddresses: flag,
   })
   requireOptions('httpPublisher', options, ['url'])
+  checkSecret(options)
   const { url, method = 'POST', secret, onUnreachable = 'defer', timeoutMs = 15_000 } = options
   const { allowRedirects = false, allowPrivateAddresses = false, maxConcurrentRequests = 32 } = options
   const requester = new HttpRequester({
@@ -95,6 +97,19 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
 const beginWithinMs = 60_000
 
 const idleMs = 15_000
+
+// A receiver that takes unsigned messages would not tell, and one that refuses them would tell with each event.
+function checkSecret(options: HttpPublisherOptions): void {
+  if (!('secret' in options)) return
+  const { secret } = options as { readonly secret: HttpPublisherOptions['secret'] | undefined }
+  if (secret === undefined) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'Option "secret" of httpPublisher is undefined, so that messages would be sent unsigned. Leave it out if they are to be.',
+    )
+  }
+  if (typeof secret !== 'function') for (const one of [secret].flat()) webhookKey(one)
+}
 
 function verdictOn(error: unknown, onUnreachable: 'defer' | 'retry'): Verdict {
   if (error instanceof HttpUnsentError) return 'unsent'

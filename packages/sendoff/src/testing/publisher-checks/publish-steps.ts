@@ -109,7 +109,7 @@ export class KeptLog implements Logger {
   /** It must have been told once that the broker is away, and as often as said that it is back. */
   requireOutage(backs: 0 | 1): void {
     const levels = this.lines.map((line) => line.split(' ', 1)[0])
-    deepEqual(levels, backs === 1 ? ['warn', 'info'] : ['warn'], this.lines.join('\n'))
+    deepEqual(levels, backs === 1 ? ['warn', 'warn'] : ['warn'], this.lines.join('\n'))
     equal(/cannot be reached/.test(this.lines[0]!), true, this.lines[0])
   }
 }

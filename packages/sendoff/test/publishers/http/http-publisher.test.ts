@@ -296,3 +296,19 @@ describe('httpPublisher', () => {
     })
   })
 })
+
+describe('a secret of webhooks', () => {
+  const url = 'https://hooks.example'
+  it('is judged when the publisher is made', () => {
+    for (const secret of ['', 'whsec_???', 'my-secret', ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', '']]) {
+      throws(() => httpPublisher({ url, secret }), { code: 'OUTBOX_INVALID_OPTION' }, String(secret))
+    }
+    httpPublisher({ url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
+  })
+
+  it('that is undefined is refused: messages would be sent unsigned', () => {
+    const secret = process.env['NO_SUCH_SECRET'] as string
+    throws(() => httpPublisher({ url, secret }), /secret" of httpPublisher is undefined/)
+    httpPublisher({ url })
+  })
+})
