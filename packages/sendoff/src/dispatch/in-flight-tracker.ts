@@ -65,7 +65,7 @@ export class InFlightTracker {
 
   /** Takes what a poll brings of an awaited row. Returns false where it is not awaited. */
   keepAwaited(delivery: Delivery): boolean {
-    if (!this.#awaited.has(delivery.key)) return false
+    if (this.#awaited.size === 0 || !this.#awaited.has(delivery.key)) return false
     // Not a claim: the one under way brings the row, too.
     if (delivery.lock === undefined) this.#awaited.set(delivery.key, delivery)
     delivery.settled = true

@@ -66,6 +66,7 @@ export class OutboxDispatcher {
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   readonly #waitingTypes = new Set<string>()
+  readonly #settlesFirst: boolean
   #suspect: Delivery | undefined
   #pumpScheduled = false
   #isWatching = false
@@ -84,6 +85,7 @@ export class OutboxDispatcher {
     this.#logger = logger
     this.#metrics = metrics
     this.#workerCount = options.workerCount ?? 4
+    this.#settlesFirst = options.settleFirst === true
     this.#maxUnsettled = options.maxUnsettled ?? 2_000
     this.hotQueue = new BoundedQueue(options.hotQueueCapacity ?? 1_000)
     const capacity = options.coldQueueCapacity ?? 1_000
@@ -325,7 +327,7 @@ export class OutboxDispatcher {
   get #hasFreeSlot(): boolean {
     if (this.#suspect !== undefined) return false
     const { backlog } = this.#settler
-    const taken = this.#calls.size + (this.#options.settleFirst === true ? backlog : 0)
+    const taken = this.#settlesFirst ? this.#calls.size + backlog : this.#calls.size
     return taken < this.#workerCount && backlog < this.#maxUnsettled
   }
 

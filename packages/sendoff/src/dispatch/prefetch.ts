@@ -28,9 +28,9 @@ const weight = 1 / 16
  */
 export class Prefetch {
   readonly #options: PrefetchOptions
-  /** What one place of a worker takes on average; undefined as long as no call has ended. */
-  #placeMs: number | undefined
-  #movedAt = 0
+  /** What one place of a worker takes on average; below 0 as long as no call has ended. A number always: it changes with every event. */
+  #placeMs = -0.5
+  #movedAt = 0.5
   #places = 1
 
   constructor(options: PrefetchOptions) {
@@ -45,7 +45,7 @@ export class Prefetch {
   ended(now: number, durationMs: number, places: number): void {
     this.#movedAt = now
     const placeMs = durationMs / places
-    this.#placeMs = this.#placeMs === undefined ? placeMs : this.#placeMs + (placeMs - this.#placeMs) * weight
+    this.#placeMs = this.#placeMs < 0 ? placeMs : this.#placeMs + (placeMs - this.#placeMs) * weight
   }
 
   /** How many events the hot queue may hold, places kept for later included. */
@@ -77,8 +77,8 @@ export class Prefetch {
   #limit(running: number, unknown: number): number {
     const { workerCount, clock } = this.#options
     const stalledMs = running < workerCount ? 0 : (clock.monotonic() - this.#movedAt) / this.#places
-    const known = (workerCount * prefetchMs) / Math.max(this.#placeMs ?? 0, stalledMs)
-    return this.#placeMs === undefined ? Math.min(unknown, known) : known
+    const known = (workerCount * prefetchMs) / Math.max(0, this.#placeMs, stalledMs)
+    return this.#placeMs < 0 ? Math.min(unknown, known) : known
   }
 
   // Each worker finds something when it is done, and a batch is not smaller for that.
