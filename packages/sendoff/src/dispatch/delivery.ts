@@ -23,6 +23,8 @@ export class Delivery {
   /** That of the partition under which the row was read without a claim. */
   readonly epoch: number | undefined
   settled = false
+  /** Whether the in-flight tracker has this very delivery: told here, since looking it up costs as much as removing it. */
+  isTracked = false
   /** Whether it was settled as delivered. */
   hasSucceeded = false
   #lock: Holding | undefined

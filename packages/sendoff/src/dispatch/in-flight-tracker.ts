@@ -84,7 +84,11 @@ export class InFlightTracker {
   tryAcquire(delivery: Delivery): boolean {
     const { key } = delivery
     const present = this.#deliveries.get(key)
-    if (present !== undefined && !this.#isOver(present)) return false
+    if (present !== undefined) {
+      if (!this.#isOver(present)) return false
+      present.isTracked = false
+    }
+    delivery.isTracked = true
     this.#deliveries.set(key, delivery)
     if (this.#ttlMs !== Infinity) this.#since.set(key, this.#clock.monotonic())
     return true
@@ -121,8 +125,9 @@ export class InFlightTracker {
 
   // Another delivery of the same row stays.
   #remove(delivery: Delivery): void {
-    if (this.#deliveries.get(delivery.key) !== delivery) return
+    if (!delivery.isTracked) return
+    delivery.isTracked = false
     this.#deliveries.delete(delivery.key)
-    this.#since.delete(delivery.key)
+    if (this.#ttlMs !== Infinity) this.#since.delete(delivery.key)
   }
 }
