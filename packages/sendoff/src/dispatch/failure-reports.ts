@@ -7,7 +7,7 @@ import type { Delivery } from './delivery.ts'
 /** Within this time each event type has a few lines of its own. What is more is told in one. */
 const windowMs = 10_000
 const linesPerWindow = 5
-/** Beyond so many kinds, failures are counted together. */
+/** The most kinds of failures that are counted apart. */
 const mostGroups = 20
 const others = 'failures of other event types'
 

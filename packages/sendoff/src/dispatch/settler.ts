@@ -185,7 +185,7 @@ export class Settler {
     if (claimedAgain.length > 0) this.#writeWithNewLease(claimedAgain)
   }
 
-  // A refusal after a failure has two reasons: the outcome was written then, or the row is somebody else's.
+  // A refusal after a failure has two reasons: the outcome was written then, or another process holds the row.
   async #clearUp(doubtful: readonly [Waiting, Settlement][]): Promise<void> {
     const settlements = doubtful.map(([, settlement]) => settlement)
     const written = await findWritten(this.#options.store, settlements)
@@ -326,7 +326,7 @@ function fenceOf(batch: readonly Waiting[]): OwnerFence | undefined {
 // the next delivery decides.
 function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
   if (!('delayMs' in outcome)) return outcome
-  // A processor of somebody else's may say anything.
+  // A processor of the user's own may return any number.
   const delayMs = boundedDelayMs(outcome.delayMs)
   if (outcome.kind === 'defer' || !delivery.isOutdated) return { ...outcome, delayMs }
   return { kind: 'defer', delayMs, reason: outcome.failure.error }

@@ -2,7 +2,7 @@ import { EventStatus } from '../event/status.ts'
 import type { OutboxStore, Outcome, Settlement, StoredRow } from '../store.ts'
 import { keyOf } from './delivery.ts'
 
-/** Rows come with their payloads: so many are read at once. */
+/** The most rows read at once: they come with their payloads. */
 const maxRead = 100
 
 /** An event that fans out has several rows, and all of them are wanted. */
@@ -10,7 +10,7 @@ const anyNumber = 100_000
 
 /**
  * Which of these settlements the store has written, although its answer was lost and it refused them when it was asked again.
- * Those that are not among them were refused because somebody else has, or had, the row.
+ * The store refused the others because another process holds, or held, the row.
  */
 export async function findWritten(
   store: Pick<OutboxStore<never>, 'query'>,

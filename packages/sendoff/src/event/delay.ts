@@ -15,7 +15,7 @@ export const delay: OptionCheck = (value) =>
     ? undefined
     : `0 to ${maxDelayMs} milliseconds (a hundred years)`
 
-/** Refuses what is no delay, in the words of whoever was handed it. */
+/** Refuses a value that is no delay, with an error that names the caller. */
 export function requireDelay(what: string, delayMs: number): void {
   if (delay(delayMs) === undefined) return
   throw new OutboxError(
