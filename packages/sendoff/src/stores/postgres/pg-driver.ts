@@ -40,8 +40,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     multiProcess: true,
     onlyConnection: maxOf(pool) === 1 ? onlyConnectionOf(pool) : undefined,
 
-    run: async (statement, values) =>
-      rowsOf(await connections.use((client) => client.query(queryOf(statement), valuesOf(values)))),
+    run: async (statement, values) => rowsOf(await connections.run(queryOf(statement), valuesOf(values))),
 
     async transaction(work, isolation) {
       const { client, wait } = await connections.connect()

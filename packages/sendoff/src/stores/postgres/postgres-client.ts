@@ -12,6 +12,11 @@ export interface PgPool {
 /** A client of `pg`. */
 export interface PgClient {
   query(query: PgQuery | string, values?: (string | null)[]): Promise<PgResult>
+  query(
+    query: PgQuery,
+    values: (string | null)[],
+    callback: (error: Error | null, result: PgResult) => void,
+  ): void
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
