@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
-import { brokenImports } from './dependency-rule.ts'
+import { brokenImports, zones } from './dependency-rule.ts'
 
 describe('the dependency rule', () => {
   it('is kept by every import of the library', () => {
@@ -16,14 +16,14 @@ describe('the dependency rule', () => {
 
   const forged: readonly [file: string, text: string, message: RegExp][] = [
     [
-      'store.ts',
-      `import { claim } from './poll/claim.ts'`,
-      /store\.ts:1 .*contracts sees only itself, not engine/,
+      'store/rows.ts',
+      `import { claim } from '../poll/claim.ts'`,
+      /store\/rows\.ts:1 .*store sees tools, not poll/,
     ],
-    ['event/ulid.ts', `import type { Outbox } from '../outbox.ts'`, /not outbox/],
+    ['event/ulid.ts', `import type { Outbox } from '../outbox/outbox.ts'`, /not outbox/],
     ['poll/poller.ts', `import { sqliteStore } from '../stores/sqlite/index.ts'`, /not SQL stores/],
-    ['dispatch/settler.ts', `export { outbox } from '../outbox.ts'`, /not outbox/],
-    ['stores/sqlite/index.ts', `import { Poller } from '../../poll/poller.ts'`, /not engine/],
+    ['settle/settler.ts', `export { outbox } from '../outbox/outbox.ts'`, /not outbox/],
+    ['stores/sqlite/index.ts', `import { Poller } from '../../poll/poller.ts'`, /not poll/],
     ['stores/sqlite/index.ts', `const m = await import('../memory/index.ts')`, /not stores/],
     ['stores/mysql/index.ts', `import { x } from '../postgres/x.ts'`, /adapters do not import each other/],
     ['stores/memory/index.ts', `import { x } from '../sql/x.ts'`, /not SQL parts/],
@@ -36,17 +36,18 @@ describe('the dependency rule', () => {
     ],
     ['event/ulid.ts', `import { randomBytes } from 'crypto'`, /relative files and node: modules only/],
     ['event/ulid.ts', `type S = import('zod').Schema`, /relative files and node: modules only/],
-    ['transactions/drizzle.ts', `import { w } from '../write/outbox-writer.ts'`, /not engine/],
-    ['observe/prometheus/index.ts', `import { p } from '../../poll/poller.ts'`, /not engine/],
-    ['outbox.ts', `import { memoryStore } from './stores/memory/index.ts'`, /not stores/],
+    ['transactions/drizzle.ts', `import { w } from '../write/outbox-writer.ts'`, /not write/],
+    ['observe/prometheus/index.ts', `import { p } from '../../poll/poller.ts'`, /not poll/],
+    ['outbox/outbox.ts', `import { memoryStore } from '../stores/memory/index.ts'`, /not stores/],
     ['index.ts', `\nexport * from './testing/index.ts'`, /index\.ts:2 .*only testing sees testing/],
+    ['poll/poller.ts', `import type { Dispatcher } from '../dispatch/dispatcher.ts'`, /not dispatch/],
     [
-      'inbox/inbox.ts',
-      `import { x } from '../outbox.ts'`,
-      /inbox sees contracts, observe, engine, not outbox/,
+      'route/route.ts',
+      `import type { Chain } from '../process/chain.ts'`,
+      /route sees .*, retry, not process/,
     ],
     ['mail/mailer.ts', `import { memoryStore } from '../stores/memory/index.ts'`, /not stores/],
-    ['outbox.ts', `import { MailOutbox } from './mail/mail-outbox.ts'`, /not mail/],
+    ['outbox/outbox.ts', `import { MailOutbox } from '../mail/mail-outbox.ts'`, /not mail/],
     ['write/writer.ts', `import { x } from '../../test/x.ts'`, /outside of src/],
     ['write/writer.ts', 'await import(name)', /a computed name/],
     ['strange/thing.ts', '', /belongs to no zone/],
@@ -68,12 +69,20 @@ describe('the dependency rule', () => {
     deepEqual(brokenImports({ 'write/a.ts': `import type { b } from './b.ts'`, ...back }), [])
   })
 
+  it('lets no zone see one below it, so that no two rooms see each other', () => {
+    const names = zones.map(({ name }) => name)
+    for (const [index, { name, sees }] of zones.entries()) {
+      const below = sees.filter((seen) => names.indexOf(seen) >= index)
+      deepEqual(below, [], `${name} sees zones that stand below it or nowhere`)
+    }
+  })
+
   it('allows what it should', () => {
     const files = {
       'stores/sqlite/index.ts': `import { x } from '../sql/x.ts'\nimport { y } from './y.ts'\nimport 'node:fs'`,
-      'testing/checks.ts': `import { Outbox } from '../outbox.ts'\nimport '../stores/memory/index.ts'`,
-      'mail/mailer.ts': `import { Settler } from '../dispatch/settler.ts'`,
-      'outbox.ts': `// import 'zod'\nimport { Settler } from './dispatch/settler.ts'`,
+      'testing/checks.ts': `import { Outbox } from '../outbox/outbox.ts'\nimport '../stores/memory/index.ts'`,
+      'mail/mailer.ts': `import { Settler } from '../settle/settler.ts'`,
+      'outbox/outbox.ts': `// import 'zod'\nimport { Settler } from '../settle/settler.ts'`,
     }
     deepEqual(brokenImports(files), [])
   })

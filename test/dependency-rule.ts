@@ -2,7 +2,7 @@ import { matchesGlob, posix } from 'node:path'
 import { readImports } from './read-imports.ts'
 
 /** A part of `packages/sendoff/src`, and the other parts that it may import. */
-interface Zone {
+export interface Zone {
   readonly name: string
   readonly holds: readonly string[]
   readonly sees: readonly string[]
@@ -10,33 +10,70 @@ interface Zone {
   readonly adapters?: true
 }
 
-const ground = ['contracts', 'observe']
+/** What everything may see: small tools, the contract of stores, what an event is, and who is told. */
+const ground = ['tools', 'store', 'event', 'observe']
 
-/** The dependency rule. Every zone sees itself as well, and `node:` modules; nobody sees a package. */
-const zones: readonly Zone[] = [
+const engine = [
+  ...ground,
+  'delivery',
+  'retry',
+  'route',
+  'process',
+  'store calls',
+  'write',
+  'wake',
+  'hold',
+  'settle',
+  'poll',
+  'dispatch',
+  'hot path',
+  'purge',
+  'dead',
+]
+
+/**
+ * The dependency rule: one zone for each room, in the order in which they see one another. Every zone sees itself as well, and
+ * `node:` modules; none sees a package. No zone sees one below it, not even its types.
+ */
+export const zones: readonly Zone[] = [
   {
-    name: 'contracts',
-    holds: [
-      'event/**',
-      'errors.ts',
-      'store.ts',
-      'publisher.ts',
-      'transactions.ts',
-      'clock.ts',
-      'duration-text.ts',
-      'closest-name.ts',
-      'options.ts',
-      'webhook-signature.ts',
-      'describe-error.ts',
-    ],
+    name: 'tools',
+    holds: ['{clock,closest-name,describe-error,duration-text,errors,options,webhook-signature}.ts'],
     sees: [],
   },
-  { name: 'observe', holds: ['observe/*.ts'], sees: ['contracts'] },
-  { name: 'engine', holds: ['{write,route,process,dispatch,poll,purge,dead}/**'], sees: ground },
-  { name: 'outbox', holds: ['outbox.ts', 'outbox-*.ts'], sees: [...ground, 'engine'] },
-  { name: 'inbox', holds: ['inbox/**'], sees: [...ground, 'engine'] },
-  { name: 'mail', holds: ['mail/**'], sees: [...ground, 'engine', 'outbox'] },
-  { name: 'front door', holds: ['index.ts'], sees: [...ground, 'engine', 'outbox', 'inbox', 'mail'] },
+  { name: 'store', holds: ['store/**', 'transactions.ts'], sees: ['tools'] },
+  { name: 'event', holds: ['event/**', 'publisher.ts'], sees: ['tools', 'store'] },
+  { name: 'observe', holds: ['observe/*.ts'], sees: ['tools'] },
+  { name: 'delivery', holds: ['delivery/**'], sees: ground },
+  { name: 'retry', holds: ['retry/**'], sees: ground },
+  { name: 'route', holds: ['route/**'], sees: [...ground, 'retry'] },
+  { name: 'process', holds: ['process/**'], sees: [...ground, 'delivery', 'retry', 'route'] },
+  { name: 'store calls', holds: ['store-calls/**'], sees: ground },
+  { name: 'write', holds: ['write/**'], sees: ground },
+  { name: 'wake', holds: ['wake/**'], sees: [...ground, 'store calls', 'write'] },
+  { name: 'hold', holds: ['hold/**'], sees: [...ground, 'delivery', 'store calls'] },
+  { name: 'settle', holds: ['settle/**'], sees: [...ground, 'delivery', 'store calls'] },
+  {
+    name: 'poll',
+    holds: ['poll/**'],
+    sees: [...ground, 'delivery', 'route', 'store calls', 'wake', 'hold'],
+  },
+  {
+    name: 'dispatch',
+    holds: ['dispatch/**'],
+    sees: [...ground, 'delivery', 'retry', 'route', 'process', 'store calls', 'hold', 'settle'],
+  },
+  {
+    name: 'hot path',
+    holds: ['hot-path/**'],
+    sees: [...ground, 'delivery', 'route', 'process', 'store calls', 'write', 'wake', 'hold', 'dispatch'],
+  },
+  { name: 'purge', holds: ['purge/**'], sees: [...ground, 'store calls'] },
+  { name: 'dead', holds: ['dead/**'], sees: ground },
+  { name: 'modes', holds: ['modes/**'], sees: engine },
+  { name: 'outbox', holds: ['outbox/**'], sees: [...engine, 'modes'] },
+  { name: 'mail', holds: ['mail/**'], sees: [...engine, 'outbox'] },
+  { name: 'front door', holds: ['{index,parts}.ts'], sees: [...engine, 'modes', 'outbox', 'mail'] },
   { name: 'store parts', holds: ['stores/*.ts'], sees: ground },
   { name: 'SQL parts', holds: ['stores/sql/**'], sees: [...ground, 'store parts'] },
   { name: 'stores', holds: ['stores/{memory,redis}/**'], sees: [...ground, 'store parts'], adapters: true },

@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
+import { EventStatus } from '../../packages/sendoff/src/store/event-status.ts'
 import { rules } from './checker.ts'
 import { answerCases, sharingCases } from './forged-answers.ts'
 import { lockCases } from './forged-locks.ts'

@@ -1,4 +1,4 @@
-import type { OutboxStore } from '../../packages/sendoff/src/store.ts'
+import type { OutboxStore } from '../../packages/sendoff/src/store/index.ts'
 
 /** A store as the fault tests need it: its data is found by a text, which processes are told. */
 export interface FaultStore {

@@ -1,5 +1,5 @@
-import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
-import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import { EventStatus } from '../../packages/sendoff/src/store/event-status.ts'
+import type { StoredRow } from '../../packages/sendoff/src/store/index.ts'
 import { checkHistory } from './checker.ts'
 import type { Act, Behaviour, HistoryRecord, TransactionEnd } from './history/history-record.ts'
 import type { Evidence, JudgedSettings } from './judged-history.ts'
@@ -11,7 +11,7 @@ export const forgedSettings: JudgedSettings = {
   leaseMs: 1_000,
   intervalMs: 200,
   maxAttempts: 4,
-  maxDeliveries: 5,
+  maxLosses: 5,
   hangTimeoutMs: 300,
   hangGraceMs: 300,
   closeMs: 500,

@@ -1,4 +1,4 @@
-import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import type { StoredRow } from '../../packages/sendoff/src/store/index.ts'
 import { lockHarmNames } from './lock-harms.ts'
 import type { FaultMode } from './node-setup.ts'
 import type {
@@ -16,7 +16,7 @@ export interface JudgedSettings {
   readonly leaseMs: number
   readonly intervalMs: number
   readonly maxAttempts: number
-  readonly maxDeliveries: number
+  readonly maxLosses: number
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
   readonly closeMs: number

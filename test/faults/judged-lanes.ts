@@ -1,4 +1,4 @@
-import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import type { StoredRow } from '../../packages/sendoff/src/store/index.ts'
 import { keepsOrder } from './node-setup.ts'
 import type { JudgedDelivery, JudgedHistory, JudgedSettlement } from './judged-history.ts'
 import { isFinal } from './rules/duplicate-rules.ts'

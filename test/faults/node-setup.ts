@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../packages/sendoff/src/observe/logger.ts'
 import { InMemoryMetrics } from '../../packages/sendoff/src/observe/metrics.ts'
-import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
-import { Outbox } from '../../packages/sendoff/src/outbox.ts'
+import { fixedDelay } from '../../packages/sendoff/src/retry/fixed-delay.ts'
+import { Outbox } from '../../packages/sendoff/src/outbox/outbox.ts'
 import type { FaultStore } from './fault-store.ts'
 import { faultStore } from './fault-stores.ts'
 import { HistoryFile, monotonicMs } from './history/history-file.ts'
@@ -32,7 +32,7 @@ export interface NodeSettings {
   readonly leaseMs: number
   readonly intervalMs: number
   readonly maxAttempts: number
-  readonly maxDeliveries: number
+  readonly maxLosses: number
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
   readonly renewalLosses: RenewalLosses
@@ -56,7 +56,7 @@ export interface Node {
 /** Starts the outbox of a process as its first argument says, with listeners unless it only writes. */
 export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> {
   const settings = JSON.parse(process.argv[2]!) as NodeSettings
-  const { leaseMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxDeliveries, closeMs } = settings
+  const { leaseMs, hangTimeoutMs, hangGraceMs, maxAttempts, maxLosses: maxLosses, closeMs } = settings
   const history = new HistoryFile(settings.folder, settings.name)
   // A single writer renews its lock later than others do.
   const cutOffMs = leaseMs / (settings.mode === 'singleWriter' ? 4 : 2)
@@ -87,7 +87,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           ownerId: settings.name,
           leaseMs,
           maxAttempts,
-          maxDeliveries,
+          maxLosses: maxLosses,
           retryPolicy: fixedDelay(100),
           timeoutGraceMs: hangGraceMs,
           drainTimeoutMs: closeMs,

@@ -4,7 +4,7 @@ import {
   type OwnedPartition,
   type OwnerFence,
   participantPrefix,
-} from '../../packages/sendoff/src/store.ts'
+} from '../../packages/sendoff/src/store/index.ts'
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 
 /** Partitions whose changes of owner become part of the history, as far as this process knows of them. */

@@ -1,4 +1,4 @@
-import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store.ts'
+import type { OutboxStore, Settlement } from '../../packages/sendoff/src/store/index.ts'
 import { type HistoryFile, monotonicMs } from './history/history-file.ts'
 import { observedLocks, observedPartitions } from './observed-partitions.ts'
 import type { SilentRenewals } from './silent-renewals.ts'

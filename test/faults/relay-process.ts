@@ -2,10 +2,10 @@
 // SETTINGS`, settings being `RelaySettings` in JSON. Is asked for reports, and to finish, by messages of the one who forked it.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventEnvelope } from '../../packages/sendoff/src/event/event-envelope.ts'
-import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
+import { EventStatus } from '../../packages/sendoff/src/store/event-status.ts'
 import { type CircuitBreakerState, InMemoryMetrics } from '../../packages/sendoff/src/observe/metrics.ts'
-import { Outbox } from '../../packages/sendoff/src/outbox.ts'
-import { fixedDelay } from '../../packages/sendoff/src/process/fixed-delay.ts'
+import { Outbox } from '../../packages/sendoff/src/outbox/outbox.ts'
+import { fixedDelay } from '../../packages/sendoff/src/retry/fixed-delay.ts'
 import type { DispatchContext } from '../../packages/sendoff/src/route/event-listener.ts'
 import { ListenerRegistry } from '../../packages/sendoff/src/route/listener-registry.ts'
 import { faultStore } from './fault-stores.ts'

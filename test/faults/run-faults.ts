@@ -41,7 +41,7 @@ export interface FaultRunOptions {
   /** How long closing goes on with queued events, and waits for listeners: each of them so long. */
   readonly closeMs: number
   readonly leaseMs: number
-  readonly maxDeliveries: number
+  readonly maxLosses: number
   /** How much later than within the lease a takeover may be. */
   readonly marginMs: number
   /** How long after an outage, or after the last fault, what was due then may have to wait. */
@@ -84,7 +84,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   // Enough for everything queued: a restart then is no reason for a duplicate.
   closeMs: 20_000,
   leaseMs: 1_000,
-  maxDeliveries: 20,
+  maxLosses: 20,
   marginMs: 15_000,
   recoveryMs: 20_000,
   handOverMs: 20_000,
@@ -148,7 +148,7 @@ export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   marginMs: 30_000,
   recoveryMs: 30_000,
   leaseMs: 500,
-  maxDeliveries: 5,
+  maxLosses: 5,
 }
 
 /**

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { EventStatus } from '../../packages/sendoff/src/event/status.ts'
-import type { StoredRow } from '../../packages/sendoff/src/store.ts'
+import { EventStatus } from '../../packages/sendoff/src/store/event-status.ts'
+import type { StoredRow } from '../../packages/sendoff/src/store/index.ts'
 import { faultPlan, type PlannedFault } from './fault-plan.ts'
 import type { FaultSite, FaultStore, OpenedStore, RunSlots, SiteHarm } from './fault-store.ts'
 import { faultStore } from './fault-stores.ts'
@@ -227,7 +227,7 @@ export class RunningFaults {
   }
 
   #settings(slot: string, name: string): NodeSettings {
-    const { store, mode, workerCount, leaseMs, maxDeliveries, renewalLosses } = this.#options
+    const { store, mode, workerCount, leaseMs, maxLosses, renewalLosses } = this.#options
     const { listenersDiffer, hasUsualQueues, closeMs } = this.#options
     return {
       store,
@@ -239,7 +239,7 @@ export class RunningFaults {
       leaseMs,
       intervalMs: 200,
       maxAttempts: 4,
-      maxDeliveries,
+      maxLosses,
       hangTimeoutMs: 300,
       hangGraceMs: 300,
       renewalLosses,

@@ -6,16 +6,16 @@ export {
   type DeadEventManagerOptions,
   type ReplayOptions,
 } from './dead/dead-event-manager.ts'
-export { Delivery, type DeliverySource, type Holding } from './dispatch/delivery.ts'
-export { DispatcherHotPath, type DispatcherHotPathOptions } from './dispatch/dispatcher-hot-path.ts'
+export { Delivery, type DeliverySource, type Holding } from './delivery/delivery.ts'
+export { DispatcherHotPath, type DispatcherHotPathOptions } from './hot-path/dispatcher-hot-path.ts'
 export type {
   DispatchSettings,
   LaneSettings,
   OutboxDispatcherOptions,
 } from './dispatch/dispatcher-options.ts'
-export { InFlightTracker, type InFlightTrackerOptions } from './dispatch/in-flight-tracker.ts'
+export { InFlightTracker, type InFlightTrackerOptions } from './delivery/in-flight-tracker.ts'
 export { OutboxDispatcher } from './dispatch/outbox-dispatcher.ts'
-export { Pauses } from './dispatch/pauses.ts'
+export { Pauses } from './hold/pauses.ts'
 export {
   OutboxError,
   type OutboxErrorCode,
@@ -39,7 +39,7 @@ export {
 export { JsonCodec } from './event/json-codec.ts'
 export { partitionOf } from './event/partition.ts'
 export type { StandardSchema } from './event/standard-schema.ts'
-export { EventStatus } from './event/status.ts'
+export { EventStatus } from './store/event-status.ts'
 export { monotonicUlids } from './event/ulid.ts'
 export { type Logger, silentLogger, standardLogger } from './observe/logger.ts'
 export {
@@ -49,7 +49,7 @@ export {
   noMetrics,
 } from './observe/metrics.ts'
 export type { TracedSpan, Tracer } from './observe/tracing.ts'
-export { OutboxBackend } from './outbox-backend.ts'
+export { OutboxBackend } from './outbox/outbox-backend.ts'
 export type {
   OrderedOptions,
   OutboxOptions,
@@ -58,19 +58,19 @@ export type {
   SingleWriterLock,
   SingleWriterOptions,
   WriterOnlyOptions,
-} from './outbox-options.ts'
-export { Outbox } from './outbox.ts'
+} from './outbox/outbox-options.ts'
+export { Outbox } from './outbox/outbox.ts'
 export { claimSource, type ClaimSourceOptions } from './poll/claim-source.ts'
-export { LeaseKeeper, type LeaseKeeperOptions } from './poll/lease-keeper.ts'
+export { LeaseKeeper, type LeaseKeeperOptions } from './hold/lease-keeper.ts'
 export { OutboxPoller, type OutboxPollerHandler, type OutboxPollerOptions } from './poll/outbox-poller.ts'
 export type { PendingBatch, PendingSource } from './poll/pending-source.ts'
 export type { CircuitBreakerOptions } from './process/circuit-breaker.ts'
-export { exponentialBackoff, type ExponentialBackoffOptions } from './process/exponential-backoff.ts'
-export { fixedDelay, type FixedDelayOptions } from './process/fixed-delay.ts'
-export { linearBackoff, type LinearBackoffOptions } from './process/linear-backoff.ts'
+export { exponentialBackoff, type ExponentialBackoffOptions } from './retry/exponential-backoff.ts'
+export { fixedDelay, type FixedDelayOptions } from './retry/fixed-delay.ts'
+export { linearBackoff, type LinearBackoffOptions } from './retry/linear-backoff.ts'
 export type { FailedDelivery, PrimaryProcessor, Processor, Processors } from './process/processor.ts'
-export type { ErrorFilter, RetryPolicy } from './process/retry-policy.ts'
-export { retrySchedule, type RetryScheduleOptions } from './process/retry-schedule.ts'
+export type { ErrorFilter, RetryPolicy } from './retry/retry-policy.ts'
+export { retrySchedule, type RetryScheduleOptions } from './retry/retry-schedule.ts'
 export type { PublishAnswer, PublishContext, Publisher, Routed } from './publisher.ts'
 export {
   OutboxPurgeScheduler,
@@ -91,7 +91,7 @@ export {
 } from './route/event-listener.ts'
 export type { Fallback, FinalFailure } from './route/fallback.ts'
 export { type ListenerOptions, ListenerRegistry, type Route } from './route/listener-registry.ts'
-export type * from './store.ts'
+export type * from './store/index.ts'
 export type { SqlTx, TransactionOptions, Transactions } from './transactions.ts'
 export { AmbientTransactions, type AmbientTransactionsOptions } from './write/ambient-transactions.ts'
 export type { EventWriter } from './write/event-writer.ts'

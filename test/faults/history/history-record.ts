@@ -1,4 +1,4 @@
-import type { OwnedPartition } from '../../../packages/sendoff/src/store.ts'
+import type { OwnedPartition } from '../../../packages/sendoff/src/store/index.ts'
 
 /** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
 export type HistoryRecord = Stamp &

@@ -1,4 +1,4 @@
-import type { StoredRow } from '../../../packages/sendoff/src/store.ts'
+import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import type { Rule } from './rule.ts'
 
 // Much more than a delay of these runs, and much less than clocks are wrong by.

@@ -1,5 +1,5 @@
-import { EventStatus, isPending } from '../../../packages/sendoff/src/event/status.ts'
-import type { StoredRow } from '../../../packages/sendoff/src/store.ts'
+import { EventStatus, isPending } from '../../../packages/sendoff/src/store/event-status.ts'
+import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import type { Behaviour } from '../history/history-record.ts'
 import type { JudgedHistory } from '../judged-history.ts'
 import { plannedError, plannedReason } from '../planned-listeners.ts'
@@ -44,7 +44,7 @@ export const outcomeRules: readonly Rule[] = [
   {
     name: 'attempts are bounded',
     *violations(history) {
-      const { maxAttempts, maxDeliveries } = history.settings
+      const { maxAttempts, maxLosses: maxLosses } = history.settings
       for (const row of history.rows.values()) {
         if (row.attempts > maxAttempts) yield `${row.eventId} has ${row.attempts} attempts of ${maxAttempts}`
       }
@@ -52,8 +52,7 @@ export const outcomeRules: readonly Rule[] = [
         const tooLate = deliveries.find(({ attempt }) => attempt > maxAttempts)
         if (tooLate !== undefined) yield `${id} got attempt ${tooLate.attempt} of ${maxAttempts}`
         const killed = deliveries.filter(({ act }) => act === 'killProcess').length
-        if (killed > maxDeliveries)
-          yield `${id} ended ${killed} processes in a row instead of ${maxDeliveries}`
+        if (killed > maxLosses) yield `${id} ended ${killed} processes in a row instead of ${maxLosses}`
       }
     },
   },

@@ -1,7 +1,7 @@
-import type { BlockedKey, BlockedKeyFilter, OutboxKeys } from '../store.ts'
+import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/index.ts'
 
 export interface BlockedKeyManagerOptions {
-  readonly keys: OutboxKeys<never>
+  readonly keys: OutboxOrderingKeys<never>
   /** Something may be delivered again. */
   readonly onChanged: () => void
 }

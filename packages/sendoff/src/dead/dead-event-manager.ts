@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../describe-error.ts'
-import { EventStatus } from '../event/status.ts'
+import { EventStatus } from '../store/event-status.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
-import type { FailedAttempt, OutboxStore, RowFilter, StoredRow } from '../store.ts'
+import type { FailedAttempt, OutboxStore, RowFilter, StoredRow } from '../store/index.ts'
 
 export type DeadEventFilter = Pick<
   RowFilter,

@@ -5,14 +5,14 @@ import type { MetricsExporter } from '../observe/metrics.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { GivenUp } from '../process/processing-chain.ts'
 import type { Processors } from '../process/processor.ts'
-import type { RetryPolicy } from '../process/retry-policy.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, Outcome, Row } from '../store.ts'
-import type { Delivery } from './delivery.ts'
-import type { InFlightTracker } from './in-flight-tracker.ts'
-import type { Pauses } from './pauses.ts'
-import type { StoreRecovery } from './store-recovery.ts'
+import type { OutboxStore, Outcome, Row } from '../store/index.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import type { Pauses } from '../hold/pauses.ts'
+import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 
 /** What can be tuned about dispatching, with defaults that suit most. */
 export interface DispatchSettings {
@@ -33,7 +33,7 @@ export interface DispatchSettings {
   /** Policies by event type; a listener's own comes before them. */
   readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
   /** How many processes in a row an event may take down before it is DEAD: 20. */
-  readonly maxDeliveries: number
+  readonly maxLosses: number
   /** How long a listener may take, where its registration does not say: 5 min. */
   readonly listenerTimeoutMs: number
   /** How long a listener that was told to stop may go on before it is given up: 30 s. */

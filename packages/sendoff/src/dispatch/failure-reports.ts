@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { durationText } from '../duration-text.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { Failure, Outcome } from '../store.ts'
-import type { Delivery } from './delivery.ts'
+import type { Failure, Outcome } from '../store/index.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 
 /** Within this time each event type has a few lines of its own. What is more is told in one. */
 const windowMs = 10_000

@@ -5,26 +5,26 @@ import { OutboxError } from '../errors.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
-import { exponentialBackoff } from '../process/exponential-backoff.ts'
+import { exponentialBackoff } from '../retry/exponential-backoff.ts'
 import { ProcessingChain } from '../process/processing-chain.ts'
 import { isBatchListener, type Route } from '../route/listener-registry.ts'
-import type { Outcome, Settlement } from '../store.ts'
-import { BoundedQueue } from './bounded-queue.ts'
-import { Conditions } from './conditions.ts'
-import type { Delivery } from './delivery.ts'
-import type { DeliveryQueue } from './delivery-queue.ts'
+import type { Outcome, Settlement } from '../store/index.ts'
+import { BoundedQueue } from '../delivery/bounded-queue.ts'
+import { Waiters } from './waiters.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
 import type { LaneSettings, OutboxDispatcherOptions } from './dispatcher-options.ts'
 import { FailureReports } from './failure-reports.ts'
 import { fairTurns } from './fair-turns.ts'
-import { HandBack } from './hand-back.ts'
-import { InFlightTracker } from './in-flight-tracker.ts'
-import { KnownResults } from './known-results.ts'
-import { LaneQueue } from './lane-queue.ts'
-import type { Pauses } from './pauses.ts'
+import { HandBack } from '../settle/hand-back.ts'
+import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import { KnownResults } from '../settle/known-results.ts'
+import { LaneQueue } from '../delivery/lane-queue.ts'
+import type { Pauses } from '../hold/pauses.ts'
 import { ListenerCalls } from './listener-calls.ts'
 import { Prefetch, prefetchMs } from './prefetch.ts'
-import { Settler } from './settler.ts'
-import { StoreRecovery } from './store-recovery.ts'
+import { Settler } from '../settle/settler.ts'
+import { StoreRecovery } from '../store-calls/store-recovery.ts'
 
 /** How long listeners have for reacting to the signal at the end of a shutdown. */
 const abortGraceMs = 1_000
@@ -62,7 +62,7 @@ export class OutboxDispatcher {
   readonly #failures: FailureReports
   readonly #prefetch: Prefetch | undefined
   readonly #nextTurn: () => 'hot' | 'cold'
-  readonly #conditions = new Conditions()
+  readonly #conditions = new Waiters()
   // Listeners must not run inside the transaction of whoever happened to wake the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   readonly #waitingTypes = new Set<string>()
@@ -122,7 +122,7 @@ export class OutboxDispatcher {
       retryPolicy: options.retryPolicy ?? exponentialBackoff(),
       retryPolicyByType: options.retryPolicyByType ?? {},
       maxAttempts: options.maxAttempts ?? 10,
-      maxDeliveries: options.maxDeliveries ?? 20,
+      maxLosses: options.maxLosses ?? 20,
       onUnroutable: options.onUnroutable ?? 'dead',
       unroutableDelayMs: options.unroutableDelayMs ?? 60_000,
       deleteCompleted: options.deleteCompleted ?? false,
@@ -213,14 +213,14 @@ export class OutboxDispatcher {
   /** Carries on with leases that this process took on rows in its hands. A row that it holds no longer is free again. */
   carryOn(claimed: readonly Delivery[]): void {
     for (const delivery of claimed) {
-      if (this.inFlight.get(delivery.key) !== undefined) this.#alreadyHere(delivery)
+      if (this.inFlight.get(delivery.rowId) !== undefined) this.#alreadyHere(delivery)
       else void this.#handBack.release([delivery])
     }
   }
 
   /** Resolves when all of these are settled, were handed back, or were given up because the process ends. */
   async untilSettled(deliveries: readonly Delivery[]): Promise<void> {
-    const isOver = () => this.#isClosed || deliveries.every(({ settled }) => settled)
+    const isOver = () => this.#isClosed || deliveries.every(({ ended }) => ended)
     await this.#conditions.until(() => this.#isIdle || isOver())
     // No other result comes that these could share a statement with.
     this.#settler.flush()
@@ -287,10 +287,10 @@ export class OutboxDispatcher {
   // of the same row is real: it renews what is in hand, or has to be given back.
   #alreadyHere(delivery: Delivery): void {
     if (delivery.lock !== undefined) return
-    const present = this.inFlight.get(delivery.key)!
-    if (present.settled) void this.#handBack.release([delivery])
+    const present = this.inFlight.get(delivery.rowId)!
+    if (present.ended) void this.#handBack.release([delivery])
     else present.claimedAgain(delivery.row, delivery.leaseUntil)
-    delivery.settled = true
+    delivery.ended = true
   }
 
   #schedulePump(): void {
@@ -313,7 +313,7 @@ export class OutboxDispatcher {
     if (this.#options.settleFirst === true) this.#settler.flush()
     // Lanes wait for settlements: with nothing else to begin there is no company to wait for.
     if (this.lanes !== undefined && this.#calls.size === 0 && this.lanes.peek() === undefined) {
-      this.#settler.hurry()
+      this.#settler.flushNow()
     }
     this.#watchWaiting()
     this.#metrics.recordQueueDepths(this.hotQueue.length, this.#coldQueue.length)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { BoundedQueue } from './bounded-queue.ts'
-import type { Delivery } from './delivery.ts'
+import type { BoundedQueue } from '../delivery/bounded-queue.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 
 export interface PrefetchOptions {
   readonly hotQueue: BoundedQueue<Delivery>

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
-import type { NewRow, Row } from '../store.ts'
+import type { NewRow, Row } from '../store/index.ts'
 import { maxDelayMs } from './delay.ts'
 import { checkFields, checkTime, type EventFields, invalid } from './event-fields.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'

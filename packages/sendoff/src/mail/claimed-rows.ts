@@ -1,5 +1,5 @@
 import { OutboxError } from '../errors.ts'
-import type { Row } from '../store.ts'
+import type { Row } from '../store/index.ts'
 
 // What was claimed and never marked is forgotten at some point; its lease has run out by then.
 const maxRows = 10_000

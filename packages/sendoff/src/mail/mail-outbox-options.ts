@@ -12,7 +12,7 @@ import {
   type OptionCheck,
   requireOptions,
 } from '../options.ts'
-import type { OutboxStore } from '../store.ts'
+import type { OutboxStore } from '../store/index.ts'
 import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
 import type { ComposeOptions } from './compose-mail.ts'
 import { KeyRing } from './key-ring.ts'

@@ -13,7 +13,7 @@ import {
   requireOptions,
   text,
 } from '../options.ts'
-import type { RetryPolicy } from '../process/retry-policy.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
 import { MailOutbox } from './mail-outbox.ts'
 import type { Refusal } from './mail-sender.ts'
 import type { MailTransport } from './mail-transport.ts'

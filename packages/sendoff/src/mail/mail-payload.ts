@@ -1,5 +1,5 @@
 import { OutboxError, PayloadParseError } from '../errors.ts'
-import type { Row } from '../store.ts'
+import type { Row } from '../store/index.ts'
 import { type KeyRing, keyIdOf, keyMissing } from './key-ring.ts'
 import type { StoredMessage } from './mail-message.ts'
 

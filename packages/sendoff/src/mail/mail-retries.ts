@@ -1,6 +1,6 @@
 import { countOrInfinity, invalidOption } from '../options.ts'
-import type { RetryPolicy } from '../process/retry-policy.ts'
-import { retrySchedule } from '../process/retry-schedule.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
+import { retrySchedule } from '../retry/retry-schedule.ts'
 
 const minuteMs = 60_000
 

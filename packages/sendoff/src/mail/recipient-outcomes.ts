@@ -1,4 +1,4 @@
-import type { FailedAttempt } from '../store.ts'
+import type { FailedAttempt } from '../store/index.ts'
 import { MailDelayedError, MailRefusedError, MailSuppressedError } from './mail-errors.ts'
 import type { Recipient } from './mail-message.ts'
 import type { Discreet } from './without-addresses.ts'

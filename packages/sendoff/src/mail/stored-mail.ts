@@ -1,5 +1,5 @@
-import { EventStatus } from '../event/status.ts'
-import type { StoredRow } from '../store.ts'
+import { EventStatus } from '../store/event-status.ts'
+import type { StoredRow } from '../store/index.ts'
 
 /** `NEW` and `SENDING` mails are still to be sent; a `FAILED` one somebody did not get, and nobody tries it again. */
 export type MailState = 'NEW' | 'SENDING' | 'SENT' | 'FAILED'

@@ -3,7 +3,7 @@ import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { checkOptions, having, requireOptions } from '../options.ts'
-import type { OutboxStore, StoredRow } from '../store.ts'
+import type { OutboxStore, StoredRow } from '../store/index.ts'
 import { checkedAddress, mailboxOf } from './mail-address.ts'
 
 /** Who is not to get mail, and why: a list of your own, or a `SuppressionList`. */
@@ -67,7 +67,7 @@ export class SuppressionList<Tx> implements Suppressions {
   /** Takes an address off the list; false if it is not on it. */
   async remove(address: string): Promise<boolean> {
     const key = { eventId: rowIdOf(address), destination: '' }
-    const rows = await this.#store.claim({ lease: this.#lease, limit: 1, keys: [key] })
+    const rows = await this.#store.claim({ lease: this.#lease, limit: 1, rows: [key] })
     const settlements = rows.map((row) => ({ row, outcome: { kind: 'delete' } as const }))
     return rows.length > 0 && (await this.#store.settle(settlements)).length === 0
   }

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
-import { Delivery, type DeliverySource } from '../dispatch/delivery.ts'
-import { validUntil } from '../dispatch/local-validity.ts'
-import type { DuePlace, Lease, OutboxStore, RowKey } from '../store.ts'
+import { Delivery, type DeliverySource } from '../delivery/delivery.ts'
+import { validUntil } from '../delivery/local-validity.ts'
+import type { DuePlace, Lease, OutboxStore, RowId } from '../store/index.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
 export interface ClaimSourceOptions {
@@ -36,12 +36,12 @@ export function claimSource({
 }
 
 /** Leases the rows that are named, as far as nobody else has them. */
-export async function claimKeys(
+export async function claimRows(
   { store, clock = systemClock, lease }: ClaimSourceOptions,
-  keys: readonly RowKey[],
+  wanted: readonly RowId[],
   source: DeliverySource,
 ): Promise<readonly Delivery[]> {
   const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
-  const rows = await store.claim({ lease, limit: keys.length, keys })
+  const rows = await store.claim({ lease, limit: wanted.length, rows: wanted })
   return rows.map((row) => new Delivery(row, source, holding))
 }

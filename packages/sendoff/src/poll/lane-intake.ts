@@ -1,8 +1,15 @@
 import type { Clock } from '../clock.ts'
-import { Delivery, type Holding, isSuspect, keyOf } from '../dispatch/delivery.ts'
-import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import type { FencedRow, Lease, OrderedRow, OutboxPartitions, OutboxStore, OwnerFence } from '../store.ts'
-import { claimKeys } from './claim-source.ts'
+import { Delivery, type Holding, isSuspect, rowIdOf } from '../delivery/delivery.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import type {
+  FencedRow,
+  Lease,
+  OrderedRow,
+  OutboxPartitions,
+  OutboxStore,
+  OwnerFence,
+} from '../store/index.ts'
+import { claimRows } from './claim-source.ts'
 
 export interface LaneIntakeOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
@@ -61,9 +68,10 @@ export class LaneIntake {
     const taken = lanes.map(({ holding, ready }) => {
       const deliveries: Delivery[] = []
       for (const row of ready) {
-        const delivery = row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(keyOf(row))
+        const delivery =
+          row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(rowIdOf(row))
         // Still in hand, or somebody else has it after all: what is behind it has to wait.
-        if (delivery === undefined || this.#options.inFlight.get(delivery.key) !== undefined) break
+        if (delivery === undefined || this.#options.inFlight.get(delivery.rowId) !== undefined) break
         deliveries.push(delivery)
       }
       return deliveries
@@ -79,8 +87,8 @@ export class LaneIntake {
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
     const lapsed = rows.filter((row) => row.lockedBy !== null)
     if (lapsed.length === 0) return new Map()
-    const claimed = await claimKeys(this.#options, lapsed, 'cold')
-    return new Map(claimed.map((delivery) => [delivery.key, delivery]))
+    const claimed = await claimRows(this.#options, lapsed, 'cold')
+    return new Map(claimed.map((delivery) => [delivery.rowId, delivery]))
   }
 
   async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {

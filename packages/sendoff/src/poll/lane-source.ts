@@ -1,12 +1,12 @@
-import type { Delivery } from '../dispatch/delivery.ts'
-import { laneKeyOf, nameOfLane, orderingKeyOf } from '../dispatch/lane-key.ts'
-import type { LaneQueue } from '../dispatch/lane-queue.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
+import type { LaneQueue } from '../delivery/lane-queue.ts'
 import { partitionOfRow } from '../event/partition.ts'
-import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store.ts'
+import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
-import { LookPlan } from './look-plan.ts'
-import type { NamedLock } from './named-lock.ts'
-import type { PartitionHolding, PartitionKeeper } from './partition-keeper.ts'
+import { KeyScan } from './key-scan.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
+import type { PartitionHolding, PartitionKeeper } from '../hold/partition-keeper.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 import { WaitingKeys } from './waiting-keys.ts'
 
@@ -46,7 +46,7 @@ export class LaneSource implements PendingSource {
   readonly #options: LaneSourceOptions
   readonly #intake: LaneIntake
   readonly #waiting: WaitingKeys
-  readonly #looks: LookPlan
+  readonly #looks: KeyScan
   /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
   #depth = 4
   #richReads = 0
@@ -55,7 +55,7 @@ export class LaneSource implements PendingSource {
     this.#options = options
     this.#intake = new LaneIntake(options)
     this.#waiting = new WaitingKeys(options.clock)
-    this.#looks = new LookPlan(options.clock)
+    this.#looks = new KeyScan(options.clock)
   }
 
   async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
@@ -114,7 +114,7 @@ export class LaneSource implements PendingSource {
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
   }
 
-  #placeToLook(lanesToFill: number): LookPlan['from'] {
+  #placeToLook(lanesToFill: number): KeyScan['from'] {
     const isRich = lanesToFill * this.#depth >= richRead
     this.#richReads = isRich ? (this.#richReads + 1) % looksApart : 0
     return this.#richReads === 0 ? this.#looks.from : 'nowhere'

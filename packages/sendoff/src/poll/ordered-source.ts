@@ -1,7 +1,7 @@
-import type { LaneQueue } from '../dispatch/lane-queue.ts'
-import type { OutboxPartitions } from '../store.ts'
+import type { LaneQueue } from '../delivery/lane-queue.ts'
+import type { OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, offerOf } from './lane-intake.ts'
-import type { NamedLock } from './named-lock.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface OrderedSourceOptions extends LaneIntakeOptions {

@@ -1,13 +1,13 @@
 import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
-import type { Delivery } from '../dispatch/delivery.ts'
-import { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
-import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
-import type { DuePlace } from '../store.ts'
+import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { DuePlace } from '../store/index.ts'
 import type { PendingSource } from './pending-source.ts'
-import { WakeTimes } from './wake-times.ts'
+import { WakeTimes } from '../wake/wake-times.ts'
 
 /** Takes what the poller finds. */
 export interface OutboxPollerHandler {
@@ -115,7 +115,7 @@ export class OutboxPoller {
   }
 
   /** There is room again: goes on where it stopped for lack of it. */
-  goOn(): void {
+  resume(): void {
     this.#hasRoom = true
     this.#wakeSleeper?.()
   }

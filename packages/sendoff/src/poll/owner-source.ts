@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
-import { Delivery, keyOf } from '../dispatch/delivery.ts'
-import type { InFlightTracker } from '../dispatch/in-flight-tracker.ts'
-import type { Bounds, DuePlace, Lease, OutboxStore, Row } from '../store.ts'
-import { claimKeys } from './claim-source.ts'
-import type { NamedLock } from './named-lock.ts'
+import { Delivery, rowIdOf } from '../delivery/delivery.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import type { Bounds, DuePlace, Lease, OutboxStore, Row } from '../store/index.ts'
+import { claimRows } from './claim-source.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface OwnerSourceOptions {
@@ -52,10 +52,10 @@ export class OwnerSource implements PendingSource {
     }
     renewal?.done()
 
-    const fresh = rows.filter((row) => inFlight.get(keyOf(row)) === undefined).slice(0, limit)
+    const fresh = rows.filter((row) => inFlight.get(rowIdOf(row)) === undefined).slice(0, limit)
     const claimed = await this.#claim(fresh.filter((row) => row.lockedBy !== null))
     const deliveries = fresh.flatMap((row) =>
-      row.lockedBy === null ? [new Delivery(row, 'cold', holding)] : (claimed.get(keyOf(row)) ?? []),
+      row.lockedBy === null ? [new Delivery(row, 'cold', holding)] : (claimed.get(rowIdOf(row)) ?? []),
     )
     const exhausted = rows.length < wanted || fresh.length === 0
     return { deliveries, next: exhausted ? undefined : fresh.at(-1) }
@@ -70,8 +70,8 @@ export class OwnerSource implements PendingSource {
 
   async #claim(rows: readonly Row[]): Promise<ReadonlyMap<string, Delivery>> {
     if (rows.length === 0) return new Map()
-    const claimed = await claimKeys(this.#options, rows, 'cold')
-    return new Map(claimed.map((delivery) => [delivery.key, delivery]))
+    const claimed = await claimRows(this.#options, rows, 'cold')
+    return new Map(claimed.map((delivery) => [delivery.rowId, delivery]))
   }
 }
 

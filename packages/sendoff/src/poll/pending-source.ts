@@ -1,5 +1,5 @@
-import type { Delivery } from '../dispatch/delivery.ts'
-import type { DuePlace } from '../store.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { DuePlace } from '../store/index.ts'
 
 /** Where the poller gets due rows from, as deliveries that this process may run. */
 export interface PendingSource {

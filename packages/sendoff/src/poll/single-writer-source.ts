@@ -1,9 +1,9 @@
-import type { Delivery } from '../dispatch/delivery.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import { spanFrom, type TracedSpan, type Tracer } from '../observe/tracing.ts'
-import type { DuePlace } from '../store.ts'
-import type { NamedLock } from './named-lock.ts'
+import type { DuePlace } from '../store/index.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface SingleWriterSourceOptions {
@@ -75,9 +75,9 @@ export class SingleWriterSource implements PendingSource {
 
 function countSettled(tick: Tick): void {
   const { length } = tick.unsettled
-  tick.unsettled = tick.unsettled.filter(({ settled, hasSucceeded }) => {
+  tick.unsettled = tick.unsettled.filter(({ ended, hasSucceeded }) => {
     if (hasSucceeded) tick.succeededCount++
-    return !settled
+    return !ended
   })
   tick.settledCount += length - tick.unsettled.length
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
-import { Delivery } from '../dispatch/delivery.ts'
-import { validUntil } from '../dispatch/local-validity.ts'
+import { Delivery } from '../delivery/delivery.ts'
+import { validUntil } from '../delivery/local-validity.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { DuePlace, Lease, OutboxStore, TypeName } from '../store.ts'
+import type { DuePlace, Lease, OutboxStore, TypeName } from '../store/index.ts'
 import { claimSource } from './claim-source.ts'
-import { LookPlan } from './look-plan.ts'
+import { KeyScan } from './key-scan.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface TypedClaimSourceOptions {
@@ -33,12 +33,12 @@ export class TypedClaimSource implements PendingSource {
   readonly #options: TypedClaimSourceOptions
   readonly #ofAllTypes: PendingSource
   #types: readonly TypeName[] = []
-  #looks: LookPlan
+  #looks: KeyScan
 
   constructor(options: TypedClaimSourceOptions) {
     this.#options = options
     this.#ofAllTypes = claimSource(options)
-    this.#looks = new LookPlan(options.clock, options.intervalMs)
+    this.#looks = new KeyScan(options.clock, options.intervalMs)
   }
 
   async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
@@ -55,10 +55,10 @@ export class TypedClaimSource implements PendingSource {
 
   /** Looks from the beginning the next time. */
   forgetWaiting(): void {
-    this.#looks = new LookPlan(this.#options.clock, this.#options.intervalMs)
+    this.#looks = new KeyScan(this.#options.clock, this.#options.intervalMs)
   }
 
-  async #claim(limit: number, types: readonly TypeName[], looks: LookPlan): Promise<PendingBatch> {
+  async #claim(limit: number, types: readonly TypeName[], looks: KeyScan): Promise<PendingBatch> {
     const { store, lease, clock, skipRecentMs } = this.#options
     const { from } = looks
     const askedAt = clock.monotonic()

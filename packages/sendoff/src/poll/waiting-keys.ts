@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { nameOfLane } from '../dispatch/lane-key.ts'
+import { nameOfLane } from '../delivery/lane-key.ts'
 
 /** After so long a key is looked at again: somebody may have decided about it meanwhile. */
 const longestMs = 5_000

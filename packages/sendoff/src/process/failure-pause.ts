@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Outcome } from '../store.ts'
+import type { Outcome } from '../store/index.ts'
 
 export interface FailurePauseOptions {
   readonly clock: Clock

@@ -1,4 +1,4 @@
-import type { Delivery } from '../dispatch/delivery.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 import type { BatchContext, DispatchContext } from '../route/event-listener.ts'
 
 /** Reads through to the delivery, so that nothing is made that the listener does not look at. */

@@ -1,5 +1,5 @@
 import { describeError, storableText } from '../describe-error.ts'
-import type { Delivery } from '../dispatch/delivery.ts'
+import type { Delivery } from '../delivery/delivery.ts'
 import type { UnroutableEventError } from '../errors.ts'
 import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
 import { boundedDelayMs } from '../event/delay.ts'
@@ -11,9 +11,9 @@ import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { BatchEventListener, ListenerAnswer } from '../route/event-listener.ts'
 import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
-import type { Outcome, Row } from '../store.ts'
+import type { Outcome, Row } from '../store/index.ts'
 import { batchAnswers } from './batch-answers.ts'
-import { exponentialBackoff } from './exponential-backoff.ts'
+import { exponentialBackoff } from '../retry/exponential-backoff.ts'
 import { fallback } from './fallback.ts'
 import { Interceptors } from './interceptors.ts'
 import { ListenerBatchContext, ListenerContext } from './listener-context.ts'
@@ -35,7 +35,7 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly interceptors: readonly EventInterceptor[]
   /** Stages to be used instead of the usual ones. */
   readonly processors: Partial<Processors>
-  readonly maxDeliveries: number
+  readonly maxLosses: number
   readonly onUnroutable: 'dead' | 'defer'
   readonly unroutableDelayMs: number
   readonly deleteCompleted: boolean
@@ -74,7 +74,7 @@ export class ProcessingChain {
 
   /** Whether an event has taken down so many processes that it is not tried again. */
   givesUp({ row }: Delivery): boolean {
-    return row.losses >= this.#options.maxDeliveries
+    return row.losses >= this.#options.maxLosses
   }
 
   /** How many attempts an event has in all; Infinity where it is tried until it succeeds. */

@@ -1,7 +1,7 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DispatchContext, ListenerAnswer } from '../route/event-listener.ts'
 import type { Route } from '../route/listener-registry.ts'
-import type { Outcome } from '../store.ts'
+import type { Outcome } from '../store/index.ts'
 
 /** The first stage of the chain: has an event handled. */
 export interface PrimaryProcessor {

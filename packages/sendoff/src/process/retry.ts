@@ -4,9 +4,9 @@ import { boundedDelayMs } from '../event/delay.ts'
 import type { Logger } from '../observe/logger.ts'
 import { durationOrZero } from '../options.ts'
 import type { Route } from '../route/listener-registry.ts'
-import { exponentialBackoff } from './exponential-backoff.ts'
+import { exponentialBackoff } from '../retry/exponential-backoff.ts'
 import type { Processor } from './processor.ts'
-import type { RetryPolicy } from './retry-policy.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
 
 export interface RetryProcessorOptions {
   readonly retryPolicy: RetryPolicy

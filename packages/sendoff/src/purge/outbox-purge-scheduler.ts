@@ -1,10 +1,10 @@
 import { type Cancel, type Clock, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
-import { BackOff, StoreRecovery } from '../dispatch/store-recovery.ts'
+import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
-import type { OutboxStore, PurgeCursor } from '../store.ts'
+import type { OutboxStore, PurgeCursor } from '../store/index.ts'
 
 export interface PurgeOptions {
   /** DONE events are kept for so long: 7 days. */
@@ -24,7 +24,7 @@ export interface PurgeOptions {
 
 export interface PurgeProgress {
   readonly deletedRows: number
-  readonly deletedKeys: number
+  readonly deletedIdempotencyKeys: number
 }
 
 export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
@@ -109,10 +109,10 @@ export class OutboxPurgeScheduler {
 
   async #tick(): Promise<void> {
     try {
-      const { deletedRows, deletedKeys } = await this.runOnce()
+      const { deletedRows, deletedIdempotencyKeys } = await this.runOnce()
       this.#backOff.succeeded()
-      if (deletedRows + deletedKeys > 0) {
-        this.#logger.info(`Purged ${deletedRows} events and ${deletedKeys} idempotency keys.`)
+      if (deletedRows + deletedIdempotencyKeys > 0) {
+        this.#logger.info(`Purged ${deletedRows} events and ${deletedIdempotencyKeys} idempotency keys.`)
       }
     } catch (error) {
       this.#backOff.failed(`Purging failed and will be tried again. ${describeError(error)}`)
@@ -137,19 +137,19 @@ export class OutboxPurgeScheduler {
     } = this.#options
     const request = {
       doneOlderThanMs: retentionMs,
-      keysOlderThanMs: this.#options.idempotencyRetentionMs ?? retentionMs,
+      idempotencyKeysOlderThanMs: this.#options.idempotencyRetentionMs ?? retentionMs,
       ...(deadRetentionMs === undefined ? {} : { deadOlderThanMs: deadRetentionMs }),
       ...(ageMs === undefined ? {} : { anyOlderThanMs: ageMs }),
       limit: batchSize,
     }
-    const progress = { deletedRows: 0, deletedKeys: 0 }
+    const progress = { deletedRows: 0, deletedIdempotencyKeys: 0 }
     let cursor: PurgeCursor | undefined
     do {
       if (!mayPurge()) break
       const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
       this.#recovery.answered()
       progress.deletedRows += batch.deletedRows
-      progress.deletedKeys += batch.deletedKeys
+      progress.deletedIdempotencyKeys += batch.deletedIdempotencyKeys
       cursor = batch.cursor
       onProgress?.({ ...progress })
       // Others want the database, and this process its event loop.

@@ -9,8 +9,8 @@ import {
 } from '../event/event-type.ts'
 import type { StandardSchema } from '../event/standard-schema.ts'
 import { callable, checkOptions, count, duration, having } from '../options.ts'
-import type { RetryPolicy } from '../process/retry-policy.ts'
-import type { TypeName } from '../store.ts'
+import type { RetryPolicy } from '../retry/retry-policy.ts'
+import type { TypeName } from '../store/index.ts'
 import {
   type BatchEventListener,
   BoundEventListener,

@@ -1,4 +1,4 @@
-import type { Bounds, DuePlace } from '../store.ts'
+import type { Bounds, DuePlace } from '../store/index.ts'
 
 /** Compares two places for sorting. */
 export function inDueOrder(a: DuePlace, b: DuePlace): number {

@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
-import type { RowKey } from '../store.ts'
+import type { RowId } from '../store/index.ts'
 
-export function duplicateEventId({ eventId, destination }: RowKey, options?: ErrorOptions): OutboxError {
+export function duplicateEventId({ eventId, destination }: RowId, options?: ErrorOptions): OutboxError {
   const where = destination === '' ? '' : ` for destination "${destination}"`
   return new OutboxError(
     'OUTBOX_DUPLICATE_EVENT_ID',

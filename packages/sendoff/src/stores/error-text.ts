@@ -1,4 +1,4 @@
-import { maxErrorLength } from '../store.ts'
+import { maxErrorLength } from '../store/index.ts'
 
 /** The text as it is stored: cut at the limit, but never through a character. */
 export function storedErrorText(text: string): string {

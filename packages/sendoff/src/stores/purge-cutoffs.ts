@@ -1,4 +1,4 @@
-import type { PurgeRequest } from '../store.ts'
+import type { PurgeRequest } from '../store/index.ts'
 
 /** What lies before these times is deleted; null where all is kept. */
 export interface PurgeCutoffs {
@@ -9,14 +9,14 @@ export interface PurgeCutoffs {
 }
 
 export function purgeCutoffs(request: PurgeRequest, now: number): PurgeCutoffs {
-  const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs, keysOlderThanMs } = request
+  const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs, idempotencyKeysOlderThanMs } = request
   const before = (ageMs: number | undefined) => (ageMs === undefined ? null : now - ageMs)
 
   return {
     done: before(doneOlderThanMs),
     dead: before(deadOlderThanMs),
     any: before(anyOlderThanMs),
-    keys: before(keysOlderThanMs),
+    keys: before(idempotencyKeysOlderThanMs),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { PurgeCursor, PurgeRequest } from '../store.ts'
+import type { PurgeCursor, PurgeRequest } from '../store/index.ts'
 
 /** What a purge has still to look at. */
 export interface PurgeProgress {

@@ -1,4 +1,4 @@
-import type { NewRow, WakeUp } from '../store.ts'
+import type { NewRow, WakeUp } from '../store/index.ts'
 
 /** Signals have a size limit; moments beyond these are found by polling. */
 const mostMoments = 100

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
-import type { Outcome, OutboxStore, Settlement } from '../store.ts'
+import type { Outcome, OutboxStore, Settlement } from '../store/index.ts'
 
 /** One delivery that has come to its end: the listener was called, and what it did is in the store. */
 export interface RecordedDelivery {

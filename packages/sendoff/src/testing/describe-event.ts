@@ -1,5 +1,5 @@
 import { EventEnvelope } from '../event/event-envelope.ts'
-import type { StoredRow } from '../store.ts'
+import type { StoredRow } from '../store/index.ts'
 
 const longestPayload = 200
 

@@ -1,5 +1,5 @@
-import { EventStatus, isPending } from '../event/status.ts'
-import type { StoredRow } from '../store.ts'
+import { EventStatus, isPending } from '../store/event-status.ts'
+import type { StoredRow } from '../store/index.ts'
 import type { RecordedDelivery } from './delivery-recorder.ts'
 import { describeEvent } from './describe-event.ts'
 

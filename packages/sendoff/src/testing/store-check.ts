@@ -1,4 +1,4 @@
-import type { OutboxStore, RowKey } from '../store.ts'
+import type { OutboxStore, RowId } from '../store/index.ts'
 
 /** One promise of the store contract, checked on any store by any test runner. */
 export interface StoreCheck {
@@ -24,5 +24,5 @@ export interface StoreCheckContext<Tx> {
    * Changes a row as no writer would, past the store: it has no payload then, or an endless time, or whatever else is hard to
    * read. Left out where nothing but the store gets at its rows.
    */
-  readonly spoil?: (row: RowKey) => Promise<void>
+  readonly spoil?: (row: RowId) => Promise<void>
 }

@@ -4,7 +4,7 @@ import { OutboxError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DefinedEvent, PlainEventType } from '../event/event-type.ts'
 import { JsonCodec } from '../event/json-codec.ts'
-import { EventStatus } from '../event/status.ts'
+import { EventStatus } from '../store/event-status.ts'
 import { duration, having, invalidOption, oneOf, type OptionCheck } from '../options.ts'
 import type {
   OrderedOptions,
@@ -12,10 +12,10 @@ import type {
   OutboxOptions,
   PartitionedOptions,
   SingleWriterOptions,
-} from '../outbox-options.ts'
-import { Outbox } from '../outbox.ts'
+} from '../outbox/outbox-options.ts'
+import { Outbox } from '../outbox/outbox.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, StoredRow } from '../store.ts'
+import type { OutboxStore, StoredRow } from '../store/index.ts'
 import { checkingEveryPayload } from '../write/encode-event.ts'
 import { memoryStore, type MemoryTx } from '../stores/memory/index.ts'
 import type { TransactionOptions } from '../transactions.ts'

@@ -1,7 +1,7 @@
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
-import { EventStatus } from '../event/status.ts'
-import type { StoredRow } from '../store.ts'
+import { EventStatus } from '../store/event-status.ts'
+import type { StoredRow } from '../store/index.ts'
 
 /** A row of the table with its payload and headers parsed, and its status by name. */
 export interface WrittenEvent<Payload = unknown> extends Omit<StoredRow, 'headers' | 'payload' | 'status'> {

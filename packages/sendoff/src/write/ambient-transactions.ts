@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { OutboxError, type OutboxErrorCode } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import type { OutboxStore } from '../store.ts'
+import type { OutboxStore } from '../store/index.ts'
 import { TransactionScope } from './transaction-scope.ts'
 import type { TransactionOptions, Transactions } from '../transactions.ts'
 import type { TxContext } from './tx-context.ts'

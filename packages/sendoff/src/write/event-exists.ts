@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { OutboxStore } from '../store.ts'
+import type { OutboxStore } from '../store/index.ts'
 
 /** In doubt, and while the database does not answer, a question is asked again after these times. */
 export const nextLooksMs = [100, 500, 2_000, 5_000, 10_000] as const

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
-import type { Lease, Row, RowKey } from '../store.ts'
+import type { Lease, Row, RowId } from '../store/index.ts'
 
 /** The way from a commit straight to the dispatcher, as the writer sees it. */
 export interface HotPath {
@@ -25,7 +25,7 @@ export interface HotSlot {
    * still be under way, the database is asked for some time. `onKnown` is told whether the row exists; undefined where it
    * was not found, which may mean that another process holds it.
    */
-  lookUp(key: RowKey, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void
+  lookUp(key: RowId, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void
   giveBack(): void
 }
 

@@ -1,4 +1,4 @@
-import type { KeyLocks, NewRow } from '../store.ts'
+import type { KeyLocks, NewRow } from '../store/index.ts'
 
 /** What writers have to lock so that events are committed in the order of writing. */
 export type WriteOrder = 'none' | 'key' | 'all'

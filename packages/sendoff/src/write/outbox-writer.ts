@@ -13,7 +13,7 @@ import {
 import { JsonCodec } from '../event/json-codec.ts'
 import { kindOf } from '../options.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import type { DuplicateRow, InsertedRow, InsertResult, NewRow, OutboxStore, Row } from '../store.ts'
+import type { DuplicateRow, InsertedRow, InsertResult, NewRow, OutboxStore, Row } from '../store/index.ts'
 import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
 import { eventExists } from './event-exists.ts'
@@ -176,7 +176,7 @@ export class OutboxWriter<UserTx, StoreTx> {
     let results: readonly InsertResult[]
     try {
       const locks = this.#keyLocks.for(this.#writeOrder(), context, batch.rows)
-      if (locks !== undefined) await this.#store.keys?.lock(tx, locks)
+      if (locks !== undefined) await this.#store.orderingKeys?.lock(tx, locks)
       const announce = !isObservable || batch.isAnnounced
       results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease, announce)
     } catch (error) {

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { systemClock } from '../../src/clock.ts'
-import { Outbox } from '../../src/outbox.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'

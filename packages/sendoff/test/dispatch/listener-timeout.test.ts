@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
-import { exponentialBackoff } from '../../src/process/exponential-backoff.ts'
+import { exponentialBackoff } from '../../src/retry/exponential-backoff.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { EventStatus } from '../../src/event/status.ts'
+import { EventStatus } from '../../src/store/event-status.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -23,7 +23,7 @@ import { temporaryFolder } from '../fixtures/stores.ts'
 
 describe('an event that kills its process', () => {
   for (const mode of modes) {
-    it(`is DEAD after maxDeliveries, and its neighbours are delivered, ${mode}`, async (test) => {
+    it(`is DEAD after maxLosses, and its neighbours are delivered, ${mode}`, async (test) => {
       const file = path.join(await temporaryFolder(test), 'app.db')
       const writer = await startOutbox(test, sqliteStore({ open: () => new DatabaseSync(file) }), {
         mode,
@@ -81,7 +81,9 @@ onEveryStore('a suspect runs alone, with everything else handed back', async (te
   await store.migrate()
   const keys = [ids[3]!, ids[6]!].map((eventId) => ({ eventId, destination: '' }))
   for (let loss = 0; loss < 4; loss++) {
-    while ((await store.claim({ lease: { owner: `vanished ${loss}`, ms: 1 }, limit: 2, keys })).length < 2) {
+    while (
+      (await store.claim({ lease: { owner: `vanished ${loss}`, ms: 1 }, limit: 2, rows: keys })).length < 2
+    ) {
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }

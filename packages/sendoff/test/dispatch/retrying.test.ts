@@ -1,6 +1,6 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { RetryAfterError, UnrecoverableError } from '../../src/errors.ts'
-import { exponentialBackoff } from '../../src/process/exponential-backoff.ts'
+import { exponentialBackoff } from '../../src/retry/exponential-backoff.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'

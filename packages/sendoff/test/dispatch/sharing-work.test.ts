@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BoundedQueue } from '../../src/dispatch/bounded-queue.ts'
-import { ColdSignals } from '../../src/dispatch/cold-signals.ts'
-import type { Delivery } from '../../src/dispatch/delivery.ts'
+import { BoundedQueue } from '../../src/delivery/bounded-queue.ts'
+import { PollerWakeUps } from '../../src/wake/poller-wake-ups.ts'
+import type { Delivery } from '../../src/delivery/delivery.ts'
 import { Prefetch } from '../../src/dispatch/prefetch.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { InMemoryMetrics } from '../../src/observe/metrics.ts'
@@ -145,7 +145,7 @@ it('events that found no place in the hot queue are told of once a minute, and a
   const clock = fakeClock()
   const log: string[] = []
   const metrics = new InMemoryMetrics()
-  const signals = new ColdSignals({
+  const signals = new PollerWakeUps({
     clock,
     metrics,
     logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error() {} },

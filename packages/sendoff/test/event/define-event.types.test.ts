@@ -4,7 +4,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { defineEvent } from '../../src/event/event-type.ts'
-import { Outbox } from '../../src/outbox.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 

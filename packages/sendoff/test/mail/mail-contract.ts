@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { KeyRing, MailOutboxWorker, SuppressionList } from '../../src/mail/index.ts'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { type AnyMailOutbox, enqueue, openMail, startWorker, until, welcome } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
 

@@ -8,7 +8,7 @@ import {
   type MailOutboxWorkerOptions,
   type MailTransport,
 } from '../../src/mail/index.ts'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/index.ts'
 

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { temporaryFolder } from '../fixtures/stores.ts'
 import { describeMailOutbox } from './mail-contract.ts'
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { enqueue, openMail, startMail, startWorker, until } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'

@@ -1,7 +1,7 @@
 import { equal, match, rejects } from 'node:assert/strict'
 import { it } from 'node:test'
 import type { OutboxError } from '../../src/errors.ts'
-import { Outbox } from '../../src/outbox.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { onEveryStoreOnce, startOutbox } from '../fixtures/outbox-fixture.ts'

@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import { startOutbox } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 import type { StoreKind } from '../fixtures/stores.ts'

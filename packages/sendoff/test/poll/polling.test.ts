@@ -1,11 +1,11 @@
 import { deepEqual, equal, match, notEqual } from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Clock } from '../../src/clock.ts'
-import type { Delivery } from '../../src/dispatch/delivery.ts'
+import type { Delivery } from '../../src/delivery/delivery.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { OutboxPoller, type OutboxPollerOptions } from '../../src/poll/outbox-poller.ts'
 import { noPending, type PendingSource } from '../../src/poll/pending-source.ts'
-import type { Row } from '../../src/store.ts'
+import type { Row } from '../../src/store/index.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -262,7 +262,7 @@ it('what becomes due just when there is room again is not missed', async () => {
     return noPending
   })
   poller.start()
-  clock.schedule(10, () => poller.goOn())
+  clock.schedule(10, () => poller.resume())
   poller.wake(10)
   await clock.advance(10)
   await poller.close()

@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { it } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
-import { NamedLock } from '../../src/poll/named-lock.ts'
+import { NamedLock } from '../../src/hold/named-lock.ts'
 import { SingleWriterSource } from '../../src/poll/single-writer-source.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { deliveryOf } from '../fixtures/delivery-of.ts'
@@ -38,13 +38,13 @@ it('a tick that goes on and on remembers what is not settled, and nothing else',
     },
     async untilSettled(deliveries) {
       remembered.push(deliveries.length)
-      for (const delivery of deliveries) delivery.settled = true
+      for (const delivery of deliveries) delivery.ended = true
     },
   })
   for (let read = 0; read < 100; read++) {
     const [open, ...others] = (await source.fetch(10, undefined, true)).deliveries
-    for (const delivery of others) delivery.settled = delivery.hasSucceeded = true
-    if (read >= 3) open!.settled = true
+    for (const delivery of others) delivery.ended = delivery.hasSucceeded = true
+    if (read >= 3) open!.ended = true
   }
   await source.drained()
 

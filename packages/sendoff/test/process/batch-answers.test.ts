@@ -4,7 +4,7 @@ import type { OutboxError } from '../../src/errors.ts'
 import { batchAnswers } from '../../src/process/batch-answers.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 
 describe('batchAnswers', () => {

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FailurePause } from '../../src/process/failure-pause.ts'
-import type { Outcome } from '../../src/store.ts'
+import type { Outcome } from '../../src/store/index.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 const done: Outcome = { kind: 'done' }

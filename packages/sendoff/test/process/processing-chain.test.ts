@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { RetryAfterError, UnrecoverableError } from '../../src/errors.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { ProcessingChain, type ProcessingChainOptions } from '../../src/process/processing-chain.ts'
 import type { FailedDelivery } from '../../src/process/processor.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { ListenerFunction } from '../../src/route/event-listener.ts'
 import type { FinalFailure } from '../../src/route/fallback.ts'
 import { type ListenerOptions, ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { Outcome } from '../../src/store.ts'
+import type { Outcome } from '../../src/store/index.ts'
 import { deliveryOf } from '../fixtures/delivery-of.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
@@ -181,7 +181,7 @@ describe('the chain', () => {
       retryPolicy: soon,
       retryPolicyByType: {},
       maxAttempts: 3,
-      maxDeliveries: 20,
+      maxLosses: 20,
       onUnroutable: 'dead',
       unroutableDelayMs: 1,
       deleteCompleted: false,

@@ -36,7 +36,7 @@ describe('the purge', () => {
       store,
       onProgress: ({ deletedRows }) => progress.push(deletedRows),
     })
-    deepEqual(await purge.runOnce(), { deletedRows: 0, deletedKeys: 0 })
+    deepEqual(await purge.runOnce(), { deletedRows: 0, deletedIdempotencyKeys: 0 })
 
     clock.now += 7 * dayMs + 1
     progress.length = 0
@@ -71,7 +71,7 @@ describe('the purge', () => {
     const store = {
       async purge() {
         if (++runs === 2) twice.resolve()
-        return { deletedRows: 0, deletedKeys: 0, cursor: undefined }
+        return { deletedRows: 0, deletedIdempotencyKeys: 0, cursor: undefined }
       },
     }
     const purge = new OutboxPurgeScheduler({ store, intervalMs: 5 })

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { UnrecoverableError } from '../../src/errors.ts'
 import { defineEvent } from '../../src/event/event-type.ts'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { BatchAnswer, BatchContext } from '../../src/route/event-listener.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'

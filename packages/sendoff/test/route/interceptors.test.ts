@@ -1,5 +1,5 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { EventInterceptor } from '../../src/route/event-interceptor.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { onEveryStore, rowOf, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'

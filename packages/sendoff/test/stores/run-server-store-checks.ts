@@ -1,6 +1,6 @@
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { OutboxStore, RowKey } from '../../src/store.ts'
+import type { OutboxStore, RowId } from '../../src/store/index.ts'
 import { storeChecks } from '../../src/testing/store-checks/index.ts'
 
 type CheckedStore<Tx> = OutboxStore<Tx> & { schemaSql(): string }
@@ -35,7 +35,7 @@ export function runServerStoreChecks<Tx>(name: string, { openStore, run }: Check
           const schema = store.schemaSql()
           for (const each of tablesOf(schema)) await run(`delete from ${each}`)
           for (const each of rowsOf(schema)) await run(each)
-          const spoil = async ({ eventId }: RowKey) => {
+          const spoil = async ({ eventId }: RowId) => {
             await run(
               `update ${tablesOf(schema)[0]!} set ${spoiledColumns(schema)} where event_id = '${eventId}'`,
             )

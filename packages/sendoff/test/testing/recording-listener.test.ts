@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { defineEvent } from '../../src/event/event-type.ts'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { RecordingListener, testOutbox } from '../../src/testing/index.ts'
 

@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { UnrecoverableError } from '../../src/errors.ts'
 import { defineEvent } from '../../src/event/event-type.ts'
 import type { EventEnvelope } from '../../src/event/event-envelope.ts'
-import { Outbox } from '../../src/outbox.ts'
-import { fixedDelay } from '../../src/process/fixed-delay.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
+import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -226,7 +226,7 @@ describe('a test outbox', () => {
     await rejects(testOutbox({ mode: 'fast' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
     await rejects(testOutbox({ mode: 'writerOnly' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
     await rejects(testOutbox({ workers: 3 } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
-    await rejects(testOutbox({ onFailure: 'block' }), { code: 'OUTBOX_UNKNOWN_OPTION' })
+    await rejects(testOutbox({ onFailure: 'retryForever' }), { code: 'OUTBOX_UNKNOWN_OPTION' })
   })
 })
 

@@ -1,5 +1,5 @@
 import { after, before, describe } from 'node:test'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import type { Transactions } from '../../src/transactions.ts'
 import { describeOutbox } from './outbox-suite.ts'
 import type { CreateDatabase, TestDatabase } from './test-database.ts'

@@ -1,4 +1,4 @@
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 
 /** A database of one's own with a table `orders (id, total)`, and what is particular to its kind. */
 export interface TestDatabase {

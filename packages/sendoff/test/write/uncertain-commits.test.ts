@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
-import type { OutboxStore } from '../../src/store.ts'
+import type { OutboxStore } from '../../src/store/index.ts'
 import type { Transactions } from '../../src/transactions.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -54,7 +54,7 @@ onEveryStore(
         throw new ConnectionLost('the connection broke')
       },
       async claim(real, request) {
-        if (hasLooked || request.keys === undefined) return real(request)
+        if (hasLooked || request.rows === undefined) return real(request)
         hasLooked = true
         late.resolve()
         return []
@@ -121,7 +121,7 @@ onEveryStore('a look-up that fails is repeated', async (test, open, mode) => {
   let failures = 2
   const store = faultyStore(real, {
     claim(claim, request) {
-      if (request.keys !== undefined && failures-- > 0) return Promise.reject(new ConnectionLost('not now'))
+      if (request.rows !== undefined && failures-- > 0) return Promise.reject(new ConnectionLost('not now'))
       return claim(request)
     },
   })

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import type { OutboxError } from '../../src/errors.ts'
-import type { Outbox } from '../../src/outbox.ts'
+import type { Outbox } from '../../src/outbox/outbox.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { onEveryStoreOnce, startOutbox } from '../fixtures/outbox-fixture.ts'
 

@@ -1,8 +1,8 @@
-import type { OutboxControls, PauseTarget, RowKey } from '../../store.ts'
+import type { OutboxControls, PauseTarget, RowId } from '../../store/index.ts'
 
 /** The switches of a memory store. */
 export interface MemoryControls extends OutboxControls {
-  isPaused(row: RowKey & { readonly eventType: string }): boolean
+  isPaused(row: RowId & { readonly eventType: string }): boolean
   /** Ordering keys that are parked. */
   readonly parkedKeys: Set<string>
 }

@@ -1,4 +1,4 @@
-import { isPending } from '../../event/status.ts'
+import { isPending } from '../../store/event-status.ts'
 import type {
   Bounds,
   ClaimRequest,
@@ -8,7 +8,7 @@ import type {
   HeldRow,
   PollRequest,
   RowFilter,
-} from '../../store.ts'
+} from '../../store/index.ts'
 import { inDueOrder } from '../due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf } from './memory-row.ts'
@@ -88,7 +88,7 @@ export class MemoryEvents implements MemoryTables {
   due(request: ClaimRequest | PollRequest, now: number): MemoryRow[] {
     this.#freeLapsed(now)
     if ('lease' in request) {
-      return request.keys === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
+      return request.rows === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
     }
     return this.#dueInOrder(request, now)
   }
@@ -188,7 +188,7 @@ export class MemoryEvents implements MemoryTables {
   }
 
   #dueOfKeys(request: ClaimRequest, now: number): MemoryRow[] {
-    const { keys = [], lease, from, limit } = request
+    const { rows: keys = [], lease, from, limit } = request
     const rows = new Set<MemoryRow>()
 
     for (const key of keys) {

@@ -1,4 +1,4 @@
-import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf, newMemoryRow } from './memory-row.ts'

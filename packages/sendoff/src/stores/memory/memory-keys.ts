@@ -1,6 +1,6 @@
-import { EventStatus } from '../../event/status.ts'
-import type { BlockedKey, OutboxKeys, Outcome } from '../../store.ts'
-import { maxCountedWaiting } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { BlockedKey, OutboxOrderingKeys, Outcome } from '../../store/index.ts'
+import { maxCountedWaiting } from '../../store/index.ts'
 import type { MemoryControls } from './memory-controls.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryRow } from './memory-row.ts'
@@ -13,7 +13,7 @@ export function memoryKeys(
   events: MemoryEvents,
   { parkedKeys }: MemoryControls,
   settleRow: (row: MemoryRow, outcome: Outcome, now: number) => void,
-): OutboxKeys<MemoryTx> {
+): OutboxOrderingKeys<MemoryTx> {
   return {
     // Transactions run one at a time: they are committed in the order of writing.
     async lock() {},

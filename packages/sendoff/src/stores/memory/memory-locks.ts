@@ -1,4 +1,4 @@
-import type { Bounds, FencedRow, OutboxLocks, OwnerFence } from '../../store.ts'
+import type { Bounds, FencedRow, OutboxLocks, OwnerFence } from '../../store/index.ts'
 
 /** The named locks of a memory store. */
 export interface MemoryLocks extends OutboxLocks {

@@ -1,4 +1,4 @@
-import type { OutboxControls, OutboxNodes } from '../../store.ts'
+import type { OutboxControls, OutboxNodes } from '../../store/index.ts'
 
 interface Node {
   readonly id: string

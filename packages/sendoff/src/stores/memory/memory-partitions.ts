@@ -1,6 +1,6 @@
 import { partitionCount, partitionOfRow } from '../../event/partition.ts'
-import type { LaneRequest, OrderedRow, OutboxPartitions, OwnedPartition } from '../../store.ts'
-import { participantPrefix } from '../../store.ts'
+import type { LaneRequest, OrderedRow, OutboxPartitions, OwnedPartition } from '../../store/index.ts'
+import { participantPrefix } from '../../store/index.ts'
 import type { MemoryControls } from './memory-controls.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryLocks } from './memory-locks.ts'

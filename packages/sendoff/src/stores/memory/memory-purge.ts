@@ -1,5 +1,5 @@
-import { EventStatus } from '../../event/status.ts'
-import type { FailedAttempt, PurgeRequest, PurgeResult } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { FailedAttempt, PurgeRequest, PurgeResult } from '../../store/index.ts'
 import type { PurgeCutoffs } from '../purge-cutoffs.ts'
 import { purgeCutoffs, youngestCutoff } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
@@ -27,14 +27,15 @@ export function purgeRows(
   }
   // Rows are written in the order of `seq`: behind a whole batch of young ones all are young.
   const isLast = rows.length < limit || rows.every((row) => row.createdAt >= youngestCutoff(cutoffs))
-  const deletedKeys = keysLeft && cutoffs.keys !== null ? events.deleteKeys(cutoffs.keys, limit) : 0
+  const deletedIdempotencyKeys =
+    keysLeft && cutoffs.keys !== null ? events.deleteKeys(cutoffs.keys, limit) : 0
 
   return {
     deletedRows: outlived.length,
-    deletedKeys,
+    deletedIdempotencyKeys,
     cursor: purgeCursor({
       rowsAfter: isLast ? undefined : rows.at(-1)!.seq,
-      keysLeft: deletedKeys === limit,
+      keysLeft: deletedIdempotencyKeys === limit,
     }),
   }
 }

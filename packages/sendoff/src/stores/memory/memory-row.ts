@@ -1,5 +1,5 @@
-import { EventStatus } from '../../event/status.ts'
-import type { Lease, NewRow, Row, RowKey, StoredRow } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { Lease, NewRow, Row, RowId, StoredRow } from '../../store/index.ts'
 
 /** A row as the store keeps it. Never handed out: callers get copies. */
 export type MemoryRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
@@ -62,7 +62,7 @@ export function asStoredRow(row: MemoryRow): StoredRow {
 }
 
 /** The row's key as text, for use in a map. */
-export function keyOf({ eventId, destination }: RowKey): string {
+export function keyOf({ eventId, destination }: RowId): string {
   return `${eventId}\0${destination}`
 }
 

@@ -1,5 +1,5 @@
-import { EventStatus } from '../../event/status.ts'
-import type { FailedAttempt, Outcome } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { FailedAttempt, Outcome } from '../../store/index.ts'
 import { storedErrorText } from '../error-text.ts'
 import type { MemoryRow } from './memory-row.ts'
 

@@ -1,8 +1,8 @@
 import { OutboxError } from '../../errors.ts'
 import { partitionOfRow } from '../../event/partition.ts'
-import { EventStatus } from '../../event/status.ts'
+import { EventStatus } from '../../store/event-status.ts'
 import { callable, checkOptions } from '../../options.ts'
-import type { ClaimRequest, FailedAttempt, OutboxStore, Outcome, Row } from '../../store.ts'
+import type { ClaimRequest, FailedAttempt, OutboxStore, Outcome, Row } from '../../store/index.ts'
 import { boundsAround, nextPlace } from '../due-order.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
@@ -56,7 +56,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     events.change(row, fields)
   }
 
-  const leased = (rows: readonly MemoryRow[], { lease, keys }: ClaimRequest, time: number): Row[] =>
+  const leased = (rows: readonly MemoryRow[], { lease, rows: keys }: ClaimRequest, time: number): Row[] =>
     rows.map((row) => {
       // Whoever asks for its own rows by key is their holder and never lost them.
       const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
@@ -151,7 +151,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     partitions,
 
-    keys: memoryKeys(now, events, controls, settleRow),
+    orderingKeys: memoryKeys(now, events, controls, settleRow),
 
     async query(filter) {
       return events.matching(filter, filter.limit).map(asStoredRow)

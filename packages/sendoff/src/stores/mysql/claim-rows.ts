@@ -6,14 +6,14 @@ import type {
   DuePlace,
   Lease,
   Row,
-  RowKey,
-} from '../../store.ts'
+  RowId,
+} from '../../store/index.ts'
 import { nextPlace } from '../due-order.ts'
-import type { MysqlDriver, MysqlSession, Rows, Value } from './mysql-driver.ts'
-import { readRow } from './row-columns.ts'
-import type { DueOptions } from './row-conditions.ts'
-import { rowLimit } from './row-limit.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { MysqlDriver, MysqlSession, Rows, Value } from './drivers/mysql-driver.ts'
+import { readRow } from './sql/row-columns.ts'
+import type { DueOptions } from './sql/row-conditions.ts'
+import { rowLimit } from './sql/row-limit.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 import {
   ageValue,
   distinctKeys,
@@ -22,7 +22,7 @@ import {
   rowName,
   rowsOf,
   timeValue,
-} from './statement-values.ts'
+} from './sql/statement-values.ts'
 
 interface DueRequest {
   readonly from?: DuePlace | undefined
@@ -41,7 +41,7 @@ export async function claimRows<Tx extends object>(
   request: ClaimRequest,
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  const { keys } = request
+  const { rows: keys } = request
   if (rowLimit(request.limit) === 0 || keys?.length === 0) return []
   if (keys !== undefined) return claimKeys(driver, statements, request, distinctKeys(keys))
 
@@ -100,7 +100,7 @@ async function claimKeys<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
   request: ClaimRequest,
-  keys: readonly RowKey[],
+  keys: readonly RowId[],
 ): Promise<readonly Row[]> {
   const { lease, limit } = request
   const options = dueOptions(request)
@@ -126,7 +126,7 @@ async function claimKeys<Tx extends object>(
     await sleep(waitMs)
   }
 
-  function named(some: readonly RowKey[]): { condition: string; values: Value[] } {
+  function named(some: readonly RowId[]): { condition: string; values: Value[] } {
     const { condition, values } = keyCondition(some)
     return {
       condition,

@@ -1,7 +1,7 @@
-import type { FencedRow, HeldRow, Lease } from '../../store.ts'
-import type { MysqlDriver, Value } from './mysql-driver.ts'
-import { durationValue, inSeqOrder, isAmong, numberList, rowsOf } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { FencedRow, HeldRow, Lease } from '../../store/index.ts'
+import type { MysqlDriver, Value } from './drivers/mysql-driver.ts'
+import { durationValue, inSeqOrder, isAmong, numberList, rowsOf } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** Leases held rows anew and answers those that were lost. */
 export async function renewRows<Tx extends object>(

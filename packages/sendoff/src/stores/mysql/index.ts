@@ -6,7 +6,7 @@ export type {
   Mysql2Pool,
   MysqlClient,
   MysqlTx,
-} from './mysql-client.ts'
+} from './drivers/mysql-client.ts'
 export type { MysqlStore, MysqlStoreOptions } from './mysql-store.ts'
 export { mysqlStore } from './mysql-store.ts'
 export type { PartitionPeriod } from '../sql/time-partitions.ts'

@@ -1,12 +1,12 @@
-import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
-import { insertedRow } from './insert-statements.ts'
-import type { CallersSession, Value } from './mysql-driver.ts'
+import { insertedRow } from './sql/insert-statements.ts'
+import type { CallersSession, Value } from './drivers/mysql-driver.ts'
 import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
-import { durationValue, keyCondition, rowsOf, rowName, timeValue } from './statement-values.ts'
-import { textOf } from './row-columns.ts'
-import type { MysqlStatements } from './statements.ts'
+import { durationValue, keyCondition, rowsOf, rowName, timeValue } from './sql/statement-values.ts'
+import { textOf } from './sql/row-columns.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 import { forgetKeys, type KeyUses, useKeys } from './use-keys.ts'
 
 /** How much goes into one statement: servers take 16 MB at once by default. */

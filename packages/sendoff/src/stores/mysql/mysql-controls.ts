@@ -1,7 +1,7 @@
-import type { PauseTarget } from '../../store.ts'
-import type { MysqlSession } from './mysql-driver.ts'
-import { textOf } from './row-columns.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { PauseTarget } from '../../store/index.ts'
+import type { MysqlSession } from './drivers/mysql-driver.ts'
+import { textOf } from './sql/row-columns.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 export async function pause(
   session: MysqlSession,

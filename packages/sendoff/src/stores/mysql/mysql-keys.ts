@@ -1,12 +1,12 @@
-import { EventStatus } from '../../event/status.ts'
-import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store.ts'
-import { maxCountedWaiting } from '../../store.ts'
-import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { readStoredRow, textOf } from './row-columns.ts'
-import { rowLimit } from './row-limit.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store/index.ts'
+import { maxCountedWaiting } from '../../store/index.ts'
+import type { MysqlDriver, MysqlSession } from './drivers/mysql-driver.ts'
+import { readStoredRow, textOf } from './sql/row-columns.ts'
+import { rowLimit } from './sql/row-limit.ts'
 import { recordOutcomes } from './settle-rows.ts'
-import { placeholders } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import { placeholders } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** How many keys are looked at by one statement. */
 const keysAtOnce = 100

@@ -1,13 +1,13 @@
-import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
 import { boundsAround, boundsOfEnds, sameBounds } from '../due-order.ts'
 import { heldInText } from '../sql/held-text.ts'
 import { dueOptions, dueValues } from './claim-rows.ts'
 import { fencesOf } from './held-rows.ts'
-import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
-import { readRow, textOf } from './row-columns.ts'
-import { rowLimit } from './row-limit.ts'
-import { durationValue, rowsOf, timeValue } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
+import { readRow, textOf } from './sql/row-columns.ts'
+import { rowLimit } from './sql/row-limit.ts'
+import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 export async function acquireLock<Tx extends object>(
   driver: MysqlDriver<Tx>,

@@ -1,8 +1,8 @@
-import type { NodeAnswer, NodeRequest } from '../../store.ts'
-import type { MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
+import type { MysqlDriver, MysqlSession } from './drivers/mysql-driver.ts'
 import { pausesAndMode } from './mysql-controls.ts'
-import { durationValue } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import { durationValue } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
 export async function joinNode<Tx extends object>(

@@ -1,12 +1,12 @@
 import { partitionCount } from '../../event/partition.ts'
-import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
+import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store/index.ts'
 import { heldText } from '../sql/held-text.ts'
-import type { MysqlDriver, MysqlSession, Rows } from './mysql-driver.ts'
+import type { MysqlDriver, MysqlSession, Rows } from './drivers/mysql-driver.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
 import { isAmongPartitions } from './owned-epochs.ts'
-import { textOf } from './row-columns.ts'
-import { numberList, placeholders } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import { textOf } from './sql/row-columns.ts'
+import { numberList, placeholders } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** Who takes part and who owns what, after the end of those whose time is over. Mostly there are none: one statement then. */
 export async function readShares<Tx extends object>(

@@ -1,29 +1,29 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store.ts'
+import type { OutboxStore } from '../../store/index.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
-import { driverOf } from './driver-of.ts'
+import { driverOf } from './drivers/driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { checkSchema, migrate, schemaSql } from './migrations.ts'
-import type { MysqlClient, MysqlTx } from './mysql-client.ts'
+import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import type { MysqlClient, MysqlTx } from './drivers/mysql-client.ts'
 import { pause, paused, resume } from './mysql-controls.ts'
 import { isCommitRefused } from './mysql-errors.ts'
 import { blockedKeys, retryKey, skipHead } from './mysql-keys.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.ts'
 import { joinNode } from './mysql-nodes.ts'
 import { acquirePartitions, holdRows, readShares, releasePartitions } from './mysql-partitions.ts'
-import { mysqlTables } from './mysql-tables.ts'
-import { ownDriver } from './own-driver.ts'
-import { addPartitions, dropPartitions } from './partition-upkeep.ts'
+import { mysqlTables } from './schema/mysql-tables.ts'
+import { ownDriver } from './drivers/own-driver.ts'
+import { addPartitions, dropPartitions } from './schema/time-partition-upkeep.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { readLanes, readOneLane } from './read-lanes.ts'
+import { readLanes, readOneLane } from './mysql-lanes.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
-import { isInTransaction } from './foreign-session.ts'
-import { statementsFor } from './statements.ts'
+import { isInTransaction } from './drivers/foreign-session.ts'
+import { statementsFor } from './sql/statements.ts'
 import { lockKeys } from './write-locks.ts'
 
 export interface MysqlStoreOptions<Client extends MysqlClient> {
@@ -116,7 +116,7 @@ export function mysqlStore<Client extends MysqlClient>(
       hold: (owner, rows) => holdRows(own, statements, owner, rows),
     },
 
-    keys: {
+    orderingKeys: {
       lock: async (tx, keys) => lockKeys(driver.session(tx), statements, keys),
       blocked: (filter) => blockedKeys(own, statements, filter),
       retry: (key) => retryKey(own, statements, key),

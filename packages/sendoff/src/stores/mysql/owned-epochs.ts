@@ -1,9 +1,9 @@
-import type { HeldRow, OwnerFence, Settlement } from '../../store.ts'
+import type { HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
 import { ownsLock } from './mysql-locks.ts'
-import type { MysqlSession } from './mysql-driver.ts'
-import { partitionOfRow } from './partition-statements.ts'
-import { numberList, rowsOf } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { MysqlSession } from './drivers/mysql-driver.ts'
+import { partitionOfRow } from './sql/partition-statements.ts'
+import { numberList, rowsOf } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** The epochs of the partitions that somebody owns, as far as they matter, by their number. */
 export type OwnedEpochs = ReadonlyMap<number, number>

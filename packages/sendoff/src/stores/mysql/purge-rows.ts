@@ -1,11 +1,11 @@
-import type { PurgeRequest, PurgeResult } from '../../store.ts'
+import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
-import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
-import { ago } from './row-conditions.ts'
-import { rowLimit } from './row-limit.ts'
-import type { MysqlStatements } from './statements.ts'
-import { ageValue, keyCondition, rowsOf } from './statement-values.ts'
+import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
+import { ago } from './sql/row-conditions.ts'
+import { rowLimit } from './sql/row-limit.ts'
+import type { MysqlStatements } from './sql/statements.ts'
+import { ageValue, keyCondition, rowsOf } from './sql/statement-values.ts'
 import { keysAmong } from './use-keys.ts'
 
 /** Deletes one batch of old rows and one of old idempotency keys. */
@@ -22,7 +22,7 @@ export async function purgeRows<Tx extends object>(
   const keys = keysLeft ? await purgeKeys(driver, statements, request, limit) : 0
   return {
     deletedRows: rows.deleted,
-    deletedKeys: keys,
+    deletedIdempotencyKeys: keys,
     cursor: purgeCursor({ rowsAfter: rows.next, keysLeft: keys === limit }),
   }
 }
@@ -94,13 +94,13 @@ export function outlived(request: PurgeRequest): { condition: string; values: Va
 async function purgeKeys<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
-  { keysOlderThanMs }: PurgeRequest,
+  { idempotencyKeysOlderThanMs }: PurgeRequest,
   limit: number,
 ): Promise<number> {
-  if (keysOlderThanMs === undefined) return 0
+  if (idempotencyKeysOlderThanMs === undefined) return 0
 
   return driver.briefly(async (session) => {
-    const { rows } = await session.run(statements.outlivedKeys(limit), [ageValue(keysOlderThanMs)])
+    const { rows } = await session.run(statements.outlivedKeys(limit), [ageValue(idempotencyKeysOlderThanMs)])
     const keys = rows.map(([key]) => Buffer.from(key as Uint8Array))
     if (keys.length > 0) await session.run(statements.forgetKeys(keysAmong(keys), keys.length), keys)
     return keys.length

@@ -1,12 +1,12 @@
-import { EventStatus } from '../../event/status.ts'
-import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
-import type { MysqlSession, Value } from './mysql-driver.ts'
-import { readStoredRow, textOf } from './row-columns.ts'
-import { pendingQueues } from './row-conditions.ts'
-import { rowLimit } from './row-limit.ts'
-import { numberList } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
-import type { RowSource } from './upkeep-statements.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowId, StoredRow } from '../../store/index.ts'
+import type { MysqlSession, Value } from './drivers/mysql-driver.ts'
+import { readStoredRow, textOf } from './sql/row-columns.ts'
+import { pendingQueues } from './sql/row-conditions.ts'
+import { rowLimit } from './sql/row-limit.ts'
+import { numberList } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
+import type { RowSource } from './sql/upkeep-statements.ts'
 
 export async function queryRows(
   session: MysqlSession,
@@ -37,7 +37,7 @@ export async function countRows(
 export async function failedAttempts(
   session: MysqlSession,
   { attempts: statement }: MysqlStatements,
-  { eventId, destination }: RowKey,
+  { eventId, destination }: RowId,
 ): Promise<readonly FailedAttempt[]> {
   const { rows } = await session.run(statement, [eventId, destination])
   return rows.map(([attempts, failedAt, error, lockedBy]) => ({

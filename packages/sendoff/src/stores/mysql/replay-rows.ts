@@ -1,13 +1,13 @@
-import type { RowKey } from '../../store.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
-import { distinctKeys, keyCondition } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { RowId } from '../../store/index.ts'
+import type { MysqlDriver } from './drivers/mysql-driver.ts'
+import { distinctKeys, keyCondition } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** Brings DEAD rows back and answers how many there were. */
 export async function replayRows<Tx extends object>(
   driver: MysqlDriver<Tx>,
   { replay }: MysqlStatements,
-  keys: readonly RowKey[],
+  keys: readonly RowId[],
 ): Promise<number> {
   if (keys.length === 0) return 0
 

@@ -1,11 +1,11 @@
-import type { Outcome, OwnerFence, Settlement } from '../../store.ts'
+import type { Outcome, OwnerFence, Settlement } from '../../store/index.ts'
 import { fencesOf } from './held-rows.ts'
-import type { MysqlDriver, MysqlSession, Value } from './mysql-driver.ts'
-import { textOf } from './row-columns.ts'
-import { changesOf, countOf, storedText } from './outcome-changes.ts'
+import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
+import { textOf } from './sql/row-columns.ts'
+import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
 import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-epochs.ts'
-import { inSeqOrder, keyCondition, rowsOf } from './statement-values.ts'
-import { attemptRow, type MysqlStatements } from './statements.ts'
+import { inSeqOrder, keyCondition, rowsOf } from './sql/statement-values.ts'
+import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
 /** Records outcomes in one transaction and answers the settlements that were refused. */
 export async function settleRows<Tx extends object>(

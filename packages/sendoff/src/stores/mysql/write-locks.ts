@@ -1,8 +1,8 @@
 import { partitionCount, partitionOf } from '../../event/partition.ts'
-import type { KeyLocks } from '../../store.ts'
-import type { CallersSession } from './mysql-driver.ts'
-import { placeholders } from './statement-values.ts'
-import type { MysqlStatements } from './statements.ts'
+import type { KeyLocks } from '../../store/index.ts'
+import type { CallersSession } from './drivers/mysql-driver.ts'
+import { placeholders } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 const allKeys = 'write/all'
 

@@ -1,10 +1,10 @@
-import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store.ts'
+import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
 import { inDueOrder, nextPlace } from '../due-order.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRows } from './row-columns.ts'
-import { keyValues } from './row-keys.ts'
-import { roundedUp, storable, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { readRows } from './sql/row-columns.ts'
+import { keyValues } from './sql/row-keys.ts'
+import { roundedUp, storable, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Takes due rows, in due order. */
 export async function claimRows(
@@ -12,7 +12,7 @@ export async function claimRows(
   statements: PostgresStatements,
   request: ClaimRequest,
 ): Promise<readonly Row[]> {
-  const { limit, keys } = request
+  const { limit, rows: keys } = request
   if (limit <= 0 || keys?.length === 0) return []
 
   const wanted = wantedValues(request)

@@ -1,8 +1,8 @@
-import type { HeldRow, Lease } from '../../store.ts'
-import type { PostgresSession, Statement, Value } from './postgres-driver.ts'
-import { heldValues } from './row-keys.ts'
-import { roundedUp } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { HeldRow, Lease } from '../../store/index.ts'
+import type { PostgresSession, Statement, Value } from './drivers/postgres-driver.ts'
+import { heldValues } from './sql/row-keys.ts'
+import { roundedUp } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Leases held rows anew and answers those that were lost. */
 export async function renewRows(

@@ -8,7 +8,7 @@ export type {
   PostgresJsSql,
   PostgresJsTransaction,
   PostgresTx,
-} from './postgres-client.ts'
+} from './drivers/postgres-client.ts'
 export type { PostgresStore, PostgresStoreOptions } from './postgres-store.ts'
 export { postgresStore } from './postgres-store.ts'
 export type { PartitionPeriod } from '../sql/time-partitions.ts'

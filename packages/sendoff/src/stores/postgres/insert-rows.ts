@@ -1,11 +1,11 @@
 import type { OutboxError } from '../../errors.ts'
-import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { rowName } from './row-keys.ts'
-import { roundedUp, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { rowName } from './sql/row-keys.ts'
+import { roundedUp, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** How much goes into one statement: what the server has to hold in memory at once. */
 const most = { rows: 1_000, characters: 8_388_608 }

@@ -1,6 +1,6 @@
-import type { PauseTarget } from '../../store.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PauseTarget } from '../../store/index.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 export async function pause(
   session: PostgresSession,

@@ -1,10 +1,10 @@
 import { partitionOf } from '../../event/partition.ts'
-import type { BlockedKey, BlockedKeyFilter, KeyLocks } from '../../store.ts'
+import type { BlockedKey, BlockedKeyFilter, KeyLocks } from '../../store/index.ts'
 import { storedErrorText } from '../error-text.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readStoredRow } from './row-columns.ts'
-import { numberArray, storable, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { readStoredRow } from './sql/row-columns.ts'
+import { numberArray, storable, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 export async function lockKeys(
   session: PostgresSession,

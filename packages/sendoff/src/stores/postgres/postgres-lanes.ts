@@ -1,10 +1,10 @@
 import { partitionCount } from '../../event/partition.ts'
-import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, Row } from '../../store.ts'
+import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, Row } from '../../store/index.ts'
 import { placeValues } from './claim-rows.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRows } from './row-columns.ts'
-import { roundedUp, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { readRows } from './sql/row-columns.ts'
+import { roundedUp, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Finds keys and reads their rows, in one statement. */
 export async function readLanes(

@@ -1,10 +1,10 @@
-import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
 import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../due-order.ts'
 import { placeValues, skipRecentValue } from './claim-rows.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { readRows } from './row-columns.ts'
-import { roundedUp } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { readRows } from './sql/row-columns.ts'
+import { roundedUp } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 export async function acquireLock(
   session: PostgresSession,

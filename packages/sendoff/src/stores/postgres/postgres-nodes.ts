@@ -1,8 +1,8 @@
-import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
 import { targetsOf } from './postgres-controls.ts'
-import type { PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
-import { roundedUp } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { roundedUp } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
 export async function joinNode<Tx extends object>(

@@ -1,8 +1,8 @@
-import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store.ts'
+import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store/index.ts'
 import { heldText } from '../sql/held-text.ts'
-import type { PostgresSession, Value } from './postgres-driver.ts'
-import { numberArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { numberArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Tells who takes part and who owns what. Where somebody's time is over, its part is ended first. */
 export async function sharesOf(

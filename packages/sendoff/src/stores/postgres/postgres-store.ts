@@ -1,15 +1,15 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store.ts'
+import type { OutboxStore } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
-import { driverOf } from './driver-of.ts'
+import { driverOf } from './drivers/driver-of.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertPartitionedRows, insertRows } from './insert-rows.ts'
-import { checkSchema, migrate, schemaSql } from './migrations.ts'
-import { ownDriver } from './own-driver.ts'
-import { addPartitions, dropPartitions } from './partition-upkeep.ts'
-import type { PostgresClient, PostgresTx } from './postgres-client.ts'
+import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { ownDriver } from './drivers/own-driver.ts'
+import { addPartitions, dropPartitions } from './schema/time-partition-upkeep.ts'
+import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
 import { pause, paused, resume } from './postgres-controls.ts'
 import { isCommitRefused, needsTransaction, serverErrorOf } from './postgres-errors.ts'
 import { blockedKeys, lockKeys, parkKey, retryKey, skipKey, unparkKey } from './postgres-keys.ts'
@@ -17,13 +17,13 @@ import { readAll, readLanes } from './postgres-lanes.ts'
 import { acquireLock, pollPending, releaseLock, renewLock } from './postgres-locks.ts'
 import { joinNode } from './postgres-nodes.ts'
 import { acquirePartitions, holdRows, releasePartitions, sharesOf } from './postgres-partitions.ts'
-import { postgresTables } from './postgres-tables.ts'
+import { postgresTables } from './schema/postgres-tables.ts'
 import { PostgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
-import { statementsFor } from './statements.ts'
+import { statementsFor } from './sql/statements.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 
 export interface PostgresStoreOptions<Client extends PostgresClient> {
@@ -153,7 +153,7 @@ export function postgresStore<Client extends PostgresClient>(
       hold: (owner, rows) => holdRows(own, statements, owner, rows),
     },
 
-    keys: {
+    orderingKeys: {
       lock: (tx, keys) => lockKeys(driver.session(tx), statements, keys),
       blocked: (filter) => blockedKeys(own, statements, filter),
       retry: (key) => retryKey(own, statements, key),

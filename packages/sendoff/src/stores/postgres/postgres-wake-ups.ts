@@ -1,7 +1,7 @@
-import type { OutboxWakeUps, WakeUp } from '../../store.ts'
+import type { OutboxWakeUps, WakeUp } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpIn } from '../wake-up-text.ts'
-import type { PostgresDriver } from './postgres-driver.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresDriver } from './drivers/postgres-driver.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Signals by LISTEN and NOTIFY. */
 export class PostgresWakeUps implements OutboxWakeUps {

@@ -1,9 +1,9 @@
-import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store.ts'
+import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { youngestAgeOf } from '../purge-cutoffs.ts'
-import { nextDayOfIds } from './event-id-time.ts'
-import type { PostgresSession } from './postgres-driver.ts'
-import { agesOf } from './purge-ages.ts'
-import type { PostgresStatements } from './statements.ts'
+import { nextDayOfIds } from './sql/event-id-time.ts'
+import type { PostgresSession } from './drivers/postgres-driver.ts'
+import { agesOf } from './sql/purge-ages.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]
 
@@ -25,11 +25,11 @@ export async function purgeRows(
   const limit = Math.max(1, request.limit)
 
   const rows = await purgeWindow(session, statements, progress.after, request, limit)
-  const deletedKeys = progress.keysLeft ? await purgeKeys(session, statements, request, limit) : 0
+  const deletedIdempotencyKeys = progress.keysLeft ? await purgeKeys(session, statements, request, limit) : 0
   return {
     deletedRows: rows.deleted,
-    deletedKeys,
-    cursor: cursorOf({ after: rows.next, keysLeft: deletedKeys === limit }),
+    deletedIdempotencyKeys,
+    cursor: cursorOf({ after: rows.next, keysLeft: deletedIdempotencyKeys === limit }),
   }
 }
 
@@ -58,11 +58,14 @@ async function purgeWindow(
 async function purgeKeys(
   session: PostgresSession,
   statements: PostgresStatements,
-  { keysOlderThanMs }: PurgeRequest,
+  { idempotencyKeysOlderThanMs }: PurgeRequest,
   limit: number,
 ): Promise<number> {
-  if (keysOlderThanMs === undefined) return 0
-  const [answer] = await session.run(statements.purgeKeys, [String(keysOlderThanMs), String(limit)])
+  if (idempotencyKeysOlderThanMs === undefined) return 0
+  const [answer] = await session.run(statements.purgeKeys, [
+    String(idempotencyKeysOlderThanMs),
+    String(limit),
+  ])
   return Number(answer![0])
 }
 

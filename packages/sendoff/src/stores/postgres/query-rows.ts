@@ -1,9 +1,9 @@
-import { EventStatus } from '../../event/status.ts'
-import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
-import type { PostgresSession, Statement, Value } from './postgres-driver.ts'
-import { readStoredRow } from './row-columns.ts'
-import { numberArray, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowId, StoredRow } from '../../store/index.ts'
+import type { PostgresSession, Statement, Value } from './drivers/postgres-driver.ts'
+import { readStoredRow } from './sql/row-columns.ts'
+import { numberArray, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 export async function queryRows(
   session: PostgresSession,
@@ -37,7 +37,7 @@ export async function countRows(
 export async function failedAttempts(
   session: PostgresSession,
   { attempts: statement }: PostgresStatements,
-  { eventId, destination }: RowKey,
+  { eventId, destination }: RowId,
 ): Promise<readonly FailedAttempt[]> {
   const answer = await session.run(statement, [eventId, destination])
   return answer.map(([attempts, failedAt, error, lockedBy]) => ({

@@ -1,13 +1,13 @@
-import type { RowKey } from '../../store.ts'
-import type { PostgresSession } from './postgres-driver.ts'
-import { keyValues } from './row-keys.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { RowId } from '../../store/index.ts'
+import type { PostgresSession } from './drivers/postgres-driver.ts'
+import { keyValues } from './sql/row-keys.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Brings DEAD rows back and answers how many there were. */
 export async function replayRows(
   session: PostgresSession,
   { replay }: PostgresStatements,
-  keys: readonly RowKey[],
+  keys: readonly RowId[],
 ): Promise<number> {
   if (keys.length === 0) return 0
 

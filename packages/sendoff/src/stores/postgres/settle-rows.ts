@@ -1,10 +1,10 @@
 import { partitionCount, partitionOfRow } from '../../event/partition.ts'
-import type { OwnerFence, Settlement } from '../../store.ts'
+import type { OwnerFence, Settlement } from '../../store/index.ts'
 import { storedErrorText } from '../error-text.ts'
-import type { PostgresSession } from './postgres-driver.ts'
-import { rowName } from './row-keys.ts'
-import { numberArray, roundedUp, storable, textArray } from './statement-values.ts'
-import type { PostgresStatements } from './statements.ts'
+import type { PostgresSession } from './drivers/postgres-driver.ts'
+import { rowName } from './sql/row-keys.ts'
+import { numberArray, roundedUp, storable, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
 /** Records outcomes in one statement, and answers the settlements that were refused. */
 export async function settleRows(

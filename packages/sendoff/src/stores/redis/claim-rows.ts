@@ -6,18 +6,18 @@ import type {
   DuePlace,
   PollRequest,
   Row,
-} from '../../store.ts'
+} from '../../store/index.ts'
 import { boundsAround, placeBehind } from '../due-order.ts'
 import { memberOf } from './redis-keys.ts'
 import { claimedRows } from './row-text.ts'
 import { claimKeysScript, claimScript, claimTypesScript, pollScript } from './scripts/claim-scripts.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 
 type Answer = readonly [place: readonly [at: string, member: string] | null, values: readonly unknown[]]
 
 /** Leases due rows; a script looks at so many at most, and is run again where these were not enough. */
 export async function claimRows(run: RunScript, request: ClaimRequest): Promise<readonly Row[]> {
-  const { lease, limit, keys, skipRecentMs = 0 } = request
+  const { lease, limit, rows: keys, skipRecentMs = 0 } = request
   if (limit <= 0 || keys?.length === 0) return []
 
   const rows: Row[] = []

@@ -1,6 +1,6 @@
-import type { HeldRow, Lease } from '../../store.ts'
+import type { HeldRow, Lease } from '../../store/index.ts'
 import { memberOf } from './redis-keys.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { releaseScript, renewScript } from './scripts/held-scripts.ts'
 
 export async function renewRows(

@@ -4,6 +4,6 @@ export type {
   NodeRedisScriptOptions,
   RedisClient,
   RedisTx,
-} from './redis-client.ts'
+} from './drivers/redis-client.ts'
 export type { RedisStoreOptions } from './redis-store.ts'
 export { redisStore } from './redis-store.ts'

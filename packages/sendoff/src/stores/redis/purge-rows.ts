@@ -1,7 +1,7 @@
-import type { PurgeRequest, PurgeResult } from '../../store.ts'
+import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
 import { memberOf } from './redis-keys.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { purgeScript } from './scripts/upkeep-scripts.ts'
 
 /** Deletes one batch of old rows with their history, and one of old idempotency keys. */
@@ -11,18 +11,18 @@ export async function purgeRows(run: RunScript, request: PurgeRequest): Promise<
   const limit = Math.max(1, request.limit)
   const age = (ms: number | undefined) => (ms === undefined ? '' : String(ms))
 
-  const [deletedRows, deletedKeys, last] = (await run(purgeScript, [
+  const [deletedRows, deletedIdempotencyKeys, last] = (await run(purgeScript, [
     rowsAfter === undefined ? '' : memberOf(rowsAfter),
     String(limit),
     age(request.doneOlderThanMs),
     age(request.deadOlderThanMs),
     age(request.anyOlderThanMs),
-    keysLeft ? age(request.keysOlderThanMs) : '',
+    keysLeft ? age(request.idempotencyKeysOlderThanMs) : '',
   ])) as [number, number, string | null]
 
   const cursor = purgeCursor({
     rowsAfter: last === null ? undefined : Number(last),
-    keysLeft: deletedKeys === limit,
+    keysLeft: deletedIdempotencyKeys === limit,
   })
-  return { deletedRows, deletedKeys, cursor }
+  return { deletedRows, deletedIdempotencyKeys, cursor }
 }

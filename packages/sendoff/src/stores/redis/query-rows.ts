@@ -1,6 +1,6 @@
-import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowId, StoredRow } from '../../store/index.ts'
 import { storedRow } from './row-text.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { attemptsScript, countsScript, queryScript } from './scripts/query-scripts.ts'
 
 type Answer = readonly [after: string | null, found: number, rows: readonly Parameters<typeof storedRow>[0][]]
@@ -42,7 +42,7 @@ export async function countRows(run: RunScript, filter: CountFilter): Promise<nu
 
 export async function failedAttempts(
   run: RunScript,
-  { eventId, destination }: RowKey,
+  { eventId, destination }: RowId,
 ): Promise<readonly FailedAttempt[]> {
   const text = (await run(attemptsScript, [eventId, destination])) as string | null
   const entries = JSON.parse(`[${text ?? ''}]`) as [number, number, string, string | false][]

@@ -1,5 +1,5 @@
-import type { OutboxControls, PauseTarget } from '../../store.ts'
-import type { RunScript } from './run-script.ts'
+import type { OutboxControls, PauseTarget } from '../../store/index.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { pausedScript, pauseScript, resumeScript } from './scripts/upkeep-scripts.ts'
 
 export function redisControls(run: RunScript): OutboxControls {

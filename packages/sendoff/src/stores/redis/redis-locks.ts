@@ -1,5 +1,5 @@
-import type { OutboxLocks } from '../../store.ts'
-import type { RunScript } from './run-script.ts'
+import type { OutboxLocks } from '../../store/index.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { acquireLockScript, releaseLockScript, renewLockScript } from './scripts/lock-scripts.ts'
 
 export function redisLocks(run: RunScript): OutboxLocks {

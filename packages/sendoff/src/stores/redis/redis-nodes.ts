@@ -1,6 +1,6 @@
-import type { OutboxNodes } from '../../store.ts'
+import type { OutboxNodes } from '../../store/index.ts'
 import { pauseTargets } from './redis-controls.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { joinScript, leaveScript } from './scripts/upkeep-scripts.ts'
 
 type Answer =

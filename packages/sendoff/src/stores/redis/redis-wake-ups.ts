@@ -1,7 +1,7 @@
-import type { OutboxWakeUps } from '../../store.ts'
+import type { OutboxWakeUps } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpIn } from '../wake-up-text.ts'
-import type { RedisDriver } from './redis-driver.ts'
-import type { RunScript } from './run-script.ts'
+import type { RedisDriver } from './drivers/redis-driver.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { announceScript } from './scripts/upkeep-scripts.ts'
 
 /** Signals by publish and subscribe. */

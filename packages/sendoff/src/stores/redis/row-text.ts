@@ -1,5 +1,5 @@
-import type { EventStatus } from '../../event/status.ts'
-import type { EventRow, NewRow, Row, StoredRow } from '../../store.ts'
+import type { EventStatus } from '../../store/event-status.ts'
+import type { EventRow, NewRow, Row, StoredRow } from '../../store/index.ts'
 
 /**
  * What was written of a row, as one text: a line of JSON, and the payload as it is. Bytes are kept as base64, so that

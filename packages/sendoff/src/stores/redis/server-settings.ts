@@ -1,4 +1,4 @@
-import type { RedisDriver } from './redis-driver.ts'
+import type { RedisDriver } from './drivers/redis-driver.ts'
 
 /** What of the servers' settings could lose events that were acknowledged, in words. */
 export async function settingsThatLoseEvents(driver: RedisDriver): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
-import type { Outcome, OwnerFence, Settlement } from '../../store.ts'
+import type { Outcome, OwnerFence, Settlement } from '../../store/index.ts'
 import { storedErrorText } from '../error-text.ts'
 import { memberOf } from './redis-keys.ts'
-import type { RunScript } from './run-script.ts'
+import type { RunScript } from './drivers/run-script.ts'
 import { settleScript } from './scripts/settle-script.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { partitionOfRow } from '../../event/partition.ts'
-import type { DuePlace, LaneRequest } from '../../store.ts'
+import type { DuePlace, LaneRequest } from '../../store/index.ts'
 
 /** What there is to know of a due row to tell whether it is wanted. */
 export interface DueRow extends DuePlace {

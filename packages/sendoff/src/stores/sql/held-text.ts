@@ -1,4 +1,4 @@
-import type { FencedRow } from '../../store.ts'
+import type { FencedRow } from '../../store/index.ts'
 
 /** Rows that were written one after another and have the same fence. */
 type Run = [firstSeq: number, deliveries: number, count: number]

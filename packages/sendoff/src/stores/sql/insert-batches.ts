@@ -1,4 +1,4 @@
-import type { NewRow } from '../../store.ts'
+import type { NewRow } from '../../store/index.ts'
 
 /** How much goes into one statement at most. */
 export interface BatchLimits {

@@ -1,9 +1,9 @@
-import type { ClaimRequest, ClaimTypesRequest, DuePlace, Row } from '../../store.ts'
+import type { ClaimRequest, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
 import { inDueOrder } from '../due-order.ts'
-import type { ReadRow } from './row-columns.ts'
-import { readRow } from './row-columns.ts'
-import type { SqliteValue } from './sqlite-client.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { ReadRow } from './sql/row-columns.ts'
+import { readRow } from './sql/row-columns.ts'
+import type { SqliteValue } from './drivers/sqlite-client.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Whether a claim or read would find anything. */
 export function isAnyDue(statements: PreparedStatements, request: DueRequest, now: number): boolean {
@@ -21,7 +21,7 @@ export function claimRows(
   request: ClaimRequest,
   now: number,
 ): readonly Row[] {
-  const { keys } = request
+  const { rows: keys } = request
   return leased(
     statements,
     request,
@@ -62,7 +62,7 @@ export function claimRowsOfTypes(
 
 function leased(
   statements: PreparedStatements,
-  { lease, keys }: ClaimRequest,
+  { lease, rows: keys }: ClaimRequest,
   rows: ReadRow[],
   now: number,
 ): readonly Row[] {
@@ -97,7 +97,7 @@ function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, no
   const within = dueWithin(request, now)
   const found = new Map<number, ReadRow>()
 
-  for (const { eventId, destination } of request.keys ?? []) {
+  for (const { eventId, destination } of request.rows ?? []) {
     const values = statements.dueByKey.get(eventId, destination, ...within, now, request.lease.owner)
     if (values === undefined) continue
 

@@ -1,7 +1,7 @@
-import type { InsertResult, Lease, NewRow } from '../../store.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../duplicate-event-id.ts'
-import { isUniqueViolation } from './sqlite-client.ts'
-import type { PreparedStatements } from './statements.ts'
+import { isUniqueViolation } from './drivers/sqlite-client.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Adds rows to the open transaction, all or none. */
 export function insertRows(

@@ -1,8 +1,8 @@
-import type { PurgeRequest, PurgeResult } from '../../store.ts'
+import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import type { PurgeCutoffs } from '../purge-cutoffs.ts'
 import { purgeCutoffs, youngestCutoff } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Deletes one batch of old rows and one of old idempotency keys. */
 export function purgeRows(statements: PreparedStatements, request: PurgeRequest, now: number): PurgeResult {
@@ -15,7 +15,7 @@ export function purgeRows(statements: PreparedStatements, request: PurgeRequest,
   const keys = keysLeft ? purgeKeys(statements, cutoffs.keys, limit) : 0
   return {
     deletedRows: rows.deleted,
-    deletedKeys: keys,
+    deletedIdempotencyKeys: keys,
     cursor: purgeCursor({ rowsAfter: rows.next, keysLeft: keys === limit }),
   }
 }

@@ -1,8 +1,8 @@
-import { EventStatus } from '../../event/status.ts'
-import type { CountFilter, FailedAttempt, RowFilter, RowKey, StoredRow } from '../../store.ts'
-import { readStoredRow } from './row-columns.ts'
-import type { SqliteValue } from './sqlite-client.ts'
-import type { PreparedStatements } from './statements.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { CountFilter, FailedAttempt, RowFilter, RowId, StoredRow } from '../../store/index.ts'
+import { readStoredRow } from './sql/row-columns.ts'
+import type { SqliteValue } from './drivers/sqlite-client.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 export function queryRows(statements: PreparedStatements, filter: RowFilter): readonly StoredRow[] {
   const { eventId, afterSeq = 0, limit } = filter
@@ -31,7 +31,7 @@ export function countRows(statements: PreparedStatements, filter: CountFilter): 
   return (find() as { count: number }).count
 }
 
-export function failedAttempts(statements: PreparedStatements, key: RowKey): readonly FailedAttempt[] {
+export function failedAttempts(statements: PreparedStatements, key: RowId): readonly FailedAttempt[] {
   const rows = statements.attempts.all(key.eventId, key.destination) as FailedAttempt[]
   return rows.map((row) => ({ ...row }))
 }

@@ -1,8 +1,8 @@
-import type { Failure, HeldRow, OwnerFence, Settlement } from '../../store.ts'
+import type { Failure, HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
 import { storedErrorText } from '../error-text.ts'
 import { ownedLock } from './sqlite-locks.ts'
-import type { SqliteStatement, SqliteValue } from './sqlite-client.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { SqliteStatement, SqliteValue } from './drivers/sqlite-client.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Records outcomes and answers the settlements that were refused. */
 export function settleRows(

@@ -1,5 +1,5 @@
-import type { PauseTarget } from '../../store.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PauseTarget } from '../../store/index.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 export function pause(statements: PreparedStatements, target: PauseTarget, now: number): void {
   statements.setControl.run(...controlOf(target), now)

@@ -1,9 +1,9 @@
-import { EventStatus } from '../../event/status.ts'
-import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store.ts'
-import { maxCountedWaiting } from '../../store.ts'
-import { readStoredRow } from './row-columns.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store/index.ts'
+import { maxCountedWaiting } from '../../store/index.ts'
+import { readStoredRow } from './sql/row-columns.ts'
 import { settleRow } from './settle-rows.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Keys that do not go on by themselves, by name. */
 export function blockedKeys(

@@ -1,8 +1,8 @@
-import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store.ts'
+import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
 import { heldPairs } from '../sql/held-text.ts'
 import { boundsAround, sameBounds } from '../due-order.ts'
 import { dueRows, isAnyDue } from './claim-rows.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 interface LockRow {
   readonly token: string

@@ -1,6 +1,6 @@
-import type { NodeAnswer, NodeRequest } from '../../store.ts'
+import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
 import { pausesAndMode } from './sqlite-controls.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
 export function joinNode(

@@ -1,7 +1,13 @@
-import type { FencedRow, OwnedPartition, OwnerFence, PartitionShare, PartitionShares } from '../../store.ts'
+import type {
+  FencedRow,
+  OwnedPartition,
+  OwnerFence,
+  PartitionShare,
+  PartitionShares,
+} from '../../store/index.ts'
 import { heldPairs, heldText } from '../sql/held-text.ts'
 import { ownedLock } from './sqlite-locks.ts'
-import type { PreparedStatements } from './statements.ts'
+import type { PreparedStatements } from './sql/statements.ts'
 
 /** Who takes part and who owns what; `lapsed` where somebody's part has to be ended before that. */
 export function readShares(

@@ -1,19 +1,19 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore, RowKey } from '../../store.ts'
+import type { OutboxStore, RowId } from '../../store/index.ts'
 import { checkedTableName } from '../sql/table-name.ts'
 import { nextPlace } from '../due-order.ts'
 import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { checkSchema, isCurrent, migrate, schemaSql } from './migrations.ts'
+import { checkSchema, isCurrent, migrate, schemaSql } from './schema/migrations.ts'
 import { purgeRows } from './purge-rows.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { readLanes, readOneLane } from './read-lanes.ts'
+import { readLanes, readOneLane } from './sqlite-lanes.ts'
 import { replayRows } from './replay-rows.ts'
 import { changesHeld, settleRows } from './settle-rows.ts'
-import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
-import { hasOpenTransaction, isDatabaseError } from './sqlite-client.ts'
-import { SqliteConnection } from './sqlite-connection.ts'
+import type { SqliteHandle, SqliteStatement } from './drivers/sqlite-client.ts'
+import { hasOpenTransaction, isDatabaseError } from './drivers/sqlite-client.ts'
+import { SqliteConnection } from './drivers/sqlite-connection.ts'
 import { pause, paused, resume } from './sqlite-controls.ts'
 import { blockedKeys, retryKey, skipHead } from './sqlite-keys.ts'
 import { acquireLock, pollPending, previewPoll, renewLock } from './sqlite-locks.ts'
@@ -25,11 +25,11 @@ import {
   readShares,
   releasePartitions,
 } from './sqlite-partitions.ts'
-import { endedByHand, SqliteTransaction } from './sqlite-transaction.ts'
-import { StatementPool } from './statement-pool.ts'
-import type { PreparedStatements } from './statements.ts'
-import { prepareStatements } from './statements.ts'
-import { transactionOf } from './transaction-view.ts'
+import { endedByHand, SqliteTransaction } from './drivers/sqlite-transaction.ts'
+import { StatementPool } from './drivers/statement-pool.ts'
+import type { PreparedStatements } from './sql/statements.ts'
+import { prepareStatements } from './sql/statements.ts'
+import { transactionOf } from './drivers/transaction-view.ts'
 
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
@@ -118,9 +118,9 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
       return connection.alone(async (handle) => {
         const worthwhile =
-          request.keys === undefined
+          request.rows === undefined
             ? await readOn(handle, (statements) => isAnyDue(statements, request, now()))
-            : request.keys.length > 0
+            : request.rows.length > 0
         return worthwhile ? writeOn(handle, (statements) => claimRows(statements, request, now())) : []
       })
     },
@@ -197,7 +197,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       hold: (owner, rows) => write((statements) => holdRows(statements, owner, rows, now())),
     },
 
-    keys: {
+    orderingKeys: {
       // Transactions run one at a time: they are committed in the order of writing.
       async lock() {},
 
@@ -245,7 +245,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       await connection.retrying(() => begin.run())
 
       const transaction = new SqliteTransaction(handle, poolOf(handle))
-      const isThere = (row: RowKey) => exists.get(row.eventId, row.destination) !== undefined
+      const isThere = (row: RowId) => exists.get(row.eventId, row.destination) !== undefined
       try {
         const result = await connection.asTransaction(transaction, () => transaction.run(work))
         if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()

@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import { Outbox } from '../../outbox.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import { Outbox } from '../../outbox/outbox.ts'
 import { ListenerRegistry } from '../../route/listener-registry.ts'
 import { memoryStore } from '../../stores/memory/index.ts'
 import type { PublisherCheck } from '../publisher-check.ts'

@@ -8,10 +8,10 @@ import type {
   OwnerFence,
   PollRequest,
   Row,
-  RowKey,
+  RowId,
   Settlement,
   StoredRow,
-} from '../../store.ts'
+} from '../../store/index.ts'
 import { sampleRow } from './sample-rows.ts'
 
 /** A lease that does not run out during a check unless `ms` says so. */
@@ -68,7 +68,7 @@ export async function insertAndClaim<Tx>(
 ): Promise<Row> {
   const row = sampleRow(fields)
   await insertRows(store, [row])
-  return only(await store.claim({ lease: leaseOf(owner), limit: 1, keys: [row] }))
+  return only(await store.claim({ lease: leaseOf(owner), limit: 1, rows: [row] }))
 }
 
 /** The one who reads without claims in every check that does. */
@@ -108,13 +108,13 @@ export function doneOf(row: Row): Settlement {
   return { row, outcome: { kind: 'done' } }
 }
 
-export async function readRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<StoredRow> {
+export async function readRow<Tx>(store: OutboxStore<Tx>, key: RowId): Promise<StoredRow> {
   const found = await findRow(store, key)
   ok(found, `event ${key.eventId} for destination "${key.destination}" is not in the store`)
   return found
 }
 
-export async function findRow<Tx>(store: OutboxStore<Tx>, key: RowKey): Promise<StoredRow | undefined> {
+export async function findRow<Tx>(store: OutboxStore<Tx>, key: RowId): Promise<StoredRow | undefined> {
   const rows = await store.query({ eventId: key.eventId, limit: 100 })
   return rows.find((row) => row.destination === key.destination)
 }
@@ -147,7 +147,7 @@ export function only<Item>(items: readonly Item[]): Item {
   return items[0]!
 }
 
-export function eventIds(rows: readonly RowKey[]): string[] {
+export function eventIds(rows: readonly RowId[]): string[] {
   return rows.map((row) => row.eventId)
 }
 

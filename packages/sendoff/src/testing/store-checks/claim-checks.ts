@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import type { OutboxStore, Row } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,
@@ -144,8 +144,8 @@ export const claimChecks: readonly StoreCheck[] = [
       await insertOne(store)
       const keys = [wanted, delayed, done, { eventId: 'missing', destination: '' }]
 
-      deepEqual(eventIds(await store.claim({ lease: leaseOf('a'), limit: 10, keys })), [wanted.eventId])
-      deepEqual(await store.claim({ lease: leaseOf('a'), limit: 10, keys: [] }), [])
+      deepEqual(eventIds(await store.claim({ lease: leaseOf('a'), limit: 10, rows: keys })), [wanted.eventId])
+      deepEqual(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [] }), [])
     },
   },
   {
@@ -155,7 +155,7 @@ export const claimChecks: readonly StoreCheck[] = [
       await insertRows(store, [row, { ...row, destination: 'shipping' }])
       const keys = [{ eventId: row.eventId, destination: 'shipping' }]
 
-      equal(only(await store.claim({ lease: leaseOf('a'), limit: 10, keys })).destination, 'shipping')
+      equal(only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: keys })).destination, 'shipping')
     },
   },
   {
@@ -166,7 +166,7 @@ export const claimChecks: readonly StoreCheck[] = [
       await insertRows(store, [born], leaseOf('a'))
       await insertRows(store, [lapsed], leaseOf('a', 50))
       await wait(60)
-      const rows = await store.claim({ lease: leaseOf('a'), limit: 10, keys: [born, lapsed] })
+      const rows = await store.claim({ lease: leaseOf('a'), limit: 10, rows: [born, lapsed] })
 
       deepEqual(eventIds(rows).sort(), eventIds([born, lapsed]).sort())
       deepEqual(rows.map(countersOf), [
@@ -183,7 +183,7 @@ export const claimChecks: readonly StoreCheck[] = [
       await insertRows(store, [held], leaseOf('b'))
       await insertRows(store, [lapsed], leaseOf('b', 50))
       await wait(60)
-      const row = only(await store.claim({ lease: leaseOf('a'), limit: 10, keys: [held, lapsed] }))
+      const row = only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [held, lapsed] }))
 
       equal(row.eventId, lapsed.eventId)
       deepEqual(countersOf(row), [2, 1])

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { ClaimTypesRequest, OutboxStore, Row } from '../../store.ts'
+import type { ClaimTypesRequest, OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,

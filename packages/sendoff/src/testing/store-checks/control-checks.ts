@@ -1,5 +1,5 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, PauseTarget } from '../../store.ts'
+import type { OutboxStore, PauseTarget } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import type { OutboxStore, Row } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
+import { EventStatus } from '../../store/event-status.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   afterCommit,

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import { maxCountedWaiting, type OutboxStore } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import { maxCountedWaiting, type OutboxStore } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import { insertAndClaim, insertOne, insertRows, only, readRow, settleOne } from './check-steps.ts'
 import { keyed } from './lane-checks.ts'

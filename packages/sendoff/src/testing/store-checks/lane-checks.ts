@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionCount } from '../../event/partition.ts'
-import type { NewRow, OutboxStore, Row } from '../../store.ts'
+import type { NewRow, OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, insertRows, only, settleOne } from './check-steps.ts'
 import { keysOf, lanesOf, partitionsOf, readLanes, takePart } from './lane-steps.ts'

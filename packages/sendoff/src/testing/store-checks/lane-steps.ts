@@ -3,12 +3,12 @@ import { partitionCount } from '../../event/partition.ts'
 import {
   type LaneAnswer,
   type LaneRequest,
-  type OutboxKeys,
+  type OutboxOrderingKeys,
   type OutboxPartitions,
   type OutboxStore,
   type OwnerFence,
   participantLock,
-} from '../../store.ts'
+} from '../../store/index.ts'
 
 /** Lets a process take part in sharing partitions. */
 export async function takePart<Tx>(
@@ -26,9 +26,9 @@ export function partitionsOf<Tx>(store: OutboxStore<Tx>): OutboxPartitions {
   return store.partitions
 }
 
-export function keysOf<Tx>(store: OutboxStore<Tx>): OutboxKeys<Tx> {
-  ok(store.keys)
-  return store.keys
+export function keysOf<Tx>(store: OutboxStore<Tx>): OutboxOrderingKeys<Tx> {
+  ok(store.orderingKeys)
+  return store.orderingKeys
 }
 
 /** Reads lanes of all partitions, unless the request says otherwise. */

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { LockRequest } from '../../store.ts'
+import type { LockRequest } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 
 export const lockChecks: readonly StoreCheck[] = [

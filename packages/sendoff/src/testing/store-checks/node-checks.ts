@@ -1,5 +1,5 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { NodeRequest } from '../../store.ts'
+import type { NodeRequest } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 
 export const nodeChecks: readonly StoreCheck[] = [

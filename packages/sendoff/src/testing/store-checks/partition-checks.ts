@@ -1,7 +1,12 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionCount } from '../../event/partition.ts'
-import { EventStatus } from '../../event/status.ts'
-import { participantLock, type OutboxStore, type OwnerFence, type PartitionShares } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import {
+  participantLock,
+  type OutboxStore,
+  type OwnerFence,
+  type PartitionShares,
+} from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   doneOf,

@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { NewRow, OutboxStore, Row } from '../../store.ts'
+import type { NewRow, OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import { claimAll, insertRows, leaseOf, only, readRow } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
@@ -167,7 +167,7 @@ export const payloadChecks: readonly StoreCheck[] = [
 async function writtenAndClaimed<Tx>(store: OutboxStore<Tx>, fields: Partial<NewRow>): Promise<Row> {
   const row = sampleRow(fields)
   await insertRows(store, [row])
-  return only(await store.claim({ lease: leaseOf('a'), limit: 10, keys: [row] }))
+  return only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [row] }))
 }
 
 // Drivers hand bytes back in a subclass of their own; the class is not part of the promise.

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, Row } from '../../store.ts'
+import type { OutboxStore, Row } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   eventIds,
@@ -248,7 +248,7 @@ export const pollChecks: readonly StoreCheck[] = [
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const [read] = await poll(store)
       deepEqual(await store.settle([{ row: read!, outcome: { kind: 'done' } }], owner), [])
-      await store.claim({ lease: leaseOf('b'), limit: 1, keys: [second] })
+      await store.claim({ lease: leaseOf('b'), limit: 1, rows: [second] })
       await letRunOut(store, owner, wait)
 
       equal(read!.eventId, first.eventId)

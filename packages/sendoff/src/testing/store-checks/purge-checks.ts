@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Failure, OutboxStore, PurgeRequest } from '../../store.ts'
+import type { Failure, OutboxStore, PurgeRequest } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   doneOf,
@@ -144,7 +144,7 @@ export const purgeChecks: readonly StoreCheck[] = [
       await wait(pastMs)
       await insertRows(store, [sampleRow({ idempotencyKey: 'young' })])
 
-      deepEqual(await purgeAll(store, { keysOlderThanMs: olderThanMs }), { rows: 0, keys: 1 })
+      deepEqual(await purgeAll(store, { idempotencyKeysOlderThanMs: olderThanMs }), { rows: 0, keys: 1 })
       const [old, young] = await insertRows(store, [
         sampleRow({ idempotencyKey: 'old' }),
         sampleRow({ idempotencyKey: 'young' }),
@@ -170,9 +170,9 @@ export const purgeChecks: readonly StoreCheck[] = [
       await insertRows(store, keyed)
       await settleMany(store, 2)
       await wait(20)
-      const request = { doneOlderThanMs: 10, keysOlderThanMs: 10 }
+      const request = { doneOlderThanMs: 10, idempotencyKeysOlderThanMs: 10 }
       const first = await store.purge({ ...request, limit: 4 })
-      equal(first.deletedKeys, 4)
+      equal(first.deletedIdempotencyKeys, 4)
 
       deepEqual(await purgeAll(store, { ...request, limit: 4 }, first.cursor), {
         rows: 7 - first.deletedRows,
@@ -184,8 +184,8 @@ export const purgeChecks: readonly StoreCheck[] = [
   {
     name: 'purge: what is not asked for is kept, and an empty store has nothing to purge',
     async run({ store, wait }) {
-      const nothing = { deletedRows: 0, deletedKeys: 0, cursor: undefined }
-      const all = { doneOlderThanMs: 0, deadOlderThanMs: 0, anyOlderThanMs: 0, keysOlderThanMs: 0 }
+      const nothing = { deletedRows: 0, deletedIdempotencyKeys: 0, cursor: undefined }
+      const all = { doneOlderThanMs: 0, deadOlderThanMs: 0, anyOlderThanMs: 0, idempotencyKeysOlderThanMs: 0 }
       deepEqual(await store.purge({ ...all, limit: 10 }), nothing)
 
       await insertAndSettle(store, { kind: 'done' }, { idempotencyKey: 'key' })
@@ -209,7 +209,7 @@ async function purgeAll<Tx>(
   for (let batch = 0; batch < 100; batch += 1) {
     const result = await store.purge({ limit: 10, ...request, ...(cursor !== undefined && { cursor }) })
     deleted.rows += result.deletedRows
-    deleted.keys += result.deletedKeys
+    deleted.keys += result.deletedIdempotencyKeys
     cursor = result.cursor
     if (cursor === undefined) return deleted
   }

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertAndSettle, insertRows, settleOne } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { EventStatus } from '../../event/status.ts'
-import type { Failure, NewRow, OutboxStore, StoredRow } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { Failure, NewRow, OutboxStore, StoredRow } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   assertBetween,

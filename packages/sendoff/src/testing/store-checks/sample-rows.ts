@@ -1,4 +1,4 @@
-import type { NewRow } from '../../store.ts'
+import type { NewRow } from '../../store/index.ts'
 
 let made = 0
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { EventStatus, isPending } from '../../event/status.ts'
-import type { Failure, Outcome, Settlement, StoredRow } from '../../store.ts'
+import { EventStatus, isPending } from '../../store/event-status.ts'
+import type { Failure, Outcome, Settlement, StoredRow } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   claimAll,
@@ -122,7 +122,7 @@ export const settleChecks: readonly StoreCheck[] = [
       equal(row.doneAt, null)
       assertBetween(row.blockedAt, before, await storeTime(store))
       deepEqual(await claimAll(store, 'a'), [])
-      deepEqual(await store.claim({ lease: leaseOf('a'), limit: 1, keys: [row] }), [])
+      deepEqual(await store.claim({ lease: leaseOf('a'), limit: 1, rows: [row] }), [])
     },
   },
   {

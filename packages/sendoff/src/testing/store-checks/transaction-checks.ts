@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { EventStatus } from '../../event/status.ts'
-import type { Row, Settlement } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { Row, Settlement } from '../../store/index.ts'
 import type { StoreCheck } from '../store-check.ts'
 import {
   afterCommit,

@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { EventEnvelope } from '../../event/event-envelope.ts'
 import { JsonCodec } from '../../event/json-codec.ts'
-import { EventStatus } from '../../event/status.ts'
-import type { Row, RowKey } from '../../store.ts'
+import { EventStatus } from '../../store/event-status.ts'
+import type { Row, RowId } from '../../store/index.ts'
 import type { StoreCheck, StoreCheckContext } from '../store-check.ts'
 import { claimAll, eventIds, insertRows, poll, pollOwner, settleOne } from './check-steps.ts'
 import { partitionsOf, readLanes, takePart } from './lane-steps.ts'
@@ -31,7 +31,7 @@ export const unreadableChecks: readonly StoreCheck[] = [
       await wait(30)
       const left = await poll(store)
       assertOneSpoiled(left, sound)
-      assertOneSpoiled(await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10, keys: left }), sound)
+      assertOneSpoiled(await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10, rows: left }), sound)
     },
   },
   {
@@ -86,7 +86,7 @@ export const unreadableChecks: readonly StoreCheck[] = [
 ]
 
 /** Writes three rows of different keys, spoils the second, and answers the others. */
-async function soundAndSpoiled<Tx>({ store, spoil }: StoreCheckContext<Tx>): Promise<readonly RowKey[]> {
+async function soundAndSpoiled<Tx>({ store, spoil }: StoreCheckContext<Tx>): Promise<readonly RowId[]> {
   ok(spoil, 'this check needs a row that was changed by hand')
   const rows = ['a', 'b', 'c'].map((orderingKey, partitionNo) => sampleRow({ orderingKey, partitionNo }))
   await insertRows(store, rows)
@@ -94,7 +94,7 @@ async function soundAndSpoiled<Tx>({ store, spoil }: StoreCheckContext<Tx>): Pro
   return [rows[0]!, rows[2]!]
 }
 
-function assertOneSpoiled(rows: readonly Row[], sound: readonly RowKey[]): void {
+function assertOneSpoiled(rows: readonly Row[], sound: readonly RowId[]): void {
   equal(rows.length, 3)
   deepEqual(eventIds(rows.filter((row) => !isSpoiled(row))), eventIds(sound))
   throws(() => EventEnvelope.stored(rows.find(isSpoiled)!, JsonCodec.getDefault()), {

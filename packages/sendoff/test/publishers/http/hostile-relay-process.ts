@@ -1,9 +1,9 @@
 // Writes events and relays them to receivers, until each is DONE or DEAD: `node hostile-relay-process.ts SETTINGS`, settings being
 // `HostileRelaySettings` in JSON. Prints what became of them as JSON. Nothing that a receiver does may end this process.
 import { setTimeout as delay } from 'node:timers/promises'
-import { EventStatus } from '../../../src/event/status.ts'
-import { Outbox } from '../../../src/outbox.ts'
-import { fixedDelay } from '../../../src/process/fixed-delay.ts'
+import { EventStatus } from '../../../src/store/event-status.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { fixedDelay } from '../../../src/retry/fixed-delay.ts'
 import { httpPublisher } from '../../../src/publishers/http/index.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { memoryStore } from '../../../src/stores/memory/index.ts'

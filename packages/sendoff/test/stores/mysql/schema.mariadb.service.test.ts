@@ -1,7 +1,7 @@
 import { equal, match, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type mysql from 'mysql2/promise'
-import { Outbox } from '../../../src/outbox.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'

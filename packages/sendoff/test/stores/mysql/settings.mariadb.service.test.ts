@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { EventStatus } from '../../../src/event/status.ts'
-import type { OutboxStore } from '../../../src/store.ts'
+import { EventStatus } from '../../../src/store/event-status.ts'
+import type { OutboxStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import {
   claimOne,
@@ -212,7 +212,11 @@ async function worksOn(store: OutboxStore<object>): Promise<void> {
   deepEqual(await store.settle([...others.slice(1), stale].map(doneOf)), [doneOf(stale)])
   deepEqual(await store.settle([doneOf(others[0]!)]), [])
   equal((await store.count({ status: [EventStatus.DONE] })) >= others.length, true)
-  const purged = await store.purge({ anyOlderThanMs: -1_000, keysOlderThanMs: -1_000, limit: 1_000 })
-  ok(purged.deletedRows >= 5 && purged.deletedKeys >= 1)
+  const purged = await store.purge({
+    anyOlderThanMs: -1_000,
+    idempotencyKeysOlderThanMs: -1_000,
+    limit: 1_000,
+  })
+  ok(purged.deletedRows >= 5 && purged.deletedIdempotencyKeys >= 1)
   await store.locks.release(owner)
 }

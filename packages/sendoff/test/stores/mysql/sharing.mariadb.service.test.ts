@@ -2,8 +2,8 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'mysql2/promise'
-import { EventStatus } from '../../../src/event/status.ts'
-import type { Row } from '../../../src/store.ts'
+import { EventStatus } from '../../../src/store/event-status.ts'
+import type { Row } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { isDeadlock } from '../../../src/stores/mysql/mysql-errors.ts'
 import { doneOf, eventIds, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
@@ -110,7 +110,7 @@ describe('mysql store: many processes', () => {
         doneOlderThanMs: 0,
         deadOlderThanMs: 0,
         anyOlderThanMs: 60_000,
-        keysOlderThanMs: 0,
+        idempotencyKeysOlderThanMs: 0,
         limit: 100,
       })
 

@@ -2,7 +2,7 @@ import { after, before, describe } from 'node:test'
 import mariadb from 'mariadb'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
-import type { OutboxStore } from '../../../src/store.ts'
+import type { OutboxStore } from '../../../src/store/index.ts'
 import { silentConnectionChecks } from '../../fixtures/silent-connections.ts'
 import { MysqlDatabase, serverAddress } from './mysql-database.ts'
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { NewRow, OutboxStore } from '../../../src/store.ts'
+import type { NewRow, OutboxStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -90,7 +90,7 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       await connection.beginTransaction()
       await rejects(store.insert(connection, [row], lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
       const other = sampleRow()
-      const claimed = store.claim({ lease, limit: 10, keys: [row, other] })
+      const claimed = store.claim({ lease, limit: 10, rows: [row, other] })
       // Meanwhile the claim has seen that it cannot have the row.
       for (let asked = 0; asked < 5; asked += 1) await store.count({})
       await connection.rollback()

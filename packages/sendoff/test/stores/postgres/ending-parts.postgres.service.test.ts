@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { type NewRow, participantLock } from '../../../src/store.ts'
+import { type NewRow, participantLock } from '../../../src/store/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { newStore, processOf, waitingFor, withClient, write } from './test-store.ts'
 

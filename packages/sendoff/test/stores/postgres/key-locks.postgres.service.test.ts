@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
-import type { KeyLocks } from '../../../src/store.ts'
+import type { KeyLocks } from '../../../src/store/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
 import { lease, newStore, type PgStore, processOf, waitingFor, withClient } from './test-store.ts'
@@ -26,10 +26,10 @@ describe('postgres store: locks on keys', () => {
     const [first, second] = [sampleRow(x), sampleRow(x)]
     let later: Promise<void> | undefined
     await store.transaction(async (tx) => {
-      await store.keys!.lock(tx, ['x'])
+      await store.orderingKeys!.lock(tx, ['x'])
       await store.insert(tx, [first], lease)
       later = store.transaction(async (other) => {
-        await store.keys!.lock(other, ['x'])
+        await store.orderingKeys!.lock(other, ['x'])
         await store.insert(other, [second], lease)
       })
       await waitingFor(pool, processOf(tx))
@@ -46,7 +46,7 @@ describe('postgres store: locks on keys', () => {
     const orders = [keys, keys.toReversed(), [...keys.slice(20), ...keys.slice(0, 20)]]
 
     for (let round = 0; round < 20; round += 1) {
-      await Promise.all(orders.map((order) => store.transaction((tx) => store.keys!.lock(tx, order))))
+      await Promise.all(orders.map((order) => store.transaction((tx) => store.orderingKeys!.lock(tx, order))))
     }
   })
 
@@ -56,8 +56,8 @@ describe('postgres store: locks on keys', () => {
     t.after(() => other.close())
     await store.transaction(async (tx) => {
       for (const keys of [['x'], { partitions: [1] }, 'all'] as const) {
-        await store.keys!.lock(tx, keys)
-        await other.transaction((another) => other.keys!.lock(another, keys))
+        await store.orderingKeys!.lock(tx, keys)
+        await other.transaction((another) => other.orderingKeys!.lock(another, keys))
       }
     })
   })
@@ -66,7 +66,7 @@ describe('postgres store: locks on keys', () => {
     const { store } = await newStore(t)
     const keys = Array.from({ length: 2_000 }, (_, index) => `key-${index}`)
     await store.transaction(async (tx) => {
-      await store.keys!.lock(tx, keys)
+      await store.orderingKeys!.lock(tx, keys)
       equal(await lockCount(tx), 2_000 + 256)
     })
   })
@@ -83,7 +83,7 @@ describe('postgres store: locks on keys', () => {
       const row = sampleRow(x)
       let later: Promise<number> | undefined
       await store.transaction(async (tx) => {
-        await store.keys!.lock(tx, held)
+        await store.orderingKeys!.lock(tx, held)
         later = writeWithKey(place, 'x')
         await waitingFor(pool, processOf(tx))
         await store.insert(tx, [row], lease)
@@ -98,7 +98,7 @@ describe('postgres store: locks on keys', () => {
     const place = await newStore(t)
     const { store } = place
     await store.transaction(async (tx) => {
-      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.keys!.lock(tx, keys)
+      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.orderingKeys!.lock(tx, keys)
 
       equal(await writeWithKey(place, 'x'), 0)
       await joinAs(store, 'multiNode')

@@ -1,9 +1,9 @@
 import { deepEqual, doesNotMatch, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { participantLock } from '../../../src/store.ts'
+import { participantLock } from '../../../src/store/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
-import { statementsFor } from '../../../src/stores/postgres/statements.ts'
+import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
+import { statementsFor } from '../../../src/stores/postgres/sql/statements.ts'
 import { costOf, fillingOf, moments, planOf, runPlanOf } from './explained-plan.ts'
 import { newStore, type PgStore, withClient } from './test-store.ts'
 

@@ -1,8 +1,8 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
-import { postgresTables } from '../../../src/stores/postgres/postgres-tables.ts'
-import { statementsFor } from '../../../src/stores/postgres/statements.ts'
+import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
+import { statementsFor } from '../../../src/stores/postgres/sql/statements.ts'
 import { fillingOf, moments, planOf } from './explained-plan.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 

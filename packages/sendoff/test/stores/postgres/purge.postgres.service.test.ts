@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { monotonicUlids } from '../../../src/event/ulid.ts'
-import type { PurgeRequest } from '../../../src/store.ts'
+import type { PurgeRequest } from '../../../src/store/index.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
 import { claim, lease, newStore, type PgStore, settleDone, withClient, write } from './test-store.ts'
 

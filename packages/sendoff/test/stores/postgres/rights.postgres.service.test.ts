@@ -1,7 +1,7 @@
 import { equal, match, ok, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
-import { Outbox } from '../../../src/outbox.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import type { PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'

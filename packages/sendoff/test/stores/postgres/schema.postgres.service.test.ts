@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Outbox } from '../../../src/outbox.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { claim, newSchema, newStore, write } from './test-store.ts'

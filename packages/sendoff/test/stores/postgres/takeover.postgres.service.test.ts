@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OrderedRow, OwnerFence, Settlement, StoredRow } from '../../../src/store.ts'
-import { participantLock } from '../../../src/store.ts'
+import type { OrderedRow, OwnerFence, Settlement, StoredRow } from '../../../src/store/index.ts'
+import { participantLock } from '../../../src/store/index.ts'
 import { newStore, type PgStore, processOf, waitingFor, withClient, write } from './test-store.ts'
 
 const all = Array.from({ length: 256 }, (_, index) => index)

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import pg from 'pg'
-import type { NewRow, Row } from '../../../src/store.ts'
+import type { NewRow, Row } from '../../../src/store/index.ts'
 import type { PostgresStore, PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { EventEnvelope } from '../../../src/event/event-envelope.ts'
 import type { EventFields } from '../../../src/event/event-fields.ts'
 import { partitionOf } from '../../../src/event/partition.ts'
-import type { StoredRow } from '../../../src/store.ts'
+import type { StoredRow } from '../../../src/store/index.ts'
 import { claim, newRole, newStore, type PgStore } from './test-store.ts'
 
 type Fields = EventFields & { eventType?: string; payloadJson?: string }

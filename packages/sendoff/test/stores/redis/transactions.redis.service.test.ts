@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { after, describe, it, type TestContext } from 'node:test'
 import { Redis } from 'ioredis'
-import type { NewRow } from '../../../src/store.ts'
+import type { NewRow } from '../../../src/store/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { claimAll, eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'

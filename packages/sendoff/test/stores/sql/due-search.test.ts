@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { partitionCount } from '../../../src/event/partition.ts'
-import type { LaneRequest } from '../../../src/store.ts'
+import type { LaneRequest } from '../../../src/store/index.ts'
 import { type DueRow, DueSearch } from '../../../src/stores/sql/due-search.ts'
 
 const all = Array.from({ length: partitionCount }, (_, partition) => partition)

@@ -1,0 +1,133 @@
+import { type Clock, systemClock } from '../clock.ts'
+import { checkOptions, duration, having } from '../options.ts'
+import { Delivery } from './delivery.ts'
+
+export interface InFlightTrackerOptions {
+  /**
+   * How long a delivery keeps its row from being delivered again here, once its lease or lock is lost: until its listener has
+   * returned, where left out. One that is still held keeps it in any case.
+   */
+  readonly ttlMs?: number
+  readonly clock?: Clock
+}
+
+/**
+ * What this process has in its hands, by row.
+ *
+ * A row enters when it is queued. It leaves only after every poll that began before its settlement
+ * was acknowledged has returned: such a poll may still bring the row as it was before, and would
+ * have it delivered twice.
+ */
+export class InFlightTracker {
+  readonly #deliveries = new Map<string, Delivery>()
+  /** Rows that a claim by key asks for at the moment, with what a poll has brought of them since. */
+  readonly #awaited = new Map<string, Delivery | undefined>()
+  readonly #runningPolls = new Set<number>()
+  readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
+  readonly #ttlMs: number
+  readonly #clock: Clock
+  /** When rows came in; kept only where there is a time limit. */
+  readonly #since = new Map<string, number>()
+  #lastPoll = 0
+
+  constructor(options: InFlightTrackerOptions = {}) {
+    checkOptions('InFlightTracker', options, { ttlMs: duration, clock: having('monotonic') })
+    this.#ttlMs = options.ttlMs ?? Infinity
+    this.#clock = options.clock ?? systemClock
+  }
+
+  get size(): number {
+    return this.#deliveries.size
+  }
+
+  get(key: string): Delivery | undefined {
+    return this.#deliveries.get(key)
+  }
+
+  values(): Iterable<Delivery> {
+    return this.#deliveries.values()
+  }
+
+  /** What was read under a lock, without a claim, and is not settled. */
+  unclaimed(): Delivery[] {
+    return [...this.#deliveries.values()].filter(({ lock, ended }) => lock !== undefined && !ended)
+  }
+
+  /**
+   * Announces a claim of this row by its key. Until `claimed` is called, a poll that brings the row does not deliver it: of
+   * two claims by this process only the later one is valid. Returns false when the row is here already.
+   */
+  await(key: string): boolean {
+    if (this.#deliveries.has(key) || this.#awaited.has(key)) return false
+    this.#awaited.set(key, undefined)
+    return true
+  }
+
+  /** Takes what a poll brings of an awaited row. Returns false where it is not awaited. */
+  keepAwaited(delivery: Delivery): boolean {
+    if (this.#awaited.size === 0 || !this.#awaited.has(delivery.rowId)) return false
+    // Not a claim: the one under way brings the row, too.
+    if (delivery.lock === undefined) this.#awaited.set(delivery.rowId, delivery)
+    delivery.ended = true
+    return true
+  }
+
+  /** Ends what `await` began, and returns the later of the two claims; undefined where neither has found the row. */
+  claimed(key: string, delivery: Delivery | undefined): Delivery | undefined {
+    const polled = this.#awaited.get(key)
+    this.#awaited.delete(key)
+    if (polled === undefined || polled.deliveries < (delivery?.deliveries ?? 0)) return delivery
+    return new Delivery(polled.row, 'hot', { validUntil: polled.leaseUntil })
+  }
+
+  /** Returns false, and changes nothing, when the row is here already. */
+  tryAcquire(delivery: Delivery): boolean {
+    const { rowId } = delivery
+    const present = this.#deliveries.get(rowId)
+    if (present !== undefined) {
+      if (!this.#isOver(present)) return false
+      present.isTracked = false
+    }
+    delivery.isTracked = true
+    this.#deliveries.set(rowId, delivery)
+    if (this.#ttlMs !== Infinity) this.#since.set(rowId, this.#clock.monotonic())
+    return true
+  }
+
+  #isOver({ rowId, isLost, ended }: Delivery): boolean {
+    return isLost && !ended && this.#clock.monotonic() >= (this.#since.get(rowId) ?? Infinity) + this.#ttlMs
+  }
+
+  release(delivery: Delivery): void {
+    delivery.ended = true
+    if (this.#runningPolls.size === 0) this.#remove(delivery)
+    else this.#leaving.push({ delivery, lastPoll: this.#lastPoll })
+  }
+
+  /** Marks the beginning of a poll, and returns the function that marks its end. */
+  pollBegins(): () => void {
+    const poll = ++this.#lastPoll
+    this.#runningPolls.add(poll)
+    return () => this.#pollEnds(poll)
+  }
+
+  #pollEnds(poll: number): void {
+    this.#runningPolls.delete(poll)
+    const oldestRunning = Math.min(...this.#runningPolls)
+    let gone = 0
+    for (const { delivery, lastPoll } of this.#leaving) {
+      if (lastPoll >= oldestRunning) break
+      this.#remove(delivery)
+      gone++
+    }
+    this.#leaving.splice(0, gone)
+  }
+
+  // Another delivery of the same row stays.
+  #remove(delivery: Delivery): void {
+    if (!delivery.isTracked) return
+    delivery.isTracked = false
+    this.#deliveries.delete(delivery.rowId)
+    if (this.#ttlMs !== Infinity) this.#since.delete(delivery.rowId)
+  }
+}

@@ -1,0 +1,162 @@
+import type { Cancel, Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import { validUntil } from '../delivery/local-validity.ts'
+import { BackOff, type StoreRecovery } from '../store-calls/store-recovery.ts'
+import { OutboxError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { NodeAnswer, NodeRequest, OutboxNodes } from '../store/index.ts'
+
+export interface NodeKeeperOptions {
+  readonly nodes: OutboxNodes
+  readonly id: string
+  /** Null for a process that only writes. */
+  readonly mode: string | null
+  readonly intervalMs: number
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly recovery: StoreRecovery
+  /** Hears with every heartbeat what is paused, and in which mode the table is. */
+  readonly onHeartbeat: (answer: Joined) => void
+  /** Others use the table in another mode: nothing may be taken from it until the next heartbeat that joins. Called once. */
+  readonly onConflict: (answer: Conflict) => void
+}
+
+type Joined = NodeAnswer & { readonly kind: 'joined' }
+type Conflict = NodeAnswer & { readonly kind: 'conflict' }
+
+/** After a heartbeat that failed the next one comes so much sooner. */
+const soonerAfterFailure = 4
+
+/**
+ * Keeps this process registered, so that one which would break its promises refuses to start, and one that was away while
+ * the table's mode changed stops.
+ *
+ * A heartbeat may be missed. A process whose registration may have run out asks before it takes anything more.
+ */
+export class NodeKeeper {
+  readonly #options: NodeKeeperOptions
+  readonly #backOff: BackOff
+  #cancel: Cancel | undefined
+  #joining: Promise<void> | undefined
+  #memberUntil = -Infinity
+  #isBarred = false
+  #left = false
+
+  constructor(options: NodeKeeperOptions) {
+    this.#options = options
+    this.#backOff = new BackOff({
+      ...options,
+      what: 'A heartbeat',
+      firstMs: options.intervalMs,
+      longestMs: options.intervalMs,
+    })
+  }
+
+  /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
+  async join(): Promise<void> {
+    const { mode } = this.#options
+    const answer = await this.#ask()
+    if (answer.kind === 'conflict') {
+      throw new OutboxError(
+        'OUTBOX_MODE_CONFLICT',
+        `This process wants to use the table in mode "${mode}", but ${using(answer.nodes)} it in mode "${answer.mode}", ` +
+          'and both together would deliver events twice. Stop the others first, or use the same preset.',
+      )
+    }
+    this.#joined(answer)
+    this.#schedule()
+  }
+
+  /** Whether this process is surely registered at this moment. */
+  get isMember(): boolean {
+    return this.#options.clock.monotonic() < this.#memberUntil
+  }
+
+  /** Resolves to whether this process is registered, after a heartbeat if that may have run out. Rejects where the heartbeat fails. */
+  async staysMember(): Promise<boolean> {
+    if (!this.isMember && !this.#isBarred && !this.#left) await this.#beat()
+    return this.isMember
+  }
+
+  async leave(): Promise<void> {
+    this.#left = true
+    this.#memberUntil = -Infinity
+    this.#cancel?.()
+    await this.#options.nodes.leave(this.#options.id)
+  }
+
+  get #request(): NodeRequest {
+    const { id, mode, intervalMs } = this.#options
+    return { id, mode, ttlMs: intervalMs * 2.5 }
+  }
+
+  async #ask(): Promise<NodeAnswer> {
+    const { nodes, clock } = this.#options
+    const askedAt = clock.monotonic()
+    const answer = await nodes.join(this.#request)
+    if (!this.#left && answer.kind === 'joined') this.#memberUntil = validUntil(askedAt, this.#request.ttlMs)
+    return answer
+  }
+
+  #joined(answer: Joined): void {
+    if (this.#isBarred) {
+      this.#isBarred = false
+      this.#options.logger.info(
+        `The table is used in mode "${this.#options.mode}" again. This process takes part again.`,
+      )
+    }
+    this.#options.onHeartbeat(answer)
+  }
+
+  #refused(answer: Conflict): void {
+    this.#memberUntil = -Infinity
+    if (this.#isBarred) return
+    this.#isBarred = true
+    this.#options.logger.error(
+      `This process was away for too long, and ${using(answer.nodes)} the table in mode "${answer.mode}" by now. ` +
+        `It takes no more events in mode "${this.#options.mode}" until the others have stopped. Stop one of them.`,
+    )
+    this.#options.onConflict(answer)
+  }
+
+  #schedule(inMs = this.#options.intervalMs): void {
+    this.#cancel?.()
+    if (!this.#left) this.#cancel = this.#backOff.schedule(inMs, () => void this.#beatOrReport())
+  }
+
+  // Never rejects: the next heartbeat tries again.
+  async #beatOrReport(): Promise<void> {
+    try {
+      await this.#beat()
+    } catch {
+      // It was told, and is repeated.
+    }
+  }
+
+  #beat(): Promise<void> {
+    this.#joining ??= this.#beatOnce().finally(() => (this.#joining = undefined))
+    return this.#joining
+  }
+
+  async #beatOnce(): Promise<void> {
+    const { intervalMs } = this.#options
+    let pauseMs = intervalMs / soonerAfterFailure
+    try {
+      const answer = await this.#ask()
+      this.#backOff.succeeded()
+      pauseMs = intervalMs
+      if (this.#left) return
+      if (answer.kind === 'conflict') this.#refused(answer)
+      else this.#joined(answer)
+    } catch (error) {
+      this.#backOff.failed(`A heartbeat failed and will be tried again. ${describeError(error)}`)
+      throw error
+    } finally {
+      this.#schedule(pauseMs)
+    }
+  }
+}
+
+function using(nodes: readonly string[]): string {
+  return `${nodes.join(', ')} ${nodes.length === 1 ? 'uses' : 'use'}`
+}

@@ -1,0 +1,139 @@
+import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
+import type { ListenerRegistry } from '../route/listener-registry.ts'
+import type { Lease, Row, RowId } from '../store/index.ts'
+import type { ColdReason, HotPath, HotSlot, LeftToPoller } from '../write/hot-path.ts'
+import { PollerWakeUps, type PollerWakeUpsOptions } from '../wake/poller-wake-ups.ts'
+import { Delivery } from '../delivery/delivery.ts'
+import { validUntil } from '../delivery/local-validity.ts'
+import { type LookUp, LookUps, type LookUpsOptions } from './look-ups.ts'
+import type { OutboxDispatcher } from '../dispatch/outbox-dispatcher.ts'
+import type { Pauses } from '../hold/pauses.ts'
+import { TimeLimits } from '../dispatch/time-limits.ts'
+
+export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<LookUpsOptions, 'inFlight'> {
+  readonly dispatcher: OutboxDispatcher
+  readonly listeners: ListenerRegistry
+  readonly lease: Lease
+  readonly pauses: Pauses
+  /** Whether this process may deliver at all at this moment. */
+  readonly mayDeliver: () => boolean
+  /** Leaves events to the poller while it is open. */
+  readonly breaker?: CircuitBreaker | undefined
+}
+
+/**
+ * A transaction that was open for more than this part of a lease has its rows claimed anew after its commit: what is left of
+ * the lease must outlast the time until the next renewal.
+ */
+const trustedPart = 0.5
+
+/** Leads events from their commit into the dispatcher's hot queue. */
+export class DispatcherHotPath implements HotPath {
+  readonly #options: DispatcherHotPathOptions
+  readonly #signals: PollerWakeUps
+  readonly #lookUps: LookUps
+  // The place of a transaction that never ends must not be lost for ever. One that is merely long takes what is free then.
+  readonly #expiries: TimeLimits<QueueSlot>
+
+  constructor(options: DispatcherHotPathOptions) {
+    this.#options = options
+    this.#signals = new PollerWakeUps(options)
+    this.#lookUps = new LookUps({ ...options, inFlight: options.dispatcher.inFlight })
+    this.#expiries = new TimeLimits(options.clock, (slot) => slot.giveBack())
+  }
+
+  get lease(): Lease {
+    return this.#options.lease
+  }
+
+  reserve(event: EventEnvelope): HotSlot | ColdReason {
+    const { dispatcher, listeners, pauses, mayDeliver, clock, breaker } = this.#options
+    if (event.dueInMs(clock.now()) > 0) return 'delayed'
+    if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
+    if (
+      !dispatcher.accepts ||
+      !mayDeliver() ||
+      pauses.isPaused({ eventType: event.eventType, destination: '' })
+    )
+      return 'stopped'
+    if (breaker?.isOpen) return 'broken'
+    if (!dispatcher.reserveHot()) return 'full'
+
+    return new QueueSlot(this.#options, this.#lookUps, this.#expiries)
+  }
+
+  leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
+    this.#signals.leftToPoller(left, isAnnounced)
+  }
+
+  perhapsLater(): void {
+    this.#signals.perhapsLater()
+  }
+
+  /** Resolves when no committed row is on its way into the queue. */
+  idle(): Promise<void> {
+    return this.#lookUps.idle()
+  }
+}
+
+class QueueSlot implements HotSlot {
+  readonly #options: DispatcherHotPathOptions
+  readonly #lookUps: LookUps
+  readonly #expiries: TimeLimits<QueueSlot>
+  readonly #askedAt: number
+  #isOpen = true
+
+  constructor(options: DispatcherHotPathOptions, lookUps: LookUps, expiries: TimeLimits<QueueSlot>) {
+    this.#options = options
+    this.#lookUps = lookUps
+    this.#expiries = expiries
+    this.#askedAt = options.clock.monotonic()
+    expiries.start(this, options.lease.ms)
+  }
+
+  fill(row: Row): void {
+    const { clock, lease } = this.#options
+    const isTrusted = clock.monotonic() < this.#askedAt + lease.ms * trustedPart
+    if (isTrusted)
+      this.#enqueue(new Delivery(row, 'hot', { validUntil: validUntil(this.#askedAt, lease.ms) }))
+    else this.lookUp(row, false)
+  }
+
+  lookUp(key: RowId, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void {
+    const isOver = () => !this.#isOpen
+    const end = (exists: boolean | undefined) => {
+      this.giveBack()
+      onKnown?.(exists)
+    }
+    const lookUp: LookUp = {
+      key,
+      inDoubt,
+      get isOver() {
+        return isOver()
+      },
+      found: (delivery) => {
+        this.#enqueue(delivery)
+        onKnown?.(true)
+      },
+      isHere: () => end(true),
+      notFound: () => end(undefined),
+    }
+    this.#lookUps.add(lookUp)
+  }
+
+  giveBack(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#expiries.stop(this, this.#options.lease.ms)
+    this.#options.dispatcher.hotQueue.giveBackReserved()
+  }
+
+  #enqueue(delivery: Delivery): void {
+    const { dispatcher, clock } = this.#options
+    this.giveBack()
+    // Another process may hold the row by now. If none does, the poller shall find it at once.
+    if (delivery.isHeld(clock.monotonic())) dispatcher.enqueueHot(delivery)
+    else dispatcher.handBack(delivery)
+  }
+}

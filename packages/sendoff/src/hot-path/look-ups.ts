@@ -1,0 +1,115 @@
+import type { Clock } from '../clock.ts'
+import { describeError } from '../describe-error.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { RowId } from '../store/index.ts'
+import { nextLooksMs } from '../write/event-exists.ts'
+import { type Delivery, rowIdOf } from '../delivery/delivery.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import { BackOff, type StoreRecovery } from '../store-calls/store-recovery.ts'
+
+export interface LookUpsOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly recovery: StoreRecovery
+  readonly inFlight: InFlightTracker
+  /** Leases the rows that are named, as far as they exist and nobody else has them. */
+  readonly claimKeys: (keys: readonly RowId[]) => Promise<readonly Delivery[]>
+}
+
+/** A question whether a row was committed. It is answered once. */
+export interface LookUp {
+  readonly key: RowId
+  /** Whether the commit may still be under way. */
+  readonly inDoubt: boolean
+  /** Whether the question is not to be repeated any more. */
+  readonly isOver: boolean
+  found(delivery: Delivery): void
+  /** The row exists: this process holds it already. */
+  isHere(): void
+  /** The row does not exist, or another process holds it. */
+  notFound(): void
+}
+
+const maxBatch = 500
+
+/**
+ * Finds out which rows were committed where their transaction did not tell for certain. What is
+ * asked while one question is under way goes together in the next.
+ */
+export class LookUps {
+  readonly #options: LookUpsOptions
+  readonly #waiting: { readonly lookUp: LookUp; readonly looks: number }[] = []
+  readonly #backOff: BackOff
+  #running: Promise<void> | undefined
+
+  constructor(options: LookUpsOptions) {
+    this.#options = options
+    this.#backOff = new BackOff({
+      ...options,
+      what: 'Looking up events',
+      firstMs: nextLooksMs[0],
+      longestMs: nextLooksMs.at(-1)!,
+    })
+  }
+
+  add(lookUp: LookUp): void {
+    this.#ask(lookUp, 0)
+  }
+
+  /** Resolves when every question so far has been asked. */
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
+  #ask(lookUp: LookUp, looks: number): void {
+    this.#waiting.push({ lookUp, looks })
+    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+  }
+
+  // Never rejects: a failing store is reported and asked again.
+  async #run(): Promise<void> {
+    // Not now: other transactions may end in the same turn.
+    await Promise.resolve()
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, maxBatch).filter(({ lookUp }) => this.#isAwaited(lookUp))
+      if (batch.length === 0) continue
+      const found = await this.#claim(batch.map(({ lookUp }) => lookUp.key))
+      for (const { lookUp, looks } of batch) {
+        const key = rowIdOf(lookUp.key)
+        const delivery = this.#options.inFlight.claimed(key, found?.get(key))
+        if (delivery !== undefined) lookUp.found(delivery)
+        else if (found !== undefined && !lookUp.inDoubt) lookUp.notFound()
+        else this.#askLater(lookUp, looks)
+      }
+    }
+  }
+
+  #isAwaited(lookUp: LookUp): boolean {
+    const isAwaited = this.#options.inFlight.await(rowIdOf(lookUp.key))
+    if (!isAwaited) lookUp.isHere()
+    return isAwaited
+  }
+
+  async #claim(keys: readonly RowId[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
+    try {
+      const found = await this.#options.claimKeys(keys)
+      this.#backOff.succeeded()
+      return new Map(found.map((delivery) => [delivery.rowId, delivery]))
+    } catch (error) {
+      this.#backOff.failed(
+        `Looking up ${keys.length} events after their commit failed and will be tried again. ${describeError(error)}`,
+      )
+      return undefined
+    }
+  }
+
+  #askLater(lookUp: LookUp, looks: number): void {
+    const delayMs = nextLooksMs[looks]
+    if (delayMs === undefined || lookUp.isOver) return lookUp.notFound()
+
+    this.#backOff.schedule(delayMs, () => {
+      if (lookUp.isOver) lookUp.notFound()
+      else this.#ask(lookUp, looks + 1)
+    })
+  }
+}

@@ -1,0 +1,37 @@
+import { describeError } from '../describe-error.ts'
+import { OutboxError } from '../errors.ts'
+
+/**
+ * The calls of a store that people make through an outbox, such as counting dead events. They fail with a coded error that
+ * says what to do, whatever the driver throws, and are refused once the outbox is closed.
+ */
+export function operatorCalls<Target extends object>(
+  target: Target,
+  names: readonly (keyof Target & string)[],
+  requireOpen: (what: string) => void,
+): Target {
+  const calls = names.map((name) => [
+    name,
+    async (...args: never[]): Promise<unknown> => {
+      requireOpen(name)
+      try {
+        return await (target[name] as (...args: never[]) => Promise<unknown>).apply(target, args)
+      } catch (error) {
+        throw storeFailure(
+          `${name}() of the store failed`,
+          error,
+          'If its tables do not exist yet, call await outbox.start() or await store.migrate() first.',
+        )
+      }
+    },
+  ])
+  return Object.fromEntries(calls) as Target
+}
+
+/** A coded error for what a driver threw. One that is coded already stays as it is. */
+export function storeFailure(what: string, error: unknown, advice: string): OutboxError {
+  if (error instanceof OutboxError) return error
+  return new OutboxError('OUTBOX_STORE_FAILED', `${what}: ${describeError(error)}. ${advice}`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../clock.ts'
+import type { Outcome } from '../store/index.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+
+/** As many as can be unsettled at once. */
+const capacity = 2_000
+
+/**
+ * Successes of listeners whose settlement the store refused.
+ *
+ * A process that lost its lock and got it back reads the same rows again. It need not run their listeners a second time: it
+ * settles them with the results that it has.
+ */
+export class KnownResults {
+  readonly #clock: Clock
+  readonly #keptMs: number
+  readonly #results = new Map<string, { readonly outcome: Outcome; readonly until: number }>()
+
+  constructor(clock: Clock, keptMs: number) {
+    this.#clock = clock
+    this.#keptMs = keptMs
+  }
+
+  /** Remembers a success for some time, and forgets the oldest where there are too many. Failures may be repeated. */
+  add({ rowId }: Delivery, outcome: Outcome): void {
+    if (outcome.kind !== 'done' && outcome.kind !== 'delete') return
+    this.#results.delete(rowId)
+    this.#results.set(rowId, { outcome, until: this.#clock.monotonic() + this.#keptMs })
+    if (this.#results.size <= capacity) return
+    for (const oldest of this.#results.keys()) {
+      this.#results.delete(oldest)
+      return
+    }
+  }
+
+  has(delivery: Delivery): boolean {
+    return this.#results.size > 0 && this.#results.has(delivery.rowId)
+  }
+
+  /** What the listener did with this row before, if that is known. */
+  take(delivery: Delivery): Outcome | undefined {
+    if (this.#results.size === 0) return undefined
+    const known = this.#results.get(delivery.rowId)
+    this.#results.delete(delivery.rowId)
+    return known !== undefined && this.#clock.monotonic() < known.until ? known.outcome : undefined
+  }
+
+  clear(): void {
+    this.#results.clear()
+  }
+}

@@ -1,0 +1,57 @@
+import { EventStatus } from '../store/event-status.ts'
+import type { OutboxStore, Outcome, Settlement, StoredRow } from '../store/index.ts'
+import { rowIdOf } from '../delivery/delivery.ts'
+
+/** The most rows read at once: they come with their payloads. */
+const maxRead = 100
+
+/** An event that fans out has several rows, and all of them are wanted. */
+const anyNumber = 100_000
+
+/**
+ * Which of these settlements the store has written, although its answer was lost and it refused them when it was asked again.
+ * The store refused the others because another process holds, or held, the row.
+ */
+export async function findWritten(
+  store: Pick<OutboxStore<never>, 'query'>,
+  settlements: readonly Settlement[],
+): Promise<ReadonlySet<Settlement>> {
+  const written = new Set<Settlement>()
+  for (let start = 0; start < settlements.length; start += maxRead) {
+    const some = settlements.slice(start, start + maxRead)
+    const eventIds = [...new Set(some.map(({ row }) => row.eventId))]
+    const found = await store.query({ eventIds, limit: anyNumber })
+    const rows = new Map(found.map((row) => [rowIdOf(row), row]))
+    for (const settlement of some) {
+      if (isWritten(settlement, rows.get(rowIdOf(settlement.row)))) written.add(settlement)
+    }
+  }
+  return written
+}
+
+/**
+ * A settlement raises the fence by one, ends the lease and forgets losses. A claim raises the fence as well, but leases; a
+ * takeover counts a loss.
+ */
+function isWritten({ row, outcome }: Settlement, stored: StoredRow | undefined): boolean {
+  if (stored === undefined) return outcome.kind === 'delete' || outcome.kind === 'done'
+  const isNext = stored.deliveries === row.deliveries + 1 && stored.lockedBy === null && stored.losses === 0
+  return isNext && hasOutcome(stored, outcome)
+}
+
+function hasOutcome({ status, blockedAt }: StoredRow, { kind }: Outcome): boolean {
+  switch (kind) {
+    case 'done':
+      return status === EventStatus.DONE
+    case 'dead':
+      return status === EventStatus.DEAD
+    case 'retry':
+      return status === EventStatus.RETRY
+    case 'defer':
+      return status === EventStatus.NEW
+    case 'block':
+      return blockedAt !== null
+    case 'delete':
+      return false
+  }
+}

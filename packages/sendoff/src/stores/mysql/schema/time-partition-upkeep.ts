@@ -1,0 +1,181 @@
+import type { PurgeRequest } from '../../../store/index.ts'
+import { youngestAgeOf } from '../../purge-cutoffs.ts'
+import {
+  missingPartitions,
+  type PartitionPeriod,
+  partitionSuffix,
+  type TimePartition,
+  warningOfMissing,
+} from '../../sql/time-partitions.ts'
+import { ulidStart, ulidTime } from '../../sql/ulid-time.ts'
+import type { MysqlDriver, MysqlSession } from '../drivers/mysql-driver.ts'
+import { isConflict, isNotPermitted } from '../mysql-errors.ts'
+import type { MysqlTables } from './mysql-tables.ts'
+import { aheadPartition } from './time-partitioning.ts'
+import { outlived } from '../purge-rows.ts'
+import { inMs } from '../sql/row-columns.ts'
+import { now as serverTime, pendingQueues } from '../sql/row-conditions.ts'
+import { upkeepLock } from './upkeep-lock.ts'
+
+interface NamedPartition extends TimePartition {
+  /** As it stands in SQL. */
+  readonly name: string
+}
+
+/** How many seconds others are held up at most: the least that both servers know. */
+const longestWait = 1
+
+/**
+ * Makes partitions ahead of time, out of the one for all times to come, which is empty unless nobody has done so for
+ * long. Where others are in the way it is left for the next time: there are more periods ahead. Returns what a person has
+ * to do where this user may not make them.
+ */
+export async function addPartitions<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  tables: MysqlTables,
+  period: PartitionPeriod,
+): Promise<readonly string[]> {
+  const { partitions, now } = await partitionsOf(driver, tables)
+  if (missingPartitions(partitions, period, now).length === 0) return []
+  try {
+    await unlessInTheWay(driver, tables, (session) => addMissing(session, tables, period))
+    return []
+  } catch (error) {
+    if (isNotPermitted(error)) return warningOfMissing(tables.table, partitions, period, now)
+    throw error
+  }
+}
+
+async function addMissing(
+  session: MysqlSession,
+  tables: MysqlTables,
+  period: PartitionPeriod,
+): Promise<void> {
+  // Asked again under the lock: another process may have been faster.
+  const { partitions, now } = await partitionsOf(session, tables)
+  const missing = missingPartitions(partitions, period, now)
+  if (missing.length === 0) return
+
+  const added = missing.map(
+    (partition) =>
+      `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
+  )
+  await session.run(
+    `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadPartition].join()})`,
+  )
+}
+
+/**
+ * Removes partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
+ * rows are left to be deleted one by one.
+ */
+export async function dropPartitions<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  tables: MysqlTables,
+  request: PurgeRequest,
+): Promise<number> {
+  const youngestAge = youngestAgeOf(request)
+  if (youngestAge === undefined) return 0
+
+  const { partitions, now } = await partitionsOf(driver, tables)
+  let dropped = 0
+  for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
+    try {
+      dropped += await dropPartition(driver, tables, partition, request)
+    } catch (error) {
+      if (isNotPermitted(error)) return dropped
+      throw error
+    }
+  }
+  return dropped
+}
+
+/** Those with an end, oldest first, each from the end of the one before. */
+async function partitionsOf(
+  session: MysqlSession,
+  { database, table }: MysqlTables,
+): Promise<{ partitions: readonly NamedPartition[]; now: number }> {
+  // ? database, ? table.
+  const text = `
+  select partition_name, partition_description, ${inMs(serverTime)}
+    from information_schema.partitions
+   where table_schema = coalesce(?, database()) and table_name = ?
+   order by partition_ordinal_position`
+  const { rows } = await session.run(text, [database, table])
+  const partitions: NamedPartition[] = []
+  for (const [name, bound] of rows) {
+    const [, end] = /^'([0-9A-Z]{10})'$/.exec(String(bound)) ?? []
+    if (end === undefined) continue
+    partitions.push({ name: `\`${String(name)}\``, start: partitions.at(-1)?.end ?? 0, end: ulidTime(end) })
+  }
+  return { partitions, now: Number(rows[0]?.[2]) }
+}
+
+/**
+ * Looks through the partition without a lock at first, as it can be large. What is pending is looked for once
+ * more under the lock, by index. A row that came meanwhile and is done already would go before its
+ * time; but for that it must have been written with an id of long ago.
+ */
+async function dropPartition<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  tables: MysqlTables,
+  { name, start, end }: NamedPartition,
+  request: PurgeRequest,
+): Promise<number> {
+  const { events, attempt } = tables
+  const { condition, values } = outlived(request)
+  // The parameters of `outlived`. Reads the partition, up to the first row that is to be kept.
+  const kept = `select 1 from ${events} partition (${name}) where (${condition}) is not true limit 1`
+  if ((await driver.run(kept, values)).rows.length > 0) return 0
+
+  const { rows: counted } = await driver.run(`select count(*) from ${events} partition (${name})`)
+  const isDropped = await unlessInTheWay(driver, tables, async (session) => {
+    await session.run(`lock tables ${events} write`)
+    try {
+      if (request.anyOlderThanMs === undefined && (await hasPending(session, events, name))) return false
+      await session.run(`alter table ${events} drop partition ${name}`)
+      return true
+    } finally {
+      await session.run('unlock tables')
+    }
+  })
+  if (isDropped !== true) return 0
+
+  // ? and ? bounds. By the index `event` of the history.
+  const forget = `delete from ${attempt} using ${attempt} force index (event) where event_id >= ? and event_id < ?`
+  await driver.run(forget, [start === 0 ? '' : ulidStart(start), ulidStart(end)])
+  return Number(counted[0]![0])
+}
+
+// No parameters. By the partition's own part of the index `queue`.
+async function hasPending(session: MysqlSession, events: string, name: string): Promise<boolean> {
+  const { rows } = await session.run(
+    `select 1 from ${events} partition (${name}) force index (queue) where queue in (${pendingQueues.join()}) limit 1`,
+  )
+  return rows.length > 0
+}
+
+/**
+ * Runs what changes the table. Undefined where another process does so now, or where somebody uses the table for too
+ * long. While this waits, all others wait for it: as short as the server can.
+ */
+async function unlessInTheWay<Tx extends object, Result>(
+  driver: MysqlDriver<Tx>,
+  tables: MysqlTables,
+  work: (session: MysqlSession) => Promise<Result>,
+): Promise<Result | undefined> {
+  return driver.connected((session) =>
+    upkeepLock(session, tables, 0, async () => {
+      const { rows } = await session.run('select @@lock_wait_timeout')
+      await session.run(`set lock_wait_timeout = ${longestWait}`)
+      try {
+        return await work(session)
+      } catch (error) {
+        if (isConflict(error)) return undefined
+        throw error
+      } finally {
+        await session.run(`set lock_wait_timeout = ${Number(rows[0]?.[0])}`)
+      }
+    }),
+  )
+}

@@ -1,0 +1,30 @@
+import { hash } from 'node:crypto'
+import type { MysqlSession } from '../drivers/mysql-driver.ts'
+import type { MysqlTables } from './mysql-tables.ts'
+
+/**
+ * Runs what only one process may do to a table at a time. Undefined where another has been at it for so many
+ * seconds.
+ */
+export async function upkeepLock<Result>(
+  session: MysqlSession,
+  tables: MysqlTables,
+  seconds: number,
+  work: () => Promise<Result>,
+): Promise<Result | undefined> {
+  const name = await lockName(session, tables)
+  // ? name, ? seconds. Of this connection, on which everything else runs as well.
+  const { rows } = await session.run('select get_lock(?, ?)', [name, seconds])
+  if (Number(rows[0]?.[0]) !== 1) return undefined
+  try {
+    return await work()
+  } finally {
+    await session.run('select release_lock(?)', [name])
+  }
+}
+
+// Names of locks belong to the whole server, and have at most 64 characters.
+async function lockName(session: MysqlSession, { database, table }: MysqlTables): Promise<string> {
+  const { rows } = await session.run('select database()')
+  return `sendoff.${hash('sha256', `${database ?? String(rows[0]?.[0])}.${table}`).slice(0, 40)}`
+}

@@ -1,0 +1,82 @@
+import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { timeIn, wholeNow } from './row-conditions.ts'
+
+const columns = `
+         event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
+         payload, payload_bytes, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by,
+         locked_until`
+
+export interface InsertedRowShape {
+  readonly isFirst: boolean
+  readonly isTimed: boolean
+  readonly isClaimed: boolean
+}
+
+const flags = [false, true]
+
+/**
+ * One row of `insert`: a parameter for each column but `created_at`. Where the due time is not given, its
+ * parameter is a duration in microseconds, and so is that of a lease; without a lease there are none for it.
+ */
+export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): string {
+  const eventId = isFirst ? inTransactionOnly : '?'
+  const dueTime = isTimed ? '?' : timeIn
+  const lease = isClaimed ? `1, ?, ${timeIn}` : '0, null, null'
+  return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
+}
+
+// A parameter that fails the statement (1690, out of range) where no transaction is open: a statement beside it may have met a
+// deadlock just before, and the rows would be kept by themselves. Only MariaDB can tell, and only it reads this.
+const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
+
+/** The statements that run in the caller's transaction, for a checked table name. */
+export function insertStatementsFor({ events, idempotency }: MysqlTables) {
+  // insertedRow for each. The index `event` refuses an id used before.
+  const insert = (rows: string) => `insert into ${events} (${columns})
+  values ${rows}`
+
+  // Built once: an only row is what most transactions write.
+  const onlyRows = flags.map((isTimed) =>
+    flags.map((isClaimed) => insert(insertedRow({ isFirst: true, isTimed, isClaimed }))),
+  )
+
+  return {
+    insert,
+
+    insertOnly: ({ isTimed, isClaimed }: Omit<InsertedRowShape, 'isFirst'>) =>
+      onlyRows[Number(isTimed)]![Number(isClaimed)]!,
+
+    // No parameters. By primary key: the number of the first row that the statement before has added, the step from
+    // each to the next, and the event id of the last, by which to tell that a server does count like this.
+    insertedRange: (count: number) => `
+  select last_insert_id(), @@auto_increment_increment,
+         (select event_id
+            from ${events}
+           where seq = last_insert_id() + ${count - 1} * @@auto_increment_increment)`,
+
+    // keyed. By the index `event`.
+    insertedSeqs: (keyed: string) => `
+  select seq, event_id, destination
+    from ${events}
+   where ${keyed}`,
+
+    // ? key, ? event id for each, in ascending order: transactions that use the same keys wait for each other,
+    // and never in a circle. Locks keys that were used before as well, without a lock that others share.
+    useKeys: (count: number) => `
+  insert into ${idempotency} (\`key\`, event_id, created_at)
+  values ${Array.from({ length: count }, () => `(?, ?, ${wholeNow})`).join()}
+      on duplicate key update uses = uses + 1`,
+
+    // The parameters of `keys`. By primary key: which events used them, and how often that was tried. Locked by the statement
+    // above, so that this reads what is there now, whatever the transaction saw before.
+    usedKeys: (keys: string) => `
+  select \`key\`, event_id, uses
+    from ${idempotency} force index (primary)
+   where ${keys}
+     for update`,
+
+    // The parameters of `keys`. By primary key, for which it has to have an order and a limit: DELETE takes no name of an index.
+    forgetKeys: (keys: string, count: number) => `
+  delete from ${idempotency} where ${keys} order by \`key\` limit ${count}`,
+  } as const
+}

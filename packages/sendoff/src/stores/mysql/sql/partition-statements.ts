@@ -1,0 +1,73 @@
+import { participantPrefix } from '../../../store/index.ts'
+import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { now } from './row-conditions.ts'
+
+// In the order of characters, all names that begin with the prefix stand between it and this.
+const participantEnd = participantPrefix.replace(/\/$/, '0')
+
+/** The partition that a row belongs to. */
+export const partitionOfRow = 'coalesce(partition_no, seq % 256)'
+
+/** The statements about partitions and those who share them, for checked names. */
+export function partitionStatementsFor({ lock, partition }: MysqlTables) {
+  return {
+    // No parameters. Both by primary key and of one moment: names and tokens of those who take part with what is left of their
+    // time in microseconds, and then partitions with their owners and epochs.
+    shares: `
+  select name, token, timestampdiff(microsecond, ${now}, until), null
+    from ${lock} force index (primary)
+   where name >= '${participantPrefix}' and name < '${participantEnd}'
+   union all
+  select null, owner, partition_no, epoch
+    from ${partition}`,
+
+    // ? name for each. By primary key, and in its order: waits for settlements of those whose part is over.
+    lapsedLocks: (names: string) => `
+  select name, held, token
+    from ${lock} force index (primary)
+   where name in (${names}) and until <= ${now}
+   order by name
+     for update`,
+
+    // ? token. Reads the table, which has a row for each partition. Locks nothing.
+    partitionsOf: `select partition_no from ${partition} where owner = ?`,
+
+    // ? name for each. By primary key.
+    endParts: (names: string, count: number) => `
+  delete from ${lock} where name in (${names}) order by name limit ${count}`,
+
+    // No parameters. By primary key: those whose owner takes part no longer are free. What somebody else takes at the moment
+    // is passed over. Subqueries lock nothing.
+    freePartitions: (numbers: string) => `
+  select partition_no, epoch
+    from ${partition} as part force index (primary)
+   where partition_no in (${numbers})
+     and case
+           when owner is null then true
+           when exists (select 1 from ${lock} where name = concat('${participantPrefix}', part.owner)) then false
+           else true
+         end
+   order by partition_no
+     for update skip locked`,
+
+    // ? token. By primary key: partitions that freePartitions has locked.
+    takePartitions: (numbers: string) => `
+  update ${partition} force index (primary)
+     set owner = ?, epoch = epoch + 1
+   where partition_no in (${numbers})`,
+
+    // ? token. By primary key.
+    releasePartitions: (numbers: string, numbersWithEpochs: string) => `
+  update ${partition} force index (primary)
+     set owner = null
+   where partition_no in (${numbers}) and (partition_no, epoch) in (${numbersWithEpochs}) and owner = ?`,
+
+    // ? token. Reads the table, which has a row for each partition. Locks nothing: whoever takes one over has to end
+    // the part of its owner first, and that waits for whoever has shared its lock.
+    ownedPartitions: (epochs: string) => `
+  select partition_no, epoch from ${partition} where owner = ? and epoch in (${epochs})`,
+
+    // ? held, ? name, ? token. By primary key.
+    hold: `update ${lock} set held = ? where name = ? and token = ? and until > ${now}`,
+  } as const
+}

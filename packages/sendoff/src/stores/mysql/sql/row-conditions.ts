@@ -1,0 +1,80 @@
+import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { isAmong } from './statement-values.ts'
+
+/** The clock, in whole milliseconds as everything that is stored. */
+export const wholeNow = 'utc_timestamp(3)'
+
+/** The clock that leases and due times are judged by. */
+export const now = 'utc_timestamp(6)'
+
+export const pending = 'status in (0, 2)'
+
+/** Where pending rows are in the index `queue`: those that are NEW, RETRY, or blocked. */
+export const pendingQueues = [0, 2, 3] as const
+
+/** Whether a pending row has its place in write order: all have but those written for later that nobody has had yet. */
+export const inLine = `(event.available_at <= ${now} or event.deliveries > 0 or event.blocked_at is not null)`
+
+/** The time so many microseconds from now: ? microseconds. */
+export const timeIn = `${wholeNow} + interval ? microsecond`
+
+/** The time so many microseconds ago: ? microseconds. */
+export const ago = `${now} - interval ? microsecond`
+
+/** What a statement that looks for due rows was asked for beside them. */
+export interface DueOptions {
+  readonly from: boolean
+  readonly skipRecent: boolean
+  /** Up to a place. */
+  readonly to?: boolean
+  /** Only of so many types. */
+  readonly types?: number
+}
+
+/** Rows that are due; with `from`, ? due time, ? due time, ? seq to start at; with `to`, the same to end at. */
+export function due({ from, to = false }: DueOptions): string {
+  const place = from ? ' and due_at >= ? and (due_at > ? or seq >= ?)' : ''
+  const end = to ? ' and due_at <= ? and (due_at < ? or seq <= ?)' : ''
+  return `due_at <= ${now}${place}${end}`
+}
+
+/**
+ * Whether a row that is due is free: not leased, not paused, and with `skipRecent` not written within the
+ * last ? microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of these, each ? aggregate
+ * type and ? event type.
+ *
+ * One CASE, because MySQL turns conditions of their own with subqueries into joins, and then no longer
+ * reads an index in its order. Subqueries lock nothing.
+ */
+export function freeRow(
+  tables: MysqlTables,
+  { skipRecent, exceptHolder = false, types = 0 }: Omit<DueOptions, 'from'> & { exceptHolder?: boolean },
+): string {
+  const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
+  const isRecent = skipRecent ? `when event.created_at > ${ago} then false` : ''
+  const isForeign = types > 0 ? ` when not ${isOfTypes(types)} then false` : ''
+  return `case
+           when ${isHeld} and event.locked_until > ${now} then false
+           ${isRecent}${isForeign}
+           when ${paused(tables)} then false
+           else true
+         end`
+}
+
+/** Whether people hold a row up that they have not blocked: it is paused, or its key is parked. */
+export function heldUp(tables: MysqlTables): string {
+  return `(${paused(tables)}
+             or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
+}
+
+// As bytes: otherwise a name and the same name with a space behind it would be one.
+function isOfTypes(count: number): string {
+  const pairs = Array.from({ length: count }, () => '(?, ?)')
+  return isAmong('(cast(event.aggregate_type as binary), cast(event.event_type as binary))', pairs)
+}
+
+// Names are bytes there.
+function paused({ control }: MysqlTables): string {
+  return `(exists (select 1 from ${control} where kind = 'pauseType' and name = cast(event.event_type as binary))
+             or exists (select 1 from ${control} where kind = 'pauseDestination' and name = cast(event.destination as binary)))`
+}

@@ -1,0 +1,171 @@
+import { insertStatementsFor } from './insert-statements.ts'
+import { laneStatementsFor } from './lane-statements.ts'
+import { lockStatementsFor } from './lock-statements.ts'
+import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
+import { inMs, rowColumns } from './row-columns.ts'
+import type { DueOptions } from './row-conditions.ts'
+import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
+import { upkeepStatementsFor } from './upkeep-statements.ts'
+
+/**
+ * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and `keyed`
+ * by event id and destination; limits stand in the text, since prepared statements take no parameters for them.
+ *
+ * Statements that lock name their index. While a table is small the optimizer would rather read all of it, and then
+ * wait for every row that somebody has added and not committed yet.
+ */
+export function statementsFor(tables: MysqlTables) {
+  const { events, attempt } = tables
+
+  return {
+    // due, freeRow. By the index `due`: whether a claim would find anything. Locks nothing.
+    anyDue: (options: DueOptions) => `
+  select 1
+    from ${events} as event force index (due)
+   where ${due(options)}
+     and ${freeRow(tables, options)}
+   limit 1`,
+
+    // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched, which is said here because
+    // the optimizer would go by its guess of how many rows are free. SKIP LOCKED lets many claim at once
+    // without waiting for one another.
+    claim: (options: DueOptions, limit: number) => `
+  select ${rowColumns}
+    from ${events} as event force index (due)
+   where ${due(options)}
+     and ${freeRow(tables, options)}
+   order by due_at, seq
+   limit ${limit}
+     for update skip locked`,
+
+    // due. Where a window of so many due rows ends. The index `due` answers alone. Locks nothing.
+    windowEnd: (options: DueOptions, window: number) => `
+  select ${inMs('due_at')}, seq
+    from ${events} as event force index (due)
+   where ${due(options)}
+   order by due_at, seq
+   limit ${window - 1}, 1`,
+
+    // keyed, due, freeRow. By the index `event`. Rows that the claimer holds already come as well.
+    claimKeys: (keyed: string, options: DueOptions, limit: number) => `
+  select ${rowColumns}
+    from ${events} as event force index (event)
+   where ${keyed}
+     and ${due(options)}
+     and ${freeRow(tables, { ...options, exceptHolder: true })}
+   order by due_at, seq
+   limit ${limit}
+     for update skip locked`,
+
+    // keyed, due, freeRow. By the index `event`: whether a claim has passed over rows because somebody locks them.
+    // Locks nothing.
+    anyKeys: (keyed: string, options: DueOptions) => `
+  select 1
+    from ${events} as event force index (event)
+   where ${keyed}
+     and ${due(options)}
+     and ${freeRow(tables, { ...options, exceptHolder: true })}
+   limit 1`,
+
+    // ? holder, timeIn. By primary key: the rows that one of the above has locked. No indexed column changes.
+    // MySQL assigns from left to right: losses are counted before the holder changes.
+    lease: (rows: string) => `
+  update ${events} force index (primary)
+     set losses       = losses + if(locked_by is null, 0, 1),
+         locked_by    = ?,
+         locked_until = ${timeIn},
+         deliveries   = deliveries + 1
+   where ${rows}`,
+
+    // As lease, ? holder before `timeIn` once more: what the claimer holds already counts no loss.
+    leaseKeys: (rows: string) => `
+  update ${events} force index (primary)
+     set losses       = losses + if(locked_by <> ?, 1, 0),
+         locked_by    = ?,
+         locked_until = ${timeIn},
+         deliveries   = deliveries + 1
+   where ${rows}`,
+
+    // timeIn, held.
+    renew: (rows: string, fences: string) => changed(`locked_until = ${timeIn}`, rows, fences),
+
+    // held.
+    release: (rows: string, fences: string) => changed('locked_by = null, locked_until = null', rows, fences),
+
+    // held. What somebody held without a lease, with null for its holder.
+    countLossesOfHeld: (rows: string, fences: string) =>
+      changed('losses = losses + 1, deliveries = deliveries + 1', rows, fences),
+
+    // held.
+    settleDone: (rows: string, fences: string) => changed(doneColumns, rows, fences),
+
+    // held. With an order and a limit, as deleteRows.
+    settleDelete: (rows: string, fences: string, count: number) => `
+  delete from ${events} where ${held(rows, fences)} order by seq limit ${count}`,
+
+    // held. Which of them are.
+    held: (rows: string, fences: string) => `
+  select seq from ${events} force index (primary) where ${held(rows, fences)}`,
+
+    // No parameters. By primary key, in its order, so that two never wait for each other in a circle.
+    lockRows: (rows: string) => `
+  select seq, deliveries, locked_by, attempts, ${partitionOfRow}
+    from ${events} force index (primary)
+   where ${rows}
+     and ${pending}
+   order by seq
+     for update`,
+
+    // The parameters of `changes`. By primary key: rows that are locked, and settled alike.
+    settle: (changes: string, rows: string) => `
+  update ${events} force index (primary)
+     set ${changes},
+         deliveries = deliveries + 1, losses = 0, locked_by = null, locked_until = null
+   where ${rows}`,
+
+    // ? event id, ? destination, ? attempts, ? error, ? holder for each.
+    addAttempts: (rows: string) => `
+  insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
+  values ${rows}`,
+
+    // No parameters. By primary key, for which it has to have an order and a limit: DELETE takes no name of an index.
+    deleteRows: (rows: string, count: number) => `
+  delete from ${events} where ${rows} order by seq limit ${count}`,
+
+    // keyed. By the index `event` of the history.
+    deleteAttempts: (keyed: string) => `
+  delete from ${attempt} using ${attempt} force index (event) where ${keyed}`,
+
+    ...insertStatementsFor(tables),
+    ...laneStatementsFor(tables),
+    ...lockStatementsFor(tables),
+    ...partitionStatementsFor(tables),
+    ...upkeepStatementsFor(tables),
+  } as const
+
+  // held. By primary key.
+  function changed(columns: string, rows: string, fences: string): string {
+    return `
+  update ${events} force index (primary)
+     set ${columns}
+   where ${held(rows, fences)}`
+  }
+
+  // The rows of ? holder that are still held as they were: `fences` are pairs of `seq` and deliveries. Their
+  // numbers alone can be looked up in the primary key by every version of either server.
+  function held(rows: string, fences: string): string {
+    return `${rows}
+     and ${fences}
+     and locked_by <=> ?
+     and ${pending}`
+  }
+}
+
+/** One row of `addAttempts`. */
+export const attemptRow = `(?, ?, ?, ${wholeNow}, ?, ?)`
+
+const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, deliveries = deliveries + 1, losses = 0,
+         locked_by = null, locked_until = null`
+
+export type MysqlStatements = ReturnType<typeof statementsFor>

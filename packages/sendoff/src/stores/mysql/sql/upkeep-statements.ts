@@ -1,0 +1,137 @@
+import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { inMs, storedColumns } from './row-columns.ts'
+import { ago, now, pendingQueues, timeIn, wholeNow } from './row-conditions.ts'
+
+/** Which rows a question is about, as far as an index can tell. */
+export type RowSource = 'all' | 'event' | 'dead' | 'pending'
+
+/** The statements that people and schedulers need beside the delivery, for checked names. */
+export function upkeepStatementsFor(tables: MysqlTables) {
+  const { events, meta, attempt, control, idempotency, node } = tables
+
+  return {
+    // The parameters of `matching`, for `pending` three times. In write order, of which the index `event` alone knows nothing.
+    query: (source: RowSource, matching: string, limit: number) =>
+      source === 'pending'
+        ? `${pendingSources.map((each) => `(${query(each, matching, limit)})`).join(' union all ')}
+   order by seq limit ${limit}`
+        : query(sources[source], matching, limit),
+
+    // The parameters of `matching`, for `pending` three times.
+    count: (source: RowSource, matching: string) =>
+      source === 'pending'
+        ? `select ${pendingSources.map((each) => `(${count(each, matching)})`).join(' + ')}`
+        : count(sources[source], matching),
+
+    // ? event id, ? destination. By the index `event` of the history.
+    attempts: `
+  select attempts, ${inMs('failed_at')}, error, locked_by
+    from ${attempt}
+   where event_id = ? and destination = ?
+   order by id`,
+
+    // keyed. By the index `event`. The fence rises here too: whoever held the row before it died must not settle
+    // it now.
+    replay: (keyed: string) => `
+  update ${events} force index (event)
+     set status = 0, available_at = ${wholeNow}, attempts = 0, losses = 0, deliveries = deliveries + 1,
+         done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
+   where ${keyed} and status = 3`,
+
+    // ago (the age under which a row is young), ? seq to start behind. By primary key: how many rows one step of a
+    // purge looks at, the last of them, and whether all are young.
+    purgeWindow: (limit: number) => `
+  select count(*), max(seq), min(created_at) >= ${ago}
+    from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,
+
+    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that somebody works on
+    // are left for the next time.
+    outlivedRows: (outlived: string) => `
+  select seq, event_id, destination
+    from ${events} force index (primary)
+   where seq > ? and seq <= ? and (${outlived})
+   order by seq
+     for update skip locked`,
+
+    // ago. The oldest by the index `at`.
+    outlivedKeys: (limit: number) => `
+  select \`key\`
+    from ${idempotency} force index (at)
+   where created_at < ${ago}
+   order by created_at
+   limit ${limit}
+     for update skip locked`,
+
+    // ? kind, ? name. By primary key; what is set already stays as it is.
+    setControl: `
+  insert into ${control} (kind, name, updated_at)
+  values (?, ?, ${wholeNow})
+      on duplicate key update name = name`,
+
+    // ? kind, ? name. By primary key.
+    liftControl: `delete from ${control} where kind = ? and name = ?`,
+
+    // No parameters. By primary key.
+    pausesAndMode: `
+  select kind, name
+    from ${control}
+   where kind in ('pauseType', 'pauseDestination', 'mode')
+   order by kind, name`,
+
+    // No parameters. By primary key.
+    forgetMode: `delete from ${control} where kind = 'mode'`,
+
+    // timeIn, ? id, ? mode. By primary key. A process that is registered with this mode keeps others out.
+    keepNode: `
+  update ${node}
+     set until = ${timeIn}
+   where id = ? and mode <=> ? and until > ${now}`,
+
+    // No parameters. By primary key. Until the end of the transaction nobody else joins.
+    lockNodes: `select value from ${meta} where \`key\` = 'version' for update`,
+
+    // No parameters. Reads the table, which has a row for each process.
+    forgetNodes: `delete from ${node} where until <= ${now}`,
+
+    // ? id, ? mode. Reads the table: the living with another mode than that. None for null.
+    nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
+
+    // ? id, ? mode, timeIn, ? mode, timeIn. By primary key.
+    joinNode: `
+  insert into ${node} (id, mode, started_at, until)
+  values (?, ?, ${wholeNow}, ${timeIn})
+      on duplicate key update mode = ?, until = ${timeIn}`,
+
+    // ? id. By primary key.
+    leaveNode: `delete from ${node} where id = ?`,
+  } as const
+
+  function query({ index, condition }: Source, matching: string, limit: number): string {
+    return `
+  select ${storedColumns}
+    from ${events} as event force index (${index})
+   where ${condition} ${matching}
+   order by seq
+   limit ${limit}`
+  }
+
+  function count({ index, condition }: Source, matching: string): string {
+    return `select count(*) from ${events} as event force index (${index}) where ${condition} ${matching}`
+  }
+}
+
+interface Source {
+  readonly index: string
+  readonly condition: string
+}
+
+const sources = {
+  all: { index: 'primary', condition: '' },
+  event: { index: 'event', condition: '' },
+  dead: { index: 'queue', condition: 'queue = 1 and' },
+} as const
+
+const pendingSources: readonly Source[] = pendingQueues.map((queue) => ({
+  index: 'queue',
+  condition: `queue = ${queue} and`,
+}))

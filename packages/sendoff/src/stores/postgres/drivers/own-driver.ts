@@ -1,0 +1,62 @@
+import { OutboxError } from '../../../errors.ts'
+import { insideTransaction, refuseInsideTransaction } from '../../inside-transaction.ts'
+import type { PostgresDriver } from './postgres-driver.ts'
+import { isConflict } from '../postgres-errors.ts'
+
+/** How often a statement is tried that is undone because of others. */
+const attempts = 5
+
+export interface OwnDriver<Tx extends object> extends PostgresDriver<Tx> {
+  /** Refuses everything from now on. */
+  close(): void
+}
+
+/**
+ * A driver for the statements of the engine itself, each a transaction of its own.
+ *
+ * One that was undone because of others (a deadlock, a conflict of serializable transactions) is tried again:
+ * nothing of it has happened. All else is the engine's to repeat. On a client with one connection, a
+ * call that would wait for the transaction it is made in is refused.
+ */
+export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDriver<Tx> {
+  const { onlyConnection } = driver
+  let isClosed = false
+
+  return {
+    ...driver,
+
+    async run(statement, values) {
+      assertUsable()
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await driver.run(statement, values)
+        } catch (error) {
+          if (attempt === attempts || !isConflict(error)) throw error
+        }
+      }
+    },
+
+    transaction(work, isolation) {
+      assertUsable()
+      return onlyConnection === undefined
+        ? driver.transaction(work, isolation)
+        : driver.transaction((tx) => insideTransaction(onlyConnection, () => work(tx)), isolation)
+    },
+
+    session: (tx) => driver.ownSession?.(tx) ?? driver.session(tx),
+
+    close() {
+      isClosed = true
+    },
+  }
+
+  function assertUsable(): void {
+    if (isClosed) {
+      throw new OutboxError(
+        'OUTBOX_CLOSED',
+        'The PostgreSQL store is closed. Make a new one with postgresStore().',
+      )
+    }
+    if (onlyConnection !== undefined) refuseInsideTransaction(onlyConnection)
+  }
+}

@@ -1,0 +1,95 @@
+import { endingView } from '../../sql/ending-view.ts'
+import { SqlTransaction, transactionAround, transactionOf } from '../../sql/sql-transaction.ts'
+import { foreignSession } from './foreign-session.ts'
+import { onlyConnectionOf } from '../../sql/only-connection.ts'
+import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
+import type { DriverOptions, PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
+import { commitFailure } from '../postgres-errors.ts'
+import { withinSavepoint } from './savepoint.ts'
+
+type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
+type Begin<Tx> = <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
+
+const unendingSockets =
+  'postgres.js keeps a connection that went dead without a word for up to a quarter of an hour, and nothing can end it from outside. ' +
+  'Give its option "socket" a function that returns sockets with a timeout, longer than any of your statements takes.'
+
+/** PostgreSQL through the `sql` of postgres.js. It offers no way to end one connection of its pool. */
+export function postgresJsDriver(
+  sql: PostgresJsSql,
+  { prepare }: DriverOptions,
+): PostgresDriver<PostgresJsTransaction> {
+  const parts = {
+    // Its own savepoint, because postgres.js fails a whole transaction for an error that it sees outside of
+    // one; and ours around it, because it never releases its own, and no later row would be certain.
+    savepoint: <Result>(
+      tx: PostgresJsTransaction,
+      name: string,
+      work: (inner: PostgresJsTransaction) => Promise<Result>,
+    ) => withinSavepoint(sessionOn(tx), name, () => (tx.savepoint as Begin<PostgresJsTransaction>)(work)),
+
+    view: endingView<PostgresJsTransaction>,
+  }
+
+  return {
+    durable: true,
+    multiProcess: true,
+    onlyConnection: sql.options.max === 1 ? onlyConnectionOf(sql) : undefined,
+    warnings: sql.options.socket ? [] : [unendingSockets],
+
+    run: (statement, values) => sessionOn(sql).run(statement, values),
+
+    async transaction(work, isolation) {
+      let worked = false
+      try {
+        const begin = sql.begin.bind(sql) as unknown as BeginWith<PostgresJsTransaction>
+        return await begin(isolation === undefined ? '' : `isolation level ${isolation}`, async (tx) => {
+          const result = await new SqlTransaction(tx, parts).run(work)
+          worked = true
+          return result
+        })
+      } catch (error) {
+        throw worked ? commitFailure(error) : error
+      }
+    },
+
+    nested: (tx, work) => transactionAround(tx, parts).nested(work),
+
+    session(tx) {
+      const known = transactionOf(tx)
+      known?.assertOpen()
+      const handle = known?.handle ?? tx
+      return typeof handle === 'function' ? sessionOn(handle) : foreignSession(handle)
+    },
+
+    inTransaction(tx) {
+      if ('begin' in tx) return false
+      return transactionOf(tx)?.isOpen
+    },
+
+    async listen(channel, callback) {
+      const listening = await sql.listen(channel, callback, () => callback())
+      return async () => {
+        await listening.unlisten()
+      }
+    },
+  }
+
+  function sessionOn(handle: Pick<PostgresJsSql, 'unsafe'>): PostgresSession {
+    return {
+      async run({ name, text }, values = []) {
+        const options = { prepare: prepare && name !== undefined }
+        return textRows(handle.unsafe(text, values as Value[], options))
+      },
+    }
+  }
+}
+
+async function textRows(query: PostgresJsQuery): Promise<readonly (readonly Value[])[]> {
+  const rows = await query.raw()
+  return rows.map((row) => row.map((value) => (value === null ? null : asString(value))))
+}
+
+function asString(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+}

@@ -1,0 +1,113 @@
+import { maxCountedWaiting } from '../../../store/index.ts'
+import { allKeysLock, keyLock, partitionLock } from '../write-locks.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
+import { storedColumns } from './row-columns.ts'
+import { isStillToCome, noneOf, now, pendingOf, rows, timeIn } from './row-conditions.ts'
+
+const wholeNow = timeIn('0')
+
+/** The statements about ordering keys, for checked names. */
+export function keyStatementsFor(tables: PostgresTables) {
+  const { events, attempt, control } = tables
+
+  return {
+    // $1 keys, $2 their partitions. All locks of a kind in one order, that of their numbers, and those on partitions first: two
+    // who want the same never wait in a circle. An aggregate, so that each is taken and a single row answers.
+    lockKeys: `
+  select count(case when is_key then pg_advisory_xact_lock(id)::text
+                    else pg_advisory_xact_lock_shared(id)::text end)
+    from (select false as is_key, ${partitionLock(tables, 'number')} as id from unnest($2::integer[]) as number
+           union
+          select true, ${keyLock(tables, 'key')} from unnest($1::text[]) as key
+           order by is_key, id
+          offset 0) as wanted`,
+
+    // $1 partitions. In the same order; waits for those who have locked a key of them, and is waited for.
+    lockPartitions: `
+  select count(pg_advisory_xact_lock(id)::text)
+    from (select distinct ${partitionLock(tables, 'number')} as id from unnest($1::integer[]) as number
+           order by id
+          offset 0) as wanted`,
+
+    // No parameters.
+    lockAllKeys: `select pg_advisory_xact_lock(${allKeysLock(tables)})::text`,
+
+    // $1 name to start behind, $2 limit. Goes through <table>_key from key to key, without a look at the rows between the
+    // first ones, and ends as soon as enough are found. Parked keys by primary key.
+    blockedKeys: `
+  with recursive named as (
+    (select ordering_key as key
+       from ${events}
+      where status & 1 = 0 and ordering_key > $1
+      order by ordering_key
+      limit 1)
+     union all
+    select (select ordering_key
+              from ${events}
+             where status & 1 = 0 and ordering_key > named.key
+             order by ordering_key
+             limit 1)
+      from named
+     where key is not null
+  ), stopped as materialized (
+    select key
+      from named
+     cross join lateral (${headOf('named.key', 'status, blocked_at')}) as head
+     where status = 2 or blocked_at is not null
+     limit ${rows('$2')}
+  ), parked as materialized (
+    select name as key from ${control} where kind = 'park' and name > $1 order by name limit ${rows('$2')}
+  ), listed as materialized (
+    select key from stopped union select key from parked order by key limit ${rows('$2')}
+  )
+  select key, key in (select key from parked), (
+           select count(*)
+             from (select 1
+                     from ${events} as event
+                    where ${pendingOf('listed.key')} and ${noneOf([isStillToCome])}
+                    order by seq
+                    limit ${rows(`${maxCountedWaiting + 1}`)}) as counted), head.*
+    from listed
+    left join lateral (${headOf('listed.key', storedColumns('event'))}) as head on true
+   order by key`,
+
+    // $1 key. By <table>_key. Answers nothing where there is nothing to do.
+    retryKey: `
+  with head as materialized (${headOf('$1', 'event_id, destination, available_at, blocked_at, locked_until')}
+       for no key update
+  )
+  update ${events} as event
+     set blocked_at = null, available_at = ${wholeNow}, deliveries = event.deliveries + 1
+    from head
+   where event.event_id = head.event_id
+     and event.destination = head.destination
+     and (head.blocked_at is not null or head.available_at > ${now})
+     and (head.locked_until is null or head.locked_until <= ${now})
+  returning 1`,
+
+    // $1 key, $2 reason. By <table>_key. Answers nothing where nothing is pending.
+    skipKey: `
+  with head as materialized (${headOf('$1', 'event_id, destination, attempts, locked_by')}
+       for no key update
+  ), skipped as (
+    update ${events} as event
+       set status = 3, done_at = ${wholeNow}, blocked_at = null, last_error = $2, deliveries = event.deliveries + 1,
+           losses = 0, locked_by = null, locked_until = null
+      from head
+     where event.event_id = head.event_id and event.destination = head.destination
+  )
+  insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
+  select event_id, destination, attempts, ${wholeNow}, $2, locked_by
+    from head
+  returning 1`,
+  } as const
+
+  function headOf(key: string, columns: string): string {
+    return `
+    select ${columns}
+      from ${events} as event
+     where ${pendingOf(key)} and ${noneOf([isStillToCome])}
+     order by seq
+     limit 1`
+  }
+}

@@ -1,0 +1,97 @@
+import { countedLosses } from './partition-statements.ts'
+import type { PostgresTables } from '../schema/postgres-tables.ts'
+import { inMs, rowColumns } from './row-columns.ts'
+import { dueFrom, freeRow, rows, timeIn, unblocked, wasOver } from './row-conditions.ts'
+
+/** The statements about named locks and for their owners, for checked names. */
+export function lockStatementsFor(tables: PostgresTables) {
+  const { events, lock } = tables
+  const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
+  const bounds = 'low_at, low_seq, high_at, high_seq'
+  const held = `
+    select ${bounds} from ${lock} where ${isOwner}`
+  const renewed = `
+    update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning ${bounds}`
+
+  return {
+    // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner, which
+    // hold on to the row by KEY SHARE. Where that owner vanished, what it had read counts a loss: by
+    // <table>_due between the bounds, about as many rows as it held, and by <table>_written what it said it holds. BETWEEN
+    // adds nothing but that PostgreSQL expects few rows: of the others a ninth of all, and would compile the statement.
+    acquireLock: `
+  with before as materialized (
+    select token, until, ${bounds}, held
+      from ${lock}
+     where name = $1
+       for update
+  ), taken as (
+    insert into ${lock} as old (name, token, until)
+    select $1, $2, ${timeIn('$3')}
+     where not exists (select from before where token <> $2 and not ${wasOver()})
+        on conflict (name) do update
+       set token    = excluded.token,
+           until    = excluded.until,
+           low_at   = case when old.token = excluded.token then old.low_at end,
+           low_seq  = case when old.token = excluded.token then old.low_seq end,
+           high_at  = case when old.token = excluded.token then old.high_at end,
+           high_seq = case when old.token = excluded.token then old.high_seq end,
+           held     = case when old.token = excluded.token then old.held end
+     where old.token = excluded.token or ${wasOver('old.until')}
+    returning 1
+  ), vanished as materialized (
+    select token, ${bounds}, held from before where exists (select from taken) and token <> $2
+  ), counted as (
+    update ${events}
+       set losses = losses + 1, deliveries = deliveries + 1
+     where ${unblocked}
+       and available_at between (select low_at from vanished) and (select high_at from vanished)
+       and (available_at, seq) >= (select low_at, low_seq from vanished)
+       and (available_at, seq) <= (select high_at, high_seq from vanished)
+       and locked_by is null
+  ), ${countedLosses(tables, 'vanished')}
+  select 1 from taken`,
+
+    // $1 name, $2 token, $3 time limit. By primary key.
+    renewLock: `
+  update ${lock}
+     set until = ${timeIn('$3')}
+   where name = $1 and token = $2 and until > clock_timestamp()
+  returning 1`,
+
+    // $1 name, $2 token. By primary key; the bounds go with the row.
+    releaseLock: `delete from ${lock} where name = $1 and token = $2`,
+
+    // poll. Reads <table>_due in its order: no sort, no DONE row touched.
+    pollDue: poll(held),
+    pollDueRenewing: poll(renewed),
+
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Answers nothing without the lock.
+    recordHeld: `
+  update ${lock}
+     set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
+         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint
+   where name = $1 and token = $2 and until > clock_timestamp()
+  returning 1`,
+  } as const
+
+  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the lock
+  // with, where that is done. Answers nothing without the lock.
+  // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
+  // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
+  function poll(owner: string): string {
+    return `
+  with owner as materialized (${owner}
+  )
+  select ${inMs('low_at')}, low_seq, ${inMs('high_at')}, high_seq, nothing.*
+    from owner
+    left join (select ${rowColumns('event')} from ${events} as event where false) as nothing on true
+   union all
+  (select null::float8, null::bigint, null::float8, null::bigint, ${rowColumns('event')}
+     from ${events} as event
+    where exists (select from owner)
+      and ${dueFrom('$4', '$5')}
+      and ${freeRow(tables, '$6')}
+    order by available_at, seq
+    limit ${rows('$3')})`
+  }
+}

@@ -1,0 +1,31 @@
+import type { Value } from '../drivers/postgres-driver.ts'
+
+/** Texts as one array literal of PostgreSQL. */
+export function textArray(texts: readonly Value[]): string {
+  return `{${texts.map(element).join(',')}}`
+}
+
+export function numberArray(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`
+}
+
+/**
+ * A duration that statements add to the clock before they cut the sum down to whole milliseconds: so
+ * that it is rounded up, and nothing comes to an end too early. No duration at all stays none.
+ */
+export function roundedUp(ms: number): string {
+  return String(ms > 0 ? ms + 0.999 : ms)
+}
+
+/** A text as PostgreSQL can store it: without NUL and halves of surrogate pairs. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed()
+}
+
+// Plain ones, as most are, need no look at each character.
+function element(text: Value): string {
+  if (text === null) return 'null'
+  return /^[A-Za-z0-9_.:-]+$/.test(text) && !/^null$/i.test(text)
+    ? text
+    : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+}

@@ -1,0 +1,105 @@
+import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
+import type { RedisKeys } from '../redis-keys.ts'
+import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
+import { type ListenerWatch, reviveIfSilent, SharedWait, watchListener } from './revive-silent.ts'
+
+/** Runs scripts on a client or a cluster of `ioredis`. */
+export function ioredisDriver(client: IoredisClient): RedisDriver {
+  const wait = new SharedWait(() => breakOffSilent(client))
+  const listeners = new Set<ListenerWatch>()
+  const subscribers = new Set<IoredisSubscriber>()
+
+  return {
+    run: (script, keys, values) =>
+      runKnown(
+        () => wait.patiently(client.evalsha(script.sha, keys.length, ...together(keys, values))),
+        () => wait.patiently(client.eval(script.text, keys.length, ...together(keys, values))),
+      ),
+
+    multi: () => client.multi(),
+
+    queue(multi, script, keys, values) {
+      ;(multi as IoredisMulti).eval(script.text, keys.length, ...together(keys, values))
+    },
+
+    async exec(multi) {
+      const results = await wait.patiently((multi as IoredisMulti).exec())
+      return (results ?? []).map(([error, result]) => error ?? result)
+    },
+
+    // A pipeline of ioredis counts the transactions that are open in it, and one without any keeps nothing together.
+    isOpenMulti: (tx) =>
+      (tx as { isPipeline?: unknown }).isPipeline === true &&
+      Number((tx as { _transactions?: unknown })._transactions) > 0,
+
+    async subscribe(channel, callback) {
+      const subscriber = client.duplicate() as IoredisSubscriber
+      subscribers.add(subscriber)
+      // Whatever ends a connection, the client connects again by itself.
+      subscriber.on('error', () => {})
+      subscriber.on('message', (_channel, text) => callback(String(text)))
+      // It subscribes anew after each loss, and what was said meanwhile is lost.
+      subscriber.on('ready', () => callback())
+      try {
+        await subscriber.subscribe(channel)
+      } catch (error) {
+        subscriber.disconnect()
+        throw error
+      }
+      const listener = watchListener({
+        ping: () => subscriber.ping(),
+        revive: () => breakOff(subscriber),
+      })
+      listeners.add(listener)
+      return async () => {
+        listeners.delete(listener)
+        listener.stop()
+        subscribers.delete(subscriber)
+        subscriber.disconnect()
+      }
+    },
+
+    async settings(names) {
+      const nodes = (client as { nodes?(role: 'master'): IoredisClient[] }).nodes?.('master') ?? [client]
+      return Promise.all(
+        nodes.map(async (node) => {
+          const answers = await Promise.all(names.map((name) => node.config('GET', name)))
+          return new Map(answers.flatMap((answer) => [...settingsOf(answer)]))
+        }),
+      )
+    },
+
+    dropSilent(silentMs) {
+      wait.endSilent(silentMs)
+      for (const listener of listeners) listener.check()
+    },
+
+    async close() {
+      subscribers.forEach((subscriber) => subscriber.disconnect())
+    },
+  }
+}
+
+interface Connected {
+  readonly stream?: { destroy?(): unknown } | undefined
+  ping?(): Promise<unknown>
+}
+
+// Of a cluster nobody knows which of its connections it was.
+function breakOffSilent(client: object): void {
+  const nodes = (client as { nodes?(): Connected[] }).nodes?.()
+  if (nodes === undefined) return breakOff(client)
+  for (const node of nodes) {
+    void reviveIfSilent({ ping: async () => node.ping?.(), revive: () => breakOff(node) })
+  }
+}
+
+// The client connects again, subscribes again, and sends again what was not answered.
+function breakOff(client: object): void {
+  ;(client as Connected).stream?.destroy?.()
+}
+
+// One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.
+function together(keys: RedisKeys, values: readonly string[]): string[] {
+  return [[...keys, ...values]] as unknown as string[]
+}

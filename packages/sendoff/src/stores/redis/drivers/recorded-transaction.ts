@@ -1,0 +1,162 @@
+import { OutboxError } from '../../../errors.ts'
+import type { InsertResult, Lease, NewRow } from '../../../store/index.ts'
+import { duplicateEventId } from '../../duplicate-event-id.ts'
+import { Mutex } from '../../mutex.ts'
+import { transactionEnded } from '../../transaction-ended.ts'
+
+/** Rows to be added by a transaction, and where their results are told. */
+export interface RecordedInsert {
+  readonly rows: readonly NewRow[]
+  readonly lease: Lease
+  readonly announce: boolean
+  results: readonly KnownResult[] | undefined
+}
+
+/** A command that the transaction's code has called, to be called on a MULTI. */
+export interface RecordedCall {
+  readonly method: string | symbol
+  readonly values: readonly unknown[]
+}
+
+export type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
+
+const transactionsOfViews = new WeakMap<object, RecordedTransaction>()
+
+/** The transaction that handed out `tx`, if any did. */
+export function transactionOf(tx: object): RecordedTransaction | undefined {
+  return transactionsOfViews.get(tx)
+}
+
+// They belong to whoever sends the MULTI.
+const endings = new Set<string | symbol>([
+  'exec',
+  'EXEC',
+  'execTyped',
+  'execBuffer',
+  'execAsPipeline',
+  'discard',
+])
+
+/**
+ * A transaction, or a part of one that can be undone alone.
+ *
+ * Redis has no open transactions: a MULTI is sent as a whole. What code calls on the view that it is handed is only
+ * remembered, and called on a real MULTI at the end. So a part that fails is simply forgotten.
+ */
+export class RecordedTransaction {
+  readonly inserts: RecordedInsert[] = []
+  readonly calls: RecordedCall[] = []
+  readonly #shape: () => object
+  readonly #around: RecordedTransaction | undefined
+  readonly #rowKeys = new Set<string>()
+  readonly #nested = new Set<Promise<unknown>>()
+  readonly #mutex = new Mutex()
+  #hasEnded = false
+
+  /** `shape` answers a MULTI of the client, which tells what commands there are. */
+  constructor(shape: () => object, around?: RecordedTransaction) {
+    this.#shape = shape
+    this.#around = around
+  }
+
+  get isOpen(): boolean {
+    return !this.#hasEnded && (this.#around?.isOpen ?? true)
+  }
+
+  assertOpen(): void {
+    if (!this.isOpen) throw transactionEnded()
+  }
+
+  /** Remembers rows to be added at the end. What becomes of them is known only then. */
+  record(insert: RecordedInsert): readonly InsertResult[] {
+    this.assertOpen()
+    const rowKeys = new Set<string>()
+    for (const row of insert.rows) {
+      const key = `${row.eventId}\0${row.destination}`
+      // With a key it may be a duplicate, which is no error.
+      if (row.idempotencyKey === null && (rowKeys.has(key) || this.#has(key))) throw duplicateEventId(row)
+      rowKeys.add(key)
+    }
+    rowKeys.forEach((key) => this.#rowKeys.add(key))
+    this.inserts.push(insert)
+    return insert.rows.map((_, index) => ({ kind: 'queued', result: () => insert.results?.[index] }))
+  }
+
+  /** Runs `work` with a view. What it did can be sent, or handed on, once it has succeeded. */
+  async run<Result>(work: (tx: object) => Promise<Result>): Promise<Result> {
+    const view = this.#view()
+    transactionsOfViews.set(view, this)
+    try {
+      const result = await work(view)
+      if (this.#nested.size > 0) throw nestedStillOpen()
+      return result
+    } finally {
+      this.#hasEnded = true
+      await Promise.allSettled(this.#nested)
+    }
+  }
+
+  /** Runs `work` as a part of this transaction. One at a time, so that the order of commands is that of the code. */
+  async nested<Result>(work: (tx: object) => Promise<Result>): Promise<Result> {
+    const running = this.#mutex.run(() => this.#part(work))
+    this.#nested.add(running)
+    try {
+      return await running
+    } finally {
+      this.#nested.delete(running)
+    }
+  }
+
+  async #part<Result>(work: (tx: object) => Promise<Result>): Promise<Result> {
+    this.assertOpen()
+    const part = new RecordedTransaction(this.#shape, this)
+    const result = await part.run(work)
+    this.assertOpen()
+    this.inserts.push(...part.inserts)
+    this.calls.push(...part.calls)
+    part.#rowKeys.forEach((key) => this.#rowKeys.add(key))
+    return result
+  }
+
+  #has(rowKey: string): boolean {
+    return this.#rowKeys.has(rowKey) || (this.#around !== undefined && this.#around.#has(rowKey))
+  }
+
+  #view(): object {
+    const view: object = new Proxy(
+      {},
+      {
+        get: (_, name) => {
+          if (endings.has(name)) return refuseEnding
+          const shape = this.#shape()
+          const value: unknown = Reflect.get(shape, name)
+          if (typeof value !== 'function') return value
+
+          return (...values: unknown[]) => {
+            this.assertOpen()
+            this.calls.push({ method: name, values })
+            return view
+          }
+        },
+        has: (_, name) => Reflect.has(this.#shape(), name),
+      },
+    )
+    return view
+  }
+}
+
+function refuseEnding(): never {
+  throw new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'The outbox sends this MULTI itself, when the callback of the transaction returns. ' +
+      'Throw from the callback to discard it, or write in a MULTI of your own: write(event, payload, { tx: multi }).',
+  )
+}
+
+function nestedStillOpen(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_TRANSACTION_ENDED',
+    'A nested transaction was still open when the callback of the transaction around it returned, ' +
+      "and both were discarded. Await everything before the transaction's callback returns.",
+  )
+}

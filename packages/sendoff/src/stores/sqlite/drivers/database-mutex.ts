@@ -1,0 +1,53 @@
+import { resolve } from 'node:path'
+import { Mutex } from '../../mutex.ts'
+import type { SqliteHandle } from './sqlite-client.ts'
+import { prepareStatement } from './sqlite-client.ts'
+
+const ofFiles = new Map<string, WeakRef<Mutex>>()
+const ofHandles = new WeakMap<SqliteHandle, Mutex>()
+
+const forgotten = new FinalizationRegistry<string>((file) => {
+  if (ofFiles.get(file)?.deref() === undefined) ofFiles.delete(file)
+})
+
+/**
+ * The mutex that all stores of this process share which use the database file behind `handle`.
+ *
+ * SQLite has one writer at a time and its drivers wait for it by blocking the event loop, which
+ * would also hold up the transaction that is waited for. Hence the queue in front of it.
+ * A database in memory or in a temporary file belongs to its handle alone.
+ */
+export function databaseMutex(handle: SqliteHandle): Mutex {
+  const file = databaseFile(handle)
+  return file === undefined ? mutexOfHandle(handle) : mutexOfFile(file)
+}
+
+// SQLite reports the absolute path with links resolved, and '' where there is no file.
+function databaseFile(handle: SqliteHandle): string | undefined {
+  const databases = prepareStatement(handle, 'pragma database_list').all() as {
+    name: string
+    file: string | null
+  }[]
+  const file = databases.find((database) => database.name === 'main')?.file
+
+  return file ? resolve(file) : undefined
+}
+
+function mutexOfFile(file: string): Mutex {
+  const known = ofFiles.get(file)?.deref()
+  if (known !== undefined) return known
+
+  const mutex = new Mutex()
+  ofFiles.set(file, new WeakRef(mutex))
+  forgotten.register(mutex, file)
+  return mutex
+}
+
+function mutexOfHandle(handle: SqliteHandle): Mutex {
+  const known = ofHandles.get(handle)
+  if (known !== undefined) return known
+
+  const mutex = new Mutex()
+  ofHandles.set(handle, mutex)
+  return mutex
+}

@@ -1,0 +1,88 @@
+import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, OwnerFence } from '../../store/index.ts'
+import { type DueRow, DueSearch } from '../sql/due-search.ts'
+import { inOrder, readOrderedRow } from './sql/row-columns.ts'
+import type { SqliteStatement } from './drivers/sqlite-client.ts'
+import { ownedLock, renewLock } from './sqlite-locks.ts'
+import type { PreparedStatements } from './sql/statements.ts'
+
+/** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
+export function readLanes(
+  statements: PreparedStatements,
+  request: LaneRequest,
+  now: number,
+): LaneAnswer | undefined {
+  if (!isKept(statements, request, now)) return undefined
+
+  const { found, next } = findDue(statements, request, now)
+  const keys = new Set([...request.keys, ...found.flatMap(({ orderingKey }) => orderingKey ?? [])])
+  const keyless = found.filter(({ orderingKey }) => orderingKey === null)
+  const lane = statements.anyControl.get() === undefined ? statements.lane : statements.controlledLane
+  return {
+    rows: [
+      ...[...keys].flatMap((key) => readLane(lane, key, request, now)),
+      ...readKeyless(statements, keyless, now),
+    ],
+    next,
+  }
+}
+
+/** Reads pending rows in write order, whatever their keys. */
+export function readOneLane(
+  statements: PreparedStatements,
+  request: OneLaneRequest,
+  now: number,
+): readonly OrderedRow[] | undefined {
+  if (!isKept(statements, request, now)) return undefined
+
+  const { afterSeq = 0, limit } = request
+  return statements.oneLane.all(now, now, afterSeq, now, Math.max(0, limit)).map(readOrderedRow)
+}
+
+/** Whether the lock is the owner's, and renewed if it was asked for. */
+function isKept(
+  statements: PreparedStatements,
+  { owner, renewMs }: { readonly owner: OwnerFence; readonly renewMs?: number },
+  now: number,
+): boolean {
+  if (renewMs !== undefined) return renewLock(statements, { ...owner, ttlMs: renewMs }, now)
+  return ownedLock(statements, owner, now) !== undefined
+}
+
+function findDue(statements: PreparedStatements, request: LaneRequest, now: number): DueSearch {
+  const search = new DueSearch(request)
+  while (search.pageSize > 0) {
+    const { availableAt, seq } = search.from ?? { availableAt: Number.MIN_SAFE_INTEGER, seq: 0 }
+    search.look(statements.dueKeys.all(availableAt, seq, now, now, search.pageSize).map(readDueRow))
+  }
+  return search
+}
+
+function readDueRow(values: unknown): DueRow {
+  const [seq, availableAt, eventId, orderingKey, partitionNo] = inOrder<DueValues>(values)
+  return { seq, availableAt, eventId, orderingKey, partitionNo }
+}
+
+type DueValues = readonly [
+  seq: number,
+  availableAt: number,
+  eventId: string,
+  orderingKey: string | null,
+  partitionNo: number | null,
+]
+
+function readLane(
+  lane: SqliteStatement,
+  key: string,
+  { perKey, skipWaiting = false }: LaneRequest,
+  now: number,
+): OrderedRow[] {
+  const withWaiting = skipWaiting ? 0 : 1
+  return lane.all(now, now, key, now, withWaiting, Math.max(0, perKey)).map(readOrderedRow)
+}
+
+function readKeyless({ ordered }: PreparedStatements, rows: readonly DueRow[], now: number): OrderedRow[] {
+  if (rows.length === 0) return []
+
+  const read = ordered.all(now, now, JSON.stringify(rows.map(({ seq }) => seq))).map(readOrderedRow)
+  return read.filter(({ waitMs }) => waitMs === 0)
+}

@@ -1,0 +1,158 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { systemClock } from '../../src/clock.ts'
+import { partitionCount } from '../../src/event/partition.ts'
+import { NamedLock } from '../../src/hold/named-lock.ts'
+import { PartitionKeeper } from '../../src/hold/partition-keeper.ts'
+import { type OutboxPartitions, type OutboxStore, participantLock } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { Gate } from '../fixtures/gate.ts'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+describe('the keeper of partitions', () => {
+  it('begins nothing more of a partition that it may have given up, whatever it was told', async (test) => {
+    const store = memoryStore()
+    const released = Promise.withResolvers<void>()
+    const first = keeperOf(test, store, 'first', {
+      async release(...request) {
+        await store.partitions!.release(...request)
+        setImmediate(released.resolve)
+        throw new Error('The answer was lost.')
+      },
+    })
+    const second = keeperOf(test, store, 'second')
+    await first.look()
+    await second.look()
+    await first.look()
+    await released.promise
+    await second.look()
+
+    equal(second.active.length, partitionCount / 2)
+    deepEqual(inBoth(first, second), [])
+  })
+
+  it('gives a partition up again whose giving up has failed', async (test) => {
+    const store = memoryStore()
+    let failures = 0
+    const failed = Promise.withResolvers<void>()
+    const first = keeperOf(test, store, 'first', {
+      async release(...request) {
+        if (failures++ > 0) return store.partitions!.release(...request)
+        setImmediate(failed.resolve)
+        throw new Error('The request was lost.')
+      },
+    })
+    const second = keeperOf(test, store, 'second')
+    await first.look()
+    await second.look()
+    await first.look()
+    await failed.promise
+    await first.look()
+    await new Promise((resolve) => setImmediate(resolve))
+    await second.look()
+
+    equal(first.active.length, partitionCount / 2)
+    equal(second.active.length, partitionCount / 2)
+    deepEqual(inBoth(first, second), [])
+  })
+
+  it('does not believe an old answer that a partition is its own which it has given up since', async (test) => {
+    const store = memoryStore()
+    const [inHand, answer, released] = [new Gate(), new Gate(), new Gate()]
+    let looks = 0
+    const first = keeperOf(
+      test,
+      store,
+      'first',
+      {
+        async shares(owner) {
+          const shares = await store.partitions!.shares(owner)
+          if (++looks === 3) await answer.passed
+          return shares
+        },
+        async release(...request) {
+          await store.partitions!.release(...request)
+          released.open()
+        },
+      },
+      () => inHand.passed,
+    )
+    const [second, third] = [keeperOf(test, store, 'second'), lockOf(store, 'third')]
+    await first.look()
+    await second.look()
+    await third.acquire()
+    await first.look()
+    await third.release()
+    const look = first.look()
+    inHand.open()
+    await released.passed
+    await second.look()
+    answer.open()
+    await look
+
+    equal(second.active.length, partitionCount / 2)
+    deepEqual(inBoth(first, second), [])
+  })
+
+  it('leaves what was in hand when its lock was lost to the end of the lock, which counts it', async (test) => {
+    const store = memoryStore()
+    const inHand = new Gate()
+    const released: unknown[] = []
+    const lock = lockOf(store, 'first')
+    const calls = { release: async (...request: unknown[]) => void released.push(request) }
+    const first = keeperOf(test, store, 'first', calls, () => inHand.passed, lock)
+    const second = keeperOf(test, store, 'second')
+    await first.look()
+    await second.look()
+    await first.look()
+    lock.lost()
+    inHand.open()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+
+    deepEqual(released, [])
+    deepEqual(first.active, [])
+  })
+})
+
+function lockOf(store: OutboxStore<any>, token: string): NamedLock {
+  return new NamedLock({
+    locks: store.locks,
+    name: participantLock,
+    token,
+    ttlMs: 60_000,
+    renewMarginMs: 30_000,
+    clock: systemClock,
+    logger: silent,
+    onLost() {},
+  })
+}
+
+/** Looks only when it is told to. */
+function keeperOf(
+  test: TestContext,
+  store: OutboxStore<any>,
+  token: string,
+  calls: Partial<OutboxPartitions> = {},
+  letGo: () => Promise<void> = async () => {},
+  lock = lockOf(store, token),
+): PartitionKeeper {
+  const keeper = new PartitionKeeper({
+    partitions: { ...store.partitions!, ...calls },
+    lock,
+    clock: { ...systemClock, schedule: () => () => {} },
+    logger: silent,
+    mayShare: () => true,
+    intervalMs: 60_000,
+    letGo,
+    onGained() {},
+    announce() {},
+  })
+  test.after(() => keeper.stop())
+  return keeper
+}
+
+function inBoth(first: PartitionKeeper, second: PartitionKeeper): readonly number[] {
+  const numbers = new Set(first.active.map(({ partition }) => partition))
+  return second.active.map(({ partition }) => partition).filter((partition) => numbers.has(partition))
+}

@@ -1,0 +1,14 @@
+import { Redis } from 'ioredis'
+import { after } from 'node:test'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { runRedisStoreChecks } from './run-redis-store-checks.ts'
+
+const client = new Redis(process.env['REDIS_URL']!)
+
+runRedisStoreChecks(
+  'redis store on ioredis',
+  (prefix) => redisStore({ client, prefix }),
+  (key, field, value) => client.hset(key, field, value),
+)
+
+after(() => client.quit())

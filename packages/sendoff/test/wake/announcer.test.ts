@@ -1,0 +1,79 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { it } from 'node:test'
+import { systemClock } from '../../src/clock.ts'
+import { silentLogger } from '../../src/observe/logger.ts'
+import { Announcer } from '../../src/wake/announcer.ts'
+import type { WakeUp } from '../../src/store/index.ts'
+import { textOfWakeUp, wakeUpIn } from '../../src/stores/wake-up-text.ts'
+
+/** An announcer, and what it has told others about. */
+function recorded() {
+  const told: WakeUp[] = []
+  let wake = () => {}
+  const announcer = new Announcer({
+    wakeUps: {
+      listen: () => Promise.resolve(() => Promise.resolve()),
+      async announce(wakeUp = {}) {
+        told.push(wakeUp)
+        wake()
+      },
+    },
+    clock: systemClock,
+    logger: silentLogger,
+  })
+  const until = async (count: number) => {
+    while (told.length < count) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  return { announcer, told, until }
+}
+
+it('what is announced during a signal is told by the next one, each partition once', async () => {
+  const { announcer, told, until } = recorded()
+  announcer.announce([1])
+  announcer.announce([2, 3])
+  announcer.announce([3, 4])
+  await until(2)
+  deepEqual(told, [{ partitions: [1] }, { partitions: [2, 3, 4] }])
+})
+
+it('what may be anywhere is not narrowed down by what is not', async () => {
+  const { announcer, told, until } = recorded()
+  announcer.announce([1])
+  announcer.announce([2])
+  announcer.announce()
+  announcer.announce([3])
+  await until(2)
+  deepEqual(told, [{ partitions: [1] }, {}])
+})
+
+it('what falls due later is told with its moments, each once', async () => {
+  const { announcer, told, until } = recorded()
+  announcer.announce([1])
+  announcer.announce([2], 5_000)
+  announcer.announce([3], 5_000)
+  announcer.announce([3], 60_000)
+  announcer.announceControls()
+  await until(2)
+  const { partitions, inMs = [], controls } = told[1]!
+  deepEqual({ partitions, controls, now: inMs[0] }, { partitions: undefined, controls: true, now: 0 })
+  equal(inMs.length >= 3 && inMs.length <= 4, true)
+  equal(
+    inMs.slice(1).every((ms) => (ms > 4_000 && ms <= 5_020) || (ms > 59_000 && ms <= 60_020)),
+    true,
+  )
+})
+
+it('a signal survives being written as text, and unknown text stands for anything', () => {
+  const signals: WakeUp[] = [
+    {},
+    { partitions: [0, 255] },
+    { inMs: [1, 20] },
+    { partitions: [7], inMs: [0, 5] },
+    { controls: true },
+  ]
+  deepEqual(
+    signals.map((wakeUp) => wakeUpIn(textOfWakeUp(wakeUp))),
+    signals,
+  )
+  deepEqual(['of another version', '1,', '@', '-1'].map(wakeUpIn), [{}, {}, {}, {}])
+})
