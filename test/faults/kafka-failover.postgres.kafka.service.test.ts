@@ -19,6 +19,11 @@ import {
 import { postgresStore } from '../../packages/sendoff/src/stores/postgres/index.ts'
 import { publishUntilDone } from '../../packages/sendoff/src/testing/publisher-checks/publish-steps.ts'
 import {
+  confluentIsMissing,
+  confluentPackage,
+  openConfluent,
+} from '../../packages/sendoff/test/publishers/kafka/confluent-client.ts'
+import {
   type ConsumedMessage,
   consumeTopic,
   makeTopic,
@@ -36,13 +41,13 @@ interface OpenProducer {
   close(): Promise<void>
 }
 
-type OpenClient = (brokers: string[]) => Promise<OpenProducer>
+type OpenClient = (url: string) => Promise<OpenProducer>
 
 function platformatic(idempotent: boolean): OpenClient {
-  return (bootstrapBrokers) => {
+  return (url) => {
     const producer = new Producer({
       clientId: 'relay',
-      bootstrapBrokers,
+      bootstrapBrokers: bootstrapBrokers(url),
       idempotent,
       retries: 3,
       retryDelay: 200,
@@ -52,7 +57,8 @@ function platformatic(idempotent: boolean): OpenClient {
 }
 
 function kafkajs(createPartitioner: ICustomPartitioner): OpenClient {
-  return async (brokers) => {
+  return async (url) => {
+    const brokers = bootstrapBrokers(url)
     const kafka = new Kafka({ clientId: 'relay', brokers, logLevel: logLevel.NOTHING })
     const producer = kafka.producer({ createPartitioner })
     await producer.connect()
@@ -60,12 +66,25 @@ function kafkajs(createPartitioner: ICustomPartitioner): OpenClient {
   }
 }
 
-const clients: Readonly<Record<string, OpenClient>> = {
+function confluent(options: object): OpenClient {
+  return (url) => openConfluent(url, { acks: -1, ...options })
+}
+
+const everywhere: Readonly<Record<string, OpenClient>> = {
   '@platformatic/kafka, idempotent': platformatic(true),
   '@platformatic/kafka': platformatic(false),
   kafkajs: kafkajs(pinnedPartitions(Partitioners.DefaultPartitioner)),
   'kafkajs without pinned partitions': kafkajs(Partitioners.DefaultPartitioner),
 }
+
+const whereInstalled: Readonly<Record<string, OpenClient>> = {
+  [`${confluentPackage}, idempotent`]: confluent({ idempotent: true }),
+  [confluentPackage]: confluent({ idempotent: false }),
+}
+
+const clients = confluentIsMissing ? everywhere : { ...everywhere, ...whereInstalled }
+
+const promise = 'every event that is DONE in PostgreSQL can be read, and the order of every key is kept'
 
 describe('three Kafka brokers, a leader killed and brought back during relays', { concurrency: true }, () => {
   let folder: TemporaryFolder
@@ -83,9 +102,9 @@ describe('three Kafka brokers, a leader killed and brought back during relays', 
   })
 
   for (const [index, [name, client]] of Object.entries(clients).entries()) {
-    it(`${name}: every event that is DONE in PostgreSQL can be read, and the order of every key is kept`, async () => {
+    it(`${name}: ${promise}`, async () => {
       const topic = await makeTopic(cluster.url, `relayed-${index}`, 6)
-      const open = await client(bootstrapBrokers(cluster.url))
+      const open = await client(cluster.url)
       const done = Promise.withResolvers<void>()
       let successes = 0
       const database = new pg.Pool({ connectionString: process.env['POSTGRES_URL']! })
@@ -135,9 +154,13 @@ describe('three Kafka brokers, a leader killed and brought back during relays', 
     })
   }
 
+  if (confluentIsMissing) {
+    for (const name in whereInstalled) it(`${name}: ${promise}`, { skip: confluentIsMissing }, () => {})
+  }
+
   it('keeps the order of every key in batches', async () => {
     const topic = await makeTopic(cluster.url, 'batched', 6)
-    const open = await platformatic(true)(bootstrapBrokers(cluster.url))
+    const open = await platformatic(true)(cluster.url)
     const events = Array.from({ length: eventCount }, (_, number) =>
       EventEnvelope.of({
         eventType: 'Relayed',

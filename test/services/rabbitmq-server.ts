@@ -23,6 +23,8 @@ export interface RabbitmqServer {
   readonly server: PrivateServer
   /** Has it write down which queues there are, which it otherwise does only every now and then. */
   writeDown(): Promise<void>
+  /** Makes it believe that its memory is full: it then stops reading from those who publish. */
+  raiseMemoryAlarm(): Promise<void>
   /** Ends it and what runs beside it. */
   remove(): Promise<void>
 }
@@ -52,15 +54,13 @@ export async function rabbitmqServer(folder: string): Promise<RabbitmqServer> {
     await names.stop('SIGKILL')
     throw error
   }
+  const control = async (...args: string[]) => {
+    await runCommand(controlScript, args, { ...user, cwd: folder, env: environment })
+  }
   return {
     server,
-    async writeDown() {
-      await runCommand(controlScript, ['eval', 'mnesia:sync_log().'], {
-        ...user,
-        cwd: folder,
-        env: environment,
-      })
-    },
+    writeDown: () => control('eval', 'mnesia:sync_log().'),
+    raiseMemoryAlarm: () => control('set_vm_memory_high_watermark', '0.000001'),
     async remove() {
       await server.kill()
       await names.stop('SIGKILL')
