@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
+import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { npm } from './npm.ts'
 
 const root = join(import.meta.dirname, '../..')

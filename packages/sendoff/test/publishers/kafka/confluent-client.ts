@@ -1,4 +1,4 @@
-import { bootstrapBrokers } from '../../../../../test/services/kafka-cluster.ts'
+import { bootstrapBrokers } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
 import type { ConfluentProducer } from '../../../src/publishers/kafka/index.ts'
 
 interface ConfluentPackage {

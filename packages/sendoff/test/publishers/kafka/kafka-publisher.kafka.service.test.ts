@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Producer } from '@platformatic/kafka'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { EventEnvelope } from '../../../src/event/event-envelope.ts'
-import { bootstrapBrokers } from '../../../../../test/services/kafka-cluster.ts'
+import { bootstrapBrokers } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
 import {
   type KafkaProducer,
   kafkaPublisher,

@@ -2,9 +2,9 @@ import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ChannelModel, connect } from 'amqplib'
 import { Connection } from 'rabbitmq-client'
-import { faultProxy } from '../../../../../test/services/fault-proxy.ts'
-import { rabbitmqServer } from '../../../../../test/services/rabbitmq-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { faultProxy } from '../../../../../test/services/proxy/fault-proxy.ts'
+import { rabbitmqServer } from '../../../../../test/services/servers/rabbitmq/rabbitmq-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import {
   type RabbitmqPublisher,
   rabbitmqPublisher,
