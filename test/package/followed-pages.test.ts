@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
 describe('a reader who does what a page says, word by word, in an empty folder', { concurrency: 2 }, () => {
   let packed: PackedPackage
   before(async () => {
-    packed = await packPackage()
+    packed = await packPackage('sendoff')
   })
   after(() => packed.folder.remove())
 
@@ -35,7 +35,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, { folder: path, library: packed.tarball })
+    return followPage(markdown, { folder: path, packages: packed.tarballs })
   }
 })
 
