@@ -22,7 +22,7 @@ import {
   confluentIsMissing,
   confluentPackage,
   openConfluent,
-} from '../../packages/sendoff/test/publishers/kafka/confluent-client.ts'
+} from '../../../packages/sendoff/test/publishers/kafka/confluent-client.ts'
 import {
   type ConsumedMessage,
   consumeTopic,

@@ -1,13 +1,13 @@
 import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { kafkaPublisher } from '../../../src/publishers/kafka/index.ts'
-import { KeptLog, kindsOf, publish, sampleEvents } from '../../../src/testing/publisher-checks/publish-steps.ts'
 import {
-  confluentIsMissing,
-  confluentPackage,
-  confluentProducer,
-  openConfluent,
-} from './confluent-client.ts'
+  KeptLog,
+  kindsOf,
+  publish,
+  sampleEvents,
+} from '../../../src/testing/publisher-checks/publish-steps.ts'
+import { confluentIsMissing, confluentPackage, confluentProducer, openConfluent } from './confluent-client.ts'
 import { makeTopic } from './kafka-topics.ts'
 import { runKafkaChecks } from './run-kafka-checks.ts'
 
