@@ -2,7 +2,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
 import type { LaneQueue } from '../delivery/lane-queue.ts'
 import { partitionOfRow } from '../event/partition.ts'
-import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
+import type { LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
 import { KeyScan } from './key-scan.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
@@ -58,7 +58,7 @@ export class LaneSource implements PendingSource {
     this.#looks = new KeyScan(options.clock)
   }
 
-  async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
@@ -95,8 +95,7 @@ export class LaneSource implements PendingSource {
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
     if (deliveries === undefined) return this.#lost()
-    const goesOn = this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes
-    return { deliveries, next: goesOn ? somewhere : undefined }
+    return { deliveries, hasMore: this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes }
   }
 
   forgetWaiting(): void {
@@ -192,9 +191,6 @@ export class LaneSource implements PendingSource {
     return noPending
   }
 }
-
-// The poller goes on from some place; which one, the plan of looks knows.
-const somewhere: DuePlace = { availableAt: 0, seq: 0 }
 
 function isKeyed(rows: readonly OrderedRow[]): boolean {
   return rows[0]!.orderingKey !== null

@@ -51,7 +51,7 @@ export class OrderedSource implements PendingSource {
     const deliveries = taken.flat()
     lanes.expectMore(onlyLane, offer.hasMore && deliveries.length > 0)
     if (offer.waitMs !== undefined && offer.waitMs < Infinity) wakePoller(Math.max(1, offer.waitMs))
-    return { deliveries, next: undefined }
+    return { deliveries, hasMore: false }
   }
 
   async recordHeld(): Promise<void> {

@@ -5,7 +5,6 @@ import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { DuePlace } from '../store/index.ts'
 import type { PendingSource } from './pending-source.ts'
 import { WakeTimes } from '../wake/wake-times.ts'
 
@@ -50,10 +49,11 @@ export const defaultIntervalMs = 5_000
 
 /** How far a drain has come. */
 interface Drain {
-  readonly place: DuePlace | undefined
-  readonly lastFullLook: number
+  /** Whether the next fetch begins with the earliest due row. */
+  isAtStart: boolean
+  lastFullLook: number
   /** How many rows to ask for next. */
-  readonly wanted: number
+  wanted: number
 }
 
 /**
@@ -61,8 +61,8 @@ interface Drain {
  *
  * It sleeps until the interval is over, which is short while there is something to be found, something is known to fall due, or somebody wakes it, and
  * then drains: after a full batch it asks again at once, with larger batches while they come back
- * full, and never for more than there is room for. Within a drain it goes on from the place it
- * has reached, also after it had to wait for room. Every drain begins at the start, because late commits, released rows and leases
+ * full, and never for more than there is room for. Within a drain the source continues from the place it
+ * has reached, also after the poller had to wait for room. Every drain begins at the start, because late commits, released rows and leases
  * that have run out lie before that place.
  */
 export class OutboxPoller {
@@ -122,11 +122,11 @@ export class OutboxPoller {
 
   /** Drains once, by hand. Rejects where the background loop would report and go on. */
   poll(): Promise<void> {
-    return this.#poll(undefined)
+    return this.#poll(false)
   }
 
-  #poll(stopped: Drain | undefined, isGoingOn = false): Promise<void> {
-    const turn = this.#polling.then(() => this.#wholeDrain(stopped, isGoingOn))
+  #poll(isGoingOn: boolean): Promise<void> {
+    const turn = this.#polling.then(() => this.#wholeDrain(isGoingOn))
     this.#polling = turn.catch(() => {})
     return turn
   }
@@ -143,25 +143,25 @@ export class OutboxPoller {
       const isDue = this.#wakeTimes.passed(this.#options.clock.monotonic())
       const isGoingOn = this.#hasRoom && !this.#woken && !isDue
       this.#woken = this.#hasRoom = false
-      await this.#pollOrReport(isGoingOn ? this.#stoppedDrain : undefined, isGoingOn)
+      await this.#pollOrReport(isGoingOn)
       await this.#sleep()
     }
   }
 
   // A database that is away for a while must not end the engine: report it, wait, try again.
-  async #pollOrReport(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
+  async #pollOrReport(isGoingOn: boolean): Promise<void> {
     try {
-      await this.#poll(stopped, isGoingOn)
+      await this.#poll(isGoingOn)
       this.#backOff.succeeded()
     } catch (error) {
       this.#backOff.failed(`Polling failed and will be tried again. ${describeError(error)}`)
     }
   }
 
-  async #wholeDrain(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
+  async #wholeDrain(isGoingOn: boolean): Promise<void> {
     const { source } = this.#options
     try {
-      await this.#drainFrom(stopped, isGoingOn)
+      await this.#drain(isGoingOn)
     } catch (error) {
       await source.drained?.(error)
       throw error
@@ -170,51 +170,62 @@ export class OutboxPoller {
     if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
   }
 
-  async #drainFrom(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
-    const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
+  async #drain(isGoingOn: boolean): Promise<void> {
+    const { handler, maxBatchSize } = this.#options
+    const drain = (isGoingOn && this.#stoppedDrain) || this.#newDrain()
     this.#stoppedDrain = undefined
     this.#hasNews ||= !isGoingOn
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
-    let { place, lastFullLook, wanted } = stopped ?? {
-      place: undefined,
-      lastFullLook: clock.monotonic(),
-      wanted: batchSize,
-    }
 
     while (!this.#stopped) {
-      const limit = Math.min(wanted, handler.availableCapacity())
+      const limit = Math.min(drain.wanted, handler.availableCapacity())
       if (limit <= 0) {
-        this.#stoppedDrain = { place, lastFullLook, wanted }
+        this.#stoppedDrain = drain
         return
       }
-      const now = clock.monotonic()
-      if (this.#wakeTimes.passed(now)) this.wake()
-      if (now - lastFullLook >= fullLookMs) {
-        lastFullLook = now
-        place = undefined
-        this.#hasNews = true
-      }
-      const hasNews = this.#hasNews
-      this.#hasNews = false
-
-      const pollEnds = inFlight.pollBegins()
-      try {
-        const { deliveries, next } = await source.fetch(limit, place, hasNews)
-        if (place === undefined) this.#recordLag(deliveries[0])
-        if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
-        if (!this.#handOver(deliveries) || next === undefined) return
-        place = next
-      } finally {
-        pollEnds()
-      }
-
-      wanted = Math.min(maxBatchSize, wanted * 2)
+      if (!(await this.#fetch(drain, limit))) return
+      drain.wanted = Math.min(maxBatchSize, drain.wanted * 2)
       // A store that answers at once would otherwise keep timers and sockets waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  // All of them, also after a refusal: whoever refuses a delivery hands it back.
+  #newDrain(): Drain {
+    const { source, clock, batchSize } = this.#options
+    source.startOver?.()
+    return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize }
+  }
+
+  /** Hands over what the source has; true where the drain is to go on. */
+  async #fetch(drain: Drain, limit: number): Promise<boolean> {
+    const { source, inFlight } = this.#options
+    this.#noticeTime(drain)
+    const hasNews = this.#hasNews
+    this.#hasNews = false
+
+    const pollEnds = inFlight.pollBegins()
+    try {
+      const { deliveries, hasMore } = await source.fetch(limit, hasNews)
+      if (drain.isAtStart) this.#recordLag(deliveries[0])
+      drain.isAtStart = false
+      if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
+      return this.#handOver(deliveries) && hasMore
+    } finally {
+      pollEnds()
+    }
+  }
+
+  #noticeTime(drain: Drain): void {
+    const now = this.#options.clock.monotonic()
+    if (this.#wakeTimes.passed(now)) this.wake()
+    if (now - drain.lastFullLook < fullLookMs) return
+    drain.lastFullLook = now
+    drain.isAtStart = true
+    this.#options.source.startOver?.()
+    this.#hasNews = true
+  }
+
+  // All of them, also after a refusal: the handler hands back what it refuses.
   #handOver(deliveries: readonly Delivery[]): boolean {
     let room = true
     for (const delivery of deliveries) room = this.#options.handler.handle(delivery) && room

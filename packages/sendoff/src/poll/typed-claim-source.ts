@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { Delivery } from '../delivery/delivery.ts'
 import { validUntil } from '../delivery/local-validity.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { DuePlace, Lease, OutboxStore, TypeName } from '../store/index.ts'
+import type { Lease, OutboxStore, TypeName } from '../store/index.ts'
 import { claimSource } from './claim-source.ts'
 import { KeyScan } from './key-scan.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
@@ -41,9 +41,9 @@ export class TypedClaimSource implements PendingSource {
     this.#looks = new KeyScan(options.clock, options.intervalMs)
   }
 
-  async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { types } = this.#options.listeners
-    if (types === undefined) return this.#ofAllTypes.fetch(limit, place, hasNews)
+    if (types === undefined) return this.#ofAllTypes.fetch(limit, hasNews)
 
     const hasNewTypes = types !== this.#types
     this.#types = types
@@ -53,7 +53,11 @@ export class TypedClaimSource implements PendingSource {
     return this.#claim(limit, types, this.#looks)
   }
 
-  /** Looks from the beginning the next time. */
+  startOver(): void {
+    this.#ofAllTypes.startOver?.()
+  }
+
+  /** Polls from the beginning the next time. */
   forgetWaiting(): void {
     this.#looks = new KeyScan(this.#options.clock, this.#options.intervalMs)
   }
@@ -75,7 +79,7 @@ export class TypedClaimSource implements PendingSource {
     if (looks.isWantedAgain) this.#beginLook()
     return {
       deliveries: rows.map((row) => new Delivery(row, 'cold', holding)),
-      next: this.#looks.from === 'nowhere' ? undefined : somewhere,
+      hasMore: this.#looks.from !== 'nowhere',
     }
   }
 
@@ -84,6 +88,3 @@ export class TypedClaimSource implements PendingSource {
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
   }
 }
-
-// The poller goes on from some place; which one, the plan of looks knows.
-const somewhere: DuePlace = { availableAt: 0, seq: 0 }

@@ -70,11 +70,11 @@ describe('a worker that leaves types to others', () => {
       const ids: string[] = []
       let hasNews = true
       for (;;) {
-        const { deliveries, next } = await source.fetch(500, undefined, hasNews)
+        const { deliveries, hasMore } = await source.fetch(500, hasNews)
         hasNews = false
         ids.push(...deliveries.map(({ row }) => row.eventId))
         for (const { held } of deliveries) await settleOne(real, held as never, { kind: 'done' })
-        if (next === undefined) return ids
+        if (!hasMore) return ids
       }
     }
     return { clock, store: real, source, looks, wakes, drain }
