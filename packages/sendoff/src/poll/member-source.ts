@@ -7,6 +7,5 @@ export function memberSource(source: PendingSource, staysMember: () => Promise<b
     ...(source.startOver && { startOver: () => source.startOver!() }),
     ...(source.drained && { drained: async (error?: unknown) => source.drained!(error) }),
     ...(source.forgetWaiting && { forgetWaiting: () => source.forgetWaiting!() }),
-    ...(source.recordHeld && { recordHeld: async () => source.recordHeld!() }),
   }
 }

@@ -6,7 +6,7 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { PendingSource } from './pending-source.ts'
-import { WakeTimes } from '../wake/wake-times.ts'
+import { PollerAlarm } from '../wake/poller-alarm.ts'
 
 /** Takes what the poller finds. */
 export interface OutboxPollerHandler {
@@ -19,6 +19,8 @@ export interface OutboxPollerOptions {
   /** `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
   readonly handler: OutboxPollerHandler
+  /** What wakes it, besides its own intervals. No other poller may wait on the same. */
+  readonly alarm?: PollerAlarm
   /** That of the dispatcher behind the handler, if there is one. */
   readonly inFlight?: InFlightTracker
   /** Hears of answers of the store, so that a poll that failed is repeated as soon as there is one. */
@@ -54,6 +56,8 @@ interface Drain {
   lastFullLook: number
   /** How many rows to ask for next. */
   wanted: number
+  /** Whether the source is to hear of news that the alarm does not know of. */
+  hasNews: boolean
 }
 
 /**
@@ -67,22 +71,19 @@ interface Drain {
  */
 export class OutboxPoller {
   readonly #options: Required<OutboxPollerOptions>
-  readonly #wakeTimes = new WakeTimes()
+  readonly #alarm: PollerAlarm
   #stopped = false
-  #woken = false
-  /** Something may have become due since the source was asked. */
-  #hasNews = false
-  #hasRoom = false
   #stoppedDrain: Drain | undefined
   readonly #backOff: BackOff
   #pauseMs = 0
   #loop: Promise<void> | undefined
   #polling: Promise<void> = Promise.resolve()
-  #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
     const { batchSize = defaultBatchSize, intervalMs = defaultIntervalMs, clock = systemClock } = options
+    this.#alarm = options.alarm ?? new PollerAlarm({ clock })
     this.#options = {
+      alarm: this.#alarm,
       inFlight: new InFlightTracker(),
       clock,
       recovery: new StoreRecovery(clock),
@@ -107,17 +108,14 @@ export class OutboxPoller {
     this.#loop ??= this.#run()
   }
 
-  /** Looks now, or after `inMs`. */
-  wake(inMs = 0): void {
-    if (inMs > 0) this.#wakeTimes.add(this.#options.clock.monotonic() + inMs)
-    else this.#woken = this.#hasNews = true
-    this.#wakeSleeper?.()
+  /** Polls now, or after `inMs`. */
+  wake(inMs?: number): void {
+    this.#alarm.wake(inMs)
   }
 
-  /** There is room again: goes on where it stopped for lack of it. */
+  /** There is room again: resumes where it stopped for lack of it. */
   resume(): void {
-    this.#hasRoom = true
-    this.#wakeSleeper?.()
+    this.#alarm.resume()
   }
 
   /** Drains once, by hand. Rejects where the background loop would report and go on. */
@@ -133,17 +131,14 @@ export class OutboxPoller {
 
   async close(): Promise<void> {
     this.#stopped = true
-    this.#wakeSleeper?.()
+    this.#alarm.ring()
     await this.#loop
     await this.#polling
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const isDue = this.#wakeTimes.passed(this.#options.clock.monotonic())
-      const isGoingOn = this.#hasRoom && !this.#woken && !isDue
-      this.#woken = this.#hasRoom = false
-      await this.#pollOrReport(isGoingOn)
+      await this.#pollOrReport(this.#alarm.takeReason() === 'room')
       await this.#sleep()
     }
   }
@@ -172,9 +167,8 @@ export class OutboxPoller {
 
   async #drain(isGoingOn: boolean): Promise<void> {
     const { handler, maxBatchSize } = this.#options
-    const drain = (isGoingOn && this.#stoppedDrain) || this.#newDrain()
+    const drain = (isGoingOn && this.#stoppedDrain) || this.#newDrain(!isGoingOn)
     this.#stoppedDrain = undefined
-    this.#hasNews ||= !isGoingOn
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
 
     while (!this.#stopped) {
@@ -190,18 +184,18 @@ export class OutboxPoller {
     }
   }
 
-  #newDrain(): Drain {
+  #newDrain(hasNews: boolean): Drain {
     const { source, clock, batchSize } = this.#options
     source.startOver?.()
-    return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize }
+    return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize, hasNews }
   }
 
   /** Hands over what the source has; true where the drain is to go on. */
   async #fetch(drain: Drain, limit: number): Promise<boolean> {
     const { source, inFlight } = this.#options
-    this.#noticeTime(drain)
-    const hasNews = this.#hasNews
-    this.#hasNews = false
+    this.#beginAgainInTime(drain)
+    const hasNews = this.#alarm.takeNews() || drain.hasNews
+    drain.hasNews = false
 
     const pollEnds = inFlight.pollBegins()
     try {
@@ -215,14 +209,13 @@ export class OutboxPoller {
     }
   }
 
-  #noticeTime(drain: Drain): void {
-    const now = this.#options.clock.monotonic()
-    if (this.#wakeTimes.passed(now)) this.wake()
+  #beginAgainInTime(drain: Drain): void {
+    const { source, clock } = this.#options
+    const now = clock.monotonic()
     if (now - drain.lastFullLook < fullLookMs) return
     drain.lastFullLook = now
-    drain.isAtStart = true
-    this.#options.source.startOver?.()
-    this.#hasNews = true
+    drain.isAtStart = drain.hasNews = true
+    source.startOver?.()
   }
 
   // All of them, also after a refusal: the handler hands back what it refuses.
@@ -239,8 +232,8 @@ export class OutboxPoller {
   }
 
   // While the database is away, being woken must not turn into asking it without pause.
-  get #shouldLook(): boolean {
-    return this.#stopped || ((this.#woken || this.#hasRoom) && !this.#hasFailed)
+  get #shouldPoll(): boolean {
+    return this.#stopped || (this.#alarm.isSet && !this.#hasFailed)
   }
 
   get #hasFailed(): boolean {
@@ -248,7 +241,7 @@ export class OutboxPoller {
   }
 
   #sleep(): Promise<void> {
-    if (this.#shouldLook) return Promise.resolve()
+    if (this.#shouldPoll) return Promise.resolve()
     const { clock } = this.#options
     const startedAt = clock.monotonic()
 
@@ -262,15 +255,15 @@ export class OutboxPoller {
           return
         }
         const latest = startedAt + this.#pauseMs
-        const next = Math.min(latest, this.#wakeTimes.next ?? latest)
+        const next = Math.min(latest, this.#alarm.nextTime ?? latest)
         cancel = clock.schedule(Math.max(0, next - clock.monotonic()), end, 'keepAlive')
       }
       const end = () => {
         cancel?.()
-        this.#wakeSleeper = undefined
+        this.#alarm.onRing(undefined)
         resolve()
       }
-      this.#wakeSleeper = () => (this.#shouldLook ? end() : arm())
+      this.#alarm.onRing(() => (this.#shouldPoll ? end() : arm()))
       arm()
     })
   }

@@ -16,9 +16,6 @@ export interface PendingSource {
 
   /** Reads again what it took for waiting. */
   forgetWaiting?(): void
-
-  /** Tells the store what this process holds without a lease, where it has to know. */
-  recordHeld?(): Promise<void>
 }
 
 /** The rows of one call, as deliveries. */

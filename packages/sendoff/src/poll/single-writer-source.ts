@@ -55,10 +55,6 @@ export class SingleWriterSource implements PendingSource {
     this.#options.source.startOver?.()
   }
 
-  recordHeld(): Promise<void> {
-    return this.#options.source.recordHeld?.() ?? Promise.resolve()
-  }
-
   /** Never rejects. */
   async drained(error?: unknown): Promise<void> {
     const tick = this.#tick

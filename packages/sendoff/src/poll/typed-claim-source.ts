@@ -4,6 +4,7 @@ import { validUntil } from '../delivery/local-validity.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { Lease, OutboxStore, TypeName } from '../store/index.ts'
 import { claimSource } from './claim-source.ts'
+import type { Waker } from '../wake/waker.ts'
 import { KeyScan } from './key-scan.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
@@ -15,8 +16,8 @@ export interface TypedClaimSourceOptions {
   readonly skipRecentMs: number
   /** The longest pause between two polls from the beginning, unless these take even longer. */
   readonly intervalMs: number
-  /** Asks the poller to look again after some time. */
-  readonly wakePoller: (inMs: number) => void
+  /** Has the poller come again after some time. */
+  readonly waker: Pick<Waker, 'wake'>
 }
 
 /** How many due rows a claim looks at, so that none takes long however many rows of other types are due. */
@@ -85,6 +86,6 @@ export class TypedClaimSource implements PendingSource {
 
   #beginLook(): void {
     const waitMs = this.#looks.begin()
-    if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+    if (waitMs !== undefined) this.#options.waker.wake(waitMs)
   }
 }

@@ -63,7 +63,7 @@ describe('a worker that leaves types to others', () => {
       lease: leaseOf('a'),
       skipRecentMs: 0,
       intervalMs: 300,
-      wakePoller: (inMs) => void wakes.push(inMs),
+      waker: { wake: (inMs = 0) => void wakes.push(inMs) },
     })
     await insertRows(real, sampleRows(foreignRows, foreign))
     const drain = async () => {

@@ -18,7 +18,6 @@ it('a tick that goes on and on remembers what is not settled, and nothing else',
     renewMarginMs: 60_000 / 3,
     clock: systemClock,
     logger: silentLogger,
-    onLost() {},
   })
   const source = new SingleWriterSource({
     lock,
