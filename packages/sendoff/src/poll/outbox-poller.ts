@@ -38,7 +38,7 @@ export interface OutboxPollerOptions {
   readonly maxBatchSize?: number
 }
 
-/** After so long a drain looks again at what lies before the place it has reached. */
+/** After so long a drain starts over: what lies before the place it has reached is polled again. */
 const fullLookMs = 1_000
 
 const firstRetryMs = 100
@@ -63,11 +63,12 @@ interface Drain {
 /**
  * The cold path: brings in whatever the hot path missed.
  *
- * It sleeps until the interval is over, which is short while there is something to be found, something is known to fall due, or somebody wakes it, and
- * then drains: after a full batch it asks again at once, with larger batches while they come back
- * full, and never for more than there is room for. Within a drain the source continues from the place it
- * has reached, also after the poller had to wait for room. Every drain begins at the start, because late commits, released rows and leases
- * that have run out lie before that place.
+ * It sleeps until its interval is over, something is known to fall due, or its alarm rings. The interval is short while there is
+ * something to be found. Then it drains: after a full batch it asks again at once, with larger batches while they come back full, and
+ * never for more than there is room for.
+ *
+ * Within a drain the source continues from the place it has reached, also after the poller had to wait for room. Every drain begins at
+ * the start, because late commits, released rows and leases that have run out lie before that place.
  */
 export class OutboxPoller {
   readonly #options: Required<OutboxPollerOptions>
@@ -81,9 +82,8 @@ export class OutboxPoller {
 
   constructor(options: OutboxPollerOptions) {
     const { batchSize = defaultBatchSize, intervalMs = defaultIntervalMs, clock = systemClock } = options
-    this.#alarm = options.alarm ?? new PollerAlarm({ clock })
     this.#options = {
-      alarm: this.#alarm,
+      alarm: new PollerAlarm({ clock }),
       inFlight: new InFlightTracker(),
       clock,
       recovery: new StoreRecovery(clock),
@@ -95,6 +95,7 @@ export class OutboxPoller {
       batchSize,
       maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
     }
+    this.#alarm = this.#options.alarm
     this.#pauseMs = intervalMs
     this.#backOff = new BackOff({
       ...this.#options,
@@ -123,8 +124,8 @@ export class OutboxPoller {
     return this.#poll(false)
   }
 
-  #poll(isGoingOn: boolean): Promise<void> {
-    const turn = this.#polling.then(() => this.#wholeDrain(isGoingOn))
+  #poll(isResuming: boolean): Promise<void> {
+    const turn = this.#polling.then(() => this.#wholeDrain(isResuming))
     this.#polling = turn.catch(() => {})
     return turn
   }
@@ -144,19 +145,19 @@ export class OutboxPoller {
   }
 
   // A database that is away for a while must not end the engine: report it, wait, try again.
-  async #pollOrReport(isGoingOn: boolean): Promise<void> {
+  async #pollOrReport(isResuming: boolean): Promise<void> {
     try {
-      await this.#poll(isGoingOn)
+      await this.#poll(isResuming)
       this.#backOff.succeeded()
     } catch (error) {
       this.#backOff.failed(`Polling failed and will be tried again. ${describeError(error)}`)
     }
   }
 
-  async #wholeDrain(isGoingOn: boolean): Promise<void> {
+  async #wholeDrain(isResuming: boolean): Promise<void> {
     const { source } = this.#options
     try {
-      await this.#drain(isGoingOn)
+      await this.#drain(isResuming)
     } catch (error) {
       await source.drained?.(error)
       throw error
@@ -165,9 +166,9 @@ export class OutboxPoller {
     if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
   }
 
-  async #drain(isGoingOn: boolean): Promise<void> {
+  async #drain(isResuming: boolean): Promise<void> {
     const { handler, maxBatchSize } = this.#options
-    const drain = (isGoingOn && this.#stoppedDrain) || this.#newDrain(!isGoingOn)
+    const drain = (isResuming && this.#stoppedDrain) || this.#newDrain(!isResuming)
     this.#stoppedDrain = undefined
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
 
@@ -190,10 +191,10 @@ export class OutboxPoller {
     return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize, hasNews }
   }
 
-  /** Hands over what the source has; true where the drain is to go on. */
+  /** Hands over what the source has. Returns whether to fetch again at once. */
   async #fetch(drain: Drain, limit: number): Promise<boolean> {
     const { source, inFlight } = this.#options
-    this.#beginAgainInTime(drain)
+    this.#startOverInTime(drain)
     const hasNews = this.#alarm.takeNews() || drain.hasNews
     drain.hasNews = false
 
@@ -209,7 +210,7 @@ export class OutboxPoller {
     }
   }
 
-  #beginAgainInTime(drain: Drain): void {
+  #startOverInTime(drain: Drain): void {
     const { source, clock } = this.#options
     const now = clock.monotonic()
     if (now - drain.lastFullLook < fullLookMs) return
