@@ -19,7 +19,7 @@ import type { LockTimes } from './lock-times.ts'
 /** How processes share the delivery of events. */
 export interface Mode<Options extends ModeOptions = ModeOptions> {
   /** How long its lock lasts, and how long before its end it is renewed. */
-  lockTimes(options: Options, leaseMs: number): LockTimes
+  lockTimes(leaseMs: number, options: Options): LockTimes
 
   /** Makes the parts that one process needs for it. */
   open(options: Options, parts: ModeParts): ModeSetup

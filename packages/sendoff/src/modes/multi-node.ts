@@ -8,7 +8,7 @@ import type { Mode, ModeOptions, ModeParts } from './mode.ts'
 
 /** Many processes at once: each leases the events that it delivers. */
 export const multiNode: Mode = {
-  lockTimes: (_options, leaseMs) => usualLockTimes(leaseMs),
+  lockTimes: usualLockTimes,
 
   open(options, parts) {
     const source = sourceOf(options, parts)

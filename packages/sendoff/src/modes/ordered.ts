@@ -15,7 +15,7 @@ interface OrderedSettings extends ModeOptions {
 
 /** One worker in all processes, under a lock, begins nothing before the event before it is settled. */
 export const ordered: Mode<OrderedSettings> = {
-  lockTimes: (_options, leaseMs) => usualLockTimes(leaseMs),
+  lockTimes: usualLockTimes,
 
   open(options, parts) {
     const partitions = requirePartitions('ordered', parts.store)

@@ -21,7 +21,7 @@ const laneCapacity = 8_000
 
 /** Many processes at once share the ordering keys, and deliver the events of each key one by one. */
 export const partitioned: Mode<PartitionedSettings> = {
-  lockTimes: (_options, leaseMs) => usualLockTimes(leaseMs),
+  lockTimes: usualLockTimes,
 
   open(options, parts) {
     const { store, lease, membership, waker } = parts

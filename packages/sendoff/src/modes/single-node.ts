@@ -7,7 +7,7 @@ import { namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
 
 /** One process at a time polls without claims, under a lock. */
 export const singleNode: Mode = {
-  lockTimes: (_options, leaseMs) => usualLockTimes(leaseMs),
+  lockTimes: usualLockTimes,
 
   open(options, parts) {
     const lock = namedLockOf(parts, {

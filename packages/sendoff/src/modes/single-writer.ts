@@ -32,7 +32,7 @@ export const singleWriter: Mode<SingleWriterSettings> = {
 
   open(options, parts) {
     const { lock: { name = pollerLock } = {}, tracer } = options
-    const lock = namedLockOf(parts, { ...lockTimes(options, parts.lease.ms), name })
+    const lock = namedLockOf(parts, { ...lockTimes(parts.lease.ms, options), name })
     const breaker = breakerOf(options, parts)
     const source = new OwnerSource({ ...parts, lock })
     return {
@@ -60,7 +60,7 @@ export const singleWriter: Mode<SingleWriterSettings> = {
   },
 }
 
-function lockTimes({ lock = {} }: SingleWriterSettings, leaseMs: number): LockTimes {
+function lockTimes(leaseMs: number, { lock = {} }: SingleWriterSettings): LockTimes {
   const { ttlMs = leaseMs, renewMarginMs = ttlMs / 3 } = lock
   return { ttlMs, renewMarginMs }
 }

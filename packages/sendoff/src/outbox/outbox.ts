@@ -92,7 +92,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
     const delivering = mode === 'writerOnly' ? undefined : modes[mode]
     const lockTimes =
-      delivering?.lockTimes(options as OutboxOptions<never, never>, leaseMs) ?? usualLockTimes(leaseMs)
+      delivering?.lockTimes(leaseMs, options as OutboxOptions<never, never>) ?? usualLockTimes(leaseMs)
     const times = answerTimes(leaseMs, lockTimes.ttlMs, lockTimes.renewMarginMs)
     const recovery = new StoreRecovery(clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
