@@ -51,7 +51,7 @@ export const sendoffZones: readonly Zone[] = [
   { name: 'store calls', holds: ['store-calls/**'], sees: ground },
   { name: 'write', holds: ['write/**'], sees: ground },
   { name: 'wake', holds: ['wake/**'], sees: [...ground, 'store calls', 'write'] },
-  { name: 'hold', holds: ['hold/**'], sees: [...ground, 'delivery', 'store calls'] },
+  { name: 'hold', holds: ['hold/**'], sees: [...ground, 'delivery', 'store calls', 'wake'] },
   { name: 'settle', holds: ['settle/**'], sees: [...ground, 'delivery', 'store calls'] },
   {
     name: 'poll',
@@ -61,7 +61,7 @@ export const sendoffZones: readonly Zone[] = [
   {
     name: 'dispatch',
     holds: ['dispatch/**'],
-    sees: [...ground, 'delivery', 'retry', 'route', 'process', 'store calls', 'hold', 'settle'],
+    sees: [...ground, 'delivery', 'retry', 'route', 'process', 'store calls', 'wake', 'hold', 'settle'],
   },
   {
     name: 'hot path',

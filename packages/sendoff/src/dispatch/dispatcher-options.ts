@@ -13,6 +13,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { Waker } from '../wake/waker.ts'
 
 /** What can be tuned about dispatching, with defaults that suit most. */
 export interface DispatchSettings {
@@ -57,8 +58,6 @@ export interface LaneSettings {
   readonly partitionOf: (laneKey: string) => number
   /** What an event that has to be delivered again does to those behind it in its lane. */
   readonly onFailure: 'wait' | 'goOn'
-  /** Called when a lane that may have more in the store has run empty. */
-  readonly onEmptyLane: () => void
 }
 
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
@@ -93,18 +92,22 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
    * it; `first` events until it is known how long listeners take. Not with lanes.
    */
   readonly prefetch?: { readonly first: number }
-  /** Called when events were handed back because they would have waited for long. */
-  readonly onHandedBack?: () => void
   /** Outcomes that the store has not acknowledged beyond this stop new work until it answers: 2000. */
   readonly maxUnsettled?: number
   /** Tells the database what this process holds without a lease, after much of it was let go of. */
   readonly recordHeld?: () => Promise<void>
   /** Called when closing has handed back everything that had not begun: what still runs is to be kept from others, and nothing else. */
-  readonly onlyRunning?: () => Promise<void>
+  readonly onlyRunning?: (dispatcher: LeaseTaker) => Promise<void>
   /** Leases one row that was handed back; undefined if somebody else has it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
-  /** Asks the poller to look: rows were let go of, or something falls due. */
-  readonly wakePoller?: (inMs?: number) => void
-  /** Called when there is room in the cold queue again. */
-  readonly onRoom?: () => void
+  /**
+   * Hears of rows that were let go of or fall due, of room in the cold queue and lanes that have run empty, and of what other
+   * processes are to find.
+   */
+  readonly waker?: Waker
+}
+
+/** Takes over leases on rows that were read under a lock. */
+export interface LeaseTaker {
+  carryOn(claimed: readonly Delivery[]): void
 }

@@ -96,7 +96,7 @@ export class OutboxDispatcher {
         capacity,
         laneOf: ({ row }) => lanes.laneOf(row),
         partitionOf: lanes.partitionOf,
-        onEmptyLane: lanes.onEmptyLane,
+        onEmptyLane: () => options.waker?.resume(),
       })
     const hotShare = options.hotShare ?? 2
     const coldQueue = new BoundedQueue<Delivery>(capacity)
@@ -232,7 +232,7 @@ export class OutboxDispatcher {
     const { lanes } = this
     if (lanes === undefined) return
     await this.#handBack.letGo(lanes.takePartition(partition))
-    this.#options.onRoom?.()
+    this.#options.waker?.resume()
     this.#settler.flush()
     await this.#conditions.until(() => !lanes.hasPartition(partition))
   }
@@ -259,7 +259,7 @@ export class OutboxDispatcher {
     this.#schedulePump()
     await this.#within(drainTimeoutMs, () => this.#queued === 0)
     await this.#handBackQueued()
-    await this.#options.onlyRunning?.()
+    await this.#options.onlyRunning?.(this)
     await this.#finishRunning(shutdownTimeoutMs)
     await this.#settleWithin(drainTimeoutMs)
     this.#failures.flush()
@@ -374,7 +374,7 @@ export class OutboxDispatcher {
     if (!hasRoom) return
     this.#lowWater = -1
     if (this.#wakesAtLowWater) this.#wakePoller()
-    else this.#options.onRoom?.()
+    else this.#options.waker?.resume()
     this.#wakesAtLowWater = false
   }
 
@@ -397,7 +397,7 @@ export class OutboxDispatcher {
     this.#lowWater = prefetch.coldLimit(this.#calls.size) >> 1
     this.#wakesAtLowWater = true
     await this.#handBack.letGo(waiting)
-    this.#options.onHandedBack?.()
+    this.#options.waker?.announce()
     this.#tookCold(this.#coldQueue)
   }
 
@@ -517,7 +517,7 @@ export class OutboxDispatcher {
     const left = this.#endTurn(delivery, !refused && this.#goesOnAfter(outcome))
     if (left.length > 0) {
       void this.#handBack.letGo(left)
-      this.#options.onRoom?.()
+      this.#options.waker?.resume()
     }
     // Claimed again by this process before the settlement was acknowledged: that claim has no delivery.
     if (delivery.deliveries !== row.deliveries) this.handBack(delivery)
@@ -623,6 +623,6 @@ export class OutboxDispatcher {
   }
 
   #wakePoller(inMs?: number): void {
-    this.#options.wakePoller?.(inMs)
+    this.#options.waker?.wake(inMs)
   }
 }

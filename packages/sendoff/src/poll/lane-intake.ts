@@ -9,11 +9,14 @@ import type {
   OutboxStore,
   OwnerFence,
 } from '../store/index.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows } from './claim-source.ts'
 
 export interface LaneIntakeOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
   readonly partitions: Pick<OutboxPartitions, 'hold'>
+  /** The lock that rows are read under. */
+  readonly lock: NamedLock
   readonly inFlight: InFlightTracker
   readonly clock: Clock
   readonly lease: Lease
@@ -61,9 +64,9 @@ export class LaneIntake {
 
   /** Deliveries for the rows of each lane. Undefined when the lock is no longer the owner's. */
   async take(
-    owner: OwnerFence,
     lanes: readonly { readonly holding: Holding; readonly ready: readonly OrderedRow[] }[],
   ): Promise<readonly (readonly Delivery[])[] | undefined> {
+    const { fence } = this.#options.lock
     const claimed = await this.#claimLapsed(lanes.flatMap(({ ready }) => ready))
     const taken = lanes.map(({ holding, ready }) => {
       const deliveries: Delivery[] = []
@@ -76,12 +79,13 @@ export class LaneIntake {
       }
       return deliveries
     })
-    return (await this.#record(owner, taken.flat())) ? taken : undefined
+    return (await this.#record(fence, taken.flat())) ? taken : undefined
   }
 
   /** Lets the store know what is in hand, if it was told of something else. */
-  async recordHeld(owner: OwnerFence): Promise<void> {
-    if (this.#hasRecorded) await this.#write(owner, this.#options.inFlight.unclaimed())
+  async recordHeld(): Promise<void> {
+    const { lock, inFlight } = this.#options
+    if (lock.holding !== undefined && this.#hasRecorded) await this.#write(lock.fence, inFlight.unclaimed())
   }
 
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {

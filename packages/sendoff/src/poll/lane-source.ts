@@ -1,23 +1,27 @@
+import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
 import type { LaneQueue } from '../delivery/lane-queue.ts'
 import { partitionOfRow } from '../event/partition.ts'
-import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
-import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
+import type { LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
+import { type LaneIntake, type LaneOffer, offerOf } from './lane-intake.ts'
 import { KeyScan } from './key-scan.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import type { PartitionHolding, PartitionKeeper } from '../hold/partition-keeper.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 import { WaitingKeys } from './waiting-keys.ts'
 
-export interface LaneSourceOptions extends LaneIntakeOptions {
+export interface LaneSourceOptions {
+  readonly intake: LaneIntake
+  readonly clock: Clock
   readonly partitions: OutboxPartitions
   readonly keeper: PartitionKeeper
   readonly lanes: LaneQueue
   readonly lock: NamedLock
   readonly skipWaiting: boolean
-  /** Asks the poller to look again after some time. */
-  readonly wakePoller: (inMs: number) => void
+  /** Has the poller come again after some time. */
+  readonly waker: Pick<Waker, 'wake'>
 }
 
 /** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
@@ -44,7 +48,6 @@ const leastDepth = 2
  */
 export class LaneSource implements PendingSource {
   readonly #options: LaneSourceOptions
-  readonly #intake: LaneIntake
   readonly #waiting: WaitingKeys
   readonly #looks: KeyScan
   /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
@@ -53,12 +56,11 @@ export class LaneSource implements PendingSource {
 
   constructor(options: LaneSourceOptions) {
     this.#options = options
-    this.#intake = new LaneIntake(options)
     this.#waiting = new WaitingKeys(options.clock)
     this.#looks = new KeyScan(options.clock)
   }
 
-  async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
@@ -95,23 +97,17 @@ export class LaneSource implements PendingSource {
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
     if (deliveries === undefined) return this.#lost()
-    const goesOn = this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes
-    return { deliveries, next: goesOn ? somewhere : undefined }
+    return { deliveries, hasMore: this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes }
   }
 
   forgetWaiting(): void {
     this.#waiting.clear()
   }
 
-  async recordHeld(): Promise<void> {
-    const { lock } = this.#options
-    if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)
-  }
-
   #beginLook(): void {
     this.#options.lanes.lookPasses()
     const waitMs = this.#looks.begin()
-    if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+    if (waitMs !== undefined) this.#options.waker.wake(waitMs)
   }
 
   #placeToLook(lanesToFill: number): KeyScan['from'] {
@@ -135,7 +131,7 @@ export class LaneSource implements PendingSource {
     holdings: ReadonlyMap<number, PartitionHolding>,
     limit: number,
   ): Promise<readonly Delivery[] | undefined> {
-    const { keeper, lanes, lock } = this.#options
+    const { intake, keeper, lanes } = this.#options
     const read = Map.groupBy(rows, laneKeyOf)
     let room = limit
     const offers = [...read].flatMap(([key, ofLane]) => {
@@ -149,7 +145,7 @@ export class LaneSource implements PendingSource {
     const isFinding = [...read.keys()].some((key) => !asked.has(key))
     this.#learnDepth([...read.values()].filter(isKeyed), isFinding)
 
-    const taken = await this.#intake.take(lock.fence, offers)
+    const taken = await intake.take(offers)
     if (taken === undefined) return undefined
     offers.forEach((offer, index) => this.#sort(offer, taken[index]!))
     // Nothing came for these: their keys are through, or somebody else's.
@@ -162,15 +158,15 @@ export class LaneSource implements PendingSource {
     { key, waitMs, hasMore, ready }: LaneOffer & { readonly key: string },
     taken: readonly Delivery[],
   ): void {
-    const { lanes, wakePoller } = this.#options
+    const { lanes, waker } = this.#options
     if (waitMs !== undefined) {
       lanes.expectMore(key, false)
       this.#waiting.add(key, waitMs)
-      if (waitMs < Infinity) wakePoller(Math.max(1, waitMs))
+      if (waitMs < Infinity) waker.wake(Math.max(1, waitMs))
     } else if (taken.length < ready.length) {
       // Somebody has a row that was free a moment ago.
       lanes.expectMore(key, false)
-      wakePoller(lostRowMs)
+      waker.wake(lostRowMs)
     } else {
       // Where there was no room, the lane is there to be filled next.
       lanes.expectMore(key, hasMore)
@@ -192,9 +188,6 @@ export class LaneSource implements PendingSource {
     return noPending
   }
 }
-
-// The poller goes on from some place; which one, the plan of looks knows.
-const somewhere: DuePlace = { availableAt: 0, seq: 0 }
 
 function isKeyed(rows: readonly OrderedRow[]): boolean {
   return rows[0]!.orderingKey !== null
