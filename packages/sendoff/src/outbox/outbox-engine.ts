@@ -7,7 +7,6 @@ import { laneKeyOf, partitionOfLane } from '../delivery/lane-key.ts'
 import { OutboxDispatcher } from '../dispatch/outbox-dispatcher.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
-import { OutboxError } from '../errors.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { MetricsExporter } from '../observe/metrics.ts'
@@ -27,17 +26,11 @@ import { NamedLock } from '../hold/named-lock.ts'
 import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
 import { defaultBatchSize, defaultIntervalMs, OutboxPoller } from '../poll/outbox-poller.ts'
 import { OwnerSource } from '../poll/owner-source.ts'
-import { PartitionKeeper, type PartitionKeeperOptions } from '../hold/partition-keeper.ts'
+import { PartitionKeeper } from '../hold/partition-keeper.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
 import { SingleWriterSource } from '../poll/single-writer-source.ts'
 import { TypedClaimSource } from '../poll/typed-claim-source.ts'
-import {
-  type Lease,
-  type OutboxPartitions,
-  type OutboxStore,
-  participantLock,
-  type WakeUp,
-} from '../store/index.ts'
+import { type Lease, type OutboxStore, participantLock, requireParts, type WakeUp } from '../store/index.ts'
 import { CircuitBreaker } from '../process/circuit-breaker.ts'
 import { FailurePause } from '../process/failure-pause.ts'
 import type { HotPath } from '../write/hot-path.ts'
@@ -157,14 +150,9 @@ export class OutboxEngine {
       const source = new OwnerSource({ ...polling, lock })
       this.#source = mode === 'singleWriter' ? this.#singleWriterSource(source, lock) : source
     } else {
-      const laning = {
-        ...polling,
-        partitions: requirePartitions(mode, shared.store),
-        lanes,
-        lock,
-        wakePoller,
-      }
-      this.#keeper = mode === 'partitioned' ? this.#partitionKeeper(laning, parts) : undefined
+      const ordering = requireParts(store, ['lanes'], `Outbox.${mode}`)
+      const laning = { ...polling, store: ordering, lanes, lock, wakePoller }
+      this.#keeper = mode === 'partitioned' ? this.#partitionKeeper(lock, parts) : undefined
       this.#source =
         this.#keeper === undefined
           ? new OrderedSource(laning)
@@ -344,12 +332,16 @@ export class OutboxEngine {
   }
 
   #partitionKeeper(
-    options: Pick<PartitionKeeperOptions, 'partitions' | 'lock' | 'clock' | 'logger'>,
-    { lease, announcer, recovery, membership }: OutboxEngineParts,
+    lock: NamedLock,
+    { store, clock, logger, lease, announcer, recovery, membership }: OutboxEngineParts,
   ): PartitionKeeper {
+    const { partitions } = requireParts(store, ['partitions'], 'Outbox.partitioned')
     const canBeWoken = this.#options.store.wakeUps !== undefined
     return new PartitionKeeper({
-      ...options,
+      partitions,
+      lock,
+      clock,
+      logger,
       recovery,
       intervalMs: lease.ms / (canBeWoken ? 2 : 6),
       mayShare: () => membership.isMember(),
@@ -425,9 +417,4 @@ function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order 
       onGivenUp: ({ orderingKey }) => (onKeyFailure === 'block' && orderingKey !== null ? 'block' : 'dead'),
     },
   }
-}
-
-function requirePartitions(mode: OutboxMode, { partitions }: OutboxStore<never>): OutboxPartitions {
-  if (partitions !== undefined) return partitions
-  throw new OutboxError('OUTBOX_INVALID_OPTION', `The store of Outbox.${mode} cannot keep events in order.`)
 }

@@ -1,8 +1,8 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
 import type { LaneQueue } from '../delivery/lane-queue.ts'
-import { partitionOfRow } from '../event/partition.ts'
-import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
+import { partitionOfRow } from '../store/partition-of.ts'
+import type { DuePlace, LaneAnswer, OrderedRow } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
 import { KeyScan } from './key-scan.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
@@ -11,7 +11,6 @@ import { noPending, type PendingBatch, type PendingSource } from './pending-sour
 import { WaitingKeys } from './waiting-keys.ts'
 
 export interface LaneSourceOptions extends LaneIntakeOptions {
-  readonly partitions: OutboxPartitions
   readonly keeper: PartitionKeeper
   readonly lanes: LaneQueue
   readonly lock: NamedLock
@@ -59,7 +58,7 @@ export class LaneSource implements PendingSource {
   }
 
   async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
-    const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
+    const { store, keeper, lock, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
@@ -74,7 +73,7 @@ export class LaneSource implements PendingSource {
     const renewal = lock.dueRenewal
     const askedAt = clock.monotonic()
     const finding = Math.max(1, Math.floor(limit / this.#depth) - fill.length)
-    const answer = await partitions.read({
+    const answer = await store.lanes.read({
       owner: lock.fence,
       partitions: [...holdings.keys()],
       keys: fill,

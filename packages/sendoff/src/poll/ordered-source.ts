@@ -1,11 +1,9 @@
 import type { LaneQueue } from '../delivery/lane-queue.ts'
-import type { OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, offerOf } from './lane-intake.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
 export interface OrderedSourceOptions extends LaneIntakeOptions {
-  readonly partitions: OutboxPartitions
   readonly lanes: LaneQueue
   readonly lock: NamedLock
   /** Asks the poller to look again after some time. */
@@ -29,14 +27,14 @@ export class OrderedSource implements PendingSource {
   }
 
   async fetch(limit: number): Promise<PendingBatch> {
-    const { partitions, lanes, lock, wakePoller } = this.#options
+    const { store, lanes, lock, wakePoller } = this.#options
     const holding = await lock.acquire()
     lanes.lookPasses()
     // While something of the lane is in hand there is nothing to be had.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal
-    const rows = await partitions.readAll({
+    const rows = await store.lanes.readAll({
       owner: lock.fence,
       limit,
       ...(renewal && { renewMs: renewal.ttlMs }),

@@ -1,10 +1,10 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
-import { partitionCount } from '../../src/event/partition.ts'
+import { partitionCount } from '../../src/store/partition-of.ts'
 import { NamedLock } from '../../src/hold/named-lock.ts'
 import { PartitionKeeper } from '../../src/hold/partition-keeper.ts'
-import { type OutboxPartitions, type OutboxStore, participantLock } from '../../src/store/index.ts'
+import { type OutboxPartitions, type StoreWith, participantLock } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { Gate } from '../fixtures/gate.ts'
 
@@ -115,7 +115,7 @@ describe('the keeper of partitions', () => {
   })
 })
 
-function lockOf(store: OutboxStore<any>, token: string): NamedLock {
+function lockOf(store: StoreWith<any, 'people'>, token: string): NamedLock {
   return new NamedLock({
     locks: store.locks,
     name: participantLock,
@@ -131,7 +131,7 @@ function lockOf(store: OutboxStore<any>, token: string): NamedLock {
 /** Looks only when it is told to. */
 function keeperOf(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   token: string,
   calls: Partial<OutboxPartitions> = {},
   letGo: () => Promise<void> = async () => {},

@@ -42,7 +42,7 @@ describe('the purge', () => {
     progress.length = 0
     equal((await purge.runOnce()).deletedRows, 1_200)
     deepEqual(progress.slice(0, 3), [500, 1_000, 1_200])
-    equal(await store.count({}), 3)
+    equal(await store.people.count({}), 3)
 
     const thorough = new OutboxPurgeScheduler({ store, deadRetentionMs: dayMs })
     equal((await thorough.runOnce()).deletedRows, 3)
@@ -106,7 +106,7 @@ onEveryStore(
     })
     await purged.promise
     deepEqual(
-      (await store.query({ limit: 9 })).map((row) => row.eventType),
+      (await store.people.query({ limit: 9 })).map((row) => row.eventType),
       ['Dead', 'Tested'],
     )
   },

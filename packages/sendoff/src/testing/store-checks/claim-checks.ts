@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -17,7 +17,7 @@ import {
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const claimChecks: readonly StoreCheck[] = [
+export const claimChecks: readonly PartCheck[] = [
   {
     name: 'claim: due rows come oldest due time first, then in write order',
     async run({ store, wait }) {
@@ -248,7 +248,7 @@ function countersOf(row: Row): [deliveries: number, losses: number] {
 }
 
 /** Claims until nothing comes any more, or more than there is. */
-async function claimInSevens<Tx>(store: OutboxStore<Tx>, owner: string): Promise<Row[]> {
+async function claimInSevens<Tx>(store: CompleteStore<Tx>, owner: string): Promise<Row[]> {
   const claimed: Row[] = []
   while (claimed.length <= 100) {
     const rows = await store.claim({ lease: leaseOf(owner), limit: 7 })

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { ClaimTypesRequest, OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, ClaimTypesRequest, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -19,7 +19,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 const wanted = { aggregateType: 'Order', eventType: 'Wanted' }
 const foreign = { aggregateType: 'Order', eventType: 'Foreign' }
 
-export const claimTypesChecks: readonly StoreCheck[] = [
+export const claimTypesChecks: readonly PartCheck[] = [
   {
     name: 'claimTypes: only rows of the named pairs of aggregate type and event type come, in due order',
     async run({ store }) {
@@ -131,6 +131,6 @@ function requestOf(fields: Partial<ClaimTypesRequest>): ClaimTypesRequest {
   return { lease: leaseOf('a'), limit: 100, window: 1_000, types: [wanted], ...fields }
 }
 
-async function claimTypesAll<Tx>(store: OutboxStore<Tx>, types = [wanted]): Promise<readonly Row[]> {
+async function claimTypesAll<Tx>(store: CompleteStore<Tx>, types = [wanted]): Promise<readonly Row[]> {
   return (await store.claimTypes(requestOf({ types }))).rows
 }

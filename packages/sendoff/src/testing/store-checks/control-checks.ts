@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, PauseTarget } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, PauseTarget } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -16,7 +16,7 @@ import {
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const controlChecks: readonly StoreCheck[] = [
+export const controlChecks: readonly PartCheck[] = [
   {
     name: 'controls: rows of a paused event type are not claimed until it is resumed',
     async run({ store }) {
@@ -92,7 +92,7 @@ export const controlChecks: readonly StoreCheck[] = [
       const released = await insertAndClaim(store, 'a')
       await store.controls.pause({ eventType: settled.eventType })
 
-      deepEqual(await store.renew([settled, released], leaseOf('a')), [])
+      deepEqual(await store.renew({ rows: [settled, released], lease: leaseOf('a') }), [])
       await store.release([released])
       await settleOne(store, settled, { kind: 'done' })
       equal((await readRow(store, released)).lockedBy, null)
@@ -167,7 +167,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function pauseAll<Tx>(store: OutboxStore<Tx>, targets: readonly PauseTarget[]): Promise<void> {
+async function pauseAll<Tx>(store: CompleteStore<Tx>, targets: readonly PauseTarget[]): Promise<void> {
   for (const target of targets) await store.controls.pause(target)
 }
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   afterCommit,
   claimOne,
@@ -14,7 +14,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const key = 'place-order-1'
 
-export const idempotencyChecks: readonly StoreCheck[] = [
+export const idempotencyChecks: readonly PartCheck[] = [
   {
     name: 'idempotency: a key used before adds no row, and the answer names the event that used it',
     async run({ store }) {
@@ -24,7 +24,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
 
       equal(inserted!.kind, 'inserted')
       deepEqual(duplicate, { kind: 'duplicate', eventId: first.eventId })
-      deepEqual(eventIds(await store.query({ limit: 10 })), [first.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [first.eventId])
       equal((await claimOne(store, 'a')).deliveries, 1)
     },
   },
@@ -34,7 +34,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
       await insertRows(store, sampleRows(2))
       await insertRows(store, sampleRows(2))
 
-      equal(await store.count({}), 4)
+      equal(await store.people.count({}), 4)
     },
   },
   {
@@ -47,7 +47,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
         results.map((result) => result.kind),
         ['inserted', 'inserted'],
       )
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(rows))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(rows))
     },
   },
   {
@@ -58,7 +58,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
 
       equal(results[0]!.kind, 'inserted')
       deepEqual(results[1], { kind: 'duplicate', eventId: first.eventId })
-      deepEqual(eventIds(await store.query({ limit: 10 })), [first.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [first.eventId])
     },
   },
   {
@@ -66,12 +66,12 @@ export const idempotencyChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
       const results = await store.transaction(async (tx) => {
-        await store.insert(tx, [first], leaseOf('writer'))
-        return store.insert(tx, [sampleRow({ idempotencyKey: key })], leaseOf('writer'))
+        await store.insert({ tx, rows: [first], lease: leaseOf('writer') })
+        return store.insert({ tx, rows: [sampleRow({ idempotencyKey: key })], lease: leaseOf('writer') })
       })
 
       deepEqual(afterCommit(results), [{ kind: 'duplicate', eventId: first.eventId }])
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -82,7 +82,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
       const before = sampleRow()
       const after = sampleRow({ idempotencyKey: 'another' })
       const results = await insertRows(store, [before, sampleRow({ idempotencyKey: key }), after])
-      const [, storedBefore, storedAfter] = await store.query({ limit: 10 })
+      const [, storedBefore, storedAfter] = await store.people.query({ limit: 10 })
 
       deepEqual(results, [
         { kind: 'inserted', seq: storedBefore!.seq, deliveries: 0, certain: true },
@@ -96,14 +96,14 @@ export const idempotencyChecks: readonly StoreCheck[] = [
     name: 'idempotency: a key that was rolled back can be used again',
     async run({ store }) {
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow({ idempotencyKey: key })], leaseOf('writer'))
+        await store.insert({ tx, rows: [sampleRow({ idempotencyKey: key })], lease: leaseOf('writer') })
         throw new Undo()
       })
       await rejects(undone, Undo)
       const [result] = await insertRows(store, [sampleRow({ idempotencyKey: key })])
 
       equal(result!.kind, 'inserted')
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -111,16 +111,23 @@ export const idempotencyChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const kept = sampleRow({ idempotencyKey: key })
       const results = await store.transaction(async (tx) => {
-        const undone = store.transaction(async (inner) => {
-          await store.insert(inner, [sampleRow({ idempotencyKey: key })], leaseOf('writer'))
-          throw new Undo()
-        }, tx)
+        const undone = store.transaction(
+          async (inner) => {
+            await store.insert({
+              tx: inner,
+              rows: [sampleRow({ idempotencyKey: key })],
+              lease: leaseOf('writer'),
+            })
+            throw new Undo()
+          },
+          { within: tx },
+        )
         await rejects(undone, Undo)
-        return store.insert(tx, [kept], leaseOf('writer'))
+        return store.insert({ tx, rows: [kept], lease: leaseOf('writer') })
       })
 
       equal(afterCommit(results)[0]!.kind, 'inserted')
-      deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [kept.eventId])
     },
   },
   {
@@ -163,9 +170,9 @@ export const idempotencyChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const rows = sampleRows(8, { idempotencyKey: key })
       const results = (await Promise.all(rows.map((row) => insertRows(store, [row])))).flat()
-      const [winner] = await store.query({ limit: 10 })
+      const [winner] = await store.people.query({ limit: 10 })
 
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
       equal(results.filter((result) => result.kind === 'inserted').length, 1)
       deepEqual(
         results.filter((result) => result.kind === 'duplicate'),
@@ -181,7 +188,7 @@ export const idempotencyChecks: readonly StoreCheck[] = [
       const [mine, theirs] = sampleRows(2, { idempotencyKey: key })
       const results = (await Promise.all([insertRows(store, [mine!]), insertRows(other, [theirs!])])).flat()
 
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
       deepEqual(results.map((result) => result.kind).sort(), ['duplicate', 'inserted'])
     },
   },

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   afterCommit,
   claimAll,
@@ -13,13 +13,13 @@ import {
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const insertChecks: readonly StoreCheck[] = [
+export const insertChecks: readonly PartCheck[] = [
   {
     name: 'insert: rows are added in the given order',
     async run({ store }) {
       const rows = sampleRows(5)
       const results = await insertRows(store, rows)
-      const stored = await store.query({ limit: 10 })
+      const stored = await store.people.query({ limit: 10 })
 
       deepEqual(eventIds(stored), eventIds(rows))
       deepEqual(
@@ -32,7 +32,11 @@ export const insertChecks: readonly StoreCheck[] = [
     name: 'insert: what became of a row is known once its transaction has committed, and of queued ones not before',
     async run({ store }) {
       const results = await store.transaction(async (tx) => {
-        const written = await store.insert(tx, [sampleRow(), sampleRow({ claimed: true })], leaseOf('writer'))
+        const written = await store.insert({
+          tx,
+          rows: [sampleRow(), sampleRow({ claimed: true })],
+          lease: leaseOf('writer'),
+        })
         for (const row of written) if (row.kind === 'queued') equal(row.result(), undefined)
         return written
       })
@@ -48,7 +52,7 @@ export const insertChecks: readonly StoreCheck[] = [
     async run({ store }) {
       await insertRows(store, sampleRows(3))
       await insertRows(store, sampleRows(3))
-      const seqs = (await store.query({ limit: 10 })).map((row) => row.seq)
+      const seqs = (await store.people.query({ limit: 10 })).map((row) => row.seq)
 
       ok(seqs.every((seq, index) => Number.isSafeInteger(seq) && (index === 0 || seq > seqs[index - 1]!)))
       equal(seqs.length, 6)
@@ -74,7 +78,7 @@ export const insertChecks: readonly StoreCheck[] = [
     name: 'insert: a row with claimed is born with the lease, as its first delivery',
     async run({ store }) {
       const [result] = await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer'))
-      const [row] = await store.query({ limit: 1 })
+      const [row] = await store.people.query({ limit: 1 })
 
       deepEqual(result, { kind: 'inserted', seq: row!.seq, deliveries: 1, certain: true })
       equal(row!.deliveries, 1)
@@ -110,7 +114,7 @@ export const insertChecks: readonly StoreCheck[] = [
       const row = await insertOne(store)
 
       await rejects(insertRows(store, [sampleRow({ eventId: row.eventId })]), duplicateEventId)
-      deepEqual(await store.query({ limit: 10 }), [row])
+      deepEqual(await store.people.query({ limit: 10 }), [row])
     },
   },
   {
@@ -119,7 +123,7 @@ export const insertChecks: readonly StoreCheck[] = [
       const row = sampleRow()
 
       await rejects(insertRows(store, [row, sampleRow(), row]), duplicateEventId)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   },
   {
@@ -127,12 +131,12 @@ export const insertChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const [first, last] = sampleRows(2)
       await store.transaction(async (tx) => {
-        await store.insert(tx, [first!], leaseOf('writer'))
-        await rejects(store.insert(tx, [first!], leaseOf('writer')), duplicateEventId)
-        await store.insert(tx, [last!], leaseOf('writer'))
+        await store.insert({ tx, rows: [first!], lease: leaseOf('writer') })
+        await rejects(store.insert({ tx, rows: [first!], lease: leaseOf('writer') }), duplicateEventId)
+        await store.insert({ tx, rows: [last!], lease: leaseOf('writer') })
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([first!, last!]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([first!, last!]))
     },
   },
   {
@@ -143,7 +147,7 @@ export const insertChecks: readonly StoreCheck[] = [
       const keyed = sampleRow({ idempotencyKey: 'key' })
       const rows = [...sampleRows(3), keyed, again, ...sampleRows(3)]
       await rejects(insertRows(store, rows), { ...duplicateEventId, message: new RegExp(existing.eventId) })
-      deepEqual(eventIds(await store.query({ limit: 10 })), [existing.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [existing.eventId])
 
       equal((await insertRows(store, [sampleRow({ idempotencyKey: 'key' })]))[0]!.kind, 'inserted')
     },
@@ -156,18 +160,18 @@ export const insertChecks: readonly StoreCheck[] = [
       const [before, after] = [sampleRow({ idempotencyKey: 'a' }), sampleRow({ idempotencyKey: 'b' })]
       let isCaught = false
       const work = store.transaction(async (tx) => {
-        await store.insert(tx, [before], leaseOf('writer'))
+        await store.insert({ tx, rows: [before], lease: leaseOf('writer') })
         const many = [
           sampleRow({ idempotencyKey: 'a' }),
           sampleRow({ idempotencyKey: 'b' }),
           again,
           sampleRow(),
         ]
-        await store.insert(tx, many, leaseOf('writer')).catch((error: { code?: string }) => {
+        await store.insert({ tx, rows: many, lease: leaseOf('writer') }).catch((error: { code?: string }) => {
           equal(error.code, 'OUTBOX_DUPLICATE_EVENT_ID')
           isCaught = true
         })
-        const [result] = await store.insert(tx, [after], leaseOf('writer'))
+        const [result] = await store.insert({ tx, rows: [after], lease: leaseOf('writer') })
         if (isCaught) equal(result!.kind, 'inserted')
       })
       const failure = await work.then(
@@ -178,7 +182,7 @@ export const insertChecks: readonly StoreCheck[] = [
       // Where rows are added only by the commit, that is refused as a whole.
       equal(failure, isCaught ? undefined : duplicateEventId.code)
       const kept = isCaught ? [existing, before, after] : [existing]
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(kept))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(kept))
     },
   },
   {
@@ -188,7 +192,7 @@ export const insertChecks: readonly StoreCheck[] = [
       const rows = [...sampleRows(2_500), sampleRow({ eventId: existing.eventId })]
 
       await rejects(insertRows(store, rows), duplicateEventId)
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -196,7 +200,7 @@ export const insertChecks: readonly StoreCheck[] = [
     async run({ store }) {
       await insertRows(store, [sampleRow({ eventId: 'event-a' }), sampleRow({ eventId: 'EVENT-A' })])
 
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
       equal((await readRow(store, { eventId: 'EVENT-A', destination: '' })).eventId, 'EVENT-A')
     },
   },
@@ -206,14 +210,14 @@ export const insertChecks: readonly StoreCheck[] = [
       const rows = sampleRows(1_000)
       await insertRows(store, rows)
 
-      deepEqual(eventIds(await store.query({ limit: 2_000 })), eventIds(rows))
+      deepEqual(eventIds(await store.people.query({ limit: 2_000 })), eventIds(rows))
     },
   },
   {
     name: 'insert: no rows are no error',
     async run({ store }) {
       deepEqual(await insertRows(store, []), [])
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   },
 ]

@@ -1,17 +1,17 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts'
 
-export const migrateChecks: readonly StoreCheck[] = [
+export const migrateChecks: readonly PartCheck[] = [
   {
     name: 'migrate: a second run changes nothing',
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await insertOne(store)
-      const before = await store.query({ limit: 10 })
+      const before = await store.people.query({ limit: 10 })
       await store.migrate()
 
-      deepEqual(await store.query({ limit: 10 }), before)
+      deepEqual(await store.people.query({ limit: 10 }), before)
       await settleOne(store, row, { kind: 'done' })
     },
   },
@@ -21,7 +21,7 @@ export const migrateChecks: readonly StoreCheck[] = [
       await Promise.all(Array.from({ length: 5 }, () => store.migrate()))
       await insertOne(store)
 
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -45,7 +45,7 @@ export const migrateChecks: readonly StoreCheck[] = [
       const others = [await another!(), await another!()]
       const [row] = await Promise.all([insertOne(store), ...others.map((other) => other.migrate())])
 
-      for (const other of others) deepEqual(eventIds(await other.query({ limit: 10 })), [row.eventId])
+      for (const other of others) deepEqual(eventIds(await other.people.query({ limit: 10 })), [row.eventId])
     },
   },
 ]

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { NewRow, OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, NewRow, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { claimAll, insertRows, leaseOf, only, readRow } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
@@ -19,8 +19,8 @@ const jsonTexts = {
   'keeps a bare string': '""',
 }
 
-export const payloadChecks: readonly StoreCheck[] = [
-  ...Object.entries(jsonTexts).map(([promise, payload]): StoreCheck => ({
+export const payloadChecks: readonly PartCheck[] = [
+  ...Object.entries(jsonTexts).map(([promise, payload]): PartCheck => ({
     name: `payload: JSON text ${promise}`,
     async run({ store }) {
       const row = await writtenAndClaimed(store, { payload })
@@ -150,7 +150,7 @@ export const payloadChecks: readonly StoreCheck[] = [
       const shipping = { ...billing, destination: 'shipping', payload: '{"to":"shipping"}' }
       await insertRows(store, [billing, shipping])
       const rows = await claimAll(store, 'a')
-      await store.settle([{ row: rows[0]!, outcome: { kind: 'delete' } }])
+      await store.settle({ settlements: [{ row: rows[0]!, outcome: { kind: 'delete' } }] })
 
       deepEqual(
         rows.map((row) => [row.destination, row.payload]),
@@ -164,7 +164,7 @@ export const payloadChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function writtenAndClaimed<Tx>(store: OutboxStore<Tx>, fields: Partial<NewRow>): Promise<Row> {
+async function writtenAndClaimed<Tx>(store: CompleteStore<Tx>, fields: Partial<NewRow>): Promise<Row> {
   const row = sampleRow(fields)
   await insertRows(store, [row])
   return only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [row] }))

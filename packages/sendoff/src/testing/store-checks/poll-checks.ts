@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   eventIds,
   insertAndClaim,
@@ -19,7 +19,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
 
-export const pollChecks: readonly StoreCheck[] = [
+export const pollChecks: readonly PartCheck[] = [
   {
     name: 'pollPending: the owner of the lock reads due rows without leasing them',
     async run({ store }) {
@@ -247,7 +247,7 @@ export const pollChecks: readonly StoreCheck[] = [
       const [first, second] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const [read] = await poll(store)
-      deepEqual(await store.settle([{ row: read!, outcome: { kind: 'done' } }], owner), [])
+      deepEqual(await store.settle({ settlements: [{ row: read!, outcome: { kind: 'done' } }], owner }), [])
       await store.claim({ lease: leaseOf('b'), limit: 1, rows: [second] })
       await letRunOut(store, owner, wait)
 
@@ -257,18 +257,18 @@ export const pollChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function insertFour<Tx>(store: OutboxStore<Tx>): Promise<[Row, Row, Row, Row]> {
+async function insertFour<Tx>(store: CompleteStore<Tx>): Promise<[Row, Row, Row, Row]> {
   await insertRows(store, sampleRows(4))
-  const [first, second, third, fourth] = await store.query({ limit: 4 })
+  const [first, second, third, fourth] = await store.people.query({ limit: 4 })
   return [first!, second!, third!, fourth!]
 }
 
 /** Takes the lock over and answers the losses of all rows in write order. */
 async function lossesAfterTakeover<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   lock = owner.lock,
   token = successor.token,
 ): Promise<readonly number[]> {
   equal(await store.locks.acquire({ lock, token, ttlMs: 30_000 }), true, 'the lock was not free')
-  return (await store.query({ limit: 10 })).map((row) => row.losses)
+  return (await store.people.query({ limit: 10 })).map((row) => row.losses)
 }

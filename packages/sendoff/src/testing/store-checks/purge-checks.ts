@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Failure, OutboxStore, PurgeRequest } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, Failure, PurgeRequest } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   doneOf,
   eventIds,
@@ -19,7 +19,7 @@ const failure: Failure = { error: 'TypeError: no such order', counted: true }
 const pastMs = 420
 const olderThanMs = 400
 
-export const purgeChecks: readonly StoreCheck[] = [
+export const purgeChecks: readonly PartCheck[] = [
   {
     name: 'purge: DONE rows that were settled longer ago are deleted, and no others',
     async run({ store, wait }) {
@@ -31,7 +31,7 @@ export const purgeChecks: readonly StoreCheck[] = [
       const fresh = await insertAndSettle(store, { kind: 'done' })
 
       deepEqual(await purgeAll(store, { doneOlderThanMs: olderThanMs }), { rows: 1, keys: 0 })
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([written, dead, fresh]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([written, dead, fresh]))
     },
   },
   {
@@ -45,7 +45,7 @@ export const purgeChecks: readonly StoreCheck[] = [
       const fresh = await insertAndSettle(store, { kind: 'dead', failure })
 
       deepEqual(await purgeAll(store, { deadOlderThanMs: olderThanMs }), { rows: 1, keys: 0 })
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([written, done, fresh]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([written, done, fresh]))
     },
   },
   {
@@ -56,7 +56,7 @@ export const purgeChecks: readonly StoreCheck[] = [
       await wait(pastMs)
       await purgeAll(store, { doneOlderThanMs: olderThanMs, deadOlderThanMs: 60_000 })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), [dead.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [dead.eventId])
     },
   },
   {
@@ -64,21 +64,21 @@ export const purgeChecks: readonly StoreCheck[] = [
     async run({ store, wait }) {
       await insertPending(store)
       await wait(pastMs)
-      const before = await store.query({ limit: 10 })
+      const before = await store.people.query({ limit: 10 })
 
       deepEqual(await purgeAll(store, { doneOlderThanMs: 0, deadOlderThanMs: 0 }), { rows: 0, keys: 0 })
-      deepEqual(await store.query({ limit: 10 }), before)
+      deepEqual(await store.people.query({ limit: 10 }), before)
     },
   },
   {
     name: 'purge: a replayed row is pending again, and stays',
     async run({ store, wait }) {
       const row = await insertAndSettle(store, { kind: 'dead', failure })
-      await store.replay([row])
+      await store.people.replay([row])
       await wait(20)
       await purgeAll(store, { doneOlderThanMs: 0, deadOlderThanMs: 0 })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [row.eventId])
     },
   },
   {
@@ -88,13 +88,13 @@ export const purgeChecks: readonly StoreCheck[] = [
       await insertAndSettle(store, { kind: 'done' })
       await insertAndSettle(store, { kind: 'dead', failure })
       const late = await insertAndClaim(store, 'a')
-      const count = await store.count({})
+      const count = await store.people.count({})
       await wait(pastMs)
       const fresh = await insertOne(store)
 
       deepEqual(await purgeAll(store, { anyOlderThanMs: olderThanMs }), { rows: count, keys: 0 })
-      deepEqual(eventIds(await store.query({ limit: 10 })), [fresh.eventId])
-      deepEqual(await store.settle([doneOf(late)]), [doneOf(late)])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [fresh.eventId])
+      deepEqual(await store.settle({ settlements: [doneOf(late)] }), [doneOf(late)])
     },
   },
   {
@@ -106,8 +106,8 @@ export const purgeChecks: readonly StoreCheck[] = [
       await wait(20)
       await purgeAll(store, { doneOlderThanMs: 10 })
 
-      deepEqual(await store.attempts(gone), [])
-      equal((await store.attempts(kept)).length, 1)
+      deepEqual(await store.people.attempts(gone), [])
+      equal((await store.people.attempts(kept)).length, 1)
     },
   },
   {
@@ -117,13 +117,13 @@ export const purgeChecks: readonly StoreCheck[] = [
       await wait(20)
       const request = { doneOlderThanMs: 10, limit: 3 }
       const first = await store.purge(request)
-      deepEqual([first.deletedRows, await store.count({})], [3, 4])
+      deepEqual([first.deletedRows, await store.people.count({})], [3, 4])
       ok(first.cursor, 'the first batch cannot be the last')
 
       const second = await store.purge({ ...request, cursor: first.cursor })
       equal(second.deletedRows, 3)
       const third = await store.purge({ ...request, cursor: second.cursor! })
-      deepEqual([third.deletedRows, third.cursor, await store.count({})], [1, undefined, 0])
+      deepEqual([third.deletedRows, third.cursor, await store.people.count({})], [1, undefined, 0])
     },
   },
   {
@@ -134,7 +134,7 @@ export const purgeChecks: readonly StoreCheck[] = [
       await wait(20)
 
       deepEqual(await purgeAll(store, { doneOlderThanMs: 10, limit: 2 }), { rows: 3, keys: 0 })
-      equal(await store.count({}), 10)
+      equal(await store.people.count({}), 10)
     },
   },
   {
@@ -178,7 +178,7 @@ export const purgeChecks: readonly StoreCheck[] = [
         rows: 7 - first.deletedRows,
         keys: 1,
       })
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   },
   {
@@ -192,14 +192,14 @@ export const purgeChecks: readonly StoreCheck[] = [
       await insertAndSettle(store, { kind: 'dead', failure })
       await wait(20)
       deepEqual(await store.purge({ limit: 10 }), nothing)
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
     },
   },
 ]
 
 /** Purges from the beginning, or the cursor, to the end. */
 async function purgeAll<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   request: Partial<PurgeRequest>,
   start?: string,
 ): Promise<{ rows: number; keys: number }> {
@@ -217,7 +217,7 @@ async function purgeAll<Tx>(
 }
 
 /** Writes one row of every kind that is still to be delivered. */
-async function insertPending<Tx>(store: OutboxStore<Tx>): Promise<void> {
+async function insertPending<Tx>(store: CompleteStore<Tx>): Promise<void> {
   await insertOne(store)
   await insertOne(store, { claimed: true }, leaseOf('a'))
   await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
@@ -225,8 +225,8 @@ async function insertPending<Tx>(store: OutboxStore<Tx>): Promise<void> {
 }
 
 /** Writes rows and settles every row that is due. */
-async function settleMany<Tx>(store: OutboxStore<Tx>, count: number): Promise<void> {
+async function settleMany<Tx>(store: CompleteStore<Tx>, count: number): Promise<void> {
   await insertRows(store, sampleRows(count))
   const rows = await store.claim({ lease: leaseOf('a'), limit: 1_000 })
-  deepEqual(await store.settle(rows.map(doneOf)), [])
+  deepEqual(await store.settle({ settlements: rows.map(doneOf) }), [])
 }

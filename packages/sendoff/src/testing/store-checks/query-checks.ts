@@ -1,11 +1,11 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, NewRow, RowFilter, StoredRow } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertAndSettle, insertRows, settleOne } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const queryChecks: readonly StoreCheck[] = [
+export const queryChecks: readonly PartCheck[] = [
   {
     name: 'query: rows come in write order, whenever they are due',
     async run({ store }) {
@@ -17,7 +17,7 @@ export const queryChecks: readonly StoreCheck[] = [
       ]
       await insertRows(store, rows)
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(rows))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(rows))
     },
   },
   {
@@ -25,12 +25,12 @@ export const queryChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const rows = sampleRows(5)
       await insertRows(store, rows)
-      const page = await store.query({ limit: 3 })
-      const next = await store.query({ limit: 3, afterSeq: page[2]!.seq })
+      const page = await store.people.query({ limit: 3 })
+      const next = await store.people.query({ limit: 3, afterSeq: page[2]!.seq })
 
       deepEqual(eventIds(page), eventIds(rows.slice(0, 3)))
       deepEqual(eventIds(next), eventIds(rows.slice(3)))
-      deepEqual(await store.query({ limit: 3, afterSeq: next[1]!.seq }), [])
+      deepEqual(await store.people.query({ limit: 3, afterSeq: next[1]!.seq }), [])
     },
   },
   {
@@ -53,11 +53,13 @@ export const queryChecks: readonly StoreCheck[] = [
       await insertRows(store, fanned)
       const wanted = [done.eventId, 'fanned', fresh.eventId, dead.eventId, 'unknown', 'fanned']
 
-      const found = await store.query({ eventIds: wanted, limit: 10 })
+      const found = await store.people.query({ eventIds: wanted, limit: 10 })
       deepEqual(eventIds(found), eventIds([fresh, done, dead, ...fanned]))
-      deepEqual(await store.query({ eventIds: [], limit: 10 }), [])
+      deepEqual(await store.people.query({ eventIds: [], limit: 10 }), [])
       deepEqual(
-        eventIds(await store.query({ eventIds: [dead.eventId, retried.eventId], status: [3], limit: 10 })),
+        eventIds(
+          await store.people.query({ eventIds: [dead.eventId, retried.eventId], status: [3], limit: 10 }),
+        ),
         [dead.eventId],
       )
     },
@@ -103,8 +105,8 @@ export const queryChecks: readonly StoreCheck[] = [
       const billing = await die({ eventType: 'Placed', destination: 'billing' })
       await insertRows(store, sampleRows(2, { eventType: 'Placed' }))
 
-      deepEqual(await store.query({ status, limit: 2 }), [paid, north])
-      deepEqual(await store.query({ status, limit: 1, afterSeq: north.seq }), [billing])
+      deepEqual(await store.people.query({ status, limit: 2 }), [paid, north])
+      deepEqual(await store.people.query({ status, limit: 1, afterSeq: north.seq }), [billing])
       await finds(store, { status, eventType: 'Placed' }, [north, billing])
       await finds(store, { status, aggregateType: 'Invoice' }, [paid])
       await finds(store, { status, aggregateId: 'a' }, [paid])
@@ -144,20 +146,20 @@ export const queryChecks: readonly StoreCheck[] = [
 
 /** The rows a filter finds, in write order; counting has to agree. */
 async function finds<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   filter: Omit<RowFilter, 'limit' | 'eventIds'>,
   rows: readonly (NewRow | Pick<StoredRow, 'eventId' | 'destination'>)[],
 ): Promise<void> {
-  const found = await store.query({ ...filter, limit: 10 })
+  const found = await store.people.query({ ...filter, limit: 10 })
 
   deepEqual(
     found.map((row) => [row.eventId, row.destination]),
     rows.map((row) => [row.eventId, row.destination]),
   )
-  equal(await store.count(filter), rows.length)
+  equal(await store.people.count(filter), rows.length)
 }
 
-async function oneOfEachStatus<Tx>(store: OutboxStore<Tx>) {
+async function oneOfEachStatus<Tx>(store: CompleteStore<Tx>) {
   const failure = { error: 'Error: no', counted: true }
   const fresh = sampleRow({ due: { inMs: 30_000 } })
   await insertRows(store, [fresh])

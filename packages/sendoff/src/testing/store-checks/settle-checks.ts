@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus, isPending } from '../../store/event-status.ts'
 import type { Failure, Outcome, Settlement, StoredRow } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -22,7 +22,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 const failure: Failure = { error: 'TypeError: no such order', counted: true }
 const uncounted: Failure = { error: 'Error: broker is away', counted: false }
 
-export const settleChecks: readonly StoreCheck[] = [
+export const settleChecks: readonly PartCheck[] = [
   {
     name: 'settle: done makes the row DONE, at the time of the store',
     async run({ store }) {
@@ -53,7 +53,7 @@ export const settleChecks: readonly StoreCheck[] = [
 
       deepEqual([row.status, row.lastError, row.attempts], [EventStatus.DONE, null, 1])
       deepEqual(
-        (await store.attempts(row)).map((attempt) => attempt.error),
+        (await store.people.attempts(row)).map((attempt) => attempt.error),
         [failure.error],
       )
     },
@@ -66,7 +66,7 @@ export const settleChecks: readonly StoreCheck[] = [
       await settleOne(store, row, { kind: 'delete' })
 
       equal(await findRow(store, row), undefined)
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -97,7 +97,7 @@ export const settleChecks: readonly StoreCheck[] = [
       equal(row.lastError, 'not open yet')
       assertBetween(row.availableAt, before + 30_000, (await storeTime(store)) + 30_000)
       deepEqual(await claimAll(store, 'a'), [])
-      equal((await store.attempts(row)).length, 1)
+      equal((await store.people.attempts(row)).length, 1)
     },
   },
   {
@@ -165,8 +165,8 @@ export const settleChecks: readonly StoreCheck[] = [
         outcomes.map(() => [2, 1]),
       )
 
-      await store.settle(held.map((row, index) => ({ row, outcome: outcomes[index]! })))
-      for (const row of await store.query({ limit: 10 })) {
+      await store.settle({ settlements: held.map((row, index) => ({ row, outcome: outcomes[index]! })) })
+      for (const row of await store.people.query({ limit: 10 })) {
         deepEqual([row.deliveries, row.losses, row.lockedBy, row.lockedUntil], [3, 0, null, null])
       }
     },
@@ -176,7 +176,7 @@ export const settleChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const error = `Error: ${'é'.repeat(5_000)}`
       const row = await insertAndSettle(store, { kind: 'dead', failure: { error, counted: true } })
-      const [attempt] = await store.attempts(row)
+      const [attempt] = await store.people.attempts(row)
 
       equal(row.lastError, error.slice(0, 4_000))
       equal(attempt!.error, error.slice(0, 4_000))
@@ -193,7 +193,7 @@ export const settleChecks: readonly StoreCheck[] = [
         await settleOne(store, held, { kind: 'retry', delayMs: 0, failure: each })
       }
       const after = await storeTime(store)
-      const history = await store.attempts(row)
+      const history = await store.people.attempts(row)
 
       deepEqual(
         history.map(({ attempts, error, lockedBy }) => ({ attempts, error, lockedBy })),
@@ -212,8 +212,8 @@ export const settleChecks: readonly StoreCheck[] = [
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
       await settleOne(store, row, { kind: 'retry', delayMs: 0, failure })
 
-      equal((await store.attempts(row)).length, 1)
-      deepEqual(await store.attempts({ ...row, destination: 'shipping' }), [])
+      equal((await store.people.attempts(row)).length, 1)
+      deepEqual(await store.people.attempts({ ...row, destination: 'shipping' }), [])
     },
   },
   {
@@ -226,8 +226,8 @@ export const settleChecks: readonly StoreCheck[] = [
         outcome: outcomesOfTheBatch[index % 6]!,
       }))
       const stale = batch.filter(({ row }) => row.deliveries === 0)
-      const refused = await store.settle(batch)
-      const stored = new Map((await store.query({ limit: 2_000 })).map((row) => [row.eventId, row]))
+      const refused = await store.settle({ settlements: batch })
+      const stored = new Map((await store.people.query({ limit: 2_000 })).map((row) => [row.eventId, row]))
 
       deepEqual(refusedIds(refused), refusedIds(stale))
       for (const { row, outcome } of batch) {
@@ -239,7 +239,7 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: no settlements are no error',
     async run({ store }) {
-      deepEqual(await store.settle([]), [])
+      deepEqual(await store.settle({ settlements: [] }), [])
     },
   },
 ]

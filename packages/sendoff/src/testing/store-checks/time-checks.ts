@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { maxDelayMs } from '../../event/delay.ts'
-import type { StoreCheck } from '../store-check.ts'
+import { maxDelayMs } from '../../store/rows.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   assertBetween,
   claimAll,
@@ -16,7 +16,7 @@ import {
 } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
-export const timeChecks: readonly StoreCheck[] = [
+export const timeChecks: readonly PartCheck[] = [
   {
     name: 'time: createdAt is the time of the store, in whole milliseconds',
     async run({ store, wait }) {
@@ -94,7 +94,7 @@ export const timeChecks: readonly StoreCheck[] = [
       const born = await insertOne(store, { claimed: true }, leaseOf('a', 20_000))
       const claimed = await insertAndClaim(store, 'a')
       const renewed = await insertAndClaim(store, 'a')
-      await store.renew([renewed], leaseOf('a', 40_000))
+      await store.renew({ rows: [renewed], lease: leaseOf('a', 40_000) })
       const after = await storeTime(store)
 
       assertBetween((await readRow(store, born)).lockedUntil, before + 20_000, after + 20_000)

@@ -7,13 +7,13 @@ import { cluster, redisCluster, redisClusterServers } from '../../../../../test/
 import type { RedisServer } from '../../../../../test/services/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
-import { redisStore } from '../../../src/stores/redis/index.ts'
+
+import { type RedisStore, redisStore } from '../../../src/stores/redis/index.ts'
 import { RecordingListener } from '../../fixtures/recording-listener.ts'
 import { startOutbox } from '../../fixtures/outbox-fixture.ts'
 
 /** Opens a store on a Cluster by the address of one of its servers. */
-type OpenStore = (test: TestContext, url: string, prefix: string) => Promise<OutboxStore<any>>
+type OpenStore = (test: TestContext, url: string, prefix: string) => Promise<RedisStore<any>>
 
 const openers: Readonly<Record<'ioredis' | 'redis', OpenStore>> = {
   async ioredis(test, url, prefix) {

@@ -69,8 +69,10 @@ for (const { name, client } of clients) {
       const signals = new Signals()
       const stop = await store.wakeUps!.listen(signals.onSignal)
       const seen = signals.count
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a')))
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+      await store.transaction((tx) => store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a') }))
+      await store.transaction((tx) =>
+        store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a'), announce: true }),
+      )
       await signals.until(seen + 1)
       await store.wakeUps!.announce()
       await signals.until(seen + 2)
@@ -191,7 +193,9 @@ async function announced(store: OutboxStore<any>): Promise<void> {
   const signals = new Signals()
   const stop = await store.wakeUps!.listen(signals.onSignal)
   const seen = signals.count
-  await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+  await store.transaction((tx) =>
+    store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a'), announce: true }),
+  )
   await signals.until(seen + 1)
   await stop()
 }
