@@ -150,9 +150,9 @@ export class OutboxEngine {
       const source = new OwnerSource({ ...polling, lock })
       this.#source = mode === 'singleWriter' ? this.#singleWriterSource(source, lock) : source
     } else {
+      this.#keeper = mode === 'partitioned' ? this.#partitionKeeper(lock, parts) : undefined
       const ordering = requireParts(store, ['lanes'], `Outbox.${mode}`)
       const laning = { ...polling, store: ordering, lanes, lock, wakePoller }
-      this.#keeper = mode === 'partitioned' ? this.#partitionKeeper(lock, parts) : undefined
       this.#source =
         this.#keeper === undefined
           ? new OrderedSource(laning)
@@ -335,7 +335,7 @@ export class OutboxEngine {
     lock: NamedLock,
     { store, clock, logger, lease, announcer, recovery, membership }: OutboxEngineParts,
   ): PartitionKeeper {
-    const { partitions } = requireParts(store, ['partitions'], 'Outbox.partitioned')
+    const { partitions } = requireParts(store, ['lanes', 'partitions'], 'Outbox.partitioned')
     const canBeWoken = this.#options.store.wakeUps !== undefined
     return new PartitionKeeper({
       partitions,

@@ -16,7 +16,7 @@ describe('the keeper of partitions', () => {
     const released = Promise.withResolvers<void>()
     const first = keeperOf(test, store, 'first', {
       async release(...request) {
-        await store.partitions!.release(...request)
+        await store.partitions.release(...request)
         setImmediate(released.resolve)
         throw new Error('The answer was lost.')
       },
@@ -38,7 +38,7 @@ describe('the keeper of partitions', () => {
     const failed = Promise.withResolvers<void>()
     const first = keeperOf(test, store, 'first', {
       async release(...request) {
-        if (failures++ > 0) return store.partitions!.release(...request)
+        if (failures++ > 0) return store.partitions.release(...request)
         setImmediate(failed.resolve)
         throw new Error('The request was lost.')
       },
@@ -67,12 +67,12 @@ describe('the keeper of partitions', () => {
       'first',
       {
         async shares(owner) {
-          const shares = await store.partitions!.shares(owner)
+          const shares = await store.partitions.shares(owner)
           if (++looks === 3) await answer.passed
           return shares
         },
         async release(...request) {
-          await store.partitions!.release(...request)
+          await store.partitions.release(...request)
           released.open()
         },
       },

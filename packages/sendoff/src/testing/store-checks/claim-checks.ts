@@ -20,6 +20,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 export const claimChecks: readonly PartCheck[] = [
   {
     name: 'claim: due rows come oldest due time first, then in write order',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(50)
@@ -45,6 +46,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: a claimed row is leased, and answered as it is stored',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       const claimed = await claimOne(store, 'a')
@@ -69,6 +71,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: a row is free again once its lease ran out',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store)
       await claimOne(store, 'a', 50)
@@ -80,6 +83,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: deliveries rises with every claim, and losses with every holder that never let go',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const counted: [number, number][] = []
@@ -99,6 +103,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: a row that was settled or released costs no loss',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       await settleOne(store, await claimOne(store, 'a'), { kind: 'defer', delayMs: 0 })
@@ -136,6 +141,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: with keys only those rows come, as far as they are there and due',
+    needs: ['people'],
     async run({ store }) {
       const wanted = await insertOne(store)
       const delayed = await insertOne(store, { due: { inMs: 30_000 } })
@@ -191,6 +197,7 @@ export const claimChecks: readonly PartCheck[] = [
   },
   {
     name: 'claim: with from only rows at or behind that place in due order come',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(50)

@@ -43,6 +43,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
   },
   {
     name: 'claimTypes: a claimed row is leased as by claim, and rows of other types stay as they are',
+    needs: ['people'],
     async run({ store }) {
       const left = await insertOne(store, foreign)
       await insertOne(store, wanted)
@@ -59,6 +60,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
   },
   {
     name: 'claimTypes: leased, delayed, settled and paused rows do not come, and lapsed ones count a loss',
+    needs: ['people', 'controls'],
     async run({ store, wait }) {
       await settleOne(store, await insertAndClaim(store, 'a', wanted), { kind: 'done' })
       await insertOne(store, { ...wanted, due: { inMs: 30_000 } })
@@ -78,6 +80,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
   },
   {
     name: 'claimTypes: rows written less than skipRecentMs ago are left alone',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store, wanted)
       deepEqual((await store.claimTypes(requestOf({ skipRecentMs: 5_000 }))).rows, [])
@@ -108,6 +111,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
   },
   {
     name: 'claimTypes: where the limit ends a claim, the next one goes on behind its last row',
+    needs: ['people'],
     async run({ store }) {
       const start = await storeTime(store)
       const rows = [...sampleRows(4, wanted), ...sampleRows(1, foreign)].map((row) => ({

@@ -20,6 +20,7 @@ const owner = { lock: 'relay', token: 'a' }
 export const fenceChecks: readonly PartCheck[] = [
   {
     name: 'settle: a holder whose lease ran out cannot overrule the next holder',
+    needs: ['people'],
     async run({ store, wait }) {
       const { late, current } = await takenOver(store, wait)
       const before = await readRow(store, current)
@@ -31,6 +32,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: no outcome of a holder whose lease was taken over has any effect',
+    needs: ['people'],
     async run({ store, wait }) {
       const failure = { error: 'Error: too late', counted: true }
       const { late, current } = await takenOver(store, wait)
@@ -51,6 +53,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a holder cannot overrule the one who settled after it',
+    needs: ['people'],
     async run({ store, wait }) {
       const { late, current } = await takenOver(store, wait)
       await settleOne(store, current, { kind: 'defer', delayMs: 30_000 })
@@ -64,6 +67,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'renew: a holder whose lease was taken over gets nothing',
+    needs: ['people'],
     async run({ store, wait }) {
       const { late, current } = await takenOver(store, wait)
       const before = await readRow(store, current)
@@ -74,6 +78,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a holder whose lease was taken over frees nothing',
+    needs: ['people'],
     async run({ store, wait }) {
       const { late } = await takenOver(store, wait)
       await store.release([late])
@@ -83,6 +88,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: deliveries tells two claims of the same process apart',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const earlier = await claimOne(store, 'a', 50)
@@ -99,6 +105,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a row whose lease ran out but was taken by nobody may still be settled',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const row = await claimOne(store, 'a', 50)
@@ -110,6 +117,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a settled row cannot be settled again',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await settleOne(store, row, { kind: 'done' })
@@ -125,6 +133,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a settled row cannot be settled again by the owner of a lock either',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await settleOne(store, row, { kind: 'done' })
@@ -146,6 +155,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a holder settles its own destination only',
+    needs: ['people'],
     async run({ store }) {
       const billing = await insertAndClaim(store, 'a', { destination: 'billing' })
       const shipping = await insertAndClaim(store, 'a', { eventId: billing.eventId, destination: 'shipping' })
@@ -157,6 +167,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: one refused settlement does not hold up the others of its batch',
+    needs: ['people'],
     async run({ store, wait }) {
       const { late } = await takenOver(store, wait)
       const first = await insertAndClaim(store, 'a')
@@ -168,6 +179,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: rows read without a claim are settled while the owner has its lock',
+    needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
       await settleOne(store, row, { kind: 'done' }, owner)
@@ -179,6 +191,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: rows read without a claim are refused without the lock and with a wrong one',
+    needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
 
@@ -190,6 +203,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: rows read without a claim are refused once the lock ran out',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await polledRow(store)
       await letRunOut(store, owner, wait)
@@ -200,6 +214,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: an owner whose lock was taken over cannot overrule its successor',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await polledRow(store)
       await letRunOut(store, owner, wait)
@@ -215,6 +230,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: an owner whose lock was released has no say any more',
+    needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
       await store.locks.release(owner)
@@ -224,6 +240,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a row read without a claim is refused once somebody claimed it, lock or no lock',
+    needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
       const claimed = await claimOne(store, 'b')
@@ -236,6 +253,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: leased rows need no lock, in the same batch as rows that do',
+    needs: ['people'],
     async run({ store }) {
       const leased = await insertAndClaim(store, 'a')
       const polled = await polledRow(store)
@@ -247,6 +265,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: of two processes that settle one row at the same time one is refused',
+    needs: ['people'],
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()

@@ -17,6 +17,7 @@ const key = 'place-order-1'
 export const idempotencyChecks: readonly PartCheck[] = [
   {
     name: 'idempotency: a key used before adds no row, and the answer names the event that used it',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
       const [inserted] = await insertRows(store, [first])
@@ -30,6 +31,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: rows without a key are never duplicates',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(2))
       await insertRows(store, sampleRows(2))
@@ -39,6 +41,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: different keys in one batch add their rows',
+    needs: ['people'],
     async run({ store }) {
       const rows = [sampleRow({ idempotencyKey: 'one' }), sampleRow({ idempotencyKey: 'two' })]
       const results = await insertRows(store, rows)
@@ -52,6 +55,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: the same key twice in one batch adds the first row only',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
       const results = await insertRows(store, [first, sampleRow({ idempotencyKey: key })])
@@ -63,6 +67,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: the same key twice in one transaction adds the first row only',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
       const results = await store.transaction(async (tx) => {
@@ -76,6 +81,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: answers come in the order of the rows, duplicates among them',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
       await insertRows(store, [first])
@@ -94,6 +100,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: a key that was rolled back can be used again',
+    needs: ['people'],
     async run({ store }) {
       const undone = store.transaction(async (tx) => {
         await store.insert({ tx, rows: [sampleRow({ idempotencyKey: key })], lease: leaseOf('writer') })
@@ -108,6 +115,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: a key undone with a nested transaction can be used in the outer one',
+    needs: ['people'],
     async run({ store }) {
       const kept = sampleRow({ idempotencyKey: key })
       const results = await store.transaction(async (tx) => {
@@ -167,6 +175,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: transactions at the same time with one key leave one row',
+    needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(8, { idempotencyKey: key })
       const results = (await Promise.all(rows.map((row) => insertRows(store, [row])))).flat()
@@ -182,6 +191,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
   },
   {
     name: 'idempotency: transactions in two processes with one key leave one row',
+    needs: ['people'],
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()

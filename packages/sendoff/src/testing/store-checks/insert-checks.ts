@@ -16,6 +16,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 export const insertChecks: readonly PartCheck[] = [
   {
     name: 'insert: rows are added in the given order',
+    needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(5)
       const results = await insertRows(store, rows)
@@ -49,6 +50,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: seq rises from row to row and from transaction to transaction',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(3))
       await insertRows(store, sampleRows(3))
@@ -60,6 +62,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: a row starts NEW, free and with its counters at 0',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertOne(store)
 
@@ -76,6 +79,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: a row with claimed is born with the lease, as its first delivery',
+    needs: ['people'],
     async run({ store }) {
       const [result] = await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer'))
       const [row] = await store.people.query({ limit: 1 })
@@ -110,6 +114,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: a second row of the same event id and destination is an error',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertOne(store)
 
@@ -119,6 +124,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: an event id twice in one batch is an error and adds neither',
+    needs: ['people'],
     async run({ store }) {
       const row = sampleRow()
 
@@ -128,6 +134,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: the transaction goes on after an event id that it has used before, and keeps all else that it wrote',
+    needs: ['people'],
     async run({ store }) {
       const [first, last] = sampleRows(2)
       await store.transaction(async (tx) => {
@@ -141,6 +148,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: of many rows none is added where one has an event id that exists, nor are their idempotency keys used',
+    needs: ['people'],
     async run({ store }) {
       const existing = await insertOne(store)
       const again = sampleRow({ eventId: existing.eventId })
@@ -154,6 +162,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: a transaction that caught the error of a duplicate among many rows commits what else it wrote',
+    needs: ['people'],
     async run({ store }) {
       const existing = await insertOne(store)
       const again = sampleRow({ eventId: existing.eventId })
@@ -187,6 +196,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: thousands of rows of which the last has an event id that exists are not added',
+    needs: ['people'],
     async run({ store }) {
       const existing = await insertOne(store)
       const rows = [...sampleRows(2_500), sampleRow({ eventId: existing.eventId })]
@@ -197,6 +207,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: event ids that differ only in case are different events',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, [sampleRow({ eventId: 'event-a' }), sampleRow({ eventId: 'EVENT-A' })])
 
@@ -206,6 +217,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: a thousand rows go in at once and keep their order',
+    needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(1_000)
       await insertRows(store, rows)
@@ -215,6 +227,7 @@ export const insertChecks: readonly PartCheck[] = [
   },
   {
     name: 'insert: no rows are no error',
+    needs: ['people'],
     async run({ store }) {
       deepEqual(await insertRows(store, []), [])
       equal(await store.people.count({}), 0)

@@ -10,6 +10,7 @@ const failure = { error: 'Error: no', counted: true }
 export const keyChecks: readonly PartCheck[] = [
   {
     name: 'keys: those whose first pending row failed or is blocked are told of, with what waits behind it',
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const retried = await insertAndClaim(store, 'a', keyed('x'))
       await settleOne(store, retried, { kind: 'retry', delayMs: 20_000, failure })
@@ -32,6 +33,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: they come by name, up to a limit, and from one on',
+    needs: ['orderingKeys'],
     async run({ store }) {
       for (const key of ['c', 'a', 'b']) await block(store, key)
 
@@ -42,6 +44,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: no more rows are counted than need be',
+    needs: ['orderingKeys'],
     async run({ store }) {
       await block(store, 'x')
       await insertRows(
@@ -54,6 +57,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: a retry makes a blocked row due now, and one in backoff',
+    needs: ['orderingKeys'],
     async run({ store }) {
       const blocked = await block(store, 'x')
       const backoff = await insertAndClaim(store, 'a', keyed('y'))
@@ -71,6 +75,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: there is nothing to retry where the first row is due, leased, or not there',
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const due = await insertOne(store, keyed('x'))
       const leased = await insertAndClaim(store, 'a', keyed('y'))
@@ -82,6 +87,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: skipping makes the first row DEAD with the reason, and nobody can settle it any more',
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await insertAndClaim(store, 'a', keyed('x'))
       const next = await insertOne(store, keyed('x'))
@@ -101,6 +107,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: skipping lifts the block, and there is nothing to skip where nothing is pending',
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await block(store, 'x')
       equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }), true)
@@ -113,6 +120,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: a parked key is told of, with and without rows, until it is unparked',
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const row = await insertOne(store, keyed('x'))
       for (const key of ['x', 'x', 'y']) await store.orderingKeys.park(key)
@@ -127,6 +135,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: locking them is possible in every way',
+    needs: ['lanes'],
     async run({ store }) {
       await store.transaction(async (tx) => {
         await store.lanes.lock({ tx, keys: ['b', 'a', 'b'] })
@@ -138,6 +147,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: whoever locks one waits for the transaction that has it',
+    needs: ['lanes'],
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()

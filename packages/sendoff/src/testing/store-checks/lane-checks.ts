@@ -11,6 +11,7 @@ const failure = { error: 'Error: no', counted: true }
 export const laneChecks: readonly PartCheck[] = [
   {
     name: 'lanes: keys with due rows are found, and the rows of each are read in write order',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = [keyed('x'), keyed('y'), keyed('x'), keyed('x'), keyed('y')]
@@ -23,6 +24,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: rows are read whole, and as they are',
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const stored = await insertOne(store, { ...keyed('x'), headers: '{"a":"b"}', tenantId: 'acme' })
@@ -35,6 +37,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: rows without a key are found one by one, and each stands alone',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = sampleRows(3)
@@ -50,6 +53,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: only keys and rows of the partitions that are named are found',
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const [one, two] = [keyed('x', 1), keyed('y', 255)]
@@ -69,6 +73,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: keys that are excepted are not found, but read where they are named',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const [x, y] = [keyed('x'), keyed('y')]
@@ -82,6 +87,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a key is an exact text, whatever it looks like',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const keys = ['k', 'K', 'k ', "k'", 'k"', 'k\\', 'k,1', '{k}', 'ké', 'ke\u0301', '%', 'NULL']
@@ -97,6 +103,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a look goes from place to place, and misses no key',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = Array.from({ length: 12 }, (_, index) => keyed(`key-${String(index % 6)}`))
@@ -121,6 +128,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a row in backoff, deferred, blocked or leased holds its key up, and says for how long',
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       for (const [key, outcome] of [
@@ -153,6 +161,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: rows that have to wait are passed over, if told to',
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await settleOne(store, await insertAndClaim(store, 'b', keyed('x')), {
@@ -168,6 +177,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a row written for later takes its place when it is due',
+    needs: ['lanes'],
     async run({ store, wait }) {
       const owner = await takePart(store, 'a')
       const later = sampleRow({ ...keyed('x'), due: { inMs: 400 } })
@@ -181,6 +191,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a row whose lease ran out may be delivered, and comes with its lockedBy',
+    needs: ['lanes', 'people'],
     async run({ store, wait }) {
       const owner = await takePart(store, 'a')
       await insertOne(store, { ...keyed('x'), claimed: true }, { owner: 'b', ms: 50 })
@@ -192,6 +203,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: settled rows are gone, and a replayed one has its old place',
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const dead = await insertAndClaim(store, 'b', keyed('x'))
@@ -206,6 +218,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: what is paused holds its key up, too, and so does parking the key',
+    needs: ['lanes', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await insertRows(store, [
@@ -225,6 +238,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: a row without a key goes on whatever is parked, unless it is paused itself',
+    needs: ['lanes', 'people', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await store.orderingKeys.park('x')
@@ -237,6 +251,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: all rows as one lane come in write order, whatever their keys and due times',
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = { lock: 'relay', token: 'a' }
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })

@@ -29,6 +29,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'renew: only the lease changes, so that the holder can still settle',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       const before = await readRow(store, row)
@@ -41,6 +42,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'renew: a row that lapsed but was taken by nobody is leased anew',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const row = await claimOne(store, 'a', 50)
@@ -52,6 +54,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'renew: rows that were taken over, settled, deleted or released meanwhile are returned',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const taken = await claimOne(store, 'a', 50)
@@ -77,6 +80,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a released row is free at once',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await store.release([row])
@@ -89,6 +93,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: the crash counter of a row stays as it was',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       await store.claim({ lease: leaseOf('vanished', 50), limit: 1 })
@@ -102,6 +107,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a row born claimed can be handed back',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertOne(store, { claimed: true }, leaseOf('a'))
       await store.release([row])
@@ -112,6 +118,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a row lost to another holder is left alone',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const late = await claimOne(store, 'a', 50)
@@ -125,6 +132,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a row that was settled, or released before, is left alone',
+    needs: ['people'],
     async run({ store }) {
       const settled = await insertAndClaim(store, 'a')
       const released = await insertAndClaim(store, 'a')
@@ -138,6 +146,7 @@ export const leaseChecks: readonly PartCheck[] = [
   },
   {
     name: 'release: a released row can no longer be settled by whoever let go',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await store.release([row])

@@ -5,6 +5,7 @@ import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts
 export const migrateChecks: readonly PartCheck[] = [
   {
     name: 'migrate: a second run changes nothing',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await insertOne(store)
@@ -17,6 +18,7 @@ export const migrateChecks: readonly PartCheck[] = [
   },
   {
     name: 'migrate: many runs at the same time do no harm',
+    needs: ['people'],
     async run({ store }) {
       await Promise.all(Array.from({ length: 5 }, () => store.migrate()))
       await insertOne(store)
@@ -40,6 +42,7 @@ export const migrateChecks: readonly PartCheck[] = [
   },
   {
     name: 'migrate: another process may migrate while this one works',
+    needs: ['people'],
     needsAnother: true,
     async run({ store, another }) {
       const others = [await another!(), await another!()]

@@ -13,6 +13,7 @@ export const nodeChecks: readonly PartCheck[] = [
   },
   {
     name: 'nodes: whoever joins hears what is paused, the first time and later',
+    needs: ['controls'],
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
       const answer = { ...joinedIn('multiNode'), paused: [{ eventType: 'Paid' }] }

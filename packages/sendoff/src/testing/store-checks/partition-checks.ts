@@ -26,6 +26,7 @@ const allPartitions = Array.from({ length: partitionCount }, (_, number) => numb
 export const partitionChecks: readonly PartCheck[] = [
   {
     name: 'partitions: whoever has a lock for it takes part, and all partitions are there and free at first',
+    needs: ['partitions'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await takePart(store, 'b')
@@ -42,12 +43,14 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: the end of one’s own lock is nothing to wait for',
+    needs: ['partitions'],
     async run({ store }) {
       equal((await sharesOf(store, await takePart(store, 'a'))).nextEndMs, Infinity)
     },
   },
   {
     name: 'partitions: free ones are taken, with an epoch that rises with every change of owner',
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       deepEqual(await store.partitions.acquire({ owner: a, partitions: [3, 200] }), [
@@ -64,6 +67,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: one is given up at the epoch that its owner names, and at no other',
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       await store.partitions.acquire({ owner: a, partitions: [3, 4] })
@@ -77,6 +81,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: one that somebody owns is refused to everybody else, and released by nobody else',
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       await store.partitions.acquire({ owner: a, partitions: [7, 8] })
@@ -95,6 +100,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: of two who ask for the same at once, each partition goes to one',
+    needs: ['partitions'],
     async run({ store }) {
       const owners = await Promise.all(['a', 'b', 'c'].map((token) => takePart(store, token)))
       const all = Array.from({ length: partitionCount }, (_, index) => index)
@@ -111,6 +117,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: those of a participant that gave its lock up are free',
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       await store.partitions.acquire({ owner: a, partitions: [1, 2] })
@@ -122,6 +129,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: those of a participant whose time is over are free once somebody has looked',
+    needs: ['partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
@@ -138,6 +146,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: whoever has lost its lock gets no answer',
+    needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a', 50)
       await wait(60)
@@ -151,6 +160,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: the time of a lock is renewed on the way by a look for rows, if told to',
+    needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const [a, b] = [await takePart(store, 'a', 400), await takePart(store, 'b', 400)]
       const c = await takePart(store, 'c', 400)
@@ -164,6 +174,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: a row is settled only while its partition is the owner’s at the epoch that it was read at',
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       const [first, second] = await writeLane(store, 'order-1', 2)
@@ -188,6 +199,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: settlements of several partitions go together, and each is judged by its own',
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
       await store.partitions.acquire({ owner: a, partitions: [1, 3] })
@@ -214,6 +226,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: a row without a key belongs to the partition that its number tells',
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
       const row = await insertOne(store)
@@ -233,6 +246,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: what a vanished participant held counts a loss, and its fence rises',
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
@@ -260,6 +274,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: what was let go of, or leased since, counts no loss when its holder vanishes',
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
@@ -277,6 +292,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: what is in a partition that was given up counts no loss when its last holder vanishes',
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
@@ -296,6 +312,7 @@ export const partitionChecks: readonly PartCheck[] = [
   },
   {
     name: 'partitions: a lock that goes to somebody else counts what its owner held, and keeps it where it stays',
+    needs: ['lanes', 'people'],
     async run({ store, wait }) {
       const relay = { lock: 'relay', token: 'a' }
       await store.locks.acquire({ ...relay, ttlMs: 30_000 })

@@ -22,6 +22,7 @@ const jsonTexts = {
 export const payloadChecks: readonly PartCheck[] = [
   ...Object.entries(jsonTexts).map(([promise, payload]): PartCheck => ({
     name: `payload: JSON text ${promise}`,
+    needs: ['people'],
     async run({ store }) {
       const row = await writtenAndClaimed(store, { payload })
 
@@ -32,6 +33,7 @@ export const payloadChecks: readonly PartCheck[] = [
   })),
   {
     name: 'payload: bytes of every value come back as bytes, with their content type',
+    needs: ['people'],
     async run({ store }) {
       const payload = Uint8Array.from({ length: 512 }, (_, index) => index % 256)
       const row = await writtenAndClaimed(store, { payload, contentType: 'application/x-protobuf' })
@@ -90,6 +92,7 @@ export const payloadChecks: readonly PartCheck[] = [
   },
   {
     name: 'payload: headers come back as the text they were',
+    needs: ['people'],
     async run({ store }) {
       const headers = '{"traceparent":"00-4bf92f35-00f067aa-01", "b":"ü 🚀","a":"\\u0000"}'
       const row = await writtenAndClaimed(store, { headers })
@@ -145,6 +148,7 @@ export const payloadChecks: readonly PartCheck[] = [
   },
   {
     name: 'payload: rows of one event for different destinations are rows of their own',
+    needs: ['people'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing', payload: '{"to":"billing"}' })
       const shipping = { ...billing, destination: 'shipping', payload: '{"to":"shipping"}' }

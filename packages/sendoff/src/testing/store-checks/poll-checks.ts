@@ -22,6 +22,7 @@ const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
 export const pollChecks: readonly PartCheck[] = [
   {
     name: 'pollPending: the owner of the lock reads due rows without leasing them',
+    needs: ['people'],
     async run({ store }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store)
@@ -34,6 +35,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: due rows come oldest due time first, then in write order, up to the limit',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const start = await storeTime(store)
@@ -49,6 +51,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: rows that are delayed, settled or blocked do not come',
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -62,6 +65,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: with from only rows at or behind that place in due order come',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const start = await storeTime(store)
@@ -76,6 +80,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: skipRecentMs leaves rows alone that were written less than so long ago',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store)
@@ -87,6 +92,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: leased rows do not come',
+    needs: ['people'],
     async run({ store }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await insertAndClaim(store, 'b')
@@ -97,6 +103,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: rows whose lease ran out come along with their lockedBy, unchanged',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store, { claimed: true }, leaseOf('b', 50))
@@ -109,6 +116,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: nothing is read without the lock, with another token or under another name',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       equal(await store.pollPending({ owner, limit: 10, held: null }), undefined)
@@ -124,6 +132,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: nothing is read once the lock ran out, was taken over or released',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       await store.locks.acquire({ ...owner, ttlMs: 50 })
@@ -139,6 +148,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: a takeover counts a loss for what a vanished owner had read, and for nothing else',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -150,6 +160,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: what the owner holds already counts as well',
+    needs: ['people'],
     async run({ store, wait }) {
       const [first, second, third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -161,6 +172,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: bounds follow the order in which rows fall due, not the one they were written in',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await insertRows(
@@ -176,6 +188,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: bounds are those of the last read, and none when nothing is held',
+    needs: ['people'],
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -194,6 +207,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: an owner that lost its lock does not change the bounds',
+    needs: ['people'],
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -206,6 +220,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: a released lock leaves no bounds behind',
+    needs: ['people'],
     async run({ store }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -217,6 +232,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: an owner that renews its lock or takes it anew still leaves its bounds behind',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -230,6 +246,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: a takeover counts once, and forgets the bounds',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -243,6 +260,7 @@ export const pollChecks: readonly PartCheck[] = [
   },
   {
     name: 'pollPending: a takeover leaves settled and leased rows alone',
+    needs: ['people'],
     async run({ store, wait }) {
       const [first, second] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })

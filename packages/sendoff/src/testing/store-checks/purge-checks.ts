@@ -22,6 +22,7 @@ const olderThanMs = 400
 export const purgeChecks: readonly PartCheck[] = [
   {
     name: 'purge: DONE rows that were settled longer ago are deleted, and no others',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const written = await insertAndClaim(store, 'a')
       await insertAndSettle(store, { kind: 'done' })
@@ -36,6 +37,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: DEAD rows that were settled longer ago are deleted, and no others',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const written = await insertAndClaim(store, 'a')
       await insertAndSettle(store, { kind: 'dead', failure })
@@ -50,6 +52,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: DONE and DEAD rows each have an age of their own',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertAndSettle(store, { kind: 'done' })
       const dead = await insertAndSettle(store, { kind: 'dead', failure })
@@ -61,6 +64,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: pending rows are never deleted by the age of DONE and DEAD ones',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertPending(store)
       await wait(pastMs)
@@ -72,6 +76,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: a replayed row is pending again, and stays',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const row = await insertAndSettle(store, { kind: 'dead', failure })
       await store.people.replay([row])
@@ -83,6 +88,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: rows of any state that were written longer ago go where that is asked for',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertPending(store)
       await insertAndSettle(store, { kind: 'done' })
@@ -99,6 +105,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: the history of a row goes with it, and that of others stays',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const gone = await insertAndSettle(store, { kind: 'done', failure }, { destination: 'billing' })
       const twin = { eventId: gone.eventId, destination: 'shipping' }
@@ -112,6 +119,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: no more than the limit are deleted at once, and the cursor leads to the end',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       await settleMany(store, 7)
       await wait(20)
@@ -128,6 +136,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: rows that are kept do not hide those behind them, however many',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertRows(store, sampleRows(10, { due: { inMs: 30_000 } }))
       await settleMany(store, 3)
@@ -139,6 +148,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: idempotency keys that were used longer ago can be used again, and no others',
+    needs: ['purge'],
     async run({ store, wait }) {
       await insertRows(store, [sampleRow({ idempotencyKey: 'old' })])
       await wait(pastMs)
@@ -154,6 +164,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: an idempotency key outlives its row unless its own age says otherwise',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const row = await insertAndSettle(store, { kind: 'done' }, { idempotencyKey: 'key' })
       await wait(20)
@@ -165,6 +176,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: rows and keys go on together until both are finished',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const keyed = Array.from({ length: 5 }, (_, index) => sampleRow({ idempotencyKey: `key-${index}` }))
       await insertRows(store, keyed)
@@ -183,6 +195,7 @@ export const purgeChecks: readonly PartCheck[] = [
   },
   {
     name: 'purge: what is not asked for is kept, and an empty store has nothing to purge',
+    needs: ['people', 'purge'],
     async run({ store, wait }) {
       const nothing = { deletedRows: 0, deletedIdempotencyKeys: 0, cursor: undefined }
       const all = { doneOlderThanMs: 0, deadOlderThanMs: 0, anyOlderThanMs: 0, idempotencyKeysOlderThanMs: 0 }

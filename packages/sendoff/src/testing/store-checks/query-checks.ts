@@ -8,6 +8,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 export const queryChecks: readonly PartCheck[] = [
   {
     name: 'query: rows come in write order, whenever they are due',
+    needs: ['people'],
     async run({ store }) {
       const rows = [
         sampleRow({ due: { inMs: 30_000 } }),
@@ -22,6 +23,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: no more rows come than the limit, and afterSeq goes on behind the last one',
+    needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(5)
       await insertRows(store, rows)
@@ -35,6 +37,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: a filter by status finds rows in any of the states named',
+    needs: ['people'],
     async run({ store }) {
       const { fresh, done, retried, dead } = await oneOfEachStatus(store)
 
@@ -47,6 +50,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: a list of event ids finds all rows of these events, whatever their states',
+    needs: ['people'],
     async run({ store }) {
       const { fresh, done, retried, dead } = await oneOfEachStatus(store)
       const fanned = ['', 'a', 'b'].map((destination) => sampleRow({ eventId: 'fanned', destination }))
@@ -66,6 +70,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: a filter by event type or aggregate type finds exact matches only',
+    needs: ['people'],
     async run({ store }) {
       const placed = sampleRow({ eventType: 'OrderPlaced', aggregateType: 'Order' })
       const lower = sampleRow({ eventType: 'orderplaced', aggregateType: 'order' })
@@ -80,6 +85,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: a filter by aggregate id or tenant finds exact matches only, and no row without one',
+    needs: ['people'],
     async run({ store }) {
       const ours = sampleRow({ aggregateId: 'order-7', tenantId: 'north' })
       const theirs = sampleRow({ aggregateId: 'order-7', tenantId: 'South' })
@@ -95,6 +101,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: dead rows are found in write order, page by page, by every part of a filter',
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
       const status = [EventStatus.DEAD]
@@ -117,6 +124,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: a filter by event id finds the rows of all its destinations',
+    needs: ['people'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing' })
       const shipping = { ...billing, destination: 'shipping' }
@@ -128,6 +136,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
   {
     name: 'query: all parts of a filter have to match',
+    needs: ['people'],
     async run({ store }) {
       const wanted = sampleRow({ eventType: 'Paid', aggregateType: 'Order' })
       const otherAggregate = sampleRow({ eventType: 'Paid', aggregateType: 'Invoice' })

@@ -24,6 +24,7 @@ const failure: Failure = { error: 'TypeError: no such order', counted: true }
 export const replayChecks: readonly PartCheck[] = [
   {
     name: 'replay: a dead row is NEW and due at once, as if it had never been tried',
+    needs: ['people'],
     async run({ store, wait }) {
       const dead = await deadRow(store)
       await wait(20)
@@ -46,6 +47,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: the fence rises, so that an earlier holder cannot settle the replayed row',
+    needs: ['people'],
     async run({ store }) {
       const held = await insertAndClaim(store, 'a')
       await settleOne(store, held, { kind: 'dead', failure })
@@ -59,6 +61,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: the history of failed attempts stays, and goes on when the row dies again',
+    needs: ['people'],
     async run({ store }) {
       const dead = await deadRow(store)
       const [first] = await store.people.attempts(dead)
@@ -73,6 +76,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: rows that are not dead, or not there, are left alone and not counted',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       await insertOne(store, { claimed: true }, leaseOf('a'))
@@ -88,6 +92,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: only the destination named is replayed',
+    needs: ['people'],
     async run({ store }) {
       const billing = await deadRow(store, { destination: 'billing' })
       const shipping = await deadRow(store, { eventId: billing.eventId, destination: 'shipping' })
@@ -99,6 +104,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: a row named twice is replayed once',
+    needs: ['people'],
     async run({ store }) {
       const dead = await deadRow(store)
 
@@ -108,6 +114,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: a replayed row keeps its place in write order',
+    needs: ['people'],
     async run({ store }) {
       const dead = await deadRow(store)
       const later = await insertOne(store)
@@ -119,6 +126,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: a thousand rows come back at once',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(1_000))
       const held = await store.claim({ lease: leaseOf('a'), limit: 1_000 })
@@ -131,6 +139,7 @@ export const replayChecks: readonly PartCheck[] = [
   },
   {
     name: 'replay: no rows are no error',
+    needs: ['people'],
     async run({ store }) {
       equal(await store.people.replay([]), 0)
     },

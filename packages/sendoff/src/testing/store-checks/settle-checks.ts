@@ -25,6 +25,7 @@ const uncounted: Failure = { error: 'Error: broker is away', counted: false }
 export const settleChecks: readonly PartCheck[] = [
   {
     name: 'settle: done makes the row DONE, at the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'done' })
@@ -37,6 +38,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: done clears the error of an earlier attempt',
+    needs: ['people'],
     async run({ store }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       equal(retried.lastError, failure.error)
@@ -48,6 +50,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: done with a failure counts it and keeps it in the history',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndSettle(store, { kind: 'done', failure })
 
@@ -60,6 +63,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: delete removes the row, and only that',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
       await insertRows(store, [sampleRow({ eventId: row.eventId, destination: 'shipping' })])
@@ -71,6 +75,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: retry makes the row RETRY, and due again after the delay by the clock of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure })
@@ -85,6 +90,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: defer makes the row NEW, due again after the delay, and counts no attempt',
+    needs: ['people'],
     async run({ store }) {
       await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       const before = await storeTime(store)
@@ -102,6 +108,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a row that was retried or deferred comes again once its delay is over',
+    needs: ['people'],
     async run({ store, wait }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 50, failure })
       const deferred = await insertAndSettle(store, { kind: 'defer', delayMs: 50 })
@@ -112,6 +119,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: block keeps the row pending but not due',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'block', failure })
@@ -127,6 +135,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: dead makes the row DEAD, at the time of the store, with its error',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'dead', failure })
@@ -139,6 +148,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a failure that does not count leaves attempts as it was',
+    needs: ['people'],
     async run({ store }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure: uncounted })
       const dead = await insertAndSettle(store, { kind: 'dead', failure: uncounted })
@@ -149,6 +159,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: every settlement raises deliveries by one, ends the lease and sets losses to 0',
+    needs: ['people'],
     async run({ store, wait }) {
       const outcomes: Outcome[] = [
         { kind: 'done' },
@@ -173,6 +184,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: error texts are cut at 4000 characters, in the row and in the history',
+    needs: ['people'],
     async run({ store }) {
       const error = `Error: ${'é'.repeat(5_000)}`
       const row = await insertAndSettle(store, { kind: 'dead', failure: { error, counted: true } })
@@ -184,6 +196,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: every failure is kept in the history, oldest first, with attempts as counted',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertOne(store)
@@ -208,6 +221,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: the history of one destination is not that of another',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
       await settleOne(store, row, { kind: 'retry', delayMs: 0, failure })
@@ -218,6 +232,7 @@ export const settleChecks: readonly PartCheck[] = [
   },
   {
     name: 'settle: a thousand outcomes of every kind are recorded at once, and the stale ones refused',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(1_000))
       const held = await store.claim({ lease: leaseOf('a'), limit: 1_000 })

@@ -19,6 +19,7 @@ import { sampleRow } from './sample-rows.ts'
 export const timeChecks: readonly PartCheck[] = [
   {
     name: 'time: createdAt is the time of the store, in whole milliseconds',
+    needs: ['people'],
     async run({ store, wait }) {
       const first = await insertOne(store)
       await wait(100)
@@ -32,6 +33,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: 'time: due.inMs counts from the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const now = await insertOne(store, { due: { inMs: 0 } })
@@ -44,6 +46,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: 'time: due.at is kept exactly, past or future',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(20)
@@ -57,6 +60,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: "time: the longest delay is kept, of a new row and of a settled one, and is in no other row's way",
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: not yet', counted: true }
       const before = await storeTime(store)
@@ -78,6 +82,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: 'time: a row with due.at comes once the store has reached that time',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       const row = await insertOne(store, { due: { at: start + 400 } })
@@ -89,6 +94,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: 'time: leases run from the time of the store, born claimed, claimed or renewed',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const born = await insertOne(store, { claimed: true }, leaseOf('a', 20_000))
@@ -104,6 +110,7 @@ export const timeChecks: readonly PartCheck[] = [
   },
   {
     name: 'time: occurredAt is kept exactly, whatever the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const longAgo = sampleRow({ occurredAt: Date.UTC(1999, 11, 31, 23, 59, 59, 999) })
       const ahead = sampleRow({ occurredAt: Date.UTC(2101, 5, 6, 7, 8, 9, 1) })

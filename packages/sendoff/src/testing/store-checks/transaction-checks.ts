@@ -20,6 +20,7 @@ const lease = leaseOf('writer')
 export const transactionChecks: readonly PartCheck[] = [
   {
     name: 'transaction: a commit keeps all of its rows and answers what the work answered',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow()
       const second = sampleRow()
@@ -35,6 +36,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: work that throws leaves no row behind, and its error comes through',
+    needs: ['people'],
     async run({ store }) {
       const undo = new Undo()
       const undone = store.transaction(async (tx) => {
@@ -48,6 +50,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: an event id that was rolled back can be written again',
+    needs: ['people'],
     async run({ store }) {
       const row = sampleRow()
       const undone = store.transaction(async (tx) => {
@@ -79,6 +82,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: a rollback takes no row of another transaction along',
+    needs: ['people'],
     async run({ store, wait }) {
       const kept = sampleRow()
       const undone = store.transaction(async (tx) => {
@@ -94,6 +98,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: a rollback undoes no settlement made meanwhile',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertAndClaim(store, 'a')
       const elsewhere = AsyncLocalStorage.snapshot()
@@ -112,6 +117,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: a nested transaction is kept with the outer one, in write order',
+    needs: ['people'],
     async run({ store }) {
       const before = sampleRow()
       const nested = sampleRow()
@@ -127,6 +133,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: a nested transaction is undone alone',
+    needs: ['people'],
     async run({ store }) {
       const before = sampleRow()
       const after = sampleRow()
@@ -148,6 +155,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: a nested transaction that committed is undone with the outer one',
+    needs: ['people'],
     async run({ store }) {
       const undone = store.transaction(async (tx) => {
         await store.transaction((inner) => store.insert({ tx: inner, rows: [sampleRow()], lease }), {
@@ -162,6 +170,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: undoing a nested transaction undoes the ones nested in it',
+    needs: ['people'],
     async run({ store }) {
       const kept = sampleRow()
       await store.transaction(async (tx) => {
@@ -184,6 +193,7 @@ export const transactionChecks: readonly PartCheck[] = [
   },
   {
     name: 'transaction: an insert that failed in a nested transaction leaves the outer one usable',
+    needs: ['people'],
     async run({ store }) {
       const row = sampleRow()
       const after = sampleRow()

@@ -36,6 +36,7 @@ export const unreadableChecks: readonly PartCheck[] = [
   },
   {
     name: 'unreadable: so do the reads of lanes',
+    needs: ['lanes'],
     needsSpoiledRow: true,
     async run(context) {
       const sound = await soundAndSpoiled(context)
@@ -47,6 +48,7 @@ export const unreadableChecks: readonly PartCheck[] = [
   },
   {
     name: 'unreadable: people see the row, before and after it is settled as DEAD, and can replay it',
+    needs: ['people'],
     needsSpoiledRow: true,
     async run(context) {
       const { store } = context
@@ -69,6 +71,7 @@ export const unreadableChecks: readonly PartCheck[] = [
   },
   {
     name: 'unreadable: an owner settles a spoiled row that it read without a claim',
+    needs: ['people'],
     needsSpoiledRow: true,
     async run(context) {
       const { store } = context

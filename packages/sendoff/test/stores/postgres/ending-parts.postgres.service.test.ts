@@ -13,7 +13,7 @@ const allPartitions = Array.from({ length: 256 }, (_, number) => number)
 describe('postgres store: ending the part of somebody', () => {
   it('passes over whoever has a settlement under way, and ends it at the next look', async (t) => {
     const { store, pool, schema } = await newStore(t)
-    const partitions = store.partitions!
+    const partitions = store.partitions
     await store.locks.acquire({ ...vanished, ttlMs: 300 })
     await store.locks.acquire({ ...asker, ttlMs: 60_000 })
     await partitions.acquire({ owner: vanished, partitions: allPartitions })
@@ -46,12 +46,12 @@ describe('postgres store: ending the part of somebody', () => {
       const owner = { lock: participantLock(`owner ${round}`), token: `owner ${round}` }
       await store.locks.acquire({ ...vanished, ttlMs: 1 })
       await store.locks.acquire({ ...owner, ttlMs: 150 })
-      const ended = slow.partitions!.shares(asker)
+      const ended = slow.partitions.shares(asker)
       await Promise.race([ended, running(pool, schema, 'delete from%returning token, held')])
-      await store.partitions!.acquire({ owner, partitions: [1] })
-      const isHeld = await store.lanes!.hold({ owner, rows: [row!] })
+      await store.partitions.acquire({ owner, partitions: [1] })
+      const isHeld = await store.lanes.hold({ owner, rows: [row!] })
       await ended
-      while ((await store.partitions!.shares(asker))!.participants.length > 1) await delay(5)
+      while ((await store.partitions.shares(asker))!.participants.length > 1) await delay(5)
 
       const [left] = await store.people.query({ eventId, limit: 1 })
       if (isHeld) equal(left!.losses, 1, `in round ${round}`)
@@ -73,7 +73,7 @@ describe('postgres store: taking the lock of somebody', () => {
       await write(store, 1)
       const read = await store.pollPending({ owner, limit: 1, held: null, skipRecentMs: 0 })
       equal(read?.length, 1)
-      while (await store.lanes!.readAll({ owner, limit: 0 })) await delay(20)
+      while (await store.lanes.readAll({ owner, limit: 0 })) await delay(20)
       await client.query('commit')
       equal(await taken, false)
       return read

@@ -26,10 +26,10 @@ describe('postgres store: locks on keys', () => {
     const [first, second] = [sampleRow(x), sampleRow(x)]
     let later: Promise<void> | undefined
     await store.transaction(async (tx) => {
-      await store.lanes!.lock({ tx, keys: ['x'] })
+      await store.lanes.lock({ tx, keys: ['x'] })
       await store.insert({ tx, rows: [first], lease })
       later = store.transaction(async (other) => {
-        await store.lanes!.lock({ tx: other, keys: ['x'] })
+        await store.lanes.lock({ tx: other, keys: ['x'] })
         await store.insert({ tx: other, rows: [second], lease })
       })
       await waitingFor(pool, processOf(tx))
@@ -47,7 +47,7 @@ describe('postgres store: locks on keys', () => {
 
     for (let round = 0; round < 20; round += 1) {
       await Promise.all(
-        orders.map((order) => store.transaction((tx) => store.lanes!.lock({ tx, keys: order }))),
+        orders.map((order) => store.transaction((tx) => store.lanes.lock({ tx, keys: order }))),
       )
     }
   })
@@ -58,8 +58,8 @@ describe('postgres store: locks on keys', () => {
     t.after(() => other.close())
     await store.transaction(async (tx) => {
       for (const keys of [['x'], { partitions: [1] }, 'all'] as const) {
-        await store.lanes!.lock({ tx, keys })
-        await other.transaction((another) => other.lanes!.lock({ tx: another, keys }))
+        await store.lanes.lock({ tx, keys })
+        await other.transaction((another) => other.lanes.lock({ tx: another, keys }))
       }
     })
   })
@@ -68,7 +68,7 @@ describe('postgres store: locks on keys', () => {
     const { store } = await newStore(t)
     const keys = Array.from({ length: 2_000 }, (_, index) => `key-${index}`)
     await store.transaction(async (tx) => {
-      await store.lanes!.lock({ tx, keys })
+      await store.lanes.lock({ tx, keys })
       equal(await lockCount(tx), 2_000 + 256)
     })
   })
@@ -85,7 +85,7 @@ describe('postgres store: locks on keys', () => {
       const row = sampleRow(x)
       let later: Promise<number> | undefined
       await store.transaction(async (tx) => {
-        await store.lanes!.lock({ tx, keys: held })
+        await store.lanes.lock({ tx, keys: held })
         later = writeWithKey(place, 'x')
         await waitingFor(pool, processOf(tx))
         await store.insert({ tx, rows: [row], lease })
@@ -100,7 +100,7 @@ describe('postgres store: locks on keys', () => {
     const place = await newStore(t)
     const { store } = place
     await store.transaction(async (tx) => {
-      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.lanes!.lock({ tx, keys })
+      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.lanes.lock({ tx, keys })
 
       equal(await writeWithKey(place, 'x'), 0)
       await joinAs(store, 'multiNode')

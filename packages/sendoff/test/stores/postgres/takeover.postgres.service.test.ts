@@ -15,7 +15,7 @@ describe('postgres store: partitions that change hands', () => {
       await other.query(`begin; select from ${table} where event_id = '${rows[1]!.eventId}' for update`)
       const settled = store.settle({ settlements: rows.map(doneAtFirstEpoch), owner })
       const settling = await waitingFor(pool, processOf(other))
-      const released = store.partitions!.release({
+      const released = store.partitions.release({
         owner,
         partitions: all.map((partition) => ({ partition, epoch: 1 })),
       })
@@ -25,15 +25,15 @@ describe('postgres store: partitions that change hands', () => {
       deepEqual(await settled, [])
       await released
     })
-    equal((await store.partitions!.acquire({ owner, partitions: all })).length, 256)
+    equal((await store.partitions.acquire({ owner, partitions: all })).length, 256)
   })
 
   it('rows of several epochs are settled together, each by that of its partition', async (t) => {
     const { store } = await newStore(t)
     const owner = await takePart(store, 'first')
-    await store.partitions!.acquire({ owner, partitions: [1, 2] })
-    await store.partitions!.release({ owner, partitions: [{ partition: 1, epoch: 1 }] })
-    await store.partitions!.acquire({ owner, partitions: [1] })
+    await store.partitions.acquire({ owner, partitions: [1, 2] })
+    await store.partitions.release({ owner, partitions: [{ partition: 1, epoch: 1 }] })
+    await store.partitions.acquire({ owner, partitions: [1] })
     for (const isKnown of [true, false]) {
       const rows = await Promise.all([1, 2].map((partition) => writeTo(store, partition)))
       const batch = (epochs: readonly [number, number]) =>
@@ -77,10 +77,10 @@ async function writeTo(store: PgStore, partitionNo: number): Promise<StoredRow> 
 
 /** Writes two rows without a key and reads them as the owner of all partitions. */
 async function readAllPartitions(store: PgStore, owner: OwnerFence): Promise<readonly OrderedRow[]> {
-  await store.partitions!.acquire({ owner, partitions: all })
+  await store.partitions.acquire({ owner, partitions: all })
   await write(store, 2)
   const bounds = { window: 10, limit: 10, perKey: 1 }
-  const answer = await store.lanes!.read({ owner, partitions: all, keys: [], except: [], ...bounds })
+  const answer = await store.lanes.read({ owner, partitions: all, keys: [], except: [], ...bounds })
   return answer!.rows
 }
 
