@@ -16,14 +16,13 @@ function clockedStore() {
 
 async function insertSettled(store: any, count: number, outcome: any): Promise<void> {
   await store.transaction((tx: unknown) =>
-    store.insert(
+    store.insert({
       tx,
-      Array.from({ length: count }, () => EventEnvelope.ofJson('T', '1').toRow(false)),
-      { owner: '', ms: 0 },
-    ),
+      rows: Array.from({ length: count }, () => EventEnvelope.ofJson('T', '1').toRow(false)),
+    }),
   )
   const rows = await store.claim({ lease: { owner: 'a', ms: 1_000 }, limit: count })
-  await store.settle(rows.map((row: unknown) => ({ row, outcome })))
+  await store.settle({ settlements: rows.map((row: unknown) => ({ row, outcome })) })
 }
 
 describe('the purge', () => {
