@@ -148,7 +148,7 @@ export function sendoffBacklog<Tx>(databases: BenchDatabases<Tx>): Backlog {
     async left(name, conditions) {
       const database = await databases.open(name, conditions)
       const store = database.openStore()
-      const left = await store.count({ status: [0, 2, 3], eventType: OrderPlaced.name })
+      const left = await store.people!.count({ status: [0, 2, 3], eventType: OrderPlaced.name })
       await store.close()
       await database.close()
       return left

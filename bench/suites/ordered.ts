@@ -44,7 +44,7 @@ async function writeStuck<Tx>(database: BenchDatabase<Tx>, count: number): Promi
   const store = database.openStore()
   const heads = await store.claim({ lease: { owner: 'bench', ms: 60_000 }, limit: blockedKeys.length })
   const failure = { error: 'Error: blocked', counted: true }
-  await store.settle(heads.map((row) => ({ row, outcome: { kind: 'block', failure } })))
+  await store.settle({ settlements: heads.map((row) => ({ row, outcome: { kind: 'block', failure } })) })
   await store.close()
 }
 

@@ -90,6 +90,6 @@ export class Pipeline {
   }
 
   #pending() {
-    return this.#store.query({ status: [EventStatus.NEW, EventStatus.RETRY], limit: 100_000 })
+    return this.#store.people.query({ status: [EventStatus.NEW, EventStatus.RETRY], limit: 100_000 })
   }
 }

@@ -37,7 +37,7 @@ export {
   type PlainEventType,
 } from './event/event-type.ts'
 export { JsonCodec } from './event/json-codec.ts'
-export { partitionOf } from './event/partition.ts'
+export { partitionOf } from './store/partition-of.ts'
 export type { StandardSchema } from './event/standard-schema.ts'
 export { EventStatus } from './store/event-status.ts'
 export { monotonicUlids } from './event/ulid.ts'

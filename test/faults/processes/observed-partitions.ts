@@ -18,10 +18,10 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
   }
 
   return {
-    async acquire(owner, numbers) {
+    async acquire({ owner, partitions: numbers }) {
       const since = monotonicMs()
       try {
-        const owned = await partitions.acquire(owner, numbers)
+        const owned = await partitions.acquire({ owner, partitions: numbers })
         gained(since, owner, owned)
         return owned
       } catch (error) {
@@ -30,10 +30,10 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
       }
     },
 
-    release(owner, given) {
+    release({ owner, partitions: given }) {
       const numbers = given.map(({ partition }) => partition)
       history.say({ kind: 'givenUp', token: owner.token, partitions: numbers })
-      return partitions.release(owner, given)
+      return partitions.release({ owner, partitions: given })
     },
 
     // Also says what an answer that got lost would have said.
@@ -48,10 +48,6 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
       )
       return shares
     },
-
-    read: (request) => partitions.read(request),
-    readAll: (request) => partitions.readAll(request),
-    hold: (owner, rows) => partitions.hold(owner, rows),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { OutboxStore, Settlement } from '../../../packages/sendoff/src/store/index.ts'
+import type { Settlement, SettleRequest, StoreWith } from '../../../packages/sendoff/src/store/index.ts'
 import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
 import { observedLocks, observedPartitions } from './observed-partitions.ts'
 import type { SilentRenewals } from './silent-renewals.ts'
@@ -8,14 +8,16 @@ import type { SilentRenewals } from './silent-renewals.ts'
  * and when an answer took so long that a lease may have run out meanwhile.
  */
 export function observedStore<Tx>(
-  store: OutboxStore<Tx>,
+  store: StoreWith<Tx, 'people'>,
   history: HistoryFile,
   slowMs: number,
   renewals: SilentRenewals,
-): OutboxStore<Tx> {
+): StoreWith<Tx, 'people'> {
   const calls = new ObservedCalls(history, slowMs)
   const observed = renewals.of(calls.of(store))
   const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
+  const lanes = store.lanes && calls.of(store.lanes)
+  const people = calls.of(store.people)
   const locks = renewals.of(observedLocks(calls.of(store.locks), history))
 
   return new Proxy(observed, {
@@ -23,19 +25,21 @@ export function observedStore<Tx>(
       if (name === 'settle') return settle
       if (name === 'locks') return locks
       if (name === 'partitions') return partitions
+      if (name === 'lanes') return lanes
+      if (name === 'people') return people
       return Reflect.get(target, name) as unknown
     },
   })
 
-  async function settle(...request: Parameters<OutboxStore<Tx>['settle']>): Promise<readonly Settlement[]> {
+  async function settle(request: SettleRequest): Promise<readonly Settlement[]> {
     const since = monotonicMs()
-    const events = request[0].map(({ row }) => row.eventId)
+    const events = request.settlements.map(({ row }) => row.eventId)
     // The engine gives it up, and it may never be answered.
     const late = setTimeout(() => history.say({ kind: 'unanswered', since, events }), slowMs * 0.8)
     late.unref()
     try {
-      const refused = await observed.settle(...request)
-      const settlements = request[0].map((settlement) => ({
+      const refused = await observed.settle(request)
+      const settlements = request.settlements.map((settlement) => ({
         event: settlement.row.eventId,
         token: settlement.row.deliveries,
         outcome: settlement.outcome.kind,

@@ -77,9 +77,9 @@ process.on('message', (order: RelayOrder) => {
 tell({ kind: 'ready' })
 await writeSteadily()
 const pending = { status: [EventStatus.NEW, EventStatus.RETRY] }
-while ((await opened.store.count(pending)) > 0) await delay(20)
-const done = await opened.store.count({ status: [EventStatus.DONE] })
-const dead = await opened.store.count({ status: [EventStatus.DEAD] })
+while ((await opened.store.people.count(pending)) > 0) await delay(20)
+const done = await opened.store.people.count({ status: [EventStatus.DONE] })
+const dead = await opened.store.people.count({ status: [EventStatus.DEAD] })
 tell({ kind: 'finished', ...report(), done, dead })
 await outbox.close()
 await opened.end()

@@ -152,7 +152,7 @@ export class RunningFaults {
   /** Until every writer has written all it should and nothing is pending. */
   async #untilSettled(): Promise<void> {
     const limit = performance.now() + this.#options.settleLimitMs
-    const pending = () => this.#opened.store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })
+    const pending = () => this.#opened.store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })
     while (!this.#writersFinished() || (await pending()) > 0) {
       if (performance.now() > limit) return // The checker says what is missing.
       if (this.#failures.length > 0) throw this.#failures[0]
@@ -168,7 +168,7 @@ export class RunningFaults {
   async #allRows(): Promise<readonly StoredRow[]> {
     const rows: StoredRow[] = []
     for (;;) {
-      const page = await this.#opened.store.query({ limit: 5_000, afterSeq: rows.at(-1)?.seq ?? 0 })
+      const page = await this.#opened.store.people.query({ limit: 5_000, afterSeq: rows.at(-1)?.seq ?? 0 })
       if (page.length === 0) return rows
       rows.push(...page)
     }

@@ -56,10 +56,10 @@ describe('workers of a mail outbox that are killed at random', () => {
       })
       await fleet.start(workerCount)
       const pending = { status: [EventStatus.NEW, EventStatus.RETRY] }
-      while ((await mail.store.count(pending)) > 0) await delay(50)
+      while ((await mail.store.people!.count(pending)) > 0) await delay(50)
       await fleet.stop()
 
-      equal(await mail.store.count({ status: [EventStatus.DONE] }), mails)
+      equal(await mail.store.people!.count({ status: [EventStatus.DONE] }), mails)
       const copies = Map.groupBy(smtp.received, ({ parsed }) => parsed.subject)
       equal(copies.size, mails)
       equal(killAt.size, 0)

@@ -1,6 +1,6 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { partitionCount } from '../../../packages/sendoff/src/event/partition.ts'
+import { partitionCount } from '../../../packages/sendoff/src/store/partition-of.ts'
 import { postgres } from '../../services/servers/postgres/postgres.ts'
 import { partitionedRun, poisonRun, usualRun } from '../run/run-faults.ts'
 import { scale } from '../run/scale.ts'

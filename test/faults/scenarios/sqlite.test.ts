@@ -1,6 +1,6 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { partitionCount } from '../../../packages/sendoff/src/event/partition.ts'
+import { partitionCount } from '../../../packages/sendoff/src/store/partition-of.ts'
 import { temporaryFolder } from '../../services/machine/temporary-folder.ts'
 import { orderedRun, partitionedRun, poisonRun, usualRun } from '../run/run-faults.ts'
 import { runSoak } from '../run/run-soak.ts'

@@ -1,4 +1,4 @@
-import type { OutboxStore } from '../../../packages/sendoff/src/store/index.ts'
+import type { StoreWith } from '../../../packages/sendoff/src/store/index.ts'
 
 /** A store as the fault tests need it: its data is found by a text, which processes are told. */
 export interface FaultStore {
@@ -33,7 +33,7 @@ export interface RunSlots {
 }
 
 export interface OpenedStore {
-  readonly store: OutboxStore<any>
+  readonly store: StoreWith<any, 'people'>
   /** Ends what the store was handed, after the store itself was closed. */
   end(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/index.ts'
 
 export interface BlockedKeyManagerOptions {
-  readonly keys: OutboxOrderingKeys<never>
+  readonly keys: OutboxOrderingKeys
   /** Something may be delivered again. */
   readonly onChanged: () => void
 }
@@ -29,7 +29,7 @@ export class BlockedKeyManager {
 
   /** Makes the first event of a key DEAD, so that the next has its turn. It can be replayed like any other. */
   skip(orderingKey: string, reason = 'Skipped by hand.'): Promise<boolean> {
-    return this.#changed(this.#options.keys.skip(orderingKey, reason))
+    return this.#changed(this.#options.keys.skip({ orderingKey, reason }))
   }
 
   /** Delivers nothing of this key until it is unparked. What is with a listener at the moment is settled. */

@@ -3,7 +3,14 @@ import { describeError } from '../describe-error.ts'
 import { EventStatus } from '../store/event-status.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
-import type { FailedAttempt, OutboxStore, RowFilter, StoredRow } from '../store/index.ts'
+import {
+  type FailedAttempt,
+  type OutboxPeople,
+  requireParts,
+  type RowFilter,
+  type StoredRow,
+  type StoreParts,
+} from '../store/index.ts'
 
 export type DeadEventFilter = Pick<
   RowFilter,
@@ -21,7 +28,7 @@ export interface ReplayOptions {
 }
 
 export interface DeadEventManagerOptions {
-  readonly store: Pick<OutboxStore<never>, 'attempts' | 'count' | 'query' | 'replay'>
+  readonly store: Pick<StoreParts, 'people'>
   readonly logger?: Logger
   /** Told after something was replayed. */
   readonly onReplayed?: () => void
@@ -57,26 +64,24 @@ export class DeadEventManager {
   ): Promise<readonly StoredRow[]> {
     checkOptions('query', filter, { ...filterChecks, limit: count, afterSeq: anything })
     return this.#orIfLenient('query', [], () =>
-      this.#options.store.query({ limit: 100, ...filter, status: [EventStatus.DEAD] }),
+      this.#people.query({ limit: 100, ...filter, status: [EventStatus.DEAD] }),
     )
   }
 
   count(filter: DeadEventFilter = {}): Promise<number> {
     checkOptions('count', filter, filterChecks)
-    return this.#orIfLenient('count', 0, () =>
-      this.#options.store.count({ ...filter, status: [EventStatus.DEAD] }),
-    )
+    return this.#orIfLenient('count', 0, () => this.#people.count({ ...filter, status: [EventStatus.DEAD] }))
   }
 
   /** Failed attempts at an event, oldest first. */
   attempts(eventId: string, destination = ''): Promise<readonly FailedAttempt[]> {
-    return this.#orIfLenient('attempts', [], () => this.#options.store.attempts({ eventId, destination }))
+    return this.#orIfLenient('attempts', [], () => this.#people.attempts({ eventId, destination }))
   }
 
   /** Makes one DEAD event NEW again; false if there is none of that id. */
   replay(eventId: string, destination = ''): Promise<boolean> {
     return this.#orIfLenient('replay', false, async () => {
-      const replayed = await this.#options.store.replay([{ eventId, destination }])
+      const replayed = await this.#people.replay([{ eventId, destination }])
       if (replayed > 0) this.#options.onReplayed?.()
       return replayed > 0
     })
@@ -99,23 +104,28 @@ export class DeadEventManager {
     )
   }
 
+  get #people(): OutboxPeople {
+    return requireParts(this.#options.store, ['people'], 'DeadEventManager').people
+  }
+
   // What dies again meanwhile lies behind the place reached, and is not replayed for ever.
   async #replayAll(
     filter: DeadEventFilter,
     options: ReplayOptions,
     progress: { replayed: number },
   ): Promise<number> {
-    const { store, onReplayed } = this.#options
+    const people = this.#people
+    const { onReplayed } = this.#options
     const { ratePerSecond, onProgress, signal } = options
     const limit = Math.min(options.batchSize ?? 500, Math.max(1, Math.floor(ratePerSecond ?? Infinity)))
     const startedAt = performance.now()
     let afterSeq = 0
 
     while (!signal?.aborted) {
-      const rows = await store.query({ ...filter, status: [EventStatus.DEAD], afterSeq, limit })
+      const rows = await people.query({ ...filter, status: [EventStatus.DEAD], afterSeq, limit })
       if (rows.length === 0) break
 
-      progress.replayed += await store.replay(rows)
+      progress.replayed += await people.replay(rows)
       onReplayed?.()
       onProgress?.(progress.replayed)
       afterSeq = rows.at(-1)!.seq

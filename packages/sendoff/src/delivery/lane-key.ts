@@ -1,4 +1,4 @@
-import { partitionCount, partitionOf } from '../event/partition.ts'
+import { partitionCount, partitionOf } from '../store/partition-of.ts'
 import type { Row } from '../store/index.ts'
 
 // No ordering key begins like this.

@@ -63,7 +63,7 @@ export interface LaneSettings {
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   /** `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
-  readonly store: Pick<OutboxStore<never>, 'query' | 'release' | 'settle'>
+  readonly store: Pick<OutboxStore<never>, 'people' | 'release' | 'settle'>
   readonly listeners: ListenerRegistry
   readonly codec?: JsonCodec
   readonly clock?: Clock

@@ -1,8 +1,6 @@
 import { OutboxError } from '../errors.ts'
 import { durationOrZero, kindOf, type OptionCheck } from '../options.ts'
-
-/** The longest delay of an event: a hundred years. Every store can add it to its clock. */
-export const maxDelayMs = 3_155_760_000_000
+import { maxDelayMs } from '../store/rows.ts'
 
 /** The delay that comes nearest to the one asked for. What is no delay at all counts as none. */
 export function boundedDelayMs(ms: number): number {

@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { NewRow, Row } from '../store/index.ts'
-import { maxDelayMs } from './delay.ts'
+import { maxDelayMs } from '../store/rows.ts'
 import { checkFields, checkTime, type EventFields, invalid } from './event-fields.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'
 import { JsonCodec } from './json-codec.ts'
-import { partitionOf } from './partition.ts'
+import { partitionOf } from '../store/partition-of.ts'
 import { isTooDeep, maxPayloadDepth } from './payload-depth.ts'
 import { monotonicUlids } from './ulid.ts'
 

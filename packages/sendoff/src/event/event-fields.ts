@@ -1,6 +1,6 @@
 import { OutboxError } from '../errors.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
-import { maxDelayMs } from './delay.ts'
+import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
 
 /** What can be said of an event beside its type and payload. */

@@ -69,7 +69,7 @@ export class LeaseKeeper {
     const until = validUntil(clock.monotonic(), lease.ms)
     const rows = leased.map((delivery) => delivery.held)
     try {
-      const lost = new Set(await store.renew(rows, lease))
+      const lost = new Set(await store.renew({ rows, lease }))
       this.#backOff.succeeded()
       leased.forEach((delivery, index) => {
         const row = rows[index]!

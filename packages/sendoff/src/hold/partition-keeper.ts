@@ -182,7 +182,7 @@ export class PartitionKeeper {
     void this.#release(this.#stillOwned(shares, fence), fence)
     const { acquire, release, missing } = planPartitions(shares, fence.token)
     this.#giveUp(release, fence)
-    const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
+    const gained = acquire.length === 0 ? [] : await partitions.acquire({ owner: fence, partitions: acquire })
     for (const owned of gained) this.#gain(owned, holding)
     if (gained.length > 0) this.#options.waker.wake()
     if (isNew && missing > 0) this.#options.waker.announce()
@@ -244,10 +244,10 @@ export class PartitionKeeper {
       if (this.#owned.get(partition)?.epoch === epoch) this.#owned.delete(partition)
     }
     try {
-      await partitions.release(
-        fence,
-        idle.map(({ partition, epoch }) => ({ partition, epoch })),
-      )
+      await partitions.release({
+        owner: fence,
+        partitions: idle.map(({ partition, epoch }) => ({ partition, epoch })),
+      })
       waker.announce()
     } catch (error) {
       this.#backOff.failed(

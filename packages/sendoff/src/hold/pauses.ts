@@ -1,19 +1,29 @@
 import { OutboxError } from '../errors.ts'
 import { anything, checkOptions } from '../options.ts'
-import type { OutboxStore, PauseTarget, Row } from '../store/index.ts'
+import {
+  type OutboxControls,
+  type PauseTarget,
+  requireParts,
+  type Row,
+  type StoreParts,
+} from '../store/index.ts'
 
 /**
  * What is paused, as this process knows it. The store itself leaves paused rows alone; this is for
  * rows that are in memory already, or on their way past the store through the hot path.
  */
 export class Pauses {
-  readonly #controls: OutboxStore<never>['controls']
+  readonly #store: Pick<StoreParts, 'controls'>
   #eventTypes: ReadonlySet<string> = new Set()
   #destinations: ReadonlySet<string> = new Set()
   #refreshing: Promise<void> | undefined
 
-  constructor(controls: OutboxStore<never>['controls']) {
-    this.#controls = controls
+  constructor(controls: OutboxControls | undefined) {
+    this.#store = { controls }
+  }
+
+  get #controls(): OutboxControls {
+    return requireParts(this.#store, ['controls'], 'Pausing').controls
   }
 
   async pause(target: PauseTarget): Promise<void> {
@@ -23,7 +33,7 @@ export class Pauses {
   }
 
   /** What is paused, by the store's word. */
-  paused(): Promise<readonly PauseTarget[]> {
+  async paused(): Promise<readonly PauseTarget[]> {
     return this.#controls.paused()
   }
 
@@ -35,8 +45,7 @@ export class Pauses {
 
   /** Asks the store what is paused. A store that fails leaves it as it was, until the next heartbeat. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#controls
-      .paused()
+    this.#refreshing ??= this.paused()
       .then(
         (paused) => this.update(paused),
         () => {},

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { maxDelayMs } from '../event/delay.ts'
+import { maxDelayMs } from '../store/rows.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { monotonicUlids } from '../event/ulid.ts'

@@ -8,7 +8,13 @@ import { noMetrics } from '../observe/metrics.ts'
 import { anything, checkOptions, count, duration, invalidOption, text } from '../options.ts'
 import { OutboxBackend } from '../outbox/outbox-backend.ts'
 import { Announcer } from '../wake/announcer.ts'
-import type { FailedAttempt, OutboxStore, Row, StoredRow } from '../store/index.ts'
+import {
+  type FailedAttempt,
+  type OutboxStore,
+  requireParts,
+  type Row,
+  type StoredRow,
+} from '../store/index.ts'
 import type { TransactionOptions, Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
@@ -229,7 +235,8 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   async #rowOf(id: string): Promise<StoredRow | undefined> {
-    const [row] = await this.store.query({ eventId: id, limit: 1 })
+    const { people } = requireParts(this.store, ['people'], 'MailOutbox')
+    const [row] = await people.query({ eventId: id, limit: 1 })
     return row?.aggregateType === mailAggregate ? row : undefined
   }
 }

@@ -3,7 +3,7 @@ import { OutboxError } from '../errors.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { checkOptions, having, requireOptions } from '../options.ts'
-import type { OutboxStore, StoredRow } from '../store/index.ts'
+import { type OutboxStore, requireParts, type StoredRow, type StoreWith } from '../store/index.ts'
 import { checkedAddress, mailboxOf } from './mail-address.ts'
 
 /** Who is not to get mail, and why: a list of your own, or a `SuppressionList`. */
@@ -33,13 +33,13 @@ const leaseMs = 30_000
  * a look at the primary key, on every store.
  */
 export class SuppressionList<Tx> implements Suppressions {
-  readonly #store: OutboxStore<Tx>
+  readonly #store: StoreWith<Tx, 'people'>
   readonly #owner = `suppression-list-${randomBytes(4).toString('hex')}`
 
   constructor(options: SuppressionListOptions<Tx>) {
     checkOptions('SuppressionList', options, { store: having('claim', 'insert', 'settle', 'transaction') })
     requireOptions('SuppressionList', options, ['store'])
-    this.#store = options.store
+    this.#store = requireParts(options.store, ['people'], 'SuppressionList')
   }
 
   /** Brings the schema up to date. Many processes may call it at once. */
@@ -56,7 +56,7 @@ export class SuppressionList<Tx> implements Suppressions {
       payloadJson: JSON.stringify({ address: checked, reason }),
     })
     try {
-      await this.#store.transaction((tx) => this.#store.insert(tx, [entry.toRow(false)], this.#lease))
+      await this.#store.transaction((tx) => this.#store.insert({ tx, rows: [entry.toRow(false)] }))
       return true
     } catch (error) {
       if (error instanceof OutboxError && error.code === 'OUTBOX_DUPLICATE_EVENT_ID') return false
@@ -69,13 +69,13 @@ export class SuppressionList<Tx> implements Suppressions {
     const key = { eventId: rowIdOf(address), destination: '' }
     const rows = await this.#store.claim({ lease: this.#lease, limit: 1, rows: [key] })
     const settlements = rows.map((row) => ({ row, outcome: { kind: 'delete' } as const }))
-    return rows.length > 0 && (await this.#store.settle(settlements)).length === 0
+    return rows.length > 0 && (await this.#store.settle({ settlements })).length === 0
   }
 
   async find(addresses: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
     for (const address of addresses) {
-      const [row] = await this.#store.query({ eventId: rowIdOf(address), limit: 1 })
+      const [row] = await this.#store.people.query({ eventId: rowIdOf(address), limit: 1 })
       if (row !== undefined) found.set(address, entryOf(row).reason)
     }
     return found
@@ -83,7 +83,7 @@ export class SuppressionList<Tx> implements Suppressions {
 
   /** Everybody on the list, in the order in which they came, from behind `after` on. */
   async list({ limit = 100, after = 0 } = {}): Promise<readonly (SuppressedAddress & { seq: number })[]> {
-    const rows = await this.#store.query({ eventType, limit, afterSeq: after })
+    const rows = await this.#store.people.query({ eventType, limit, afterSeq: after })
     return rows.map((row) => ({ ...entryOf(row), seq: row.seq }))
   }
 

@@ -1,13 +1,13 @@
 import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
 import { LaneIntake } from '../poll/lane-intake.ts'
 import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
+import { requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
 import { dispatchingUnderLock } from './dispatching-under-lock.ts'
 import { laneBatches } from './lane-batches.ts'
 import { usualLockTimes } from './lock-times.ts'
 import type { Mode, ModeOptions } from './mode.ts'
 import { namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
-import { requirePartitions } from './require-partitions.ts'
 
 interface OrderedSettings extends ModeOptions {
   readonly onFailure?: 'dead' | 'retryForever'
@@ -18,19 +18,19 @@ export const ordered: Mode<OrderedSettings> = {
   lockTimes: usualLockTimes,
 
   open(options, parts) {
-    const partitions = requirePartitions('ordered', parts.store)
+    const store = requireParts(parts.store, ['lanes'], 'Outbox.ordered')
     const lock = namedLockOf(parts, {
       ...usualLockTimes(parts.lease.ms),
       name: pollerLock,
       onStandBy: standByWarning(parts),
     })
-    const intake = new LaneIntake({ ...parts, partitions, lock })
+    const intake = new LaneIntake({ ...parts, store, lock })
     return {
       lock,
       dispatching: { ...dispatchingUnderLock(lock, intake, parts), ...oneByOne(options) },
       polling: laneBatches,
       connect: ({ lanes }) => ({
-        source: new OrderedSource({ ...parts, intake, partitions, lanes: lanes!, lock }),
+        source: new OrderedSource({ ...parts, intake, store, lanes: lanes!, lock }),
         // Order forbids a way past the poller.
         hotPath: coldOnly(parts),
       }),

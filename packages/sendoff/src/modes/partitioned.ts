@@ -3,14 +3,13 @@ import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
 import { PartitionKeeper } from '../hold/partition-keeper.ts'
 import { LaneIntake } from '../poll/lane-intake.ts'
 import { LaneSource } from '../poll/lane-source.ts'
-import { participantLock } from '../store/index.ts'
+import { participantLock, requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
 import { dispatchingUnderLock } from './dispatching-under-lock.ts'
 import { laneBatches } from './lane-batches.ts'
 import { usualLockTimes } from './lock-times.ts'
 import type { Mode, ModeOptions } from './mode.ts'
 import { namedLockOf } from './named-lock-of.ts'
-import { requirePartitions } from './require-partitions.ts'
 
 interface PartitionedSettings extends ModeOptions {
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
@@ -24,11 +23,11 @@ export const partitioned: Mode<PartitionedSettings> = {
   lockTimes: usualLockTimes,
 
   open(options, parts) {
-    const { store, lease, membership, waker } = parts
+    const { lease, membership, waker } = parts
     const { wakeUps } = options.store
-    const partitions = requirePartitions('partitioned', store)
+    const store = requireParts(parts.store, ['lanes', 'partitions'], 'Outbox.partitioned')
     const lock = namedLockOf(parts, { ...usualLockTimes(lease.ms), name: participantLock })
-    const intake = new LaneIntake({ ...parts, partitions, lock })
+    const intake = new LaneIntake({ ...parts, store, lock })
     return {
       lock,
       dispatching: {
@@ -39,7 +38,7 @@ export const partitioned: Mode<PartitionedSettings> = {
       connect(dispatcher) {
         const keeper = new PartitionKeeper({
           ...parts,
-          partitions,
+          partitions: store.partitions,
           lock,
           intervalMs: lease.ms / (wakeUps === undefined ? 6 : 2),
           mayShare: () => membership.isMember(),
@@ -51,7 +50,7 @@ export const partitioned: Mode<PartitionedSettings> = {
         const skipWaiting = options.onKeyFailure === 'continue'
         return {
           keeper,
-          source: new LaneSource({ ...parts, intake, partitions, keeper, lanes, lock, skipWaiting }),
+          source: new LaneSource({ ...parts, intake, store, keeper, lanes, lock, skipWaiting }),
           // Order forbids a way past the poller.
           hotPath: coldOnly(parts),
         }

@@ -4,7 +4,15 @@ import { OutboxError } from '../errors.ts'
 import { requireDelay } from '../event/delay.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import { EventStatus } from '../store/event-status.ts'
-import type { Lease, OutboxStore, Outcome, Row, StoredRow } from '../store/index.ts'
+import {
+  type Lease,
+  type OutboxPeople,
+  type OutboxStore,
+  type Outcome,
+  requireParts,
+  type Row,
+  type StoredRow,
+} from '../store/index.ts'
 
 /**
  * A store under the method names that other outbox systems use for the same steps, for relays that
@@ -24,7 +32,7 @@ export class OutboxBackend<Tx> {
 
   /** Adds an event within the caller's transaction. Answers its id, or that of the event that used its idempotency key. */
   async insertNew(tx: Tx, event: EventEnvelope): Promise<string> {
-    const [result] = await this.#store.insert(tx, [event.toRow(false)], this.#lease)
+    const [result] = await this.#store.insert({ tx, rows: [event.toRow(false)] })
     return result?.kind === 'duplicate' ? result.eventId : event.eventId
   }
 
@@ -81,20 +89,24 @@ export class OutboxBackend<Tx> {
     return this.#settle(row, { kind: 'dead', failure: { error: describeError(error), counted: false } })
   }
 
-  queryDead(filter: DeadEventFilter = {}, limit = 100): Promise<readonly StoredRow[]> {
-    return this.#store.query({ ...filter, status: [EventStatus.DEAD], limit })
+  async queryDead(filter: DeadEventFilter = {}, limit = 100): Promise<readonly StoredRow[]> {
+    return this.#people.query({ ...filter, status: [EventStatus.DEAD], limit })
   }
 
   async replayDead(eventId: string): Promise<boolean> {
-    return (await this.#store.replay([{ eventId, destination: '' }])) > 0
+    return (await this.#people.replay([{ eventId, destination: '' }])) > 0
   }
 
-  countDead(filter: DeadEventFilter = {}): Promise<number> {
-    return this.#store.count({ ...filter, status: [EventStatus.DEAD] })
+  async countDead(filter: DeadEventFilter = {}): Promise<number> {
+    return this.#people.count({ ...filter, status: [EventStatus.DEAD] })
+  }
+
+  get #people(): OutboxPeople {
+    return requireParts(this.#store, ['people'], 'OutboxBackend').people
   }
 
   async #settle(row: Row, outcome: Outcome): Promise<void> {
-    const refused = await this.#store.settle([{ row, outcome }])
+    const refused = await this.#store.settle({ settlements: [{ row, outcome }] })
     if (refused.length === 0) return
     throw new OutboxError(
       'OUTBOX_LEASE_LOST',

@@ -34,7 +34,7 @@ import { answeringInTime, answerTimes } from '../store-calls/answering-in-time.t
 import { NodeKeeper } from '../hold/node-keeper.ts'
 import { StoreUpkeep } from '../store-calls/store-upkeep.ts'
 import { OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
-import type { OutboxStore, PauseTarget } from '../store/index.ts'
+import { type OutboxStore, type PauseTarget, requireParts } from '../store/index.ts'
 import type { TransactionOptions, Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { EventWriter } from '../write/event-writer.ts'
@@ -104,7 +104,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const requireOpen = (what: string) => {
       if (this.#state === 'closed') throw this.#stateError(what)
     }
-    this.#pauses = new Pauses(operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen))
+    this.#pauses = new Pauses(
+      limited.controls && operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen),
+    )
     const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.#announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
@@ -151,7 +153,10 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       announce()
     }
     this.deadEvents = new DeadEventManager({
-      store: operatorCalls(store, ['attempts', 'count', 'query', 'replay'], requireOpen),
+      store: {
+        people:
+          store.people && operatorCalls(store.people, ['attempts', 'count', 'query', 'replay'], requireOpen),
+      },
       logger,
       onReplayed: changed,
     })
@@ -250,11 +255,8 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
 
   /** Finds ordering keys that are blocked, and decides about them. */
   get blockedKeys(): BlockedKeyManager {
-    if (this.#blockedKeys !== undefined) return this.#blockedKeys
-    throw new OutboxError(
-      'OUTBOX_INVALID_OPTION',
-      'The store of this outbox does not keep events in order by key.',
-    )
+    requireParts(this.#store, ['orderingKeys'], 'outbox.blockedKeys')
+    return this.#blockedKeys!
   }
 
   /** Whether events are sent right after their commits; undefined without a circuit breaker. */

@@ -1,20 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { Delivery, type Holding, isSuspect, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
-import type {
-  FencedRow,
-  Lease,
-  OrderedRow,
-  OutboxPartitions,
-  OutboxStore,
-  OwnerFence,
-} from '../store/index.ts'
+import type { FencedRow, Lease, OrderedRow, OwnerFence, StoreWith } from '../store/index.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows } from './claim-source.ts'
 
 export interface LaneIntakeOptions {
-  readonly store: Pick<OutboxStore<never>, 'claim'>
-  readonly partitions: Pick<OutboxPartitions, 'hold'>
+  readonly store: Pick<StoreWith<never, 'lanes'>, 'claim' | 'lanes'>
   /** The lock that rows are read under. */
   readonly lock: NamedLock
   readonly inFlight: InFlightTracker
@@ -104,6 +96,6 @@ export class LaneIntake {
 
   async #write(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean> {
     this.#hasRecorded = rows.length > 0
-    return this.#options.partitions.hold(owner, rows)
+    return this.#options.store.lanes.hold({ owner, rows })
   }
 }

@@ -2,8 +2,8 @@ import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
 import type { LaneQueue } from '../delivery/lane-queue.ts'
-import { partitionOfRow } from '../event/partition.ts'
-import type { LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
+import { partitionOfRow } from '../store/partition-of.ts'
+import type { LaneAnswer, OrderedRow, OutboxLanes } from '../store/index.ts'
 import { type LaneIntake, type LaneOffer, offerOf } from './lane-intake.ts'
 import { KeyScan } from './key-scan.ts'
 import type { Waker } from '../wake/waker.ts'
@@ -15,7 +15,7 @@ import { WaitingKeys } from './waiting-keys.ts'
 export interface LaneSourceOptions {
   readonly intake: LaneIntake
   readonly clock: Clock
-  readonly partitions: OutboxPartitions
+  readonly store: { readonly lanes: OutboxLanes<never> }
   readonly keeper: PartitionKeeper
   readonly lanes: LaneQueue
   readonly lock: NamedLock
@@ -61,7 +61,7 @@ export class LaneSource implements PendingSource {
   }
 
   async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
-    const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
+    const { store, keeper, lock, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
@@ -76,7 +76,7 @@ export class LaneSource implements PendingSource {
     const renewal = lock.dueRenewal
     const askedAt = clock.monotonic()
     const finding = Math.max(1, Math.floor(limit / this.#depth) - fill.length)
-    const answer = await partitions.read({
+    const answer = await store.lanes.read({
       owner: lock.fence,
       partitions: [...holdings.keys()],
       keys: fill,

@@ -1,5 +1,5 @@
 import type { LaneQueue } from '../delivery/lane-queue.ts'
-import type { OutboxPartitions } from '../store/index.ts'
+import type { OutboxLanes } from '../store/index.ts'
 import { type LaneIntake, offerOf } from './lane-intake.ts'
 import type { Waker } from '../wake/waker.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
@@ -7,7 +7,7 @@ import { noPending, type PendingBatch, type PendingSource } from './pending-sour
 
 export interface OrderedSourceOptions {
   readonly intake: LaneIntake
-  readonly partitions: OutboxPartitions
+  readonly store: { readonly lanes: OutboxLanes<never> }
   readonly lanes: LaneQueue
   readonly lock: NamedLock
   /** Has the poller come again after some time. */
@@ -29,14 +29,14 @@ export class OrderedSource implements PendingSource {
   }
 
   async fetch(limit: number): Promise<PendingBatch> {
-    const { intake, partitions, lanes, lock, waker } = this.#options
+    const { intake, store, lanes, lock, waker } = this.#options
     const holding = await lock.acquire()
     lanes.lookPasses()
     // While something of the lane is in hand there is nothing to be had.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal
-    const rows = await partitions.readAll({
+    const rows = await store.lanes.readAll({
       owner: lock.fence,
       limit,
       ...(renewal && { renewMs: renewal.ttlMs }),

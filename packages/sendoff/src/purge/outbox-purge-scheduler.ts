@@ -4,7 +4,7 @@ import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
-import type { OutboxStore, PurgeCursor } from '../store/index.ts'
+import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index.ts'
 
 export interface PurgeOptions {
   /** DONE events are kept for so long: 7 days. */
@@ -52,6 +52,7 @@ export const purgeOptionChecks = {
 /** Removes what has been kept long enough, in small batches, now and then. */
 export class OutboxPurgeScheduler {
   readonly #options: OutboxPurgeSchedulerOptions
+  readonly #store: Required<Pick<OutboxStore<never>, 'purge'>>
   readonly #logger: Logger
   readonly #recovery: StoreRecovery
   readonly #backOff: BackOff
@@ -70,6 +71,7 @@ export class OutboxPurgeScheduler {
       recovery: anything,
     })
     this.#options = options
+    this.#store = requireParts(options.store, ['purge'], 'A purge')
     this.#logger = logger
     const { recovery = new StoreRecovery(clock) } = options
     this.#recovery = recovery
@@ -127,7 +129,6 @@ export class OutboxPurgeScheduler {
 
   async #purge(): Promise<PurgeProgress> {
     const {
-      store,
       retentionMs = 7 * dayMs,
       deadRetentionMs,
       ageMs,
@@ -146,7 +147,7 @@ export class OutboxPurgeScheduler {
     let cursor: PurgeCursor | undefined
     do {
       if (!mayPurge()) break
-      const batch = await store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
+      const batch = await this.#store.purge({ ...request, ...(cursor === undefined ? {} : { cursor }) })
       this.#recovery.answered()
       progress.deletedRows += batch.deletedRows
       progress.deletedIdempotencyKeys += batch.deletedIdempotencyKeys

@@ -8,7 +8,7 @@ import { BackOff, type BackOffOptions, type StoreRecovery } from '../store-calls
 import { findWritten } from './written-settlements.ts'
 
 export interface SettlerOptions {
-  readonly store: Pick<OutboxStore<never>, 'query' | 'settle'>
+  readonly store: Pick<OutboxStore<never>, 'people' | 'settle'>
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
@@ -169,7 +169,7 @@ export class Settler {
       row: delivery.held,
       outcome: outcomeNow(delivery, outcome),
     }))
-    const refused = new Set<Settlement>(await store.settle(settlements, fenceOf(items)))
+    const refused = new Set<Settlement>(await store.settle({ settlements, owner: fenceOf(items) }))
     recovery.answered()
     this.#written++
     const doubtful: [Waiting, Settlement][] = []
@@ -188,7 +188,7 @@ export class Settler {
   // A refusal after a failure has two reasons: the outcome was written then, or another process holds the row.
   async #clearUp(doubtful: readonly [Waiting, Settlement][]): Promise<void> {
     const settlements = doubtful.map(([, settlement]) => settlement)
-    const written = await findWritten(this.#options.store, settlements)
+    const written = await findWritten(this.#options.store.people, settlements)
     for (const [waiting, settlement] of doubtful) this.#end(waiting, settlement, !written.has(settlement))
   }
 

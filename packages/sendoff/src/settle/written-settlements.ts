@@ -1,5 +1,5 @@
 import { EventStatus } from '../store/event-status.ts'
-import type { OutboxStore, Outcome, Settlement, StoredRow } from '../store/index.ts'
+import type { OutboxPeople, Outcome, Settlement, StoredRow } from '../store/index.ts'
 import { rowIdOf } from '../delivery/delivery.ts'
 
 /** The most rows read at once: they come with their payloads. */
@@ -10,17 +10,19 @@ const anyNumber = 100_000
 
 /**
  * Which of these settlements the store has written, although its answer was lost and it refused them when it was asked again.
- * The store refused the others because another process holds, or held, the row.
+ * The store refused the others because another process holds, or held, the row. All count as refused where the store leaves
+ * out `people`.
  */
 export async function findWritten(
-  store: Pick<OutboxStore<never>, 'query'>,
+  people: OutboxPeople | undefined,
   settlements: readonly Settlement[],
 ): Promise<ReadonlySet<Settlement>> {
   const written = new Set<Settlement>()
+  if (people === undefined) return written
   for (let start = 0; start < settlements.length; start += maxRead) {
     const some = settlements.slice(start, start + maxRead)
     const eventIds = [...new Set(some.map(({ row }) => row.eventId))]
-    const found = await store.query({ eventIds, limit: anyNumber })
+    const found = await people.query({ eventIds, limit: anyNumber })
     const rows = new Map(found.map((row) => [rowIdOf(row), row]))
     for (const settlement of some) {
       if (isWritten(settlement, rows.get(rowIdOf(settlement.row)))) written.add(settlement)

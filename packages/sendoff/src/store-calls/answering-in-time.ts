@@ -49,14 +49,8 @@ const ofParts: {
   readonly [Part in keyof OutboxStore<never>]?: Limits<NonNullable<OutboxStore<never>[Part]>>
 } = {
   locks: { acquire: 'callMs', release: 'callMs', renew: 'lockRenewMs' },
-  partitions: {
-    acquire: 'callMs',
-    hold: 'callMs',
-    read: 'callMs',
-    readAll: 'callMs',
-    release: 'callMs',
-    shares: 'callMs',
-  },
+  lanes: { hold: 'callMs', read: 'callMs', readAll: 'callMs' },
+  partitions: { acquire: 'callMs', release: 'callMs', shares: 'callMs' },
   nodes: { join: 'callMs', leave: 'callMs' },
   controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
   wakeUps: { announce: 'callMs' },

@@ -49,9 +49,9 @@ export class DeliveryRecorder {
 
   /** The same store, with its settlements seen here. */
   observed<StoreTx>(store: OutboxStore<StoreTx>): OutboxStore<StoreTx> {
-    const settle: OutboxStore<StoreTx>['settle'] = async (batch, owner) => {
-      const refused = new Set(await store.settle(batch, owner))
-      this.#settled(batch.filter((settlement) => !refused.has(settlement)))
+    const settle: OutboxStore<StoreTx>['settle'] = async (request) => {
+      const refused = new Set(await store.settle(request))
+      this.#settled(request.settlements.filter((settlement) => !refused.has(settlement)))
       return [...refused]
     }
     return new Proxy(store, {

@@ -10,7 +10,7 @@ export type {
 export { publisherChecks } from './publisher-checks/index.ts'
 export { RecordingListener } from './recording-listener.ts'
 export { RecordingWriterHook, type WriterHookCall, type WriterMoment } from './recording-writer-hook.ts'
-export type { StoreCheck, StoreCheckContext } from './store-check.ts'
+export { skipReason, type StoreCheck, type StoreCheckContext } from './store-check.ts'
 export { storeChecks } from './store-checks/index.ts'
 export { StubTxContext } from './stub-tx-context.ts'
 export { type TestOutbox, testOutbox, type TestOutboxMode, type TestOutboxOptions } from './test-outbox.ts'

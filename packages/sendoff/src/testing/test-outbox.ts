@@ -15,7 +15,7 @@ import type {
 } from '../outbox/outbox-options.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
-import type { OutboxStore, StoredRow } from '../store/index.ts'
+import { type OutboxStore, requireParts, type StoredRow, type StoreWith } from '../store/index.ts'
 import { checkingEveryPayload } from '../write/encode-event.ts'
 import { memoryStore, type MemoryTx } from '../stores/memory/index.ts'
 import type { TransactionOptions } from '../transactions.ts'
@@ -53,7 +53,7 @@ export interface TestOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> ex
 > {
   /** Its `advance` rejects in real time. */
   readonly clock: FakeClock
-  readonly store: OutboxStore<StoreTx>
+  readonly store: StoreWith<StoreTx, 'people'>
   /** Every delivery that has come to its end, failed ones included, oldest first. */
   readonly deliveries: readonly RecordedDelivery[]
 
@@ -135,7 +135,8 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = T
   checkTestOptions(options)
   const inRealTime = options.store !== undefined && options.clock === undefined
   const clock = inRealTime ? realTime : (options.clock ?? fakeClock())
-  const store = options.store ?? (memoryStore({ now: clock.now }) as unknown as OutboxStore<StoreTx>)
+  const given = options.store ?? (memoryStore({ now: clock.now }) as unknown as OutboxStore<StoreTx>)
+  const store = requireParts(given, ['people'], 'testOutbox')
   if (options.store !== undefined) await requireTimeOf(store, options.clock)
   const recorder = new DeliveryRecorder()
 
@@ -166,7 +167,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = T
   })
 
   async function written(type?: AnyEventType): Promise<readonly WrittenEvent[]> {
-    const rows = await store.query({ limit: everyRow })
+    const rows = await store.people.query({ limit: everyRow })
     const { codec = JsonCodec.getDefault() } = options
     return rows
       .filter((row) => type === undefined || isOfType(row, type))
@@ -193,7 +194,10 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = T
   }
 
   async function nextDue(end: number): Promise<number | undefined> {
-    const pending = await store.query({ status: [EventStatus.NEW, EventStatus.RETRY], limit: everyRow })
+    const pending = await store.people.query({
+      status: [EventStatus.NEW, EventStatus.RETRY],
+      limit: everyRow,
+    })
     const times = pending.map((row) => row.availableAt).filter((time) => time > clock.now() && time <= end)
     return times.length === 0 ? undefined : times.reduce((a, b) => Math.min(a, b))
   }
@@ -230,7 +234,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = T
   }
 
   async function snapshot(): Promise<string> {
-    const rows: readonly StoredRow[] = await store.query({ limit: everyRow })
+    const rows: readonly StoredRow[] = await store.people.query({ limit: everyRow })
     return describeOutbox({
       deliveries: recorder.deliveries,
       rows,
@@ -270,7 +274,10 @@ function checkTestOptions(options: object): void {
  * Refuses a store that does not live in the time of its outbox: what falls due in one of them would not in the other, and
  * would never be delivered.
  */
-async function requireTimeOf<Tx>(store: OutboxStore<Tx>, clock: FakeClock | undefined): Promise<void> {
+async function requireTimeOf<Tx>(
+  store: StoreWith<Tx, 'people'>,
+  clock: FakeClock | undefined,
+): Promise<void> {
   await store.migrate()
   const first = await storeTime(store)
   await delay(certainlyLaterMs)

@@ -196,7 +196,8 @@ function ownTransactions<UserTx, StoreTx, TxOptions>(
 ): Transactions<UserTx, StoreTx, TxOptions> {
   const own: Transactions<StoreTx, StoreTx> = {
     confirmsCommit: true,
-    transaction: (work, within, options) => store.transaction(work, within, options),
+    transaction: (work, within, options) =>
+      store.transaction(work, within === undefined ? options : { ...options, within }),
     storeTx: (tx) => tx,
   }
   return own as unknown as Transactions<UserTx, StoreTx, TxOptions>

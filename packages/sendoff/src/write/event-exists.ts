@@ -6,18 +6,20 @@ export const nextLooksMs = [100, 500, 2_000, 5_000, 10_000] as const
 
 /**
  * Whether the store has an event; in doubt, where its commit may still be under way, whether it gets it within some time.
- * Undefined where the store did not answer. Never rejects.
+ * Undefined where the store did not answer, or leaves out `people`. Never rejects.
  */
 export async function eventExists(
-  { store, clock }: { readonly store: Pick<OutboxStore<never>, 'query'>; readonly clock: Clock },
+  { store, clock }: { readonly store: Pick<OutboxStore<never>, 'people'>; readonly clock: Clock },
   eventId: string,
   inDoubt: boolean,
 ): Promise<boolean | undefined> {
+  const { people } = store
+  if (people === undefined) return undefined
   let exists: boolean | undefined
   for (const pauseMs of [0, ...nextLooksMs]) {
     if (pauseMs > 0) await new Promise<void>((resolve) => clock.schedule(pauseMs, resolve))
     try {
-      exists = (await store.query({ eventId, limit: 1 })).length > 0
+      exists = (await people.query({ eventId, limit: 1 })).length > 0
     } catch {
       continue
     }

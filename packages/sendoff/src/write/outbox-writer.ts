@@ -13,7 +13,15 @@ import {
 import { JsonCodec } from '../event/json-codec.ts'
 import { kindOf } from '../options.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import type { DuplicateRow, InsertedRow, InsertResult, NewRow, OutboxStore, Row } from '../store/index.ts'
+import {
+  type DuplicateRow,
+  type InsertedRow,
+  type InsertResult,
+  type NewRow,
+  type OutboxStore,
+  requireParts,
+  type Row,
+} from '../store/index.ts'
 import { AmbientTransactions, noTransaction } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
 import { eventExists } from './event-exists.ts'
@@ -176,9 +184,11 @@ export class OutboxWriter<UserTx, StoreTx> {
     let results: readonly InsertResult[]
     try {
       const locks = this.#keyLocks.for(this.#writeOrder(), context, batch.rows)
-      if (locks !== undefined) await this.#store.orderingKeys?.lock(tx, locks)
+      if (locks !== undefined) {
+        await requireParts(this.#store, ['lanes'], 'Writing in order').lanes.lock({ tx, keys: locks })
+      }
       const announce = !isObservable || batch.isAnnounced
-      results = await this.#store.insert(tx, batch.rows, this.#hotPath?.lease ?? noLease, announce)
+      results = await this.#store.insert({ tx, rows: batch.rows, lease: this.#hotPath?.lease, announce })
     } catch (error) {
       batch.giveBack()
       throw error
@@ -261,8 +271,6 @@ type Encoded = EventEnvelope | Promise<EventEnvelope>
 function isReady(event: Encoded): event is EventEnvelope {
   return event instanceof EventEnvelope
 }
-
-const noLease = { owner: '', ms: 0 }
 
 /** The events of one insert, with the places that the hot path keeps for them. */
 class WrittenBatch {

@@ -14,7 +14,7 @@ onEveryStore('closing finishes what is queued', async (test, open, mode) => {
   deepEqual(listener.ids, ids)
   const store = open()
   await store.migrate()
-  equal(await store.count({ status: [1] }), 5)
+  equal(await store.people.count({ status: [1] }), 5)
   await store.close()
 })
 

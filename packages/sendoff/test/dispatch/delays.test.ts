@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { RetryAfterError } from '../../src/errors.ts'
-import { maxDelayMs } from '../../src/event/delay.ts'
+import { maxDelayMs } from '../../src/store/rows.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { OutboxBackend } from '../../src/outbox/outbox-backend.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'

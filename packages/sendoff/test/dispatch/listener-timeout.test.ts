@@ -24,7 +24,7 @@ onEveryStore(
 
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     equal(metrics.dispatchFailure, 1)
-    const [attempt] = await store.attempts({ eventId: id!, destination: '' })
+    const [attempt] = await store.people.attempts({ eventId: id!, destination: '' })
     match(attempt!.error, /^OutboxError: The listener for event .+ took longer than its 20 ms\.$/)
   },
 )

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -38,7 +38,7 @@ describe('an event that kills its process', () => {
 
       const store = sqliteStore({ open: () => new DatabaseSync(file) })
       test.after(() => store.close())
-      const pending = () => store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })
+      const pending = () => store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })
       let deaths = 0
       while ((await pending()) > 0) {
         const worker = spawn(process.execPath, [workerScript, file, mode], {
@@ -51,14 +51,14 @@ describe('an event that kills its process', () => {
         if ((await exited)[1] === 'SIGKILL') deaths++
       }
 
-      const dead = await store.query({ status: [EventStatus.DEAD], limit: 100 })
+      const dead = await store.people.query({ status: [EventStatus.DEAD], limit: 100 })
       deepEqual(
         dead.map((row) => row.payload),
         ['"poison"'],
       )
       match(dead[0]!.lastError!, /ended 5 times in a row while this event was in hand/)
       equal(deaths, 5)
-      equal(await store.count({ status: [EventStatus.DONE] }), 60)
+      equal(await store.people.count({ status: [EventStatus.DONE] }), 60)
     })
   }
 })
@@ -97,7 +97,7 @@ onEveryStore('a suspect runs alone, with everything else handed back', async (te
     running++
     if ((event.payload as string).includes('suspect')) {
       company.push(running)
-      const rows = await store.query({ limit: 20 })
+      const rows = await store.people.query({ limit: 20 })
       heldByUs.push(
         rows
           .filter((row) => row.lockedBy?.startsWith('node-'))
@@ -208,7 +208,7 @@ onEveryStore(
 /** Writes an event that so many holders have vanished with; the next one to claim it counts the last of them. */
 async function writeLost(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   mode: Mode,
   holders: number,
 ): Promise<string> {

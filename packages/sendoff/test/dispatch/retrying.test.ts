@@ -20,7 +20,10 @@ onEveryStore('a failing listener is tried again until it succeeds', async (test,
   deepEqual(attempts, [1, 2, 3, 4])
   equal((await rowOf(store, id!))!.attempts, 3)
   deepEqual(
-    (await store.attempts({ eventId: id!, destination: '' })).map(({ attempts, error }) => [attempts, error]),
+    (await store.people.attempts({ eventId: id!, destination: '' })).map(({ attempts, error }) => [
+      attempts,
+      error,
+    ]),
     [1, 2, 3].map((count) => [count, 'TypeError: not yet']),
   )
 })

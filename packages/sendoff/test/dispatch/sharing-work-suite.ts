@@ -1,7 +1,7 @@
 import { equal, ok } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { insertRows } from '../../src/testing/store-checks/check-steps.ts'
 import { sampleRows } from '../../src/testing/store-checks/sample-rows.ts'
 import { type FixtureOptions, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -38,7 +38,7 @@ export function testSharingWork(kind: StoreKind): void {
   })
 }
 
-async function startWorker(test: TestContext, store: OutboxStore<any>, listenerMs: number) {
+async function startWorker(test: TestContext, store: StoreWith<any, 'people'>, listenerMs: number) {
   const options: FixtureOptions = {
     listener: new RecordingListener(() => delay(listenerMs)),
     ...(store.wakeUps === undefined && { poller: { intervalMs: 100, busyIntervalMs: 20 } }),

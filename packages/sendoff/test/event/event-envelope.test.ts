@@ -5,7 +5,7 @@ import { describeError } from '../../src/describe-error.ts'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { AggregateType } from '../../src/event/event-type.ts'
 import { JsonCodec } from '../../src/event/json-codec.ts'
-import { partitionOf } from '../../src/event/partition.ts'
+import { partitionOf } from '../../src/store/partition-of.ts'
 import { encodeEvent } from '../../src/write/encode-event.ts'
 
 const minimal = { eventType: 'OrderPlaced', payloadJson: '{}' }

@@ -20,7 +20,7 @@ for (const [what, renewalMs, starts] of [
     inFlight.tryAcquire(new Delivery(row, 'cold', { validUntil: Infinity }))
     const keeper = new LeaseKeeper({
       store: {
-        renew(rows) {
+        renew({ rows }) {
           renewedAt.push(clock.monotonic())
           return new Promise((resolve) => clock.schedule(renewalMs, () => resolve(rows.slice(rows.length))))
         },

@@ -12,9 +12,9 @@ onEveryStore(
     const renewals: number[] = []
     const fourth = new Gate()
     const store = faultyStore(open(), {
-      async renew(real, rows, lease) {
-        const lost = await real(rows, lease)
-        if (renewals.push(rows.length) === 4) fourth.open()
+      async renew(real, request) {
+        const lost = await real(request)
+        if (renewals.push(request.rows.length) === 4) fourth.open()
         return lost
       },
     })
@@ -72,7 +72,7 @@ onEveryStore(
       signal.addEventListener('abort', () => aborted.resolve((signal.reason as { code: string }).code))
       return aborted.promise.then(() => {})
     })
-    const store = faultyStore(open(), { renew: async (_, rows) => rows })
+    const store = faultyStore(open(), { renew: async (_, { rows }) => rows })
     const { outbox } = await startOutbox(test, store, { listener, leaseMs: 600, poller: { enabled: false } })
     await writeTested(outbox, 1)
     equal(await aborted.promise, 'OUTBOX_LEASE_LOST')
@@ -134,7 +134,7 @@ onEveryStore(
     const listener = new RecordingListener((_, { signal }) => {
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
     })
-    const store = faultyStore(open(), { renew: async (_, rows) => rows })
+    const store = faultyStore(open(), { renew: async (_, { rows }) => rows })
     const { outbox, metrics } = await startOutbox(test, store, {
       listener,
       workerCount: 1,

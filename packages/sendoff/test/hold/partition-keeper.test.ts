@@ -1,10 +1,10 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
-import { partitionCount } from '../../src/event/partition.ts'
+import { partitionCount } from '../../src/store/partition-of.ts'
 import { NamedLock } from '../../src/hold/named-lock.ts'
 import { PartitionKeeper } from '../../src/hold/partition-keeper.ts'
-import { type OutboxPartitions, type OutboxStore, participantLock } from '../../src/store/index.ts'
+import { type OutboxPartitions, type StoreWith, participantLock } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { Gate } from '../fixtures/gate.ts'
 
@@ -16,7 +16,7 @@ describe('the keeper of partitions', () => {
     const released = Promise.withResolvers<void>()
     const first = keeperOf(test, store, 'first', {
       async release(...request) {
-        await store.partitions!.release(...request)
+        await store.partitions.release(...request)
         setImmediate(released.resolve)
         throw new Error('The answer was lost.')
       },
@@ -38,7 +38,7 @@ describe('the keeper of partitions', () => {
     const failed = Promise.withResolvers<void>()
     const first = keeperOf(test, store, 'first', {
       async release(...request) {
-        if (failures++ > 0) return store.partitions!.release(...request)
+        if (failures++ > 0) return store.partitions.release(...request)
         setImmediate(failed.resolve)
         throw new Error('The request was lost.')
       },
@@ -67,12 +67,12 @@ describe('the keeper of partitions', () => {
       'first',
       {
         async shares(owner) {
-          const shares = await store.partitions!.shares(owner)
+          const shares = await store.partitions.shares(owner)
           if (++looks === 3) await answer.passed
           return shares
         },
         async release(...request) {
-          await store.partitions!.release(...request)
+          await store.partitions.release(...request)
           released.open()
         },
       },
@@ -115,7 +115,7 @@ describe('the keeper of partitions', () => {
   })
 })
 
-function lockOf(store: OutboxStore<any>, token: string): NamedLock {
+function lockOf(store: StoreWith<any, 'people'>, token: string): NamedLock {
   return new NamedLock({
     locks: store.locks,
     name: participantLock,
@@ -130,7 +130,7 @@ function lockOf(store: OutboxStore<any>, token: string): NamedLock {
 /** Looks only when it is told to. */
 function keeperOf(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   token: string,
   calls: Partial<OutboxPartitions> = {},
   letGo: () => Promise<void> = async () => {},

@@ -38,7 +38,7 @@ onEveryStore('what is queued when its type is paused is handed back unharmed', a
 
   await outbox.resume({ eventType: 'Tested' })
   await metrics.until((seen) => seen.dispatchSuccess === 2)
-  const [row] = await store.query({ eventId: queued!, limit: 1 })
+  const [row] = await store.people.query({ eventId: queued!, limit: 1 })
   deepEqual([row!.attempts, row!.losses], [0, 0])
 })
 

@@ -1,9 +1,9 @@
 import { equal, ok } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { partitionCount } from '../../src/event/partition.ts'
+import { partitionCount } from '../../src/store/partition-of.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxPartitions, OutboxStore, OwnedPartition } from '../../src/store/index.ts'
+import type { OutboxPartitions, StoreWith, OwnedPartition } from '../../src/store/index.ts'
 import { onEveryStore } from '../fixtures/outbox-fixture.ts'
 
 /** Who has which partition, from the answer that gave it until the request that gives it up. */
@@ -99,7 +99,7 @@ onEveryStore(
 
 async function join(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   record: OwnershipRecord,
   seen: string[],
   ownerId: string,
@@ -120,28 +120,25 @@ async function join(
   return outbox
 }
 
-function recorded(store: OutboxStore<any>, record: OwnershipRecord): OutboxStore<any> {
+function recorded(store: StoreWith<any, 'people'>, record: OwnershipRecord): StoreWith<any, 'people'> {
   const partitions = store.partitions!
   const recordedPartitions: OutboxPartitions = {
-    async acquire(owner, numbers) {
-      const owned = await partitions.acquire(owner, numbers)
-      record.gained(owner.token, owned)
+    async acquire(request) {
+      const owned = await partitions.acquire(request)
+      record.gained(request.owner.token, owned)
       return owned
     },
-    release(owner, given) {
+    release(request) {
       record.givenUp(
-        owner.token,
-        given.map(({ partition }) => partition),
+        request.owner.token,
+        request.partitions.map(({ partition }) => partition),
       )
-      return partitions.release(owner, given)
+      return partitions.release(request)
     },
     shares: (owner) => partitions.shares(owner),
-    read: (request) => partitions.read(request),
-    readAll: (request) => partitions.readAll(request),
-    hold: (owner, rows) => partitions.hold(owner, rows),
   }
   const { locks } = store
-  const recordedLocks: OutboxStore<any>['locks'] = {
+  const recordedLocks: StoreWith<any, 'people'>['locks'] = {
     acquire: (request) => locks.acquire(request),
     renew: (request) => locks.renew(request),
     release(fence) {

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import type { DispatchContext } from '../../src/route/event-listener.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 
@@ -71,7 +71,7 @@ function renewals(isSilent: (turn: number) => boolean) {
 async function deliver(
   test: TestContext,
   mode: Mode,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   listen: (context: DispatchContext) => Promise<void>,
 ): Promise<readonly string[]> {
   const delivered: string[] = []
@@ -89,7 +89,7 @@ async function deliver(
 function listeningTo(
   test: TestContext,
   mode: Mode,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   listen: (context: DispatchContext) => Promise<void>,
   isEager = false,
 ): Outbox<any> {

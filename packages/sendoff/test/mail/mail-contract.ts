@@ -1,15 +1,18 @@
 import { deepEqual, equal, match, notEqual, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { KeyRing, MailOutboxWorker, SuppressionList } from '../../src/mail/index.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { OutboxStore, StoreWith } from '../../src/store/index.ts'
 import { type AnyMailOutbox, enqueue, openMail, startWorker, until, welcome } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
 
 export interface MailStores {
   /** A store on an empty table of this name; again for every call, as another process would have it. */
-  open(test: TestContext, table: string): OutboxStore<any> | Promise<OutboxStore<any>>
+  open(test: TestContext, table: string): StoreWith<any, 'people'> | Promise<StoreWith<any, 'people'>>
   /** Stores on two tables of one database, where one database can have two. */
-  openBeside?(test: TestContext, tables: readonly [string, string]): Promise<readonly OutboxStore<any>[]>
+  openBeside?(
+    test: TestContext,
+    tables: readonly [string, string],
+  ): Promise<readonly StoreWith<any, 'people'>[]>
 }
 
 const longMs = 600_000
@@ -28,7 +31,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
   const open: MailStores['open'] = (test, table) => stores.open(test, table)
   const newTable = () => `mail_${process.pid}_${++tables}`
   const newMail = async (test: TestContext, table = newTable()) => openMail(test, await open(test, table))
-  const count = async (store: OutboxStore<any>) => store.count({})
+  const count = async (store: OutboxStore<any>) => store.people!.count({})
 
   describe(`a mail outbox on ${name}`, () => {
     it('takes a mail from NEW through SENDING to SENT', async (test) => {
@@ -279,7 +282,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       const keyRing = new KeyRing({ current: 'k1', keys: { k1: Buffer.alloc(32, 1) } })
       const mail = await openMail(test, await open(test, newTable()), { keyRing })
       const id = await enqueue(mail, { html: '<p>Secret</p>' })
-      const [row] = await mail.store.query({ limit: 1 })
+      const [row] = await mail.store.people!.query({ limit: 1 })
       const stored = Buffer.from(row!.payload as Uint8Array).toString('latin1')
       for (const word of ['ada@', 'Hello', 'Secret', 'Welcome']) equal(stored.includes(word), false, word)
 

@@ -8,7 +8,7 @@ import {
   type MailOutboxWorkerOptions,
   type MailTransport,
 } from '../../src/mail/index.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/index.ts'
 
@@ -24,7 +24,7 @@ export type AnyMailOutbox = MailOutbox<any, any>
 /** A mail outbox that is closed when its test ends. */
 export async function openMail(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   options: Partial<MailOutboxOptions<any, any>> = {},
 ): Promise<AnyMailOutbox> {
   const mail = new MailOutbox<any, any>({ logger: false, ...options, store })

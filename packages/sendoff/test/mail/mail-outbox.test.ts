@@ -2,11 +2,11 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { temporaryFolder } from '../fixtures/stores.ts'
 import { describeMailOutbox } from './mail-contract.ts'
 
-const inMemory = new Map<string, OutboxStore<any>>()
+const inMemory = new Map<string, StoreWith<any, 'people'>>()
 
 describeMailOutbox('memory', {
   open(_test, table) {

@@ -52,7 +52,7 @@ describe('a rate limit', () => {
     await started[0]!.close()
     await start(100)
     await pass(61)
-    equal((await mail.store.query({ limit: 500, status: [0] })).length, 0)
+    equal((await mail.store.people!.query({ limit: 500, status: [0] })).length, 0)
   })
 
   it('spaces mails evenly, whatever was not sent before', async () => {
@@ -82,7 +82,7 @@ describe('mails that wait for their turn', () => {
     const { mail, pass } = await fleet(test, 1, 50, 5)
     await enqueue(mail)
     await pass(2)
-    const rows = await mail.store.query({ limit: 100 })
+    const rows = await mail.store.people!.query({ limit: 100 })
     deepEqual(new Set(rows.map(({ attempts }) => attempts)), new Set([0]))
   })
 })

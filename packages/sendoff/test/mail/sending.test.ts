@@ -129,7 +129,7 @@ describe('sending a mail', () => {
       sent.push(bulk.sent.length)
     }
     deepEqual(sent, [1, 2, 3, 4, 5])
-    const rows = await mail.store.query({ limit: 100 })
+    const rows = await mail.store.people!.query({ limit: 100 })
     deepEqual(new Set(rows.map(({ attempts }) => attempts)), new Set([0]))
   })
 
@@ -247,7 +247,9 @@ describe('a mail that cannot be read', () => {
       payloadBytes: sealed,
       contentType,
     })
-    await mail.store.transaction((tx) => mail.store.insert(tx, [event.toRow(false)], { owner: '', ms: 0 }))
+    await mail.store.transaction((tx) =>
+      mail.store.insert({ tx, rows: [event.toRow(false)], lease: { owner: '', ms: 0 } }),
+    )
     await worker.drain()
     equal(transport.sent.length, 0)
     match((await mail.find(event.eventId))!.lastError!, /^PayloadParseError: .*cannot be decrypted/)

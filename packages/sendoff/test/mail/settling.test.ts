@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { enqueue, openMail, startMail, startWorker, until } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
@@ -9,7 +9,7 @@ import { TestSmtpServer } from './smtp-server.ts'
 describe('a worker', () => {
   it('has sent no more mails that it has not marked than it sends at once', async (test) => {
     let open = Promise.withResolvers<void>()
-    const store: OutboxStore<any> = memoryStore()
+    const store: StoreWith<any, 'people'> = memoryStore()
     const slow = new Proxy(store, {
       get: (target, name) =>
         name === 'settle'

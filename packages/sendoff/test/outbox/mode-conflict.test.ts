@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { StoppableClock } from '../fixtures/stoppable-clock.ts'
@@ -74,7 +74,7 @@ describe('a process that comes back after the table has got another mode', () =>
 })
 
 /** The registered processes, as a process of another mode is told. */
-async function idsOf(store: OutboxStore<any>): Promise<readonly string[]> {
+async function idsOf(store: StoreWith<any, 'people'>): Promise<readonly string[]> {
   const answer = await store.nodes.join({ id: 'asking', mode: 'asking', ttlMs: 1 })
   return answer.kind === 'conflict' ? answer.nodes : []
 }
@@ -89,7 +89,7 @@ interface Worker {
 async function worker(
   test: TestContext,
   mode: Mode,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   clock = new StoppableClock(),
 ): Promise<Worker> {
   const payloads: unknown[] = []

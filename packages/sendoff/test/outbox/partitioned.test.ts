@@ -8,7 +8,7 @@ import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import type { DispatchContext } from '../../src/route/event-listener.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import { type OutboxStore, participantLock } from '../../src/store/index.ts'
+import { type StoreWith, participantLock } from '../../src/store/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStoreOnce, until } from '../fixtures/outbox-fixture.ts'
@@ -22,7 +22,7 @@ type Listen = (step: Step, context: DispatchContext) => unknown
 
 async function start(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   listen: Listen,
   options: Partial<PartitionedOptions<any, any>> = {},
 ): Promise<Outbox<any>> {
@@ -87,7 +87,7 @@ onEveryStoreOnce('an event starts when the one before it is settled, and not bef
   const states: unknown[] = []
   let ids: string[] = []
   const listen: Listen = async ({ n }) => {
-    if (n > 0) states.push((await store.query({ eventId: ids[n - 1]!, limit: 1 }))[0]?.status)
+    if (n > 0) states.push((await store.people.query({ eventId: ids[n - 1]!, limit: 1 }))[0]?.status)
   }
   const outbox = await start(test, store, listen, { poller: { enabled: false } })
   ids = await write(outbox, ...stepsOf('a', 20))
@@ -397,15 +397,15 @@ onEveryStoreOnce(
     await store.migrate()
     const gone = { lock: participantLock('gone'), token: 'gone' }
     await store.locks.acquire({ ...gone, ttlMs: 300 })
-    await store.partitions!.acquire(
-      gone,
-      Array.from({ length: 256 }, (_, index) => index),
-    )
+    await store.partitions!.acquire({
+      owner: gone,
+      partitions: Array.from({ length: 256 }, (_, index) => index),
+    })
     const seen: number[] = []
     const outbox = await start(test, store, ({ n }) => void seen.push(n))
     const [first] = await write(outbox, ...stepsOf('a', 2))
-    const answer = await store.query({ eventId: first!, limit: 1 })
-    await store.partitions!.hold(gone, answer)
+    const answer = await store.people.query({ eventId: first!, limit: 1 })
+    await store.lanes!.hold({ owner: gone, rows: answer })
     await until(() => seen.length === 2)
     deepEqual(seen, [0, 1])
   },
@@ -475,7 +475,7 @@ onEveryStoreOnce(
     const next = await ordered((n) => void seen.push(String(n)))
     const closing = first.close()
     const store = open()
-    await until(async () => (await store.query({ limit: 1 }))[0]!.lockedBy !== null)
+    await until(async () => (await store.people.query({ limit: 1 }))[0]!.lockedBy !== null)
     for (let turn = 0; turn < 10; turn++) await next.poll()
     deepEqual(seen, ['first 0'])
     gate.open()
@@ -509,23 +509,20 @@ onEveryStoreOnce('a suspect runs alone, after those before it in its key', async
   await writer.start()
   test.after(() => writer.close())
   const ids = await write(writer, ...stepsOf('a', 3), ...stepsOf('b', 2))
-  const [suspect] = await store.query({ eventId: ids[1]!, limit: 1 })
+  const [suspect] = await store.people.query({ eventId: ids[1]!, limit: 1 })
   for (let loss = 0; loss < 3; loss++) {
     const owner = { lock: participantLock(`gone-${loss}`), token: `gone-${loss}` }
     await store.locks.acquire({ ...owner, ttlMs: 50 })
-    await store.partitions!.acquire(
-      owner,
-      Array.from({ length: 256 }, (_, index) => index),
-    )
-    const [row] = await store.query({ eventId: suspect!.eventId, limit: 1 })
-    await store.partitions!.hold(owner, [row!])
+    await store.partitions!.acquire({ owner, partitions: Array.from({ length: 256 }, (_, index) => index) })
+    const [row] = await store.people.query({ eventId: suspect!.eventId, limit: 1 })
+    await store.lanes!.hold({ owner, rows: [row!] })
     await new Promise((resolve) => setTimeout(resolve, 60))
     const asker = { lock: participantLock('asker'), token: 'asker' }
     await store.locks.acquire({ ...asker, ttlMs: 10_000 })
     await store.partitions!.shares(asker)
     await store.locks.release(asker)
   }
-  const lost = (await store.query({ eventId: suspect!.eventId, limit: 1 }))[0]!.losses
+  const lost = (await store.people.query({ eventId: suspect!.eventId, limit: 1 }))[0]!.losses
   const seen: string[] = []
   const running = new Set<string>()
   await start(test, store, async ({ key, n }) => {

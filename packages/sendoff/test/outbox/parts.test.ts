@@ -41,17 +41,17 @@ describe('the parts, wired by hand', () => {
     await dispatcher.idle()
     await dispatcher.close()
     deepEqual(listener.ids, [id])
-    equal(await store.count({ status: [1] }), 1)
+    equal(await store.people.count({ status: [1] }), 1)
   })
 
   it('a handler that has no room ends the poll', async () => {
     const store = memoryStore()
     await store.transaction((tx) =>
-      store.insert(
+      store.insert({
         tx,
-        [1, 2, 3].map((n) => EventEnvelope.ofJson('T', `${n}`).toRow(false)),
-        { owner: '', ms: 0 },
-      ),
+        rows: [1, 2, 3].map((n) => EventEnvelope.ofJson('T', `${n}`).toRow(false)),
+        lease: { owner: '', ms: 0 },
+      }),
     )
     const taken: unknown[] = []
     const poller = new OutboxPoller({
@@ -107,7 +107,7 @@ describe('the backend', () => {
     await rejects(backend.markDone(done), { code: 'OUTBOX_LEASE_LOST' })
 
     deepEqual(
-      (await store.query({ limit: 10 })).map((row) => [
+      (await store.people.query({ limit: 10 })).map((row) => [
         row.eventType,
         row.status,
         row.attempts,

@@ -4,7 +4,7 @@ import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { onEveryStoreOnce, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -12,7 +12,7 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 
 async function startOrdered(
   test: any,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   listener: RecordingListener,
   options: object = {},
 ) {
@@ -83,7 +83,7 @@ onEveryStoreOnce(
       ...EventEnvelope.ofJson('Tested', String(age)).toRow(false),
       due: { at: Date.now() - 1_000 + age },
     }))
-    await store.transaction((tx) => store.insert(tx, rows, { owner: '', ms: 0 }))
+    await store.transaction((tx) => store.insert({ tx, rows, lease: { owner: '', ms: 0 } }))
     const listener = new RecordingListener()
     const outbox = await startOrdered(test, store, listener)
     await outbox.drain()

@@ -7,7 +7,7 @@ import { Outbox } from '../../src/outbox/outbox.ts'
 import type { SingleWriterOptions } from '../../src/outbox/outbox-options.ts'
 import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStoreOnce, until, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -16,7 +16,7 @@ import { RecordingListener } from '../fixtures/recording-listener.ts'
 const lockName = 'outbox-poller'
 async function start(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   listener: RecordingListener,
   options: Partial<SingleWriterOptions<any, any>> = {},
 ): Promise<Outbox<any>> {
@@ -35,7 +35,7 @@ async function start(
 /** Writes events that nobody sends after their commit. */
 async function writeCold(
   test: TestContext,
-  store: OutboxStore<any>,
+  store: StoreWith<any, 'people'>,
   ...payloads: unknown[]
 ): Promise<string[]> {
   const writer = await Outbox.writerOnly<any>({ store, logger: false }).start()
@@ -53,7 +53,7 @@ onEveryStoreOnce('a tick sends what is due, oldest first, and gives the lock bac
   await outbox.poll()
 
   deepEqual(listener.payloads, numbers(30))
-  equal(await store.count({ status: [EventStatus.DONE] }), 30)
+  equal(await store.people.count({ status: [EventStatus.DONE] }), 30)
   equal(await store.locks.acquire({ lock: lockName, token: 'me', ttlMs: 1_000 }), true)
 })
 
@@ -89,7 +89,7 @@ onEveryStoreOnce('a batch that takes longer than the lock lasts renews it', asyn
   await outbox.poll()
 
   deepEqual(listener.payloads, numbers(30))
-  equal(await store.count({ status: [EventStatus.DONE] }), 30)
+  equal(await store.people.count({ status: [EventStatus.DONE] }), 30)
 })
 
 onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once', async (test, open) => {
@@ -97,7 +97,7 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
   const watched = watchingLocks(store)
   const listener = new RecordingListener(async (event) => {
     if (event.payload !== 3 || listener.events.length > 4) return
-    await until(async () => (await store.count({ status: [EventStatus.DONE] })) === 3)
+    await until(async () => (await store.people.count({ status: [EventStatus.DONE] })) === 3)
     // Somebody deletes the lock, and another replica takes it.
     await store.locks.release({ lock: lockName, token: watched.token() })
     equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
@@ -111,7 +111,7 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
   await outbox.poll()
 
   deepEqual(listener.payloads, [0, 1, 2, 3], 'nothing after the one that was being sent')
-  equal(await store.count({ status: [EventStatus.DONE] }), 3)
+  equal(await store.people.count({ status: [EventStatus.DONE] }), 3)
 
   await store.locks.release({ lock: lockName, token: 'thief' })
   await outbox.poll()
@@ -126,7 +126,7 @@ onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', 
   const listener = new RecordingListener(async (event) => {
     if (listener.events.length > 5) return
     if (event.payload === 3) {
-      await until(async () => (await store.count({ status: [EventStatus.DONE] })) === 3)
+      await until(async () => (await store.people.count({ status: [EventStatus.DONE] })) === 3)
       await store.locks.release({ lock: lockName, token: watched.token() })
       equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
     }
@@ -215,18 +215,20 @@ onEveryStoreOnce(
     await until(() => metrics.circuitBreakerState === 'open')
     const before = listener.events.length
     const [left] = await writeTested(outbox, 'cold')
-    equal((await store.query({ eventId: left!, limit: 1 }))[0]?.lockedBy, null)
+    equal((await store.people.query({ eventId: left!, limit: 1 }))[0]?.lockedBy, null)
     deepEqual([metrics.hotBroken, listener.events.length], [1, before])
 
     isDown = false
     await until(async () => {
       await outbox.poll()
       await new Promise((resolve) => setTimeout(resolve, 10))
-      return (await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0
+      return (await store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0
     })
     await until(() => outbox.circuitBreakerState === 'halfOpen')
     await writeTested(outbox, 'again')
-    await until(async () => (await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0)
+    await until(
+      async () => (await store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) === 0,
+    )
     equal(outbox.circuitBreakerState, 'closed')
     ok(listener.payloads.includes('again'))
   },
@@ -311,9 +313,12 @@ onEveryStoreOnce('of two replicas one sends at a time, and none sends twice', as
 })
 
 /** The store, and the token of the last lock that was taken through it. */
-function watchingLocks(store: OutboxStore<any>): { store: OutboxStore<any>; token: () => string } {
+function watchingLocks(store: StoreWith<any, 'people'>): {
+  store: StoreWith<any, 'people'>
+  token: () => string
+} {
   let token = ''
-  const locks: OutboxStore<any>['locks'] = {
+  const locks: StoreWith<any, 'people'>['locks'] = {
     ...store.locks,
     async acquire(request) {
       const isTaken = await store.locks.acquire(request)

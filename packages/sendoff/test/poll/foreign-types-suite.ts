@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { startOutbox } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 import type { StoreKind } from '../fixtures/stores.ts'
@@ -38,7 +38,7 @@ export function testForeignTypes(kind: StoreKind): void {
 
 type Worker = Awaited<ReturnType<typeof startWorker>>
 
-async function startWorker(test: TestContext, store: OutboxStore<any>, types: readonly string[]) {
+async function startWorker(test: TestContext, store: StoreWith<any, 'people'>, types: readonly string[]) {
   const listener = new RecordingListener()
   const listeners = new ListenerRegistry()
   for (const type of types) listeners.register(type, listener)

@@ -152,7 +152,7 @@ describe('an owner without a listener', () => {
       // Twice each: once deferred, they are read and deferred again. In order, only the first is read.
       const rows = mode === 'ordered' ? 1 : 2
       await until(async () => {
-        const waiting = await store.query({ limit: 10 })
+        const waiting = await store.people.query({ limit: 10 })
         return waiting.filter(({ deliveries }) => deliveries >= 2).length >= rows
       })
       const listener = new RecordingListener()

@@ -180,7 +180,7 @@ onEveryStore('a row that cannot be read becomes DEAD and harms nothing else', as
 
   await metrics.until((seen) => seen.dispatchSuccess === 2 && seen.dispatchDead === 1)
   deepEqual(listener.payloads.sort(), ['fine', 'hot'])
-  const [row] = await store.query({ status: [3], limit: 5 })
+  const [row] = await store.people.query({ status: [3], limit: 5 })
   match(row!.lastError!, /^PayloadParseError: The headers of event \w+ \(Tested\) cannot be read/)
 })
 
@@ -208,7 +208,7 @@ onEveryStore('an event of another process is found soon after others were', asyn
   const writeElsewhere = (payload: string) =>
     store.transaction((tx) => {
       const row = EventEnvelope.ofJson('Tested', JSON.stringify(payload)).toRow(false)
-      return store.insert(tx, [row], { owner: '', ms: 0 })
+      return store.insert({ tx, rows: [row], lease: { owner: '', ms: 0 } })
     })
   await store.migrate()
   await writeElsewhere('first')

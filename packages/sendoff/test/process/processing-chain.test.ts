@@ -42,7 +42,7 @@ describe('the scenarios of the processing chain', () => {
     )
     const row = (await rowOf(store, id!))!
     deepEqual([row.status, row.attempts, row.lastError], [1, 4, null])
-    equal((await store.attempts({ eventId: id!, destination: '' })).length, 4)
+    equal((await store.people.attempts({ eventId: id!, destination: '' })).length, 4)
   })
 
   onEveryStore('not worth a retry: straight to the fallback', async (test, open, mode) => {
@@ -103,7 +103,7 @@ onEveryStore('delivered events are removed where that is asked for', async (test
   })
   await metrics.until((seen) => seen.dispatchSuccess === 2 && seen.dispatchDead === 1)
   deepEqual(
-    (await store.query({ limit: 5 })).map((row) => row.eventType),
+    (await store.people.query({ limit: 5 })).map((row) => row.eventType),
     ['Dead'],
   )
 })
@@ -130,7 +130,7 @@ onEveryStore(
     })
     await metrics.until((seen) => seen.dispatchDead === 3)
     deepEqual(
-      (await store.query({ limit: 5 })).map((row) => row.attempts),
+      (await store.people.query({ limit: 5 })).map((row) => row.attempts),
       [2, 3, 4],
     )
   },

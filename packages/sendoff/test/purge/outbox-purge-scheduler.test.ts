@@ -16,14 +16,13 @@ function clockedStore() {
 
 async function insertSettled(store: any, count: number, outcome: any): Promise<void> {
   await store.transaction((tx: unknown) =>
-    store.insert(
+    store.insert({
       tx,
-      Array.from({ length: count }, () => EventEnvelope.ofJson('T', '1').toRow(false)),
-      { owner: '', ms: 0 },
-    ),
+      rows: Array.from({ length: count }, () => EventEnvelope.ofJson('T', '1').toRow(false)),
+    }),
   )
   const rows = await store.claim({ lease: { owner: 'a', ms: 1_000 }, limit: count })
-  await store.settle(rows.map((row: unknown) => ({ row, outcome })))
+  await store.settle({ settlements: rows.map((row: unknown) => ({ row, outcome })) })
 }
 
 describe('the purge', () => {
@@ -42,7 +41,7 @@ describe('the purge', () => {
     progress.length = 0
     equal((await purge.runOnce()).deletedRows, 1_200)
     deepEqual(progress.slice(0, 3), [500, 1_000, 1_200])
-    equal(await store.count({}), 3)
+    equal(await store.people.count({}), 3)
 
     const thorough = new OutboxPurgeScheduler({ store, deadRetentionMs: dayMs })
     equal((await thorough.runOnce()).deletedRows, 3)
@@ -106,7 +105,7 @@ onEveryStore(
     })
     await purged.promise
     deepEqual(
-      (await store.query({ limit: 9 })).map((row) => row.eventType),
+      (await store.people.query({ limit: 9 })).map((row) => row.eventType),
       ['Dead', 'Tested'],
     )
   },

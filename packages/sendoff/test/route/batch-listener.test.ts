@@ -58,7 +58,12 @@ onEveryStore('every event of a batch has an outcome of its own', async (test, op
   await writeTested(outbox, ...Object.keys(answers))
   await metrics.until((seen) => seen.dispatchSuccess === 4 && seen.dispatchDead === 2)
   deepEqual(
-    (await store.query({ limit: 9 })).map((row) => [row.payload, row.status, row.attempts, row.lastError]),
+    (await store.people.query({ limit: 9 })).map((row) => [
+      row.payload,
+      row.status,
+      row.attempts,
+      row.lastError,
+    ]),
     [
       ['"ok"', 1, 0, null],
       ['"done"', 1, 0, null],
@@ -87,7 +92,7 @@ onEveryStore('a batch that throws, or answers for too few, fails as a whole', as
   })
   const [id] = await writeTested(outbox, 1, 2)
   await metrics.until((seen) => seen.dispatchSuccess === 2)
-  const errors = (await store.attempts({ eventId: id!, destination: '' })).map(({ error }) => error)
+  const errors = (await store.people.attempts({ eventId: id!, destination: '' })).map(({ error }) => error)
   equal(errors[0], 'Error: broker away')
   match(errors[1]!, /onEvents\(\) answered for 1 of 2 events|answered for 0 of 1/)
 })

@@ -15,8 +15,7 @@ function slowSettler() {
   const answers: (() => void)[] = []
   const settler = new Settler({
     store: {
-      query: async () => [],
-      settle: (settlements) => {
+      settle: ({ settlements }) => {
         batches.push(settlements.length)
         return new Promise<readonly Settlement[]>((resolve) => answers.push(() => resolve([])))
       },
@@ -75,8 +74,7 @@ it('what was read under different locks is written apart, each with its own proo
   const seen: [seqs: number[], token: string | undefined][] = []
   const settler = new Settler({
     store: {
-      query: async () => [],
-      settle: async (settlements, owner) => {
+      settle: async ({ settlements, owner }) => {
         seen.push([settlements.map(({ row }) => row.seq), owner?.token])
         return []
       },

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import { fixedDelay } from '../../src/retry/fixed-delay.ts'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -65,12 +65,12 @@ onEveryStore(
   async (test, open, mode) => {
     let isStolen = false
     let stealing: Promise<void> | undefined
-    const store: OutboxStore<any> = faultyStore(open(), {
+    const store: StoreWith<any, 'people'> = faultyStore(open(), {
       async settle(real, ...args) {
         if (isStolen) return real(...args)
         // The lease runs out during an outage, and another process takes the row.
         const thief = { owner: 'thief', ms: 60_000 }
-        const keys = args[0].map(({ row }) => row)
+        const keys = args[0].settlements.map(({ row }) => row)
         stealing ??= until(async () => {
           isStolen = (await store.claim({ lease: thief, limit: 1, rows: keys })).length === 1
           return isStolen
@@ -96,7 +96,7 @@ onEveryStore(
     let isAway = false
     const away = () => Promise.reject(new Error('the database is away'))
     const real = open()
-    const store: OutboxStore<any> = faultyStore(real, {
+    const store: StoreWith<any, 'people'> = faultyStore(real, {
       settle: (settle, ...args) => (isAway ? away() : settle(...args)),
       locks: { renew: (request) => (isAway ? away() : real.locks.renew(request)) },
       pollPending: (poll, request) => (isAway ? away() : poll(request)),
@@ -178,7 +178,7 @@ onEveryStore(
     const store = faultyStore(open(), {
       settle: (real, ...args) => {
         batches++
-        const isPoisoned = !isMended && args[0].some(({ row }) => row.eventId === poison)
+        const isPoisoned = !isMended && args[0].settlements.some(({ row }) => row.eventId === poison)
         if (isPoisoned) attempts++
         return isPoisoned ? Promise.reject(refusal) : real(...args)
       },
@@ -216,7 +216,7 @@ onEveryStore(
         if (answered) return refused
         answered = true
         // Written, claimed a second time, and only then repeated: with the fence of that claim.
-        while ((await rowOf(store, args[0][0]!.row.eventId))!.deliveries < 3)
+        while ((await rowOf(store, args[0].settlements[0]!.row.eventId))!.deliveries < 3)
           await new Promise((resolve) => setTimeout(resolve, 5))
         throw new Error('the answer got lost')
       },

@@ -242,7 +242,7 @@ describe('a test outbox with a store of its own', () => {
         code: 'OUTBOX_INVALID_OPTION',
         message: /The store of testOutbox does not go by the "clock" that it was given/,
       })
-      deepEqual(await store.query({ limit: 1 }), [])
+      deepEqual(await store.people.query({ limit: 1 }), [])
     }
   })
 

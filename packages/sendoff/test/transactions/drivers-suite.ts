@@ -30,7 +30,7 @@ export function describeDriver<Tx>(
 export function transactionsOf<Tx>(store: OutboxStore<Tx>): Transactions<Tx, never> {
   return {
     confirmsCommit: true,
-    transaction: (work, within, options) => store.transaction(work, within, options),
+    transaction: (work, within, options) => store.transaction(work, { ...options, within }),
     storeTx: (tx) => tx as never,
   }
 }

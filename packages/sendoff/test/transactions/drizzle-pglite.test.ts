@@ -34,7 +34,7 @@ describe('the transactions of Drizzle with PGlite', () => {
 
     deepEqual(listener.payloads, [{ order: 'o-1' }])
     equal(metrics.hotEnqueued, 1)
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
     deepEqual(await db.select().from(orders), [{ id: 'o-1' }])
 
     await db.execute('alter table outbox_event drop column headers')

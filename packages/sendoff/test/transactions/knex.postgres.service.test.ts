@@ -55,7 +55,7 @@ describe('a transaction of Knex that is rolled back by hand', () => {
       await outbox.write('Tested', 'lost')
       await tx.rollback()
     })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
     await outbox.transaction(() => outbox.write('Tested', 'kept'))
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(listener.payloads, ['kept'])

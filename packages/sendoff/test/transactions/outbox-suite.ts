@@ -32,7 +32,7 @@ export function describeOutbox<Tx, Options>(
         await addOrder(tx, 'hot-1')
         await outbox.write('Tested', { order: 'hot-1' })
         deepEqual(await orders('hot'), [])
-        equal(await store.count({}), 0)
+        equal(await store.people.count({}), 0)
       })
       deepEqual(await orders('hot'), ['hot-1'])
 
@@ -52,7 +52,7 @@ export function describeOutbox<Tx, Options>(
         /business says no/,
       )
       deepEqual(await orders('lost'), [])
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
 
       await outbox.transaction(() => outbox.write('Tested', 'kept'))
       await metrics.until((seen) => seen.dispatchSuccess === 1)
@@ -83,7 +83,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual(await orders('goes-on'), ['goes-on-1'])
       await metrics.until((seen) => seen.dispatchSuccess === 3)
       deepEqual(listener.payloads.sort(), ['first', 'last', 'written twice'])
-      equal(await store.count({}), 3)
+      equal(await store.people.count({}), 3)
     })
 
     it('loses an event together with its data when a statement fails', async (test) => {
@@ -96,7 +96,7 @@ export function describeOutbox<Tx, Options>(
         }),
       )
       deepEqual(await orders('twice'), [])
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('keeps and logs what went wrong with a statement, and neither the statement nor its values', async (test) => {
@@ -113,7 +113,7 @@ export function describeOutbox<Tx, Options>(
       })
       await outbox.transaction(() => outbox.write('Tested', 'fails'))
       await metrics.until((seen) => seen.dispatchDead === 1)
-      const [dead] = await store.query({ limit: 1 })
+      const [dead] = await store.people.query({ limit: 1 })
       for (const text of [dead!.lastError!, ...log]) {
         match(text, /duplicate key|unique constraint|too long|must be unique|validation error|conflict/i)
         ok(!/secret|insert into/i.test(text) && text.length < 400, text)
@@ -160,7 +160,7 @@ export function describeOutbox<Tx, Options>(
       await metrics.until((seen) => seen.dispatchSuccess === 3)
       deepEqual(listener.payloads.sort(), ['after', 'before', 'part'])
       deepEqual(await orders('part'), ['part-1', 'part-2'])
-      equal(await store.count({}), 3)
+      equal(await store.people.count({}), 3)
     })
 
     it('does not deliver what a savepoint took along that was rolled back by hand', async (test) => {
@@ -176,7 +176,7 @@ export function describeOutbox<Tx, Options>(
 
       await metrics.until((seen) => seen.dispatchSuccess === 2)
       deepEqual(listener.payloads.sort(), ['after', 'before'])
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
       await until(() => writerHook.committed.length + writerHook.rolledBack.length === 3)
       deepEqual(writerHook.committed.map(({ payload }) => payload).sort(), ['after', 'before'])
       deepEqual(
@@ -218,7 +218,7 @@ export function describeOutbox<Tx, Options>(
       else await rejects(commit)
       deepEqual(await orders('swallow'), goesOn ? ['swallow-1'] : [])
       const kept = goesOn ? ['swallowed'] : []
-      equal(await store.count({}), kept.length)
+      equal(await store.people.count({}), kept.length)
 
       await outbox.transaction(() => outbox.write('Tested', 'next'))
       await metrics.until((seen) => seen.dispatchSuccess === kept.length + 1)
@@ -274,7 +274,7 @@ export function describeOutbox<Tx, Options>(
       equal(ends[1 - kept]!.status, afterSwallowedError === 'resolves' ? 'fulfilled' : 'rejected')
       await metrics.until((seen) => seen.dispatchSuccess === 2)
       deepEqual(listener.payloads.toSorted(), [`first of ${ids[kept]}`, `second of ${ids[kept]}`])
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
     }
 
     it('keeps transactions apart that run at the same time', async (test) => {
@@ -322,7 +322,7 @@ export function describeOutbox<Tx, Options>(
       await given().subject.open(async (tx) => {
         await addOrder(tx, 'opened-1')
         await outbox.write('Tested', 'opened', { tx })
-        equal(await store.count({}), 0)
+        equal(await store.people.count({}), 0)
       })
       await metrics.until((seen) => seen.dispatchSuccess === 1)
       deepEqual(listener.payloads, ['opened'])
@@ -334,7 +334,7 @@ export function describeOutbox<Tx, Options>(
           throw new Error('business says no')
         }),
       )
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     })
 
     it('refuses to write outside of a transaction, and writes nothing', async (test) => {
@@ -347,7 +347,7 @@ export function describeOutbox<Tx, Options>(
         await rejects(outbox.write('Tested', 1, { tx }), isNoTransaction)
       }
       await rejects(outbox.write('Tested', 1), isNoTransaction)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('hands options on to the ORM', async (test) => {
@@ -399,7 +399,7 @@ export function describeOutbox<Tx, Options>(
         listener.payloads.filter((payload) => payload instanceof Uint8Array).map((found) => [...found]),
         [[...bytes]],
       )
-      equal(await store.count({}), 52)
+      equal(await store.people.count({}), 52)
     })
   })
 }

@@ -1,4 +1,4 @@
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 
 /** A database of one's own with a table `orders (id, total)`, and what is particular to its kind. */
 export interface TestDatabase {
@@ -8,7 +8,7 @@ export interface TestDatabase {
   /** The ids that start with `prefix-`, as they are committed. */
   orders(prefix: string): Promise<readonly string[]>
   /** A store on connections that are nobody else's. */
-  store(table: string): OutboxStore<any>
+  store(table: string): StoreWith<any, 'people'>
   /** After everything else that is connected was closed. */
   drop(): Promise<void>
 

@@ -1,9 +1,9 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { partitionCount, partitionOf } from '../../src/event/partition.ts'
+import { partitionCount, partitionOf } from '../../src/store/partition-of.ts'
 import { UnrecoverableError } from '../../src/errors.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
-import type { OutboxStore, OutboxWakeUps, WakeUp } from '../../src/store/index.ts'
+import type { CompleteStore, OutboxWakeUps, WakeUp } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { AmbientTransactions } from '../../src/write/ambient-transactions.ts'
@@ -45,36 +45,32 @@ class Signals implements OutboxWakeUps {
   }
 }
 
-function sharedStore(signals: Signals): OutboxStore<any> {
-  const store: OutboxStore<any> = memoryStore()
+function sharedStore(signals: Signals): CompleteStore<any> {
+  const store: CompleteStore<any> = memoryStore()
   const announced = new Set<unknown>()
   return {
     ...store,
     wakeUps: signals,
     close: async () => {},
 
-    insert(tx, rows, lease, announce = false) {
-      if (announce) announced.add(tx)
-      return store.insert(tx, rows, lease)
+    insert(request) {
+      if (request.announce) announced.add(request.tx)
+      return store.insert(request)
     },
 
-    async transaction(work, within, options) {
+    async transaction(work, options) {
       let handle: unknown
-      const result = await store.transaction(
-        (tx) => {
-          handle = tx
-          return work(tx)
-        },
-        within,
-        options,
-      )
+      const result = await store.transaction((tx) => {
+        handle = tx
+        return work(tx)
+      }, options)
       if (announced.delete(handle)) signals.commit()
       return result
     },
   }
 }
 
-async function startWriter(test: TestContext, store: OutboxStore<any>): Promise<Outbox<any>> {
+async function startWriter(test: TestContext, store: CompleteStore<any>): Promise<Outbox<any>> {
   const outbox = await Outbox.writerOnly<any>({ store, logger: false }).start()
   test.after(() => outbox.close())
   return outbox
@@ -212,27 +208,30 @@ interface PartitionedNode {
   readonly looks: number
 }
 
-async function startPartitioned(test: TestContext, store: OutboxStore<any>): Promise<PartitionedNode> {
-  const partitions = store.partitions!
+async function startPartitioned(test: TestContext, store: CompleteStore<any>): Promise<PartitionedNode> {
+  const { partitions, lanes } = store
   const owned = new Set<number>()
   const listener = new RecordingListener()
   let looks = 0
-  const watched: OutboxStore<any> = {
+  const watched: CompleteStore<any> = {
     ...store,
     partitions: {
       ...partitions,
-      async acquire(owner, wanted) {
-        const acquired = await partitions.acquire(owner, wanted)
+      async acquire(request) {
+        const acquired = await partitions.acquire(request)
         for (const { partition } of acquired) owned.add(partition)
         return acquired
       },
-      async release(owner, released) {
-        for (const { partition } of released) owned.delete(partition)
-        await partitions.release(owner, released)
+      async release(request) {
+        for (const { partition } of request.partitions) owned.delete(partition)
+        await partitions.release(request)
       },
+    },
+    lanes: {
+      ...lanes,
       read(request) {
         looks++
-        return partitions.read(request)
+        return lanes.read(request)
       },
     },
   }

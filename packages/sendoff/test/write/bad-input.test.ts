@@ -81,7 +81,7 @@ onEveryStore('bad input is refused by name, and nothing else is lost', async (te
   const names = Object.keys(badWrites)
   await metrics.until((seen) => seen.dispatchSuccess === names.length)
   deepEqual(listener.payloads.sort(), names.map((name) => `before ${name}`).sort())
-  equal(await store.count({}), names.length)
+  equal(await store.people.count({}), names.length)
 })
 
 onEveryStore(
@@ -104,7 +104,7 @@ onEveryStore(
       )
       await metrics.until(({ dispatchSuccess }) => dispatchSuccess === texts.length)
 
-      const stored = await store.query({ limit: 10 })
+      const stored = await store.people.query({ limit: 10 })
       deepEqual(
         seen.sort(),
         stored
@@ -163,7 +163,7 @@ onEveryStore(
     await metrics.until((now) => now.dispatchSuccess === 1 && now.dispatchDead === 2)
 
     deepEqual(seen, [5])
-    const errors = (await store.query({ status: [3], limit: 5 })).map((row) => row.lastError!)
+    const errors = (await store.people.query({ status: [3], limit: 5 })).map((row) => row.lastError!)
     match(errors.join('\n'), /PayloadParseError: The payload of event \w+ \(Checked\) is not valid JSON/)
     match(
       errors.join('\n'),

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
@@ -31,8 +31,8 @@ function onEveryStoreInTime(
   modes: readonly (typeof allModes)[number][],
   body: (
     clock: FakeClock,
-    store: OutboxStore<any>,
-    start: (store: OutboxStore<any>, options?: FixtureOptions) => ReturnType<typeof startOutbox>,
+    store: StoreWith<any, 'people'>,
+    start: (store: StoreWith<any, 'people'>, options?: FixtureOptions) => ReturnType<typeof startOutbox>,
   ) => Promise<void>,
 ): void {
   describe(name, () => {
@@ -40,7 +40,7 @@ function onEveryStoreInTime(
       for (const mode of modes) {
         it(`on ${kind}, ${mode}`, async (test) => {
           const clock = fakeClock()
-          const start = (store: OutboxStore<any>, options: FixtureOptions = {}) =>
+          const start = (store: StoreWith<any, 'people'>, options: FixtureOptions = {}) =>
             startOutbox(test, store, { mode: mode as never, clock, leaseMs, poller: {}, ...options })
           // Closing goes by the clock, too.
           test.after(() => void advancing(clock))

@@ -38,7 +38,7 @@ describe('on SQLite', () => {
     })
     await metrics.until((seen) => seen.dispatchSuccess === 2)
     deepEqual(listener.payloads, ['kept', 'after'])
-    equal(await store.count({}), 2)
+    equal(await store.people.count({}), 2)
   })
 
   it('an event of an inner transaction under a savepoint that was rolled back by hand is never delivered', async (test) => {
@@ -51,7 +51,7 @@ describe('on SQLite', () => {
     })
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(listener.payloads, ['after'])
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('an event in a transaction that was rolled back by hand is never delivered', async (test) => {
@@ -71,7 +71,7 @@ describe('on SQLite', () => {
       }),
       { code: 'OUTBOX_TRANSACTION_ENDED' },
     )
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
     equal(listener.events.length, 0)
   })
 

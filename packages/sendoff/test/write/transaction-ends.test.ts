@@ -100,7 +100,7 @@ onEveryStore(
       async transaction(work, within) {
         for (;;) {
           try {
-            return await store.transaction(work, within)
+            return await store.transaction(work, { within })
           } catch (error) {
             if (!(error instanceof Conflict)) throw error
           }
@@ -149,7 +149,7 @@ onEveryStore(
     await transaction
     await closed
     const reopened = open()
-    equal(await reopened.count({}), 2)
+    equal(await reopened.people.count({}), 2)
     await reopened.close()
   },
 )

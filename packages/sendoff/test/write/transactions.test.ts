@@ -32,7 +32,7 @@ onEveryStore('a rolled-back transaction leaves no event behind', async (test, op
 
   await metrics.until((seen) => seen.dispatchSuccess === 1)
   deepEqual(listener.payloads, ['kept'])
-  equal(await store.count({}), 1)
+  equal(await store.people.count({}), 1)
 })
 
 onEveryStore('a rolled-back inner transaction takes only its own events along', async (test, open, mode) => {
@@ -51,7 +51,7 @@ onEveryStore('a rolled-back inner transaction takes only its own events along', 
 
   await metrics.until((seen) => seen.dispatchSuccess === 3)
   deepEqual(listener.payloads.sort(), ['inner, kept', 'outer, after', 'outer, before'])
-  equal(await store.count({}), 3)
+  equal(await store.people.count({}), 3)
 })
 
 onEveryStore('an outer rollback takes committed inner transactions along', async (test, open, mode) => {
@@ -62,7 +62,7 @@ onEveryStore('an outer rollback takes committed inner transactions along', async
       throw new Error('outer says no')
     }),
   )
-  equal(await store.count({}), 0)
+  equal(await store.people.count({}), 0)
   equal(listener.events.length, 0)
 })
 
@@ -85,7 +85,7 @@ onEveryStore(
 
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(listener.payloads, ['outer'])
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   },
 )
 
@@ -102,7 +102,7 @@ onEveryStore(
         /inner says no/,
       )
     })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   },
 )
 
@@ -129,7 +129,7 @@ onEveryStore('a write after the end of its transaction is refused', async (test,
 
   await rejects(ambient!(), { code: 'OUTBOX_TRANSACTION_ENDED' })
   await rejects(outbox.write('Tested', 'late', { tx: named }), { code: 'OUTBOX_NO_TRANSACTION' })
-  equal(await store.count({}), 0)
+  equal(await store.people.count({}), 0)
 })
 
 onEveryStore('a write that nobody awaited is still part of its transaction', async (test, open, mode) => {
@@ -160,7 +160,7 @@ onEveryStore(
       setImmediate(() => gate.open())
     })
     await write
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   },
 )
 
@@ -184,7 +184,7 @@ onEveryStore('a write that nobody awaited undoes its transaction when it fails',
     }),
     /hook says no/,
   )
-  equal(await store.count({}), 0)
+  equal(await store.people.count({}), 0)
 })
 
 onEveryStore('a late write is refused before it reaches the store', async (test, open, mode) => {

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
-import type { OutboxStore } from '../../src/store/index.ts'
+import type { StoreWith } from '../../src/store/index.ts'
 import type { Transactions } from '../../src/transactions.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
@@ -7,12 +7,15 @@ import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixtu
 class ConnectionLost extends Error {}
 
 /** Transactions that resolve whatever the database did, as some drivers' do. */
-function careless(store: OutboxStore<any>, swallow: (error: unknown) => boolean): Transactions<any, any> {
+function careless(
+  store: StoreWith<any, 'people'>,
+  swallow: (error: unknown) => boolean,
+): Transactions<any, any> {
   return {
     confirmsCommit: false,
     storeTx: (tx) => tx,
     transaction: (work, within) =>
-      store.transaction(work, within).catch((error: unknown) => {
+      store.transaction(work, { within }).catch((error: unknown) => {
         if (!swallow(error)) throw error
         return undefined as never
       }),
@@ -112,7 +115,7 @@ onEveryStore(
 
     deepEqual(listener.payloads.toSorted(), ['first', 'second', 'third'])
     equal(metrics.hotEnqueued, 3)
-    equal(await store.count({}), 3)
+    equal(await store.people.count({}), 3)
   },
 )
 

@@ -36,7 +36,7 @@ for (const [name, write] of Object.entries(unheard)) {
         }),
         (error: OutboxError) => error.code.startsWith('OUTBOX_'),
       )
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   )
 }
@@ -53,7 +53,7 @@ onEveryStoreOnce(
       }),
       refused,
     )
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   },
 )
 
@@ -72,7 +72,7 @@ onEveryStoreOnce('an insert that failed unheard undoes the transaction', async (
     }),
     /the disk is full/,
   )
-  equal(await store.count({}), 0)
+  equal(await store.people.count({}), 0)
 })
 
 onEveryStoreOnce('a part is undone alone by a write in it that failed unheard', async (test, open) => {
@@ -87,7 +87,7 @@ onEveryStoreOnce('a part is undone alone by a write in it that failed unheard', 
       refused,
     )
   })
-  equal(await store.count({}), 1)
+  equal(await store.people.count({}), 1)
 })
 
 const heard: Readonly<Record<string, (outbox: Outbox<any>) => unknown>> = {
@@ -127,7 +127,7 @@ for (const [name, write] of Object.entries(heard)) {
       await write(outbox)
     })
     equal(
-      (await store.query({ limit: 9 })).some(({ payload }) => payload === '"good"'),
+      (await store.people.query({ limit: 9 })).some(({ payload }) => payload === '"good"'),
       true,
     )
     await nextTurn()

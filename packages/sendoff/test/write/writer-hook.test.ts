@@ -66,7 +66,7 @@ onEveryStore(
       equal(await outbox.write('Tested', 4), null)
     })
     deepEqual(
-      (await store.query({ limit: 9 })).map((row) => row.payload),
+      (await store.people.query({ limit: 9 })).map((row) => row.payload),
       ['"replaced"'],
     )
   },

@@ -1,5 +1,5 @@
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
-import { duplicateEventId } from '../duplicate-event-id.ts'
+import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf, newMemoryRow } from './memory-row.ts'
 import type { KeyUse, MemoryTx } from './memory-transaction.ts'
@@ -8,7 +8,7 @@ import type { KeyUse, MemoryTx } from './memory-transaction.ts'
 export function insertRows(
   tx: MemoryTx,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   now: number,
   nextSeq: () => number,
 ): readonly InsertResult[] {

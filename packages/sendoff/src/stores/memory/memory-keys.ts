@@ -5,7 +5,6 @@ import type { MemoryControls } from './memory-controls.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { asStoredRow } from './memory-row.ts'
-import type { MemoryTx } from './memory-transaction.ts'
 
 /** What people do about the ordering keys of a memory store. */
 export function memoryKeys(
@@ -13,11 +12,8 @@ export function memoryKeys(
   events: MemoryEvents,
   { parkedKeys }: MemoryControls,
   settleRow: (row: MemoryRow, outcome: Outcome, now: number) => void,
-): OutboxOrderingKeys<MemoryTx> {
+): OutboxOrderingKeys {
   return {
-    // Transactions run one at a time: they are committed in the order of writing.
-    async lock() {},
-
     async blocked({ limit, after = '' }) {
       const keys = new Set([...parkedKeys, ...events.pendingKeys()])
       return [...keys]
@@ -37,8 +33,8 @@ export function memoryKeys(
       return true
     },
 
-    async skip(key, reason) {
-      const head = headOf(key)
+    async skip({ orderingKey, reason }) {
+      const head = headOf(orderingKey)
       if (head === undefined) return false
 
       settleRow(head, { kind: 'dead', failure: { error: reason, counted: false } }, now())

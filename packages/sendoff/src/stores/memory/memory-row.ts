@@ -4,7 +4,7 @@ import type { Lease, NewRow, Row, RowId, StoredRow } from '../../store/index.ts'
 /** A row as the store keeps it. Never handed out: callers get copies. */
 export type MemoryRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
 
-export function newMemoryRow(row: NewRow, seq: number, lease: Lease, now: number): MemoryRow {
+export function newMemoryRow(row: NewRow, seq: number, lease: Lease | undefined, now: number): MemoryRow {
   return {
     seq,
     eventId: row.eventId,
@@ -27,8 +27,8 @@ export function newMemoryRow(row: NewRow, seq: number, lease: Lease, now: number
     createdAt: now,
     doneAt: null,
     lastError: null,
-    lockedBy: row.claimed ? lease.owner : null,
-    lockedUntil: row.claimed ? Math.ceil(now + lease.ms) : null,
+    lockedBy: row.claimed ? lease!.owner : null,
+    lockedUntil: row.claimed ? Math.ceil(now + lease!.ms) : null,
     blockedAt: null,
   }
 }

@@ -1,6 +1,6 @@
 import { EventStatus } from '../../store/event-status.ts'
 import type { FailedAttempt, Outcome } from '../../store/index.ts'
-import { storedErrorText } from '../error-text.ts'
+import { storedErrorText } from '../../store/error-text.ts'
 import type { MemoryRow } from './memory-row.ts'
 
 /** What a settlement makes of a row that is not deleted. */

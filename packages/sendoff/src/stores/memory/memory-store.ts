@@ -1,8 +1,8 @@
 import { OutboxError } from '../../errors.ts'
-import { partitionOfRow } from '../../event/partition.ts'
+import { partitionOfRow } from '../../store/partition-of.ts'
 import { EventStatus } from '../../store/event-status.ts'
 import { callable, checkOptions } from '../../options.ts'
-import type { ClaimRequest, FailedAttempt, OutboxStore, Outcome, Row } from '../../store/index.ts'
+import type { ClaimRequest, CompleteStore, FailedAttempt, Outcome, Row } from '../../store/index.ts'
 import { boundsAround, nextPlace } from '../due-order.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
@@ -10,6 +10,7 @@ import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { insertRows } from './memory-insert.ts'
 import { memoryKeys } from './memory-keys.ts'
+import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { memoryNodes } from './memory-nodes.ts'
 import { memoryPartitions } from './memory-partitions.ts'
@@ -23,11 +24,14 @@ export interface MemoryStoreOptions {
   readonly now?: () => number
 }
 
+/** A store in memory. It leaves out only wake-ups. */
+export type MemoryStore = CompleteStore<MemoryTx>
+
 /**
  * Keeps events in the memory of this process, for tests and demonstrations: they end with it.
  * Transactions run one at a time; nothing else ever waits for them.
  */
-export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<MemoryTx> {
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, { now: callable })
 
   const clock = options.now ?? Date.now
@@ -40,7 +44,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
     if (bounds !== null) events.countLosses(bounds)
     events.countLossesOf(held)
   })
-  const partitions = memoryPartitions(now, events, locks, controls)
+  const partitions = memoryPartitions(now, events, locks)
   const transactions = new Mutex()
   let lastSeq = 0
 
@@ -77,7 +81,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     async checkSchema() {},
 
-    async transaction(work, within) {
+    async transaction(work, { within } = {}) {
       if (within !== undefined) return within.nested(work)
       refuseInsideTransaction(transactions)
       return transactions.run(() => insideTransaction(transactions, () => new MemoryTx(events).run(work)))
@@ -85,7 +89,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     inTransaction: (tx) => tx instanceof MemoryTx && tx.isOpen,
 
-    async insert(tx, rows, lease) {
+    async insert({ tx, rows, lease }) {
       if (!(tx instanceof MemoryTx)) throw noTransaction()
       tx.assertOpen()
       return insertRows(tx, rows, lease, now(), () => ++lastSeq)
@@ -113,7 +117,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
       return rows
     },
 
-    async renew(rows, lease) {
+    async renew({ rows, lease }) {
       const lockedUntil = Math.ceil(now() + lease.ms)
 
       return rows.filter((held) => {
@@ -130,11 +134,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
       }
     },
 
-    async settle(batch, owner) {
+    async settle({ settlements, owner }) {
       const ownerHolds = owner !== undefined && locks.isOwner(owner)
       const time = now()
 
-      return batch.filter(({ row: held, outcome }) => {
+      return settlements.filter(({ row: held, outcome }) => {
         const row = held.lockedBy === null && !ownerHolds ? undefined : events.held(held)
         if (row === undefined) return true
         if (held.lockedBy === null && held.epoch !== undefined) {
@@ -149,32 +153,36 @@ export function memoryStore(options: MemoryStoreOptions = {}): OutboxStore<Memor
 
     locks,
 
+    lanes: memoryLanes(now, events, locks, controls),
+
     partitions,
 
     orderingKeys: memoryKeys(now, events, controls, settleRow),
 
-    async query(filter) {
-      return events.matching(filter, filter.limit).map(asStoredRow)
-    },
+    people: {
+      async query(filter) {
+        return events.matching(filter, filter.limit).map(asStoredRow)
+      },
 
-    async count(filter) {
-      return events.matching(filter, Infinity).length
-    },
+      async count(filter) {
+        return events.matching(filter, Infinity).length
+      },
 
-    async attempts(key) {
-      return [...(history.get(keyOf(key)) ?? [])]
-    },
+      async attempts(row) {
+        return [...(history.get(keyOf(row)) ?? [])]
+      },
 
-    async replay(keys) {
-      const time = now()
+      async replay(rows) {
+        const time = now()
 
-      return keys.filter((key) => {
-        const row = events.findRow(keyOf(key))
-        if (row?.status !== EventStatus.DEAD) return false
+        return rows.filter((id) => {
+          const row = events.findRow(keyOf(id))
+          if (row?.status !== EventStatus.DEAD) return false
 
-        events.change(row, replayedFields(row, time))
-        return true
-      }).length
+          events.change(row, replayedFields(row, time))
+          return true
+        }).length
+      },
     },
 
     async purge(request) {

@@ -1,5 +1,5 @@
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
-import { duplicateEventId } from '../duplicate-event-id.ts'
+import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
 import { insertedRow } from './sql/insert-statements.ts'
 import type { CallersSession, Value } from './drivers/mysql-driver.ts'
@@ -17,7 +17,7 @@ export async function insertRows(
   session: CallersSession,
   statements: MysqlStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   certain: boolean,
 ): Promise<readonly InsertResult[]> {
   if (session.assertInTransaction !== undefined) await session.assertInTransaction()
@@ -57,7 +57,7 @@ async function insertBatch(
   session: CallersSession,
   statements: MysqlStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
 ): Promise<readonly number[]> {
   const insertId =
     rows.length === 1
@@ -85,7 +85,7 @@ async function insertOnly(
   session: CallersSession,
   statements: MysqlStatements,
   row: NewRow,
-  lease: Lease,
+  lease: Lease | undefined,
 ): Promise<number | undefined> {
   const text = statements.insertOnly({ isTimed: 'at' in row.due, isClaimed: row.claimed })
   const values = valuesOf(row, lease)
@@ -97,7 +97,7 @@ async function insertMany(
   session: CallersSession,
   statements: MysqlStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
 ): Promise<undefined> {
   const texts = rows.map(({ due, claimed }, index) =>
     insertedRow({ isFirst: index === 0, isTimed: 'at' in due, isClaimed: claimed }),
@@ -122,7 +122,7 @@ async function undo(
 }
 
 // One for each parameter of `insertedRow`.
-function valuesOf(row: NewRow, lease: Lease): Value[] {
+function valuesOf(row: NewRow, lease: Lease | undefined): Value[] {
   const { due, payload } = row
   const values: Value[] = [
     row.eventId,
@@ -140,7 +140,7 @@ function valuesOf(row: NewRow, lease: Lease): Value[] {
     timeValue(row.occurredAt),
     'at' in due ? timeValue(due.at) : durationValue(due.inMs),
   ]
-  if (row.claimed) values.push(lease.owner, durationValue(lease.ms))
+  if (row.claimed) values.push(lease!.owner, durationValue(lease!.ms))
   return values
 }
 

@@ -1,4 +1,4 @@
-import { partitionCount } from '../../event/partition.ts'
+import { partitionCount } from '../../store/partition-of.ts'
 import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store/index.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { MysqlDriver, MysqlSession, Rows } from './drivers/mysql-driver.ts'

@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store/index.ts'
+import type { CompleteStore } from '../../store/index.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './drivers/driver-of.ts'
@@ -39,7 +39,8 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
   readonly partitionBy?: PartitionPeriod
 }
 
-export interface MysqlStore<Tx> extends OutboxStore<Tx> {
+/** A store in MySQL or MariaDB. It leaves out only wake-ups. */
+export interface MysqlStore<Tx> extends CompleteStore<Tx> {
   /** The whole current schema as SQL, for those who migrate with a tool of their own. */
   schemaSql(): string
 }
@@ -81,12 +82,12 @@ export function mysqlStore<Client extends MysqlClient>(
 
     checkSchema: () => checkSchema(own, tables),
 
-    transaction: (work, within, transactionOptions) =>
-      within === undefined ? own.transaction(work, transactionOptions) : driver.nested(within, work),
+    transaction: (work, options) =>
+      options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
 
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
 
-    insert: (tx, rows, lease) =>
+    insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 
     claim: (request) => claimRows(own, statements, request, lastClaim),
@@ -95,11 +96,11 @@ export function mysqlStore<Client extends MysqlClient>(
 
     pollPending: (request) => pollPending(own, statements, request),
 
-    renew: (rows, lease) => renewRows(own, statements, rows, lease),
+    renew: ({ rows, lease }) => renewRows(own, statements, rows, lease),
 
     release: (rows) => releaseRows(own, statements, rows),
 
-    settle: (batch, owner) => settleRows(own, statements, batch, owner),
+    settle: ({ settlements, owner }) => settleRows(own, statements, settlements, owner),
 
     locks: {
       acquire: (request) => acquireLock(own, statements, request),
@@ -109,29 +110,31 @@ export function mysqlStore<Client extends MysqlClient>(
 
     partitions: {
       shares: (owner) => readShares(own, statements, owner),
-      acquire: (owner, partitions) => acquirePartitions(own, statements, owner, partitions),
-      release: (owner, partitions) => releasePartitions(own, statements, owner, partitions),
+      acquire: ({ owner, partitions }) => acquirePartitions(own, statements, owner, partitions),
+      release: ({ owner, partitions }) => releasePartitions(own, statements, owner, partitions),
+    },
+
+    lanes: {
+      lock: async ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
       read: (request) => readLanes(own, statements, request),
       readAll: (request) => readOneLane(own, statements, request),
-      hold: (owner, rows) => holdRows(own, statements, owner, rows),
+      hold: ({ owner, rows }) => holdRows(own, statements, owner, rows),
     },
 
     orderingKeys: {
-      lock: async (tx, keys) => lockKeys(driver.session(tx), statements, keys),
       blocked: (filter) => blockedKeys(own, statements, filter),
       retry: (key) => retryKey(own, statements, key),
-      skip: (key, reason) => skipHead(own, statements, key, reason),
+      skip: ({ orderingKey, reason }) => skipHead(own, statements, orderingKey, reason),
       park: async (key) => void (await own.run(statements.setControl, ['park', Buffer.from(key)])),
       unpark: async (key) => void (await own.run(statements.liftControl, ['park', Buffer.from(key)])),
     },
 
-    query: (filter) => queryRows(own, statements, filter),
-
-    count: (filter) => countRows(own, statements, filter),
-
-    attempts: (key) => failedAttempts(own, statements, key),
-
-    replay: (keys) => replayRows(own, statements, keys),
+    people: {
+      query: (filter) => queryRows(own, statements, filter),
+      count: (filter) => countRows(own, statements, filter),
+      attempts: (row) => failedAttempts(own, statements, row),
+      replay: (rows) => replayRows(own, statements, rows),
+    },
 
     async purge(request) {
       if (partitionBy === undefined || request.cursor !== undefined) {

@@ -1,4 +1,4 @@
-import { partitionCount, partitionOf } from '../../event/partition.ts'
+import { partitionCount, partitionOf } from '../../store/partition-of.ts'
 import type { KeyLocks } from '../../store/index.ts'
 import type { CallersSession } from './drivers/mysql-driver.ts'
 import { placeholders } from './sql/statement-values.ts'

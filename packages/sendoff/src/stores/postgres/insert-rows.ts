@@ -1,6 +1,6 @@
 import type { OutboxError } from '../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
-import { duplicateEventId } from '../duplicate-event-id.ts'
+import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { rowName } from './sql/row-keys.ts'
@@ -18,7 +18,7 @@ export async function insertRows(
   session: PostgresSession,
   statements: PostgresStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   announce: boolean,
 ): Promise<readonly InsertResult[]> {
   const batches: InsertedBatch[] = []
@@ -80,7 +80,7 @@ async function insertBatch(
   session: PostgresSession,
   statements: PostgresStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   announce: boolean,
 ): Promise<InsertedBatch> {
   if (rows.some((row) => row.idempotencyKey !== null)) {
@@ -115,7 +115,7 @@ async function insertKeyed(
   session: PostgresSession,
   statements: PostgresStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   announce: boolean,
 ): Promise<InsertedBatch> {
   const statement = announce ? statements.insertKeyedAnnounced : statements.insertKeyed
@@ -171,7 +171,7 @@ function insertedRow(row: NewRow, [certain, seq]: readonly Value[]): InsertResul
 }
 
 // One for each column of the statements but the time of the insert.
-function fieldsOf(row: NewRow, lease: Lease): Value[] {
+function fieldsOf(row: NewRow, lease: Lease | undefined): Value[] {
   const { due, payload } = row
 
   return [
@@ -191,14 +191,14 @@ function fieldsOf(row: NewRow, lease: Lease): Value[] {
     'at' in due ? String(Math.ceil(due.at)) : null,
     'at' in due ? null : roundedUp(due.inMs),
     String(deliveriesOf(row)),
-    row.claimed ? lease.owner : null,
-    row.claimed ? roundedUp(lease.ms) : null,
+    row.claimed ? lease!.owner : null,
+    row.claimed ? roundedUp(lease!.ms) : null,
   ]
 }
 
 // JSON has an escape for halves of surrogate pairs, which PostgreSQL refuses; as plain text they
 // would be replaced on the way.
-function jsonOf(rows: readonly NewRow[], lease: Lease): string {
+function jsonOf(rows: readonly NewRow[], lease: Lease | undefined): string {
   return JSON.stringify(
     rows.map((row) => {
       const fields = fieldsOf(row, lease)

@@ -1,6 +1,6 @@
-import { partitionOf } from '../../event/partition.ts'
+import { partitionOf } from '../../store/partition-of.ts'
 import type { BlockedKey, BlockedKeyFilter, KeyLocks } from '../../store/index.ts'
-import { storedErrorText } from '../error-text.ts'
+import { storedErrorText } from '../../store/error-text.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readStoredRow } from './sql/row-columns.ts'
 import { numberArray, storable, textArray } from './sql/statement-values.ts'

@@ -1,4 +1,4 @@
-import { partitionCount } from '../../event/partition.ts'
+import { partitionCount } from '../../store/partition-of.ts'
 import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, Row } from '../../store/index.ts'
 import { placeValues } from './claim-rows.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'

@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store/index.ts'
+import type { CompleteStore } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './drivers/driver-of.ts'
@@ -44,7 +44,8 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
   readonly partitionBy?: PartitionPeriod
 }
 
-export interface PostgresStore<Tx> extends OutboxStore<Tx> {
+/** A store in PostgreSQL. It leaves out wake-ups where `notify` is false, and nothing else. */
+export interface PostgresStore<Tx> extends CompleteStore<Tx> {
   /** The whole current schema as SQL, for those who migrate with a tool of their own. */
   schemaSql(): string
 }
@@ -59,7 +60,10 @@ const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, 
   partitionBy: oneOf('day', 'week', 'month'),
 }
 
-const isolationLevel = oneOf('read committed', 'repeatable read', 'serializable')
+const transactionChecks = {
+  within: anything,
+  isolation: oneOf('read committed', 'repeatable read', 'serializable'),
+}
 
 /** Keeps events in a PostgreSQL database, from version 15 on. */
 export function postgresStore<Client extends PostgresClient>(
@@ -97,11 +101,11 @@ export function postgresStore<Client extends PostgresClient>(
 
     checkSchema: () => checkSchema(own, tables),
 
-    async transaction(work, within, options) {
-      if (options !== undefined) checkOptions('transaction', options, { isolation: isolationLevel })
-      return await (within === undefined
+    async transaction(work, options) {
+      if (options !== undefined) checkOptions('transaction', options, transactionChecks)
+      return await (options?.within === undefined
         ? own.transaction(work, options?.isolation)
-        : driver.nested(within, work))
+        : driver.nested(options.within, work))
     },
 
     async inTransaction(tx) {
@@ -118,7 +122,7 @@ export function postgresStore<Client extends PostgresClient>(
       }
     },
 
-    insert(tx, rows, lease, announce = false) {
+    insert({ tx, rows, lease, announce = false }) {
       const session = driver.session(tx)
       const later = announce && notify ? wakeUpForLater(rows, Date.now()) : undefined
       const inserted = () => insert(session, statements, rows, lease, announce && notify)
@@ -132,11 +136,11 @@ export function postgresStore<Client extends PostgresClient>(
 
     pollPending: (request) => pollPending(own, statements, request),
 
-    renew: (rows, lease) => renewRows(own, statements, rows, lease),
+    renew: ({ rows, lease }) => renewRows(own, statements, rows, lease),
 
     release: (rows) => releaseRows(own, statements, rows),
 
-    settle: (batch, owner) => settleRows(own, statements, batch, owner),
+    settle: ({ settlements, owner }) => settleRows(own, statements, settlements, owner),
 
     locks: {
       acquire: (request) => acquireLock(own, statements, request),
@@ -146,29 +150,31 @@ export function postgresStore<Client extends PostgresClient>(
 
     partitions: {
       shares: (owner) => sharesOf(own, statements, owner),
-      acquire: (owner, partitions) => acquirePartitions(own, statements, owner, partitions),
-      release: (owner, partitions) => releasePartitions(own, statements, owner, partitions),
+      acquire: ({ owner, partitions }) => acquirePartitions(own, statements, owner, partitions),
+      release: ({ owner, partitions }) => releasePartitions(own, statements, owner, partitions),
+    },
+
+    lanes: {
+      lock: ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
       read: (request) => readLanes(own, statements, request),
       readAll: (request) => readAll(own, statements, request),
-      hold: (owner, rows) => holdRows(own, statements, owner, rows),
+      hold: ({ owner, rows }) => holdRows(own, statements, owner, rows),
     },
 
     orderingKeys: {
-      lock: (tx, keys) => lockKeys(driver.session(tx), statements, keys),
       blocked: (filter) => blockedKeys(own, statements, filter),
       retry: (key) => retryKey(own, statements, key),
-      skip: (key, reason) => skipKey(own, statements, key, reason),
+      skip: ({ orderingKey, reason }) => skipKey(own, statements, orderingKey, reason),
       park: (key) => parkKey(own, statements, key),
       unpark: (key) => unparkKey(own, statements, key),
     },
 
-    query: (filter) => queryRows(own, statements, filter),
-
-    count: (filter) => countRows(own, statements, filter),
-
-    attempts: (key) => failedAttempts(own, statements, key),
-
-    replay: (keys) => replayRows(own, statements, keys),
+    people: {
+      query: (filter) => queryRows(own, statements, filter),
+      count: (filter) => countRows(own, statements, filter),
+      attempts: (row) => failedAttempts(own, statements, row),
+      replay: (rows) => replayRows(own, statements, rows),
+    },
 
     async purge(request) {
       if (partitionBy === undefined || request.cursor !== undefined) {

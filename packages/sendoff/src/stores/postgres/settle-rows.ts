@@ -1,6 +1,6 @@
-import { partitionCount, partitionOfRow } from '../../event/partition.ts'
+import { partitionCount, partitionOfRow } from '../../store/partition-of.ts'
 import type { OwnerFence, Settlement } from '../../store/index.ts'
-import { storedErrorText } from '../error-text.ts'
+import { storedErrorText } from '../../store/error-text.ts'
 import type { PostgresSession } from './drivers/postgres-driver.ts'
 import { rowName } from './sql/row-keys.ts'
 import { numberArray, roundedUp, storable, textArray } from './sql/statement-values.ts'

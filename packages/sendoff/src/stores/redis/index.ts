@@ -5,5 +5,5 @@ export type {
   RedisClient,
   RedisTx,
 } from './drivers/redis-client.ts'
-export type { RedisStoreOptions } from './redis-store.ts'
+export type { RedisStore, RedisStoreOptions } from './redis-store.ts'
 export { redisStore } from './redis-store.ts'

@@ -64,14 +64,14 @@ export function tellResults(inserts: readonly RecordedInsert[], answers: readonl
   }
 }
 
-function rowArguments(row: NewRow, lease: Lease): string[] {
+function rowArguments(row: NewRow, lease: Lease | undefined): string[] {
   const { due, idempotencyKey } = row
   return [
     row.eventId,
     row.destination,
     textOfRow(row),
     'at' in due ? `@${due.at}` : `+${due.inMs}`,
-    row.claimed ? `${lease.ms} ${lease.owner}` : '',
+    row.claimed ? `${lease!.ms} ${lease!.owner}` : '',
     idempotencyKey === null ? '' : `=${idempotencyKey}`,
   ]
 }

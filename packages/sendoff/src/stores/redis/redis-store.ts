@@ -1,7 +1,7 @@
 import { OutboxError } from '../../errors.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, requireOptions } from '../../options.ts'
-import type { OutboxStore } from '../../store/index.ts'
+import type { StoreWith } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import { claimRows, claimRowsOfTypes, pollPending } from './claim-rows.ts'
 import { commitTransaction, isServersWord } from './drivers/commit-transaction.ts'
@@ -35,6 +35,9 @@ export interface RedisStoreOptions<Client extends RedisClient> {
   readonly prefix?: string
 }
 
+/** A store in Redis. It leaves out what keeps events in order: lanes, partitions and ordering keys. */
+export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'controls' | 'wakeUps' | 'purge'>
+
 const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, OptionCheck>> = {
   client: anything,
   // It has a check of its own.
@@ -51,7 +54,7 @@ const version = 1
  */
 export function redisStore<Client extends RedisClient>(
   options: RedisStoreOptions<Client>,
-): OutboxStore<RedisTx<Client>> {
+): RedisStore<RedisTx<Client>> {
   checkOptions('redisStore', options, optionChecks)
   requireOptions('redisStore', options, ['client'])
 
@@ -62,7 +65,7 @@ export function redisStore<Client extends RedisClient>(
   const run: RunScript = (script, values) => driver.run(script, keys, values)
   const wakeUps = redisWakeUps(driver, run, channel)
 
-  const store: OutboxStore<object> = {
+  const store: RedisStore<object> = {
     capabilities: { durable: true, multiProcess: true },
 
     async migrate() {
@@ -77,7 +80,7 @@ export function redisStore<Client extends RedisClient>(
 
     doctor: () => settingsThatLoseEvents(driver),
 
-    async transaction(work, within) {
+    async transaction(work, { within } = {}) {
       if (within !== undefined) return (transactionOf(within) ?? noTransaction()).nested(work)
 
       let multi: object | undefined
@@ -91,7 +94,7 @@ export function redisStore<Client extends RedisClient>(
 
     inTransaction: (tx) => transactionOf(tx)?.isOpen ?? driver.isOpenMulti(tx),
 
-    async insert(tx, rows, lease, announce = false) {
+    async insert({ tx, rows, lease, announce = false }) {
       const insert = { rows, lease, announce, results: undefined }
       const transaction = transactionOf(tx)
       if (transaction !== undefined) return transaction.record(insert)
@@ -110,24 +113,26 @@ export function redisStore<Client extends RedisClient>(
 
     pollPending: (request) => pollPending(run, request),
 
-    renew: (rows, lease) => renewRows(run, rows, lease),
+    renew: ({ rows, lease }) => renewRows(run, rows, lease),
 
     release: (rows) => releaseRows(run, rows),
 
-    settle: (batch, owner) => settleRows(run, batch, owner),
+    settle: ({ settlements, owner }) => settleRows(run, settlements, owner),
 
     locks: redisLocks(run),
 
-    query: (filter) => queryRows(run, filter),
+    people: {
+      query: (filter) => queryRows(run, filter),
 
-    count: (filter) => countRows(run, filter),
+      count: (filter) => countRows(run, filter),
 
-    attempts: (key) => failedAttempts(run, key),
+      attempts: (row) => failedAttempts(run, row),
 
-    async replay(rowKeys) {
-      if (rowKeys.length === 0) return 0
-      const values = rowKeys.flatMap(({ eventId, destination }) => [eventId, destination])
-      return (await run(replayScript, values)) as number
+      async replay(rows) {
+        if (rows.length === 0) return 0
+        const values = rows.flatMap(({ eventId, destination }) => [eventId, destination])
+        return (await run(replayScript, values)) as number
+      },
     },
 
     purge: (request) => purgeRows(run, request),
@@ -147,7 +152,7 @@ export function redisStore<Client extends RedisClient>(
       await driver.close()
     },
   }
-  return store as unknown as OutboxStore<RedisTx<Client>>
+  return store as unknown as RedisStore<RedisTx<Client>>
 }
 
 function assertKnown(prefix: string, stored: number): void {

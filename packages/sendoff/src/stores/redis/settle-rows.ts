@@ -1,5 +1,5 @@
 import type { Outcome, OwnerFence, Settlement } from '../../store/index.ts'
-import { storedErrorText } from '../error-text.ts'
+import { storedErrorText } from '../../store/error-text.ts'
 import { memberOf } from './redis-keys.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { settleScript } from './scripts/settle-script.ts'

@@ -1,4 +1,4 @@
-import { partitionOfRow } from '../../event/partition.ts'
+import { partitionOfRow } from '../../store/partition-of.ts'
 import type { DuePlace, LaneRequest } from '../../store/index.ts'
 
 /** What there is to know of a due row to tell whether it is wanted. */

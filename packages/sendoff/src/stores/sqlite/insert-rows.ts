@@ -1,5 +1,5 @@
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
-import { duplicateEventId } from '../duplicate-event-id.ts'
+import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import { isUniqueViolation } from './drivers/sqlite-client.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
@@ -7,7 +7,7 @@ import type { PreparedStatements } from './sql/statements.ts'
 export function insertRows(
   statements: PreparedStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
@@ -31,7 +31,7 @@ export function insertRows(
 function insertEach(
   statements: PreparedStatements,
   rows: readonly NewRow[],
-  lease: Lease,
+  lease: Lease | undefined,
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
@@ -63,7 +63,7 @@ function useIdempotencyKey(
 function insertRow(
   statements: PreparedStatements,
   row: NewRow,
-  lease: Lease,
+  lease: Lease | undefined,
   now: number,
   certain: boolean,
 ): InsertResult {
@@ -86,8 +86,8 @@ function insertRow(
       'at' in row.due ? Math.ceil(row.due.at) : Math.ceil(now + row.due.inMs),
       now,
       deliveries,
-      row.claimed ? lease.owner : null,
-      row.claimed ? Math.ceil(now + lease.ms) : null,
+      row.claimed ? lease!.owner : null,
+      row.claimed ? Math.ceil(now + lease!.ms) : null,
     )
     return { kind: 'inserted', seq: Number(lastInsertRowid), deliveries, certain }
   } catch (error) {

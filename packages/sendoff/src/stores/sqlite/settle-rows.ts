@@ -1,5 +1,5 @@
 import type { Failure, HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
-import { storedErrorText } from '../error-text.ts'
+import { storedErrorText } from '../../store/error-text.ts'
 import { ownedLock } from './sqlite-locks.ts'
 import type { SqliteStatement, SqliteValue } from './drivers/sqlite-client.ts'
 import type { PreparedStatements } from './sql/statements.ts'

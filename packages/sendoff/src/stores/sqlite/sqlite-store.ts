@@ -1,6 +1,6 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
-import type { OutboxStore, RowId } from '../../store/index.ts'
+import type { CompleteStore, RowId } from '../../store/index.ts'
 import { checkedTableName } from '../sql/table-name.ts'
 import { nextPlace } from '../due-order.ts'
 import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
@@ -47,7 +47,8 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   readonly now?: () => number
 }
 
-export interface SqliteStore<Handle extends SqliteHandle> extends OutboxStore<Handle> {
+/** A store in SQLite. It leaves out only wake-ups. */
+export interface SqliteStore<Handle extends SqliteHandle> extends CompleteStore<Handle> {
   /** The whole current schema as SQL, for those who migrate with a tool of their own. */
   schemaSql(): string
 }
@@ -91,7 +92,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
     checkSchema: () => connection.alone((handle) => connection.retrying(() => checkSchema(handle, table))),
 
-    transaction: (work, within) =>
+    transaction: (work, { within } = {}) =>
       within === undefined ? transaction(work) : transactionAround(within).nested(work),
 
     // What fails to commit is rolled back right after.
@@ -102,7 +103,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       return known === undefined ? hasOpenTransaction(tx) : known.isOpen && hasOpenTransaction(known.handle)
     },
 
-    async insert(tx, rows, lease) {
+    async insert({ tx, rows, lease }) {
       const transaction = transactionOf(tx)
       transaction?.assertOpen()
       // One of our views, or a handle with a transaction of its own.
@@ -148,7 +149,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
         return preview === 'idle' ? [] : undefined
       }),
 
-    async renew(rows, lease) {
+    async renew({ rows, lease }) {
       if (rows.length === 0) return []
 
       return write(({ renew }) => {
@@ -164,8 +165,9 @@ export function sqliteStore<Handle extends SqliteHandle>(
       await write(({ release }) => leased.forEach((row) => changesHeld(release, row)))
     },
 
-    async settle(batch, owner) {
-      return batch.length === 0 ? [] : write((statements) => settleRows(statements, batch, owner, now()))
+    async settle({ settlements, owner }) {
+      if (settlements.length === 0) return []
+      return write((statements) => settleRows(statements, settlements, owner, now()))
     },
 
     locks: {
@@ -184,42 +186,48 @@ export function sqliteStore<Handle extends SqliteHandle>(
           return writeOn(handle, (statements) => endLapsedParts(statements, owner, now()))
         }),
 
-      acquire: (owner, partitions) =>
+      acquire: ({ owner, partitions }) =>
         write((statements) => acquirePartitions(statements, owner, partitions, now())),
 
-      release: (owner, partitions) => write((statements) => releasePartitions(statements, owner, partitions)),
+      release: ({ owner, partitions }) =>
+        write((statements) => releasePartitions(statements, owner, partitions)),
+    },
+
+    lanes: {
+      // Transactions run one at a time: they are committed in the order of writing.
+      async lock() {},
 
       read: (request) => readingAs(request.renewMs, (statements) => readLanes(statements, request, now())),
 
       readAll: (request) =>
         readingAs(request.renewMs, (statements) => readOneLane(statements, request, now())),
 
-      hold: (owner, rows) => write((statements) => holdRows(statements, owner, rows, now())),
+      hold: ({ owner, rows }) => write((statements) => holdRows(statements, owner, rows, now())),
     },
 
     orderingKeys: {
-      // Transactions run one at a time: they are committed in the order of writing.
-      async lock() {},
-
       blocked: (filter) =>
         connection.alone((handle) =>
           snapshotOn(handle, (statements) => blockedKeys(statements, filter, now())),
         ),
 
       retry: (key) => write((statements) => retryKey(statements, key, now())),
-      skip: (key, reason) => write((statements) => skipHead(statements, key, reason, now())),
+      skip: ({ orderingKey, reason }) =>
+        write((statements) => skipHead(statements, orderingKey, reason, now())),
       park: (key) => write(({ setControl }) => void setControl.run('park', key, now())),
       unpark: (key) => write(({ liftControl }) => void liftControl.run('park', key)),
     },
 
-    query: (filter) => read((statements) => queryRows(statements, filter)),
+    people: {
+      query: (filter) => read((statements) => queryRows(statements, filter)),
 
-    count: (filter) => read((statements) => countRows(statements, filter)),
+      count: (filter) => read((statements) => countRows(statements, filter)),
 
-    attempts: (key) => read((statements) => failedAttempts(statements, key)),
+      attempts: (row) => read((statements) => failedAttempts(statements, row)),
 
-    async replay(keys) {
-      return keys.length === 0 ? 0 : write((statements) => replayRows(statements, keys, now()))
+      async replay(rows) {
+        return rows.length === 0 ? 0 : write((statements) => replayRows(statements, rows, now()))
+      },
     },
 
     purge: (request) => write((statements) => purgeRows(statements, request, now())),

@@ -26,7 +26,7 @@ export const drainChecks: readonly PublisherCheck[] = [
       })
       await outbox.close()
 
-      const done = await store.query({ status: [EventStatus.DONE], limit: 500 })
+      const done = await store.people.query({ status: [EventStatus.DONE], limit: 500 })
       deepEqual(done.map(({ eventId }) => eventId).sort(), ids.sort())
       deepEqual((await context.stored(destination)).map(idOf).sort(), ids)
     },

@@ -11,6 +11,7 @@ import type {
   RowId,
   Settlement,
   StoredRow,
+  StoreWith,
 } from '../../store/index.ts'
 import { sampleRow } from './sample-rows.ts'
 
@@ -25,7 +26,7 @@ export async function insertRows<Tx>(
   rows: readonly NewRow[],
   lease = leaseOf('writer'),
 ): Promise<readonly KnownResult[]> {
-  return afterCommit(await store.transaction((tx) => store.insert(tx, rows, lease)))
+  return afterCommit(await store.transaction((tx) => store.insert({ tx, rows, lease })))
 }
 
 type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
@@ -41,7 +42,7 @@ export function afterCommit(results: readonly InsertResult[]): readonly KnownRes
 
 /** Writes one sample row and reads it back. */
 export async function insertOne<Tx>(
-  store: OutboxStore<Tx>,
+  store: StoreWith<Tx, 'people'>,
   fields: Partial<NewRow> = {},
   lease = leaseOf('writer'),
 ): Promise<StoredRow> {
@@ -101,27 +102,34 @@ export async function settleOne<Tx>(
   outcome: Outcome,
   owner?: OwnerFence,
 ): Promise<void> {
-  deepEqual(await store.settle([{ row, outcome }], owner), [], `settlement of ${row.eventId} was refused`)
+  deepEqual(
+    await store.settle({ settlements: [{ row, outcome }], owner }),
+    [],
+    `settlement of ${row.eventId} was refused`,
+  )
 }
 
 export function doneOf(row: Row): Settlement {
   return { row, outcome: { kind: 'done' } }
 }
 
-export async function readRow<Tx>(store: OutboxStore<Tx>, key: RowId): Promise<StoredRow> {
+export async function readRow<Tx>(store: StoreWith<Tx, 'people'>, key: RowId): Promise<StoredRow> {
   const found = await findRow(store, key)
   ok(found, `event ${key.eventId} for destination "${key.destination}" is not in the store`)
   return found
 }
 
-export async function findRow<Tx>(store: OutboxStore<Tx>, key: RowId): Promise<StoredRow | undefined> {
-  const rows = await store.query({ eventId: key.eventId, limit: 100 })
+export async function findRow<Tx>(
+  store: StoreWith<Tx, 'people'>,
+  key: RowId,
+): Promise<StoredRow | undefined> {
+  const rows = await store.people.query({ eventId: key.eventId, limit: 100 })
   return rows.find((row) => row.destination === key.destination)
 }
 
 /** Writes one sample row, claims it, settles it and reads it back. */
 export async function insertAndSettle<Tx>(
-  store: OutboxStore<Tx>,
+  store: StoreWith<Tx, 'people'>,
   outcome: Outcome,
   fields: Partial<NewRow> = {},
 ): Promise<StoredRow> {
@@ -131,7 +139,7 @@ export async function insertAndSettle<Tx>(
 }
 
 /** The store's clock, as stamped on a row that is gone again afterwards. */
-export async function storeTime<Tx>(store: OutboxStore<Tx>): Promise<number> {
+export async function storeTime<Tx>(store: StoreWith<Tx, 'people'>): Promise<number> {
   const row = await insertOne(store, { claimed: true }, leaseOf('clock'))
   await settleOne(store, row, { kind: 'delete' })
   return row.createdAt

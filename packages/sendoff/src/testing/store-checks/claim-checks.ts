@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -17,9 +17,10 @@ import {
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const claimChecks: readonly StoreCheck[] = [
+export const claimChecks: readonly PartCheck[] = [
   {
     name: 'claim: due rows come oldest due time first, then in write order',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(50)
@@ -45,6 +46,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: a claimed row is leased, and answered as it is stored',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       const claimed = await claimOne(store, 'a')
@@ -69,6 +71,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: a row is free again once its lease ran out',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store)
       await claimOne(store, 'a', 50)
@@ -80,6 +83,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: deliveries rises with every claim, and losses with every holder that never let go',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const counted: [number, number][] = []
@@ -99,6 +103,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: a row that was settled or released costs no loss',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       await settleOne(store, await claimOne(store, 'a'), { kind: 'defer', delayMs: 0 })
@@ -136,6 +141,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: with keys only those rows come, as far as they are there and due',
+    needs: ['people'],
     async run({ store }) {
       const wanted = await insertOne(store)
       const delayed = await insertOne(store, { due: { inMs: 30_000 } })
@@ -191,6 +197,7 @@ export const claimChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claim: with from only rows at or behind that place in due order come',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(50)
@@ -248,7 +255,7 @@ function countersOf(row: Row): [deliveries: number, losses: number] {
 }
 
 /** Claims until nothing comes any more, or more than there is. */
-async function claimInSevens<Tx>(store: OutboxStore<Tx>, owner: string): Promise<Row[]> {
+async function claimInSevens<Tx>(store: CompleteStore<Tx>, owner: string): Promise<Row[]> {
   const claimed: Row[] = []
   while (claimed.length <= 100) {
     const rows = await store.claim({ lease: leaseOf(owner), limit: 7 })

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { ClaimTypesRequest, OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, ClaimTypesRequest, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -19,7 +19,7 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 const wanted = { aggregateType: 'Order', eventType: 'Wanted' }
 const foreign = { aggregateType: 'Order', eventType: 'Foreign' }
 
-export const claimTypesChecks: readonly StoreCheck[] = [
+export const claimTypesChecks: readonly PartCheck[] = [
   {
     name: 'claimTypes: only rows of the named pairs of aggregate type and event type come, in due order',
     async run({ store }) {
@@ -43,6 +43,7 @@ export const claimTypesChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claimTypes: a claimed row is leased as by claim, and rows of other types stay as they are',
+    needs: ['people'],
     async run({ store }) {
       const left = await insertOne(store, foreign)
       await insertOne(store, wanted)
@@ -59,6 +60,7 @@ export const claimTypesChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claimTypes: leased, delayed, settled and paused rows do not come, and lapsed ones count a loss',
+    needs: ['people', 'controls'],
     async run({ store, wait }) {
       await settleOne(store, await insertAndClaim(store, 'a', wanted), { kind: 'done' })
       await insertOne(store, { ...wanted, due: { inMs: 30_000 } })
@@ -78,6 +80,7 @@ export const claimTypesChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claimTypes: rows written less than skipRecentMs ago are left alone',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store, wanted)
       deepEqual((await store.claimTypes(requestOf({ skipRecentMs: 5_000 }))).rows, [])
@@ -108,6 +111,7 @@ export const claimTypesChecks: readonly StoreCheck[] = [
   },
   {
     name: 'claimTypes: where the limit ends a claim, the next one goes on behind its last row',
+    needs: ['people'],
     async run({ store }) {
       const start = await storeTime(store)
       const rows = [...sampleRows(4, wanted), ...sampleRows(1, foreign)].map((row) => ({
@@ -131,6 +135,6 @@ function requestOf(fields: Partial<ClaimTypesRequest>): ClaimTypesRequest {
   return { lease: leaseOf('a'), limit: 100, window: 1_000, types: [wanted], ...fields }
 }
 
-async function claimTypesAll<Tx>(store: OutboxStore<Tx>, types = [wanted]): Promise<readonly Row[]> {
+async function claimTypesAll<Tx>(store: CompleteStore<Tx>, types = [wanted]): Promise<readonly Row[]> {
   return (await store.claimTypes(requestOf({ types }))).rows
 }

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, PauseTarget } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, PauseTarget } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -16,9 +16,10 @@ import {
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const controlChecks: readonly StoreCheck[] = [
+export const controlChecks: readonly PartCheck[] = [
   {
     name: 'controls: rows of a paused event type are not claimed until it is resumed',
+    needs: ['people', 'controls'],
     async run({ store }) {
       const paused = await insertOne(store, { eventType: 'Paid' })
       const other = await insertOne(store, { eventType: 'paid' })
@@ -32,6 +33,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: rows for a paused destination are not claimed until it is resumed',
+    needs: ['controls'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing' })
       const shipping = { ...billing, destination: 'shipping' }
@@ -45,10 +47,11 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: paused rows are not claimed by key either, nor anew by their holder',
+    needs: ['people', 'controls'],
     async run({ store }) {
       const free = await insertOne(store, { eventType: 'Paid' })
       const held = await insertAndClaim(store, 'a', { destination: 'billing' })
-      const request = { lease: leaseOf('a'), limit: 10, keys: [free, held] }
+      const request = { lease: leaseOf('a'), limit: 10, rows: [free, held] }
       await pauseAll(store, [{ eventType: 'Paid' }, { destination: 'billing' }])
       deepEqual(await store.claim(request), [])
 
@@ -59,6 +62,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: paused rows are not read without a claim',
+    needs: ['people', 'controls'],
     async run({ store }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
       const from = await insertOne(store, { eventType: 'Paid' })
@@ -74,6 +78,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: paused rows do not hide those behind them',
+    needs: ['controls'],
     async run({ store }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
       await insertRows(store, sampleRows(50, { eventType: 'Paid' }))
@@ -87,12 +92,13 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: whoever holds a row that is paused meanwhile can still renew, release and settle it',
+    needs: ['people', 'controls'],
     async run({ store }) {
       const settled = await insertAndClaim(store, 'a')
       const released = await insertAndClaim(store, 'a')
       await store.controls.pause({ eventType: settled.eventType })
 
-      deepEqual(await store.renew([settled, released], leaseOf('a')), [])
+      deepEqual(await store.renew({ rows: [settled, released], lease: leaseOf('a') }), [])
       await store.release([released])
       await settleOne(store, settled, { kind: 'done' })
       equal((await readRow(store, released)).lockedBy, null)
@@ -101,6 +107,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: rows written while their type is paused wait as well',
+    needs: ['people', 'controls'],
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
       const row = await insertOne(store, { eventType: 'Paid' })
@@ -112,6 +119,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: an event type and a destination of the same name are different things',
+    needs: ['controls'],
     async run({ store }) {
       const type = sampleRow({ eventType: 'billing' })
       const destination = sampleRow({ destination: 'billing' })
@@ -125,6 +133,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: what is paused can be asked for, each target once',
+    needs: ['controls'],
     async run({ store }) {
       deepEqual(await store.controls.paused(), [])
       const targets = [{ destination: 'billing' }, { eventType: 'Paid' }, { eventType: 'Placed' }]
@@ -140,6 +149,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: pausing twice needs one resume, and resuming what is not paused is no error',
+    needs: ['controls'],
     async run({ store }) {
       await store.controls.resume({ eventType: 'Paid' })
       await pauseAll(store, [{ eventType: 'Paid' }, { eventType: 'Paid' }])
@@ -150,6 +160,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
   {
     name: 'controls: a pause set in one process is in force in another at once',
+    needs: ['people', 'controls'],
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()
@@ -167,7 +178,7 @@ export const controlChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function pauseAll<Tx>(store: OutboxStore<Tx>, targets: readonly PauseTarget[]): Promise<void> {
+async function pauseAll<Tx>(store: CompleteStore<Tx>, targets: readonly PauseTarget[]): Promise<void> {
   for (const target of targets) await store.controls.pause(target)
 }
 

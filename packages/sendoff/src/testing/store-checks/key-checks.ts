@@ -1,24 +1,23 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import { maxCountedWaiting, type OutboxStore } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import { type CompleteStore, maxCountedWaiting } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { insertAndClaim, insertOne, insertRows, only, readRow, settleOne } from './check-steps.ts'
 import { keyed } from './lane-checks.ts'
-import { keysOf } from './lane-steps.ts'
 
 const failure = { error: 'Error: no', counted: true }
 
-export const keyChecks: readonly StoreCheck[] = [
+export const keyChecks: readonly PartCheck[] = [
   {
     name: 'keys: those whose first pending row failed or is blocked are told of, with what waits behind it',
-    needsPartitions: true,
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const retried = await insertAndClaim(store, 'a', keyed('x'))
       await settleOne(store, retried, { kind: 'retry', delayMs: 20_000, failure })
       await insertRows(store, [keyed('x'), keyed('x'), keyed('fine')])
       const blocked = await insertAndClaim(store, 'a', keyed('y'))
       await settleOne(store, blocked, { kind: 'block', failure })
-      const [first, second, ...others] = await keysOf(store).blocked({ limit: 10 })
+      const [first, second, ...others] = await store.orderingKeys.blocked({ limit: 10 })
 
       deepEqual(others, [])
       deepEqual(first, { orderingKey: 'x', isParked: false, head: await readRow(store, retried), waiting: 2 })
@@ -34,7 +33,7 @@ export const keyChecks: readonly StoreCheck[] = [
   },
   {
     name: 'keys: they come by name, up to a limit, and from one on',
-    needsPartitions: true,
+    needs: ['orderingKeys'],
     async run({ store }) {
       for (const key of ['c', 'a', 'b']) await block(store, key)
 
@@ -45,7 +44,7 @@ export const keyChecks: readonly StoreCheck[] = [
   },
   {
     name: 'keys: no more rows are counted than need be',
-    needsPartitions: true,
+    needs: ['orderingKeys'],
     async run({ store }) {
       await block(store, 'x')
       await insertRows(
@@ -53,19 +52,19 @@ export const keyChecks: readonly StoreCheck[] = [
         Array.from({ length: maxCountedWaiting + 5 }, () => keyed('x')),
       )
 
-      equal(only(await keysOf(store).blocked({ limit: 10 })).waiting, maxCountedWaiting)
+      equal(only(await store.orderingKeys.blocked({ limit: 10 })).waiting, maxCountedWaiting)
     },
   },
   {
     name: 'keys: a retry makes a blocked row due now, and one in backoff',
-    needsPartitions: true,
+    needs: ['orderingKeys'],
     async run({ store }) {
       const blocked = await block(store, 'x')
       const backoff = await insertAndClaim(store, 'a', keyed('y'))
       await settleOne(store, backoff, { kind: 'retry', delayMs: 20_000, failure })
 
-      equal(await keysOf(store).retry('x'), true)
-      equal(await keysOf(store).retry('y'), true)
+      equal(await store.orderingKeys.retry('x'), true)
+      equal(await store.orderingKeys.retry('y'), true)
       const due = await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10 })
       deepEqual(due.map(({ eventId }) => eventId).sort(), [blocked.eventId, backoff.eventId].sort())
       deepEqual(
@@ -76,81 +75,80 @@ export const keyChecks: readonly StoreCheck[] = [
   },
   {
     name: 'keys: there is nothing to retry where the first row is due, leased, or not there',
-    needsPartitions: true,
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const due = await insertOne(store, keyed('x'))
       const leased = await insertAndClaim(store, 'a', keyed('y'))
 
-      for (const key of ['x', 'y', 'z']) equal(await keysOf(store).retry(key), false, key)
+      for (const key of ['x', 'y', 'z']) equal(await store.orderingKeys.retry(key), false, key)
       equal((await readRow(store, due)).deliveries, 0)
       equal((await readRow(store, leased)).lockedBy, 'a')
     },
   },
   {
     name: 'keys: skipping makes the first row DEAD with the reason, and nobody can settle it any more',
-    needsPartitions: true,
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await insertAndClaim(store, 'a', keyed('x'))
       const next = await insertOne(store, keyed('x'))
-      equal(await keysOf(store).skip('x', 'Skipped by Ann.'), true)
+      equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'Skipped by Ann.' }), true)
       const skipped = await readRow(store, head)
 
       equal(skipped.status, EventStatus.DEAD)
       equal(skipped.lastError, 'Skipped by Ann.')
       ok(skipped.doneAt !== null && skipped.lockedBy === null)
-      equal((await store.settle([{ row: head, outcome: { kind: 'done' } }])).length, 1)
+      equal((await store.settle({ settlements: [{ row: head, outcome: { kind: 'done' } }] })).length, 1)
       equal((await readRow(store, next)).status, EventStatus.NEW)
       deepEqual(
-        (await store.attempts(head)).map(({ error }) => error),
+        (await store.people.attempts(head)).map(({ error }) => error),
         ['Skipped by Ann.'],
       )
     },
   },
   {
     name: 'keys: skipping lifts the block, and there is nothing to skip where nothing is pending',
-    needsPartitions: true,
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await block(store, 'x')
-      equal(await keysOf(store).skip('x', 'no'), true)
+      equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }), true)
       equal((await readRow(store, head)).blockedAt, null)
-      equal(await keysOf(store).skip('x', 'no'), false)
+      equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }), false)
       deepEqual(await namesOf(store, { limit: 10 }), [])
 
-      equal(await store.replay([head]), 1)
+      equal(await store.people.replay([head]), 1)
     },
   },
   {
     name: 'keys: a parked key is told of, with and without rows, until it is unparked',
-    needsPartitions: true,
+    needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const row = await insertOne(store, keyed('x'))
-      for (const key of ['x', 'x', 'y']) await keysOf(store).park(key)
+      for (const key of ['x', 'x', 'y']) await store.orderingKeys.park(key)
 
-      deepEqual(await keysOf(store).blocked({ limit: 10 }), [
+      deepEqual(await store.orderingKeys.blocked({ limit: 10 }), [
         { orderingKey: 'x', isParked: true, head: row, waiting: 0 },
         { orderingKey: 'y', isParked: true, head: undefined, waiting: 0 },
       ])
-      for (const key of ['x', 'y', 'z']) await keysOf(store).unpark(key)
+      for (const key of ['x', 'y', 'z']) await store.orderingKeys.unpark(key)
       deepEqual(await namesOf(store, { limit: 10 }), [])
     },
   },
   {
     name: 'keys: locking them is possible in every way',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       await store.transaction(async (tx) => {
-        const keys = keysOf(store)
-        await keys.lock(tx, ['b', 'a', 'b'])
-        await keys.lock(tx, ['a'])
-        await keys.lock(tx, { partitions: [200, 3] })
-        await keys.lock(tx, 'all')
+        await store.lanes.lock({ tx, keys: ['b', 'a', 'b'] })
+        await store.lanes.lock({ tx, keys: ['a'] })
+        await store.lanes.lock({ tx, keys: { partitions: [200, 3] } })
+        await store.lanes.lock({ tx, keys: 'all' })
       })
     },
   },
   {
     name: 'keys: whoever locks one waits for the transaction that has it',
+    needs: ['lanes'],
     needsAnother: true,
-    needsPartitions: true,
     async run({ store, another }) {
       const other = await another!()
       for (const [held, asked] of [
@@ -163,14 +161,14 @@ export const keyChecks: readonly StoreCheck[] = [
         const holds = Promise.withResolvers<void>()
         const goesOn = Promise.withResolvers<void>()
         const first = store.transaction(async (tx) => {
-          await keysOf(store).lock(tx, held)
+          await store.lanes.lock({ tx, keys: held })
           holds.resolve()
           await goesOn.promise
           steps.push('first')
         })
         await holds.promise
         const second = other.transaction(async (tx) => {
-          await keysOf(other).lock(tx, asked)
+          await other.lanes.lock({ tx, keys: asked })
           steps.push('second')
         })
         setTimeout(() => goesOn.resolve(), 50)
@@ -184,15 +182,15 @@ export const keyChecks: readonly StoreCheck[] = [
 /** The first byte of the SHA-256 of `x`. */
 const partitionOfX = 0x2d
 
-async function block<Tx>(store: OutboxStore<Tx>, key: string) {
+async function block<Tx>(store: CompleteStore<Tx>, key: string) {
   const row = await insertAndClaim(store, 'a', keyed(key))
   await settleOne(store, row, { kind: 'block', failure })
   return row
 }
 
 async function namesOf<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   filter: { limit: number; after?: string },
 ): Promise<string[]> {
-  return (await keysOf(store).blocked(filter)).map(({ orderingKey }) => orderingKey)
+  return (await store.orderingKeys.blocked(filter)).map(({ orderingKey }) => orderingKey)
 }

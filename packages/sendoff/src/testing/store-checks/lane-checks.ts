@@ -1,17 +1,17 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { partitionCount } from '../../event/partition.ts'
-import type { NewRow, OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import { partitionCount } from '../../store/partition-of.ts'
+import type { CompleteStore, NewRow, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, insertRows, only, settleOne } from './check-steps.ts'
-import { keysOf, lanesOf, partitionsOf, readLanes, takePart } from './lane-steps.ts'
+import { lanesOf, readLanes, takePart } from './lane-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const failure = { error: 'Error: no', counted: true }
 
-export const laneChecks: readonly StoreCheck[] = [
+export const laneChecks: readonly PartCheck[] = [
   {
     name: 'lanes: keys with due rows are found, and the rows of each are read in write order',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = [keyed('x'), keyed('y'), keyed('x'), keyed('x'), keyed('y')]
@@ -24,7 +24,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: rows are read whole, and as they are',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const stored = await insertOne(store, { ...keyed('x'), headers: '{"a":"b"}', tenantId: 'acme' })
@@ -37,7 +37,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: rows without a key are found one by one, and each stands alone',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = sampleRows(3)
@@ -53,7 +53,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: only keys and rows of the partitions that are named are found',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const [one, two] = [keyed('x', 1), keyed('y', 255)]
@@ -73,7 +73,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: keys that are excepted are not found, but read where they are named',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const [x, y] = [keyed('x'), keyed('y')]
@@ -87,7 +87,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: a key is an exact text, whatever it looks like',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const keys = ['k', 'K', 'k ', "k'", 'k"', 'k\\', 'k,1', '{k}', 'ké', 'ke\u0301', '%', 'NULL']
@@ -103,7 +103,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: a look goes from place to place, and misses no key',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const rows = Array.from({ length: 12 }, (_, index) => keyed(`key-${String(index % 6)}`))
@@ -128,7 +128,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: a row in backoff, deferred, blocked or leased holds its key up, and says for how long',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       for (const [key, outcome] of [
@@ -161,7 +161,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: rows that have to wait are passed over, if told to',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await settleOne(store, await insertAndClaim(store, 'b', keyed('x')), {
@@ -177,7 +177,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: a row written for later takes its place when it is due',
-    needsPartitions: true,
+    needs: ['lanes'],
     async run({ store, wait }) {
       const owner = await takePart(store, 'a')
       const later = sampleRow({ ...keyed('x'), due: { inMs: 400 } })
@@ -191,7 +191,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: a row whose lease ran out may be delivered, and comes with its lockedBy',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store, wait }) {
       const owner = await takePart(store, 'a')
       await insertOne(store, { ...keyed('x'), claimed: true }, { owner: 'b', ms: 50 })
@@ -203,7 +203,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: settled rows are gone, and a replayed one has its old place',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const dead = await insertAndClaim(store, 'b', keyed('x'))
@@ -212,13 +212,13 @@ export const laneChecks: readonly StoreCheck[] = [
       const next = await insertOne(store, keyed('x'))
       deepEqual(await lanesOf(store, owner), [[next.eventId]])
 
-      await store.replay([dead])
+      await store.people.replay([dead])
       deepEqual(await lanesOf(store, owner), [eventIds([dead, next])])
     },
   },
   {
     name: 'lanes: what is paused holds its key up, too, and so does parking the key',
-    needsPartitions: true,
+    needs: ['lanes', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await insertRows(store, [
@@ -227,21 +227,21 @@ export const laneChecks: readonly StoreCheck[] = [
         keyed('y', 1, 'OrderPaid'),
       ])
       await store.controls.pause({ eventType: 'OrderPlaced' })
-      await keysOf(store).park('y')
+      await store.orderingKeys.park('y')
       const waits = await waitsOf(store, owner)
       deepEqual(waits, { x: [Infinity, 0], y: [Infinity] })
 
       await store.controls.resume({ eventType: 'OrderPlaced' })
-      await keysOf(store).unpark('y')
+      await store.orderingKeys.unpark('y')
       deepEqual(await waitsOf(store, owner), { x: [0, 0], y: [0] })
     },
   },
   {
     name: 'lanes: a row without a key goes on whatever is parked, unless it is paused itself',
-    needsPartitions: true,
+    needs: ['lanes', 'people', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
-      await keysOf(store).park('x')
+      await store.orderingKeys.park('x')
       const row = await insertOne(store)
       deepEqual(await lanesOf(store, owner), [[row.eventId]])
 
@@ -251,7 +251,7 @@ export const laneChecks: readonly StoreCheck[] = [
   },
   {
     name: 'lanes: all rows as one lane come in write order, whatever their keys and due times',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = { lock: 'relay', token: 'a' }
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -261,7 +261,7 @@ export const laneChecks: readonly StoreCheck[] = [
       await insertOne(store, { due: { inMs: 20_000 } })
       const rows = [keyed('y'), sampleRow(), keyed('x')]
       await insertRows(store, rows)
-      const read = await partitionsOf(store).readAll({ owner, limit: 10 })
+      const read = await store.lanes.readAll({ owner, limit: 10 })
 
       deepEqual(eventIds(read!), eventIds([backoff, ...rows]))
       ok(read![0]!.waitMs > 10_000)
@@ -269,7 +269,7 @@ export const laneChecks: readonly StoreCheck[] = [
         read!.slice(1).map(({ waitMs }) => waitMs),
         [0, 0, 0],
       )
-      const some = await partitionsOf(store).readAll({ owner, limit: 2, afterSeq: read![0]!.seq })
+      const some = await store.lanes.readAll({ owner, limit: 2, afterSeq: read![0]!.seq })
       deepEqual(eventIds(some!), eventIds(rows.slice(0, 2)))
     },
   },
@@ -280,7 +280,7 @@ export function keyed(orderingKey: string, partitionNo = 5, eventType = 'OrderPl
 }
 
 async function waitsOf<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   owner: { lock: string; token: string },
 ): Promise<Record<string, number[]>> {
   const { rows } = (await readLanes(store, owner, {}))!

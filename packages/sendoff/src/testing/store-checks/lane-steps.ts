@@ -1,13 +1,12 @@
 import { ok } from 'node:assert/strict'
-import { partitionCount } from '../../event/partition.ts'
+import { partitionCount } from '../../store/partition-of.ts'
 import {
   type LaneAnswer,
   type LaneRequest,
-  type OutboxOrderingKeys,
-  type OutboxPartitions,
   type OutboxStore,
   type OwnerFence,
   participantLock,
+  type StoreWith,
 } from '../../store/index.ts'
 
 /** Lets a process take part in sharing partitions. */
@@ -21,23 +20,13 @@ export async function takePart<Tx>(
   return owner
 }
 
-export function partitionsOf<Tx>(store: OutboxStore<Tx>): OutboxPartitions {
-  ok(store.partitions)
-  return store.partitions
-}
-
-export function keysOf<Tx>(store: OutboxStore<Tx>): OutboxOrderingKeys<Tx> {
-  ok(store.orderingKeys)
-  return store.orderingKeys
-}
-
 /** Reads lanes of all partitions, unless the request says otherwise. */
 export function readLanes<Tx>(
-  store: OutboxStore<Tx>,
+  store: StoreWith<Tx, 'lanes'>,
   owner: OwnerFence,
   request: Partial<LaneRequest>,
 ): Promise<LaneAnswer | undefined> {
-  return partitionsOf(store).read({
+  return store.lanes.read({
     owner,
     partitions: Array.from({ length: partitionCount }, (_, index) => index),
     keys: [],
@@ -51,7 +40,7 @@ export function readLanes<Tx>(
 
 /** What was read, as the ids of its rows by key; rows without a key by themselves. */
 export async function lanesOf<Tx>(
-  store: OutboxStore<Tx>,
+  store: StoreWith<Tx, 'lanes'>,
   owner: OwnerFence,
   request: Partial<LaneRequest> = {},
 ): Promise<readonly (readonly string[])[]> {

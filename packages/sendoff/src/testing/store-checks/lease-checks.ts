@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -15,13 +15,13 @@ import {
 } from './check-steps.ts'
 import { sampleRows } from './sample-rows.ts'
 
-export const leaseChecks: readonly StoreCheck[] = [
+export const leaseChecks: readonly PartCheck[] = [
   {
     name: 'renew: a renewed row stays leased beyond its first lease',
     async run({ store, wait }) {
       await insertRows(store, sampleRows(3))
       const rows = await claimAll(store, 'a', 400)
-      deepEqual(await store.renew(rows, leaseOf('a')), [])
+      deepEqual(await store.renew({ rows, lease: leaseOf('a') }), [])
       await wait(420)
 
       deepEqual(await claimAll(store, 'b'), [])
@@ -29,10 +29,11 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'renew: only the lease changes, so that the holder can still settle',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       const before = await readRow(store, row)
-      await store.renew([row], leaseOf('a', 60_000))
+      await store.renew({ rows: [row], lease: leaseOf('a', 60_000) })
       const after = await readRow(store, row)
 
       deepEqual({ ...after, lockedUntil: before.lockedUntil }, { ...before })
@@ -41,17 +42,19 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'renew: a row that lapsed but was taken by nobody is leased anew',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const row = await claimOne(store, 'a', 50)
       await wait(60)
 
-      deepEqual(await store.renew([row], leaseOf('a')), [])
+      deepEqual(await store.renew({ rows: [row], lease: leaseOf('a') }), [])
       deepEqual(await claimAll(store, 'b'), [])
     },
   },
   {
     name: 'renew: rows that were taken over, settled, deleted or released meanwhile are returned',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const taken = await claimOne(store, 'a', 50)
@@ -65,18 +68,19 @@ export const leaseChecks: readonly StoreCheck[] = [
       await settleOne(store, deleted, { kind: 'delete' })
       await store.release([released])
 
-      const lost = await store.renew([taken, kept, settled, deleted, released], leaseOf('a'))
+      const lost = await store.renew({ rows: [taken, kept, settled, deleted, released], lease: leaseOf('a') })
       deepEqual(eventIds(lost).sort(), eventIds([taken, settled, deleted, released]).sort())
     },
   },
   {
     name: 'renew: no rows are no error',
     async run({ store }) {
-      deepEqual(await store.renew([], leaseOf('a')), [])
+      deepEqual(await store.renew({ rows: [], lease: leaseOf('a') }), [])
     },
   },
   {
     name: 'release: a released row is free at once',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await store.release([row])
@@ -89,6 +93,7 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'release: the crash counter of a row stays as it was',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       await store.claim({ lease: leaseOf('vanished', 50), limit: 1 })
@@ -102,6 +107,7 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'release: a row born claimed can be handed back',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertOne(store, { claimed: true }, leaseOf('a'))
       await store.release([row])
@@ -112,6 +118,7 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'release: a row lost to another holder is left alone',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       const late = await claimOne(store, 'a', 50)
@@ -125,24 +132,26 @@ export const leaseChecks: readonly StoreCheck[] = [
   },
   {
     name: 'release: a row that was settled, or released before, is left alone',
+    needs: ['people'],
     async run({ store }) {
       const settled = await insertAndClaim(store, 'a')
       const released = await insertAndClaim(store, 'a')
       await settleOne(store, settled, { kind: 'done' })
       await store.release([released])
-      const before = await store.query({ limit: 10 })
+      const before = await store.people.query({ limit: 10 })
       await store.release([settled, released])
 
-      deepEqual(await store.query({ limit: 10 }), before)
+      deepEqual(await store.people.query({ limit: 10 }), before)
     },
   },
   {
     name: 'release: a released row can no longer be settled by whoever let go',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await store.release([row])
 
-      deepEqual(await store.settle([doneOf(row)]), [doneOf(row)])
+      deepEqual(await store.settle({ settlements: [doneOf(row)] }), [doneOf(row)])
       equal((await readRow(store, row)).status, EventStatus.NEW)
     },
   },

@@ -1,8 +1,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { LockRequest } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 
-export const lockChecks: readonly StoreCheck[] = [
+export const lockChecks: readonly PartCheck[] = [
   {
     name: 'locks: a free lock is granted',
     async run({ store }) {

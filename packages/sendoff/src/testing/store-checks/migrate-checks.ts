@@ -1,27 +1,29 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts'
 
-export const migrateChecks: readonly StoreCheck[] = [
+export const migrateChecks: readonly PartCheck[] = [
   {
     name: 'migrate: a second run changes nothing',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await insertOne(store)
-      const before = await store.query({ limit: 10 })
+      const before = await store.people.query({ limit: 10 })
       await store.migrate()
 
-      deepEqual(await store.query({ limit: 10 }), before)
+      deepEqual(await store.people.query({ limit: 10 }), before)
       await settleOne(store, row, { kind: 'done' })
     },
   },
   {
     name: 'migrate: many runs at the same time do no harm',
+    needs: ['people'],
     async run({ store }) {
       await Promise.all(Array.from({ length: 5 }, () => store.migrate()))
       await insertOne(store)
 
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
@@ -40,12 +42,13 @@ export const migrateChecks: readonly StoreCheck[] = [
   },
   {
     name: 'migrate: another process may migrate while this one works',
+    needs: ['people'],
     needsAnother: true,
     async run({ store, another }) {
       const others = [await another!(), await another!()]
       const [row] = await Promise.all([insertOne(store), ...others.map((other) => other.migrate())])
 
-      for (const other of others) deepEqual(eventIds(await other.query({ limit: 10 })), [row.eventId])
+      for (const other of others) deepEqual(eventIds(await other.people.query({ limit: 10 })), [row.eventId])
     },
   },
 ]

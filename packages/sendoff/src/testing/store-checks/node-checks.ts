@@ -1,8 +1,8 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { NodeRequest } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 
-export const nodeChecks: readonly StoreCheck[] = [
+export const nodeChecks: readonly PartCheck[] = [
   {
     name: 'nodes: processes of one mode join, once or many times',
     async run({ store }) {
@@ -13,6 +13,7 @@ export const nodeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'nodes: whoever joins hears what is paused, the first time and later',
+    needs: ['controls'],
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
       const answer = { ...joinedIn('multiNode'), paused: [{ eventType: 'Paid' }] }

@@ -1,13 +1,13 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { partitionCount } from '../../event/partition.ts'
+import { partitionCount } from '../../store/partition-of.ts'
 import { EventStatus } from '../../store/event-status.ts'
 import {
+  type CompleteStore,
   participantLock,
-  type OutboxStore,
   type OwnerFence,
   type PartitionShares,
 } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   doneOf,
   eventIds,
@@ -18,15 +18,15 @@ import {
   only,
   readRow,
 } from './check-steps.ts'
-import { readLanes, partitionsOf, takePart } from './lane-steps.ts'
+import { readLanes, takePart } from './lane-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const allPartitions = Array.from({ length: partitionCount }, (_, number) => number)
 
-export const partitionChecks: readonly StoreCheck[] = [
+export const partitionChecks: readonly PartCheck[] = [
   {
     name: 'partitions: whoever has a lock for it takes part, and all partitions are there and free at first',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       await takePart(store, 'b')
@@ -43,61 +43,71 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: the end of one’s own lock is nothing to wait for',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       equal((await sharesOf(store, await takePart(store, 'a'))).nextEndMs, Infinity)
     },
   },
   {
     name: 'partitions: free ones are taken, with an epoch that rises with every change of owner',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
-      deepEqual(await partitionsOf(store).acquire(a, [3, 200]), [
+      deepEqual(await store.partitions.acquire({ owner: a, partitions: [3, 200] }), [
         { partition: 3, epoch: 1 },
         { partition: 200, epoch: 1 },
       ])
-      await partitionsOf(store).release(a, [{ partition: 200, epoch: 1 }])
-      deepEqual(await partitionsOf(store).acquire(b, [200]), [{ partition: 200, epoch: 2 }])
+      await store.partitions.release({ owner: a, partitions: [{ partition: 200, epoch: 1 }] })
+      deepEqual(await store.partitions.acquire({ owner: b, partitions: [200] }), [
+        { partition: 200, epoch: 2 },
+      ])
 
       deepEqual(await ownersOf(store, a), { 3: 'a 1', 200: 'b 2' })
     },
   },
   {
     name: 'partitions: one is given up at the epoch that its owner names, and at no other',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
-      await partitionsOf(store).acquire(a, [3, 4])
+      await store.partitions.acquire({ owner: a, partitions: [3, 4] })
       const first = { partition: 3, epoch: 1 }
-      await partitionsOf(store).release(a, [first])
-      await partitionsOf(store).acquire(a, [3])
+      await store.partitions.release({ owner: a, partitions: [first] })
+      await store.partitions.acquire({ owner: a, partitions: [3] })
 
-      await partitionsOf(store).release(a, [first, { partition: 4, epoch: 2 }])
+      await store.partitions.release({ owner: a, partitions: [first, { partition: 4, epoch: 2 }] })
       deepEqual(await ownersOf(store, b), { 3: 'a 2', 4: 'a 1' })
     },
   },
   {
     name: 'partitions: one that somebody owns is refused to everybody else, and released by nobody else',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
-      await partitionsOf(store).acquire(a, [7, 8])
-      await partitionsOf(store).release(b, [{ partition: 7, epoch: 1 }])
+      await store.partitions.acquire({ owner: a, partitions: [7, 8] })
+      await store.partitions.release({ owner: b, partitions: [{ partition: 7, epoch: 1 }] })
 
-      deepEqual(await partitionsOf(store).acquire(b, [7, 8, 9]), [{ partition: 9, epoch: 1 }])
-      deepEqual(await partitionsOf(store).acquire(a, [7]), [], 'it is the owner’s already')
+      deepEqual(await store.partitions.acquire({ owner: b, partitions: [7, 8, 9] }), [
+        { partition: 9, epoch: 1 },
+      ])
+      deepEqual(
+        await store.partitions.acquire({ owner: a, partitions: [7] }),
+        [],
+        'it is the owner’s already',
+      )
       deepEqual(await ownersOf(store, a), { 7: 'a 1', 8: 'a 1', 9: 'b 1' })
     },
   },
   {
     name: 'partitions: of two who ask for the same at once, each partition goes to one',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const owners = await Promise.all(['a', 'b', 'c'].map((token) => takePart(store, token)))
       const all = Array.from({ length: partitionCount }, (_, index) => index)
       await sharesOf(store, owners[0]!)
-      const taken = await Promise.all(owners.map((owner) => partitionsOf(store).acquire(owner, all)))
+      const taken = await Promise.all(
+        owners.map((owner) => store.partitions.acquire({ owner, partitions: all })),
+      )
 
       const numbers = taken.flat().map(({ partition }) => partition)
       equal(new Set(numbers).size, numbers.length)
@@ -107,55 +117,55 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: those of a participant that gave its lock up are free',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
-      await partitionsOf(store).acquire(a, [1, 2])
+      await store.partitions.acquire({ owner: a, partitions: [1, 2] })
       await store.locks.release(a)
 
       deepEqual(await ownersOf(store, b), {})
-      deepEqual(await partitionsOf(store).acquire(b, [1]), [{ partition: 1, epoch: 2 }])
+      deepEqual(await store.partitions.acquire({ owner: b, partitions: [1] }), [{ partition: 1, epoch: 2 }])
     },
   },
   {
     name: 'partitions: those of a participant whose time is over are free once somebody has looked',
-    needsPartitions: true,
+    needs: ['partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
-      await partitionsOf(store).acquire(a, [1, 2])
-      deepEqual(await partitionsOf(store).acquire(b, [1]), [])
+      await store.partitions.acquire({ owner: a, partitions: [1, 2] })
+      deepEqual(await store.partitions.acquire({ owner: b, partitions: [1] }), [])
       await letRunOut(store, a, wait)
       const { participants } = await sharesOf(store, b)
 
       deepEqual(participants, ['b'])
       deepEqual(await ownersOf(store, b), {})
-      deepEqual(await partitionsOf(store).acquire(b, [1]), [{ partition: 1, epoch: 2 }])
+      deepEqual(await store.partitions.acquire({ owner: b, partitions: [1] }), [{ partition: 1, epoch: 2 }])
       equal(await store.locks.renew({ ...a, ttlMs: 30_000 }), false)
     },
   },
   {
     name: 'partitions: whoever has lost its lock gets no answer',
-    needsPartitions: true,
+    needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a', 50)
       await wait(60)
 
-      equal(await partitionsOf(store).shares(a), undefined)
-      deepEqual(await partitionsOf(store).acquire(a, [1]), [])
+      equal(await store.partitions.shares(a), undefined)
+      deepEqual(await store.partitions.acquire({ owner: a, partitions: [1] }), [])
       equal(await readLanes(store, a, {}), undefined)
-      equal(await partitionsOf(store).readAll({ owner: a, limit: 10 }), undefined)
-      equal(await partitionsOf(store).hold(a, []), false)
+      equal(await store.lanes.readAll({ owner: a, limit: 10 }), undefined)
+      equal(await store.lanes.hold({ owner: a, rows: [] }), false)
     },
   },
   {
     name: 'partitions: the time of a lock is renewed on the way by a look for rows, if told to',
-    needsPartitions: true,
+    needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const [a, b] = [await takePart(store, 'a', 400), await takePart(store, 'b', 400)]
       const c = await takePart(store, 'c', 400)
       await readLanes(store, a, { renewMs: 30_000 })
-      await partitionsOf(store).readAll({ owner: b, limit: 1, renewMs: 30_000 })
+      await store.lanes.readAll({ owner: b, limit: 1, renewMs: 30_000 })
       await readLanes(store, c, {})
       await wait(420)
 
@@ -164,24 +174,24 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: a row is settled only while its partition is the owner’s at the epoch that it was read at',
-    needsPartitions: true,
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
       const [first, second] = await writeLane(store, 'order-1', 2)
-      await partitionsOf(store).acquire(a, [9])
+      await store.partitions.acquire({ owner: a, partitions: [9] })
       const settle = (
         row: typeof first,
         epoch: number,
         owner: OwnerFence,
         kind: 'done' | 'delete' = 'done',
-      ) => store.settle([{ row: { ...row!, epoch }, outcome: { kind } }], owner)
+      ) => store.settle({ settlements: [{ row: { ...row!, epoch }, outcome: { kind } }], owner })
 
       equal((await settle(first, 2, a)).length, 1, 'another epoch')
       equal((await settle(first, 1, b)).length, 1, 'another owner')
       equal((await settle(first, 1, a)).length, 0)
-      await partitionsOf(store).release(a, [{ partition: 9, epoch: 1 }])
+      await store.partitions.release({ owner: a, partitions: [{ partition: 9, epoch: 1 }] })
       equal((await settle(second, 1, a)).length, 1, 'released')
-      await partitionsOf(store).acquire(b, [9])
+      await store.partitions.acquire({ owner: b, partitions: [9] })
       equal((await settle(second, 1, a, 'delete')).length, 1, 'an epoch before')
       equal((await settle(second, 1, b, 'delete')).length, 1, 'the new owner at the old epoch')
       equal((await settle(second, 2, b, 'delete')).length, 0)
@@ -189,10 +199,10 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: settlements of several partitions go together, and each is judged by its own',
-    needsPartitions: true,
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
-      await partitionsOf(store).acquire(a, [1, 3])
+      await store.partitions.acquire({ owner: a, partitions: [1, 3] })
       const failure = { error: 'Error: no', counted: true }
       for (const [last, status] of [
         [{ kind: 'done' }, EventStatus.DONE],
@@ -208,7 +218,7 @@ export const partitionChecks: readonly StoreCheck[] = [
           outcome: index === 2 ? last : ({ kind: 'done' } as const),
         }))
 
-        deepEqual(await store.settle(batch, a), [batch[1]])
+        deepEqual(await store.settle({ settlements: batch, owner: a }), [batch[1]])
         const states = await Promise.all(rows.map(async (row) => (await readRow(store, row)).status))
         deepEqual(states, [EventStatus.DONE, EventStatus.NEW, status])
       }
@@ -216,26 +226,37 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: a row without a key belongs to the partition that its number tells',
-    needsPartitions: true,
+    needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
       const row = await insertOne(store)
-      await partitionsOf(store).acquire(a, [row.seq % partitionCount])
+      await store.partitions.acquire({ owner: a, partitions: [row.seq % partitionCount] })
 
-      equal((await store.settle([{ ...doneOf(row), row: { ...row, epoch: 2 } }], a)).length, 1)
-      equal((await store.settle([{ ...doneOf(row), row: { ...row, epoch: 1 } }], a)).length, 0)
+      equal(
+        (await store.settle({ settlements: [{ ...doneOf(row), row: { ...row, epoch: 2 } }], owner: a }))
+          .length,
+        1,
+      )
+      equal(
+        (await store.settle({ settlements: [{ ...doneOf(row), row: { ...row, epoch: 1 } }], owner: a }))
+          .length,
+        0,
+      )
     },
   },
   {
     name: 'partitions: what a vanished participant held counts a loss, and its fence rises',
-    needsPartitions: true,
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const rows = await insertRead(store, sampleRows(4, { orderingKey: 'x', partitionNo: 1 }))
-      await partitionsOf(store).acquire(a, [1])
-      equal(await partitionsOf(store).hold(a, rows.slice(0, 3)), true)
-      await store.settle([{ row: rows[2]!, outcome: { kind: 'defer', delayMs: 0 } }], a)
+      await store.partitions.acquire({ owner: a, partitions: [1] })
+      equal(await store.lanes.hold({ owner: a, rows: rows.slice(0, 3) }), true)
+      await store.settle({
+        settlements: [{ row: rows[2]!, outcome: { kind: 'defer', delayMs: 0 } }],
+        owner: a,
+      })
       await letRunOut(store, a, wait)
       await sharesOf(store, b)
       await sharesOf(store, b)
@@ -253,14 +274,14 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: what was let go of, or leased since, counts no loss when its holder vanishes',
-    needsPartitions: true,
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const [free] = await insertRead(store, [sampleRow()])
-      await partitionsOf(store).acquire(a, allPartitions)
-      await partitionsOf(store).hold(a, [free!])
-      await partitionsOf(store).hold(a, [])
+      await store.partitions.acquire({ owner: a, partitions: allPartitions })
+      await store.lanes.hold({ owner: a, rows: [free!] })
+      await store.lanes.hold({ owner: a, rows: [] })
       const leased = await insertAndClaim(store, 'c')
       await letRunOut(store, a, wait)
       await sharesOf(store, b)
@@ -271,16 +292,16 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: what is in a partition that was given up counts no loss when its last holder vanishes',
-    needsPartitions: true,
+    needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
       const b = await takePart(store, 'b')
       const [keyed] = await insertRead(store, sampleRows(1, { orderingKey: 'x', partitionNo: 1 }))
       const keyless = await insertOne(store)
-      await partitionsOf(store).acquire(a, allPartitions)
-      await partitionsOf(store).hold(a, [keyed!, keyless])
-      await partitionsOf(store).release(a, [{ partition: 1, epoch: 1 }])
-      await partitionsOf(store).acquire(b, [1])
+      await store.partitions.acquire({ owner: a, partitions: allPartitions })
+      await store.lanes.hold({ owner: a, rows: [keyed!, keyless] })
+      await store.partitions.release({ owner: a, partitions: [{ partition: 1, epoch: 1 }] })
+      await store.partitions.acquire({ owner: b, partitions: [1] })
       await letRunOut(store, a, wait)
       await sharesOf(store, b)
 
@@ -291,12 +312,12 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'partitions: a lock that goes to somebody else counts what its owner held, and keeps it where it stays',
-    needsPartitions: true,
+    needs: ['lanes', 'people'],
     async run({ store, wait }) {
       const relay = { lock: 'relay', token: 'a' }
       await store.locks.acquire({ ...relay, ttlMs: 30_000 })
       const [row] = await insertRead(store, [sampleRow()])
-      await partitionsOf(store).hold(relay, [row!])
+      await store.lanes.hold({ owner: relay, rows: [row!] })
       await store.locks.acquire({ ...relay, ttlMs: 30_000 })
       await letRunOut(store, relay, wait)
       await store.locks.acquire({ lock: 'relay', token: 'b', ttlMs: 30_000 })
@@ -307,15 +328,15 @@ export const partitionChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function sharesOf<Tx>(store: OutboxStore<Tx>, owner: OwnerFence): Promise<PartitionShares> {
-  const shares = await partitionsOf(store).shares(owner)
+async function sharesOf<Tx>(store: CompleteStore<Tx>, owner: OwnerFence): Promise<PartitionShares> {
+  const shares = await store.partitions.shares(owner)
   ok(shares, `${participantLock(owner.token)} was lost`)
   return shares
 }
 
 /** Who owns what, as `token epoch` by number. */
 async function ownersOf<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   asker: OwnerFence,
 ): Promise<Readonly<Record<number, string>>> {
   const { partitions } = await sharesOf(store, asker)
@@ -323,11 +344,11 @@ async function ownersOf<Tx>(
   return Object.fromEntries(owned.map(({ partition, owner, epoch }) => [partition, `${owner} ${epoch}`]))
 }
 
-function writeLane<Tx>(store: OutboxStore<Tx>, orderingKey: string, count: number) {
+function writeLane<Tx>(store: CompleteStore<Tx>, orderingKey: string, count: number) {
   return insertRead(store, sampleRows(count, { orderingKey, partitionNo: 9 }))
 }
 
-async function insertRead<Tx>(store: OutboxStore<Tx>, rows: readonly ReturnType<typeof sampleRow>[]) {
+async function insertRead<Tx>(store: CompleteStore<Tx>, rows: readonly ReturnType<typeof sampleRow>[]) {
   await insertRows(store, rows)
   return Promise.all(rows.map((row) => readRow(store, row)))
 }

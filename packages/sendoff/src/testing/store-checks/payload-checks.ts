@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { NewRow, OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, NewRow, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { claimAll, insertRows, leaseOf, only, readRow } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
@@ -19,9 +19,10 @@ const jsonTexts = {
   'keeps a bare string': '""',
 }
 
-export const payloadChecks: readonly StoreCheck[] = [
-  ...Object.entries(jsonTexts).map(([promise, payload]): StoreCheck => ({
+export const payloadChecks: readonly PartCheck[] = [
+  ...Object.entries(jsonTexts).map(([promise, payload]): PartCheck => ({
     name: `payload: JSON text ${promise}`,
+    needs: ['people'],
     async run({ store }) {
       const row = await writtenAndClaimed(store, { payload })
 
@@ -32,6 +33,7 @@ export const payloadChecks: readonly StoreCheck[] = [
   })),
   {
     name: 'payload: bytes of every value come back as bytes, with their content type',
+    needs: ['people'],
     async run({ store }) {
       const payload = Uint8Array.from({ length: 512 }, (_, index) => index % 256)
       const row = await writtenAndClaimed(store, { payload, contentType: 'application/x-protobuf' })
@@ -90,6 +92,7 @@ export const payloadChecks: readonly StoreCheck[] = [
   },
   {
     name: 'payload: headers come back as the text they were',
+    needs: ['people'],
     async run({ store }) {
       const headers = '{"traceparent":"00-4bf92f35-00f067aa-01", "b":"ü 🚀","a":"\\u0000"}'
       const row = await writtenAndClaimed(store, { headers })
@@ -145,12 +148,13 @@ export const payloadChecks: readonly StoreCheck[] = [
   },
   {
     name: 'payload: rows of one event for different destinations are rows of their own',
+    needs: ['people'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing', payload: '{"to":"billing"}' })
       const shipping = { ...billing, destination: 'shipping', payload: '{"to":"shipping"}' }
       await insertRows(store, [billing, shipping])
       const rows = await claimAll(store, 'a')
-      await store.settle([{ row: rows[0]!, outcome: { kind: 'delete' } }])
+      await store.settle({ settlements: [{ row: rows[0]!, outcome: { kind: 'delete' } }] })
 
       deepEqual(
         rows.map((row) => [row.destination, row.payload]),
@@ -164,7 +168,7 @@ export const payloadChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function writtenAndClaimed<Tx>(store: OutboxStore<Tx>, fields: Partial<NewRow>): Promise<Row> {
+async function writtenAndClaimed<Tx>(store: CompleteStore<Tx>, fields: Partial<NewRow>): Promise<Row> {
   const row = sampleRow(fields)
   await insertRows(store, [row])
   return only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [row] }))

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { OutboxStore, Row } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, Row } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   eventIds,
   insertAndClaim,
@@ -19,9 +19,10 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 
 const successor = { lock: 'relay', token: 'b', ttlMs: 30_000 }
 
-export const pollChecks: readonly StoreCheck[] = [
+export const pollChecks: readonly PartCheck[] = [
   {
     name: 'pollPending: the owner of the lock reads due rows without leasing them',
+    needs: ['people'],
     async run({ store }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store)
@@ -34,6 +35,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: due rows come oldest due time first, then in write order, up to the limit',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const start = await storeTime(store)
@@ -49,6 +51,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: rows that are delayed, settled or blocked do not come',
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -62,6 +65,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: with from only rows at or behind that place in due order come',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const start = await storeTime(store)
@@ -76,6 +80,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: skipRecentMs leaves rows alone that were written less than so long ago',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store)
@@ -87,6 +92,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: leased rows do not come',
+    needs: ['people'],
     async run({ store }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       await insertAndClaim(store, 'b')
@@ -97,6 +103,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: rows whose lease ran out come along with their lockedBy, unchanged',
+    needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const row = await insertOne(store, { claimed: true }, leaseOf('b', 50))
@@ -109,6 +116,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: nothing is read without the lock, with another token or under another name',
+    needs: ['people'],
     async run({ store }) {
       await insertOne(store)
       equal(await store.pollPending({ owner, limit: 10, held: null }), undefined)
@@ -124,6 +132,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: nothing is read once the lock ran out, was taken over or released',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
       await store.locks.acquire({ ...owner, ttlMs: 50 })
@@ -139,6 +148,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: a takeover counts a loss for what a vanished owner had read, and for nothing else',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -150,6 +160,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: what the owner holds already counts as well',
+    needs: ['people'],
     async run({ store, wait }) {
       const [first, second, third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -161,6 +172,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: bounds follow the order in which rows fall due, not the one they were written in',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await insertRows(
@@ -176,6 +188,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: bounds are those of the last read, and none when nothing is held',
+    needs: ['people'],
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -194,6 +207,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: an owner that lost its lock does not change the bounds',
+    needs: ['people'],
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -206,6 +220,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: a released lock leaves no bounds behind',
+    needs: ['people'],
     async run({ store }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -217,6 +232,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: an owner that renews its lock or takes it anew still leaves its bounds behind',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -230,6 +246,7 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: a takeover counts once, and forgets the bounds',
+    needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -243,11 +260,12 @@ export const pollChecks: readonly StoreCheck[] = [
   },
   {
     name: 'pollPending: a takeover leaves settled and leased rows alone',
+    needs: ['people'],
     async run({ store, wait }) {
       const [first, second] = await insertFour(store)
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
       const [read] = await poll(store)
-      deepEqual(await store.settle([{ row: read!, outcome: { kind: 'done' } }], owner), [])
+      deepEqual(await store.settle({ settlements: [{ row: read!, outcome: { kind: 'done' } }], owner }), [])
       await store.claim({ lease: leaseOf('b'), limit: 1, rows: [second] })
       await letRunOut(store, owner, wait)
 
@@ -257,18 +275,18 @@ export const pollChecks: readonly StoreCheck[] = [
   },
 ]
 
-async function insertFour<Tx>(store: OutboxStore<Tx>): Promise<[Row, Row, Row, Row]> {
+async function insertFour<Tx>(store: CompleteStore<Tx>): Promise<[Row, Row, Row, Row]> {
   await insertRows(store, sampleRows(4))
-  const [first, second, third, fourth] = await store.query({ limit: 4 })
+  const [first, second, third, fourth] = await store.people.query({ limit: 4 })
   return [first!, second!, third!, fourth!]
 }
 
 /** Takes the lock over and answers the losses of all rows in write order. */
 async function lossesAfterTakeover<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   lock = owner.lock,
   token = successor.token,
 ): Promise<readonly number[]> {
   equal(await store.locks.acquire({ lock, token, ttlMs: 30_000 }), true, 'the lock was not free')
-  return (await store.query({ limit: 10 })).map((row) => row.losses)
+  return (await store.people.query({ limit: 10 })).map((row) => row.losses)
 }

@@ -1,13 +1,14 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
-import type { NewRow, OutboxStore, RowFilter, StoredRow } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { CompleteStore, NewRow, RowFilter, StoredRow } from '../../store/index.ts'
+import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertAndSettle, insertRows, settleOne } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
-export const queryChecks: readonly StoreCheck[] = [
+export const queryChecks: readonly PartCheck[] = [
   {
     name: 'query: rows come in write order, whenever they are due',
+    needs: ['people'],
     async run({ store }) {
       const rows = [
         sampleRow({ due: { inMs: 30_000 } }),
@@ -17,24 +18,26 @@ export const queryChecks: readonly StoreCheck[] = [
       ]
       await insertRows(store, rows)
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(rows))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(rows))
     },
   },
   {
     name: 'query: no more rows come than the limit, and afterSeq goes on behind the last one',
+    needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(5)
       await insertRows(store, rows)
-      const page = await store.query({ limit: 3 })
-      const next = await store.query({ limit: 3, afterSeq: page[2]!.seq })
+      const page = await store.people.query({ limit: 3 })
+      const next = await store.people.query({ limit: 3, afterSeq: page[2]!.seq })
 
       deepEqual(eventIds(page), eventIds(rows.slice(0, 3)))
       deepEqual(eventIds(next), eventIds(rows.slice(3)))
-      deepEqual(await store.query({ limit: 3, afterSeq: next[1]!.seq }), [])
+      deepEqual(await store.people.query({ limit: 3, afterSeq: next[1]!.seq }), [])
     },
   },
   {
     name: 'query: a filter by status finds rows in any of the states named',
+    needs: ['people'],
     async run({ store }) {
       const { fresh, done, retried, dead } = await oneOfEachStatus(store)
 
@@ -47,23 +50,27 @@ export const queryChecks: readonly StoreCheck[] = [
   },
   {
     name: 'query: a list of event ids finds all rows of these events, whatever their states',
+    needs: ['people'],
     async run({ store }) {
       const { fresh, done, retried, dead } = await oneOfEachStatus(store)
       const fanned = ['', 'a', 'b'].map((destination) => sampleRow({ eventId: 'fanned', destination }))
       await insertRows(store, fanned)
       const wanted = [done.eventId, 'fanned', fresh.eventId, dead.eventId, 'unknown', 'fanned']
 
-      const found = await store.query({ eventIds: wanted, limit: 10 })
+      const found = await store.people.query({ eventIds: wanted, limit: 10 })
       deepEqual(eventIds(found), eventIds([fresh, done, dead, ...fanned]))
-      deepEqual(await store.query({ eventIds: [], limit: 10 }), [])
+      deepEqual(await store.people.query({ eventIds: [], limit: 10 }), [])
       deepEqual(
-        eventIds(await store.query({ eventIds: [dead.eventId, retried.eventId], status: [3], limit: 10 })),
+        eventIds(
+          await store.people.query({ eventIds: [dead.eventId, retried.eventId], status: [3], limit: 10 }),
+        ),
         [dead.eventId],
       )
     },
   },
   {
     name: 'query: a filter by event type or aggregate type finds exact matches only',
+    needs: ['people'],
     async run({ store }) {
       const placed = sampleRow({ eventType: 'OrderPlaced', aggregateType: 'Order' })
       const lower = sampleRow({ eventType: 'orderplaced', aggregateType: 'order' })
@@ -78,6 +85,7 @@ export const queryChecks: readonly StoreCheck[] = [
   },
   {
     name: 'query: a filter by aggregate id or tenant finds exact matches only, and no row without one',
+    needs: ['people'],
     async run({ store }) {
       const ours = sampleRow({ aggregateId: 'order-7', tenantId: 'north' })
       const theirs = sampleRow({ aggregateId: 'order-7', tenantId: 'South' })
@@ -93,6 +101,7 @@ export const queryChecks: readonly StoreCheck[] = [
   },
   {
     name: 'query: dead rows are found in write order, page by page, by every part of a filter',
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
       const status = [EventStatus.DEAD]
@@ -103,8 +112,8 @@ export const queryChecks: readonly StoreCheck[] = [
       const billing = await die({ eventType: 'Placed', destination: 'billing' })
       await insertRows(store, sampleRows(2, { eventType: 'Placed' }))
 
-      deepEqual(await store.query({ status, limit: 2 }), [paid, north])
-      deepEqual(await store.query({ status, limit: 1, afterSeq: north.seq }), [billing])
+      deepEqual(await store.people.query({ status, limit: 2 }), [paid, north])
+      deepEqual(await store.people.query({ status, limit: 1, afterSeq: north.seq }), [billing])
       await finds(store, { status, eventType: 'Placed' }, [north, billing])
       await finds(store, { status, aggregateType: 'Invoice' }, [paid])
       await finds(store, { status, aggregateId: 'a' }, [paid])
@@ -115,6 +124,7 @@ export const queryChecks: readonly StoreCheck[] = [
   },
   {
     name: 'query: a filter by event id finds the rows of all its destinations',
+    needs: ['people'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing' })
       const shipping = { ...billing, destination: 'shipping' }
@@ -126,6 +136,7 @@ export const queryChecks: readonly StoreCheck[] = [
   },
   {
     name: 'query: all parts of a filter have to match',
+    needs: ['people'],
     async run({ store }) {
       const wanted = sampleRow({ eventType: 'Paid', aggregateType: 'Order' })
       const otherAggregate = sampleRow({ eventType: 'Paid', aggregateType: 'Invoice' })
@@ -144,20 +155,20 @@ export const queryChecks: readonly StoreCheck[] = [
 
 /** The rows a filter finds, in write order; counting has to agree. */
 async function finds<Tx>(
-  store: OutboxStore<Tx>,
+  store: CompleteStore<Tx>,
   filter: Omit<RowFilter, 'limit' | 'eventIds'>,
   rows: readonly (NewRow | Pick<StoredRow, 'eventId' | 'destination'>)[],
 ): Promise<void> {
-  const found = await store.query({ ...filter, limit: 10 })
+  const found = await store.people.query({ ...filter, limit: 10 })
 
   deepEqual(
     found.map((row) => [row.eventId, row.destination]),
     rows.map((row) => [row.eventId, row.destination]),
   )
-  equal(await store.count(filter), rows.length)
+  equal(await store.people.count(filter), rows.length)
 }
 
-async function oneOfEachStatus<Tx>(store: OutboxStore<Tx>) {
+async function oneOfEachStatus<Tx>(store: CompleteStore<Tx>) {
   const failure = { error: 'Error: no', counted: true }
   const fresh = sampleRow({ due: { inMs: 30_000 } })
   await insertRows(store, [fresh])

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus, isPending } from '../../store/event-status.ts'
 import type { Failure, Outcome, Settlement, StoredRow } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   claimAll,
   claimOne,
@@ -22,9 +22,10 @@ import { sampleRow, sampleRows } from './sample-rows.ts'
 const failure: Failure = { error: 'TypeError: no such order', counted: true }
 const uncounted: Failure = { error: 'Error: broker is away', counted: false }
 
-export const settleChecks: readonly StoreCheck[] = [
+export const settleChecks: readonly PartCheck[] = [
   {
     name: 'settle: done makes the row DONE, at the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'done' })
@@ -37,6 +38,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: done clears the error of an earlier attempt',
+    needs: ['people'],
     async run({ store }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       equal(retried.lastError, failure.error)
@@ -48,29 +50,32 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: done with a failure counts it and keeps it in the history',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndSettle(store, { kind: 'done', failure })
 
       deepEqual([row.status, row.lastError, row.attempts], [EventStatus.DONE, null, 1])
       deepEqual(
-        (await store.attempts(row)).map((attempt) => attempt.error),
+        (await store.people.attempts(row)).map((attempt) => attempt.error),
         [failure.error],
       )
     },
   },
   {
     name: 'settle: delete removes the row, and only that',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
       await insertRows(store, [sampleRow({ eventId: row.eventId, destination: 'shipping' })])
       await settleOne(store, row, { kind: 'delete' })
 
       equal(await findRow(store, row), undefined)
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     },
   },
   {
     name: 'settle: retry makes the row RETRY, and due again after the delay by the clock of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure })
@@ -85,6 +90,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: defer makes the row NEW, due again after the delay, and counts no attempt',
+    needs: ['people'],
     async run({ store }) {
       await insertAndSettle(store, { kind: 'retry', delayMs: 0, failure })
       const before = await storeTime(store)
@@ -97,11 +103,12 @@ export const settleChecks: readonly StoreCheck[] = [
       equal(row.lastError, 'not open yet')
       assertBetween(row.availableAt, before + 30_000, (await storeTime(store)) + 30_000)
       deepEqual(await claimAll(store, 'a'), [])
-      equal((await store.attempts(row)).length, 1)
+      equal((await store.people.attempts(row)).length, 1)
     },
   },
   {
     name: 'settle: a row that was retried or deferred comes again once its delay is over',
+    needs: ['people'],
     async run({ store, wait }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 50, failure })
       const deferred = await insertAndSettle(store, { kind: 'defer', delayMs: 50 })
@@ -112,6 +119,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: block keeps the row pending but not due',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'block', failure })
@@ -127,6 +135,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: dead makes the row DEAD, at the time of the store, with its error',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertAndSettle(store, { kind: 'dead', failure })
@@ -139,6 +148,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: a failure that does not count leaves attempts as it was',
+    needs: ['people'],
     async run({ store }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 30_000, failure: uncounted })
       const dead = await insertAndSettle(store, { kind: 'dead', failure: uncounted })
@@ -149,6 +159,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: every settlement raises deliveries by one, ends the lease and sets losses to 0',
+    needs: ['people'],
     async run({ store, wait }) {
       const outcomes: Outcome[] = [
         { kind: 'done' },
@@ -165,18 +176,19 @@ export const settleChecks: readonly StoreCheck[] = [
         outcomes.map(() => [2, 1]),
       )
 
-      await store.settle(held.map((row, index) => ({ row, outcome: outcomes[index]! })))
-      for (const row of await store.query({ limit: 10 })) {
+      await store.settle({ settlements: held.map((row, index) => ({ row, outcome: outcomes[index]! })) })
+      for (const row of await store.people.query({ limit: 10 })) {
         deepEqual([row.deliveries, row.losses, row.lockedBy, row.lockedUntil], [3, 0, null, null])
       }
     },
   },
   {
     name: 'settle: error texts are cut at 4000 characters, in the row and in the history',
+    needs: ['people'],
     async run({ store }) {
       const error = `Error: ${'é'.repeat(5_000)}`
       const row = await insertAndSettle(store, { kind: 'dead', failure: { error, counted: true } })
-      const [attempt] = await store.attempts(row)
+      const [attempt] = await store.people.attempts(row)
 
       equal(row.lastError, error.slice(0, 4_000))
       equal(attempt!.error, error.slice(0, 4_000))
@@ -184,6 +196,7 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: every failure is kept in the history, oldest first, with attempts as counted',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const row = await insertOne(store)
@@ -193,7 +206,7 @@ export const settleChecks: readonly StoreCheck[] = [
         await settleOne(store, held, { kind: 'retry', delayMs: 0, failure: each })
       }
       const after = await storeTime(store)
-      const history = await store.attempts(row)
+      const history = await store.people.attempts(row)
 
       deepEqual(
         history.map(({ attempts, error, lockedBy }) => ({ attempts, error, lockedBy })),
@@ -208,16 +221,18 @@ export const settleChecks: readonly StoreCheck[] = [
   },
   {
     name: 'settle: the history of one destination is not that of another',
+    needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
       await settleOne(store, row, { kind: 'retry', delayMs: 0, failure })
 
-      equal((await store.attempts(row)).length, 1)
-      deepEqual(await store.attempts({ ...row, destination: 'shipping' }), [])
+      equal((await store.people.attempts(row)).length, 1)
+      deepEqual(await store.people.attempts({ ...row, destination: 'shipping' }), [])
     },
   },
   {
     name: 'settle: a thousand outcomes of every kind are recorded at once, and the stale ones refused',
+    needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(1_000))
       const held = await store.claim({ lease: leaseOf('a'), limit: 1_000 })
@@ -226,8 +241,8 @@ export const settleChecks: readonly StoreCheck[] = [
         outcome: outcomesOfTheBatch[index % 6]!,
       }))
       const stale = batch.filter(({ row }) => row.deliveries === 0)
-      const refused = await store.settle(batch)
-      const stored = new Map((await store.query({ limit: 2_000 })).map((row) => [row.eventId, row]))
+      const refused = await store.settle({ settlements: batch })
+      const stored = new Map((await store.people.query({ limit: 2_000 })).map((row) => [row.eventId, row]))
 
       deepEqual(refusedIds(refused), refusedIds(stale))
       for (const { row, outcome } of batch) {
@@ -239,7 +254,7 @@ export const settleChecks: readonly StoreCheck[] = [
   {
     name: 'settle: no settlements are no error',
     async run({ store }) {
-      deepEqual(await store.settle([]), [])
+      deepEqual(await store.settle({ settlements: [] }), [])
     },
   },
 ]

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { maxDelayMs } from '../../event/delay.ts'
-import type { StoreCheck } from '../store-check.ts'
+import { maxDelayMs } from '../../store/rows.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   assertBetween,
   claimAll,
@@ -16,9 +16,10 @@ import {
 } from './check-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
-export const timeChecks: readonly StoreCheck[] = [
+export const timeChecks: readonly PartCheck[] = [
   {
     name: 'time: createdAt is the time of the store, in whole milliseconds',
+    needs: ['people'],
     async run({ store, wait }) {
       const first = await insertOne(store)
       await wait(100)
@@ -32,6 +33,7 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'time: due.inMs counts from the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const now = await insertOne(store, { due: { inMs: 0 } })
@@ -44,6 +46,7 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'time: due.at is kept exactly, past or future',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       await wait(20)
@@ -57,6 +60,7 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: "time: the longest delay is kept, of a new row and of a settled one, and is in no other row's way",
+    needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: not yet', counted: true }
       const before = await storeTime(store)
@@ -78,6 +82,7 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'time: a row with due.at comes once the store has reached that time',
+    needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
       const row = await insertOne(store, { due: { at: start + 400 } })
@@ -89,12 +94,13 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'time: leases run from the time of the store, born claimed, claimed or renewed',
+    needs: ['people'],
     async run({ store }) {
       const before = await storeTime(store)
       const born = await insertOne(store, { claimed: true }, leaseOf('a', 20_000))
       const claimed = await insertAndClaim(store, 'a')
       const renewed = await insertAndClaim(store, 'a')
-      await store.renew([renewed], leaseOf('a', 40_000))
+      await store.renew({ rows: [renewed], lease: leaseOf('a', 40_000) })
       const after = await storeTime(store)
 
       assertBetween((await readRow(store, born)).lockedUntil, before + 20_000, after + 20_000)
@@ -104,6 +110,7 @@ export const timeChecks: readonly StoreCheck[] = [
   },
   {
     name: 'time: occurredAt is kept exactly, whatever the time of the store',
+    needs: ['people'],
     async run({ store }) {
       const longAgo = sampleRow({ occurredAt: Date.UTC(1999, 11, 31, 23, 59, 59, 999) })
       const ahead = sampleRow({ occurredAt: Date.UTC(2101, 5, 6, 7, 8, 9, 1) })

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventStatus } from '../../store/event-status.ts'
 import type { Row, Settlement } from '../../store/index.ts'
-import type { StoreCheck } from '../store-check.ts'
+import type { PartCheck } from '../store-check.ts'
 import {
   afterCommit,
   claimAll,
@@ -17,47 +17,50 @@ import { sampleRow } from './sample-rows.ts'
 
 const lease = leaseOf('writer')
 
-export const transactionChecks: readonly StoreCheck[] = [
+export const transactionChecks: readonly PartCheck[] = [
   {
     name: 'transaction: a commit keeps all of its rows and answers what the work answered',
+    needs: ['people'],
     async run({ store }) {
       const first = sampleRow()
       const second = sampleRow()
       const answer = await store.transaction(async (tx) => {
-        await store.insert(tx, [first], lease)
-        await store.insert(tx, [second], lease)
+        await store.insert({ tx, rows: [first], lease })
+        await store.insert({ tx, rows: [second], lease })
         return 'committed'
       })
 
       equal(answer, 'committed')
-      deepEqual(eventIds(await store.query({ limit: 10 })), [first.eventId, second.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [first.eventId, second.eventId])
     },
   },
   {
     name: 'transaction: work that throws leaves no row behind, and its error comes through',
+    needs: ['people'],
     async run({ store }) {
       const undo = new Undo()
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow(), sampleRow({ claimed: true })], lease)
+        await store.insert({ tx, rows: [sampleRow(), sampleRow({ claimed: true })], lease })
         throw undo
       })
 
       await rejects(undone, (error) => error === undo)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   },
   {
     name: 'transaction: an event id that was rolled back can be written again',
+    needs: ['people'],
     async run({ store }) {
       const row = sampleRow()
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [row], lease)
+        await store.insert({ tx, rows: [row], lease })
         throw new Undo()
       })
       await rejects(undone, Undo)
-      await store.transaction((tx) => store.insert(tx, [row], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [row.eventId])
     },
   },
   {
@@ -66,7 +69,7 @@ export const transactionChecks: readonly StoreCheck[] = [
       const elsewhere = AsyncLocalStorage.snapshot()
       let seen: Promise<readonly Row[]> | undefined
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
         // Not awaited: a store may let the claim wait for the transaction's end.
         seen = elsewhere(() => claimAll(store, 'other'))
         await wait(20)
@@ -79,28 +82,30 @@ export const transactionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'transaction: a rollback takes no row of another transaction along',
+    needs: ['people'],
     async run({ store, wait }) {
       const kept = sampleRow()
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
         await wait(20)
         throw new Undo()
       })
-      const committed = store.transaction((tx) => store.insert(tx, [kept], lease))
+      const committed = store.transaction((tx) => store.insert({ tx, rows: [kept], lease }))
 
       await Promise.all([rejects(undone, Undo), committed])
-      deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [kept.eventId])
     },
   },
   {
     name: 'transaction: a rollback undoes no settlement made meanwhile',
+    needs: ['people'],
     async run({ store, wait }) {
       const row = await insertAndClaim(store, 'a')
       const elsewhere = AsyncLocalStorage.snapshot()
       let refused: Promise<readonly Settlement[]> | undefined
       const undone = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow()], lease)
-        refused = elsewhere(() => store.settle([doneOf(row)]))
+        await store.insert({ tx, rows: [sampleRow()], lease })
+        refused = elsewhere(() => store.settle({ settlements: [doneOf(row)] }))
         await wait(20)
         throw new Undo()
       })
@@ -112,80 +117,96 @@ export const transactionChecks: readonly StoreCheck[] = [
   },
   {
     name: 'transaction: a nested transaction is kept with the outer one, in write order',
+    needs: ['people'],
     async run({ store }) {
       const before = sampleRow()
       const nested = sampleRow()
       const after = sampleRow()
       await store.transaction(async (tx) => {
-        await store.insert(tx, [before], lease)
-        await store.transaction((inner) => store.insert(inner, [nested], lease), tx)
-        await store.insert(tx, [after], lease)
+        await store.insert({ tx, rows: [before], lease })
+        await store.transaction((inner) => store.insert({ tx: inner, rows: [nested], lease }), { within: tx })
+        await store.insert({ tx, rows: [after], lease })
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([before, nested, after]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([before, nested, after]))
     },
   },
   {
     name: 'transaction: a nested transaction is undone alone',
+    needs: ['people'],
     async run({ store }) {
       const before = sampleRow()
       const after = sampleRow()
       await store.transaction(async (tx) => {
-        await store.insert(tx, [before], lease)
-        const undone = store.transaction(async (inner) => {
-          await store.insert(inner, [sampleRow()], lease)
-          throw new Undo()
-        }, tx)
+        await store.insert({ tx, rows: [before], lease })
+        const undone = store.transaction(
+          async (inner) => {
+            await store.insert({ tx: inner, rows: [sampleRow()], lease })
+            throw new Undo()
+          },
+          { within: tx },
+        )
         await rejects(undone, Undo)
-        await store.insert(tx, [after], lease)
+        await store.insert({ tx, rows: [after], lease })
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([before, after]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([before, after]))
     },
   },
   {
     name: 'transaction: a nested transaction that committed is undone with the outer one',
+    needs: ['people'],
     async run({ store }) {
       const undone = store.transaction(async (tx) => {
-        await store.transaction((inner) => store.insert(inner, [sampleRow()], lease), tx)
+        await store.transaction((inner) => store.insert({ tx: inner, rows: [sampleRow()], lease }), {
+          within: tx,
+        })
         throw new Undo()
       })
 
       await rejects(undone, Undo)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     },
   },
   {
     name: 'transaction: undoing a nested transaction undoes the ones nested in it',
+    needs: ['people'],
     async run({ store }) {
       const kept = sampleRow()
       await store.transaction(async (tx) => {
-        await store.transaction((inner) => store.insert(inner, [kept], lease), tx)
-        const undone = store.transaction(async (inner) => {
-          await store.transaction((innermost) => store.insert(innermost, [sampleRow()], lease), inner)
-          throw new Undo()
-        }, tx)
+        await store.transaction((inner) => store.insert({ tx: inner, rows: [kept], lease }), { within: tx })
+        const undone = store.transaction(
+          async (inner) => {
+            await store.transaction(
+              (innermost) => store.insert({ tx: innermost, rows: [sampleRow()], lease }),
+              { within: inner },
+            )
+            throw new Undo()
+          },
+          { within: tx },
+        )
         await rejects(undone, Undo)
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), [kept.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [kept.eventId])
     },
   },
   {
     name: 'transaction: an insert that failed in a nested transaction leaves the outer one usable',
+    needs: ['people'],
     async run({ store }) {
       const row = sampleRow()
       const after = sampleRow()
       await store.transaction(async (tx) => {
-        await store.insert(tx, [row], lease)
+        await store.insert({ tx, rows: [row], lease })
         await rejects(
-          store.transaction((inner) => store.insert(inner, [row], lease), tx),
+          store.transaction((inner) => store.insert({ tx: inner, rows: [row], lease }), { within: tx }),
           { code: 'OUTBOX_DUPLICATE_EVENT_ID' },
         )
-        await store.insert(tx, [after], lease)
+        await store.insert({ tx, rows: [after], lease })
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([row, after]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([row, after]))
     },
   },
   {
@@ -193,7 +214,9 @@ export const transactionChecks: readonly StoreCheck[] = [
     async run({ store }) {
       const ended = await store.transaction(async (tx) => {
         equal(await store.inTransaction(tx), true)
-        await store.transaction(async (inner) => equal(await store.inTransaction(inner), true), tx)
+        await store.transaction(async (inner) => equal(await store.inTransaction(inner), true), {
+          within: tx,
+        })
         equal(await store.inTransaction(tx), true)
         return { tx }
       })
@@ -205,9 +228,9 @@ export const transactionChecks: readonly StoreCheck[] = [
     name: 'transaction: a row written outside any nested transaction is certain',
     async run({ store }) {
       const results = await store.transaction(async (tx) => {
-        const before = await store.insert(tx, [sampleRow()], lease)
-        await store.transaction(async () => {}, tx)
-        return [...before, ...(await store.insert(tx, [sampleRow()], lease))]
+        const before = await store.insert({ tx, rows: [sampleRow()], lease })
+        await store.transaction(async () => {}, { within: tx })
+        return [...before, ...(await store.insert({ tx, rows: [sampleRow()], lease }))]
       })
 
       for (const result of afterCommit(results)) ok(result.kind === 'inserted' && result.certain)
@@ -228,7 +251,7 @@ export const transactionChecks: readonly StoreCheck[] = [
     async run({ store, another }) {
       const other = await another!()
       const row = sampleRow()
-      await store.transaction((tx) => store.insert(tx, [row], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
 
       deepEqual(eventIds(await claimAll(other, 'other')), [row.eventId])
     },

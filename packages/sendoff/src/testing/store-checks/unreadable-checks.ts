@@ -3,12 +3,12 @@ import { EventEnvelope } from '../../event/event-envelope.ts'
 import { JsonCodec } from '../../event/json-codec.ts'
 import { EventStatus } from '../../store/event-status.ts'
 import type { Row, RowId } from '../../store/index.ts'
-import type { StoreCheck, StoreCheckContext } from '../store-check.ts'
+import type { PartCheck, StoreCheckContext } from '../store-check.ts'
 import { claimAll, eventIds, insertRows, poll, pollOwner, settleOne } from './check-steps.ts'
-import { partitionsOf, readLanes, takePart } from './lane-steps.ts'
+import { readLanes, takePart } from './lane-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
-export const unreadableChecks: readonly StoreCheck[] = [
+export const unreadableChecks: readonly PartCheck[] = [
   {
     name: 'unreadable: a claim brings a row that was spoiled by hand along with the others',
     needsSpoiledRow: true,
@@ -36,40 +36,42 @@ export const unreadableChecks: readonly StoreCheck[] = [
   },
   {
     name: 'unreadable: so do the reads of lanes',
+    needs: ['lanes'],
     needsSpoiledRow: true,
-    needsPartitions: true,
     async run(context) {
       const sound = await soundAndSpoiled(context)
       const { store } = context
       const owner = await takePart(store, 'a')
       assertOneSpoiled((await readLanes(store, owner, {}))!.rows, sound)
-      assertOneSpoiled((await partitionsOf(store).readAll({ owner, limit: 10 }))!, sound)
+      assertOneSpoiled((await store.lanes.readAll({ owner, limit: 10 }))!, sound)
     },
   },
   {
     name: 'unreadable: people see the row, before and after it is settled as DEAD, and can replay it',
+    needs: ['people'],
     needsSpoiledRow: true,
     async run(context) {
       const { store } = context
       await soundAndSpoiled(context)
-      equal((await store.query({ limit: 10 })).length, 3)
-      equal((await store.query({ status: [EventStatus.NEW], limit: 10 })).length, 3)
+      equal((await store.people.query({ limit: 10 })).length, 3)
+      equal((await store.people.query({ status: [EventStatus.NEW], limit: 10 })).length, 3)
       const spoiled = (await claimAll(store, 'a')).find(isSpoiled)!
       await settleOne(store, spoiled, {
         kind: 'dead',
         failure: { error: 'PayloadParseError: unreadable', counted: false },
       })
 
-      const [dead] = await store.query({ status: [EventStatus.DEAD], limit: 10 })
+      const [dead] = await store.people.query({ status: [EventStatus.DEAD], limit: 10 })
       equal(dead!.lastError, 'PayloadParseError: unreadable')
       equal(dead!.seq, spoiled.seq)
-      equal((await store.attempts(spoiled)).length, 1)
-      equal(await store.replay([dead!]), 1)
+      equal((await store.people.attempts(spoiled)).length, 1)
+      equal(await store.people.replay([dead!]), 1)
       ok((await claimAll(store, 'a')).every(isSpoiled))
     },
   },
   {
     name: 'unreadable: an owner settles a spoiled row that it read without a claim',
+    needs: ['people'],
     needsSpoiledRow: true,
     async run(context) {
       const { store } = context
@@ -78,9 +80,12 @@ export const unreadableChecks: readonly StoreCheck[] = [
       const row = (await poll(store)).find(isSpoiled)!
       const failure = { error: 'unreadable', counted: false }
 
-      deepEqual(await store.settle([{ row, outcome: { kind: 'dead', failure } }], pollOwner), [])
+      deepEqual(
+        await store.settle({ settlements: [{ row, outcome: { kind: 'dead', failure } }], owner: pollOwner }),
+        [],
+      )
       equal((await poll(store)).length, 2)
-      equal(await store.count({ status: [EventStatus.DEAD] }), 1)
+      equal(await store.people.count({ status: [EventStatus.DEAD] }), 1)
     },
   },
 ]

@@ -41,10 +41,10 @@ const outbox = await Outbox.multiNode({
 await outbox.transaction(async () => {
   for (const url of urls) await outbox.write(url, {})
 })
-while ((await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) > 0) await delay(20)
+while ((await store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })) > 0) await delay(20)
 
 const report: HostileRelayReport = {}
-for (const { eventType, status, attempts } of await store.query({ limit: urls.length })) {
+for (const { eventType, status, attempts } of await store.people.query({ limit: urls.length })) {
   const end = status === EventStatus.DONE ? 'DONE' : `DEAD after ${attempts} failures`
   const ends = (report[eventType] ??= {})
   ends[end] = (ends[end] ?? 0) + 1

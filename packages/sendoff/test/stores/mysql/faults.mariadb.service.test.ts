@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EventStatus } from '../../../src/store/event-status.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
+import type { CompleteStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { doneOf, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -38,11 +38,11 @@ describe('mysql store: a server that goes down', { skip }, () => {
   })
 
   const openStores = {
-    mysql2: () => mysqlStore({ client: database.mysql2Pool() }) as unknown as OutboxStore<object>,
+    mysql2: () => mysqlStore({ client: database.mysql2Pool() }) as unknown as CompleteStore<object>,
     mariadb: () =>
       mysqlStore({
         client: database.mariadbPool({ acquireTimeout: 1_000 }),
-      }) as unknown as OutboxStore<object>,
+      }) as unknown as CompleteStore<object>,
   }
   for (const [driver, openStore] of Object.entries(openStores)) {
     it(`${driver}: after a restart the same store goes on, with what was committed`, async () => {
@@ -52,23 +52,23 @@ describe('mysql store: a server that goes down', { skip }, () => {
       const rows = await store.claim({ lease, limit: 5 })
       await server.restart()
 
-      deepEqual(await eventually(() => store.settle(rows.map(doneOf))), [])
-      equal(await store.count({ status: [EventStatus.DONE] }), 5)
+      deepEqual(await eventually(() => store.settle({ settlements: rows.map(doneOf) })), [])
+      equal(await store.people.count({ status: [EventStatus.DONE] }), 5)
       await store.purge({ doneOlderThanMs: -1_000, limit: 100 })
     })
 
     it(`${driver}: a transaction that is open when the server is killed fails, and leaves nothing`, async () => {
       const store = openStore()
       const failed = store.transaction(async (tx) => {
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
         await server.kill()
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
       })
       await rejects(failed)
       await rejects(store.claim({ lease, limit: 1 }))
       await server.start()
 
-      equal(await eventually(() => store.count({})), 0)
+      equal(await eventually(() => store.people.count({})), 0)
     })
 
     it(`${driver}: connections that are cut off are replaced, idle or in use`, async () => {
@@ -79,11 +79,11 @@ describe('mysql store: a server that goes down', { skip }, () => {
         await killOthers(admin)
         await working
       }
-      const before = await eventually(() => store.count({}))
+      const before = await eventually(() => store.people.count({}))
       equal(before % 50, 0, 'a transaction was kept in part')
       await eventually(() => insertRows(store, sampleRows(1)))
 
-      equal(await store.count({}), before + 1)
+      equal(await store.people.count({}), before + 1)
       while ((await store.purge({ anyOlderThanMs: -1_000, limit: 1_000 })).deletedRows > 0);
     })
   }

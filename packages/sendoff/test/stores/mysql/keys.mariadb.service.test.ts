@@ -2,18 +2,18 @@ import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolConnection, RowDataPacket } from 'mysql2/promise'
-import { partitionOf } from '../../../src/event/partition.ts'
+import { partitionOf } from '../../../src/store/partition-of.ts'
 import { type Outcome, participantLock, type Settlement } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { insertOne, insertRows, readRow } from '../../../src/testing/store-checks/check-steps.ts'
-import { keysOf, lanesOf, partitionsOf, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
+import { lanesOf, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
 const database = await MysqlDatabase.create('keys')
 const pool = database.mysql2Pool({ connectionLimit: 20 })
 const store = mysqlStore({ client: pool })
-const keyStore = keysOf(store)
+const keyStore = store.orderingKeys
 before(() => store.migrate())
 after(() => database.drop())
 
@@ -23,7 +23,7 @@ describe('mysql store: locks of keys', () => {
     const keys = ['x', 'y', 'z', 'order-1', 'order-2']
     for (let round = 0; round < 20; round += 1) {
       const transactions = [keys, keys.toReversed(), keys.slice(2), keys].map((some) =>
-        store.transaction((tx) => keyStore.lock(tx, some)),
+        store.transaction((tx) => store.lanes.lock({ tx, keys: some })),
       )
       equal((await Promise.all(transactions)).length, 4)
     }
@@ -34,19 +34,19 @@ describe('mysql store: locks of keys', () => {
     const rows = sampleRows(2)
     const results = await Promise.allSettled([
       store.transaction(async (tx) => {
-        await keyStore.lock(tx, ['x'])
-        await store.insert(tx, [rows[0]!], { owner: 'test', ms: 30_000 })
+        await store.lanes.lock({ tx, keys: ['x'] })
+        await store.insert({ tx, rows: [rows[0]!], lease: { owner: 'test', ms: 30_000 } })
         first.resolve()
         await second.promise
         // Swallowed, as by code that means well.
-        await keyStore.lock(tx, ['y']).catch(() => {})
+        await store.lanes.lock({ tx, keys: ['y'] }).catch(() => {})
       }),
       store.transaction(async (tx) => {
-        await keyStore.lock(tx, ['y'])
-        await store.insert(tx, [rows[1]!], { owner: 'test', ms: 30_000 })
+        await store.lanes.lock({ tx, keys: ['y'] })
+        await store.insert({ tx, rows: [rows[1]!], lease: { owner: 'test', ms: 30_000 } })
         second.resolve()
         await first.promise
-        await keyStore.lock(tx, ['x']).catch(() => {})
+        await store.lanes.lock({ tx, keys: ['x'] }).catch(() => {})
       }),
     ])
 
@@ -55,7 +55,7 @@ describe('mysql store: locks of keys', () => {
     const { reason } = results[1 - kept] as PromiseRejectedResult
     equal((reason as { code: string }).code, 'OUTBOX_ROLLED_BACK')
     deepEqual(
-      await Promise.all(rows.map(({ eventId }) => store.count({ eventId }))),
+      await Promise.all(rows.map(({ eventId }) => store.people.count({ eventId }))),
       kept === 0 ? [1, 0] : [0, 1],
     )
   })
@@ -66,11 +66,11 @@ describe('mysql store: locks of keys', () => {
       query: async (text: string, values: unknown[]) => ({ rows: (await connection.query(text, values))[0] }),
     }
     try {
-      await rejects(keyStore.lock(foreign as unknown as PoolConnection, ['x']), {
+      await rejects(store.lanes.lock({ tx: foreign as unknown as PoolConnection, keys: ['x'] }), {
         code: 'OUTBOX_TRANSACTION_ENDED',
       })
       await connection.beginTransaction()
-      await keyStore.lock(foreign as unknown as PoolConnection, ['x'])
+      await store.lanes.lock({ tx: foreign as unknown as PoolConnection, keys: ['x'] })
       await connection.rollback()
     } finally {
       connection.release()
@@ -82,14 +82,14 @@ describe('mysql store: locks of keys', () => {
     const [holds, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const steps: string[] = []
     const first = store.transaction(async (tx) => {
-      await keyStore.lock(tx, { partitions: [7, 9] })
+      await store.lanes.lock({ tx, keys: { partitions: [7, 9] } })
       holds.resolve()
       await goesOn.promise
       steps.push('first')
     })
     await holds.promise
     const second = store.transaction(async (tx) => {
-      await keyStore.lock(tx, { partitions: [9] })
+      await store.lanes.lock({ tx, keys: { partitions: [9] } })
       steps.push('second')
     })
     await untilWaiting()
@@ -107,7 +107,7 @@ describe('mysql store: partitions', () => {
     const a = await takePart(store, 'a', 100)
     const b = await takePart(store, 'b')
     const row = await insertOne(store, { orderingKey: 'x', partitionNo: partitionOf('x') })
-    await partitionsOf(store).hold(a, [row])
+    await store.lanes.hold({ owner: a, rows: [row] })
     const settlement = await pool.getConnection()
     await settlement.beginTransaction()
     await settlement.query('select 1 from outbox_event_lock where name = ? lock in share mode', [
@@ -115,9 +115,7 @@ describe('mysql store: partitions', () => {
     ])
     await sleep(120)
     let isOver = false
-    const shares = partitionsOf(store)
-      .shares(b)
-      .finally(() => (isOver = true))
+    const shares = store.partitions.shares(b).finally(() => (isOver = true))
     await untilWaiting()
     await settlement.query('update outbox_event set deliveries = deliveries + 1 where seq = ?', [row.seq])
 
@@ -131,9 +129,9 @@ describe('mysql store: partitions', () => {
 
   it('settlements of partitions at different epochs go together, each judged by its own', async () => {
     const owner = await takePart(store, 'a')
-    await partitionsOf(store).acquire(owner, [21])
-    await partitionsOf(store).release(owner, [{ partition: 21, epoch: 1 }])
-    const owned = await partitionsOf(store).acquire(owner, [21, 22, 23])
+    await store.partitions.acquire({ owner, partitions: [21] })
+    await store.partitions.release({ owner, partitions: [{ partition: 21, epoch: 1 }] })
+    const owned = await store.partitions.acquire({ owner, partitions: [21, 22, 23] })
     deepEqual(
       owned.map(({ epoch }) => epoch),
       [2, 1, 1],
@@ -144,7 +142,9 @@ describe('mysql store: partitions', () => {
         const row = await insertOne(store, { orderingKey: `key-${index}`, partitionNo: 21 + index })
         batch.push({ row: { ...row, epoch }, outcome: { kind: 'done' } })
       }
-      return (await store.settle(batch, owner)).map(({ row }) => batch.findIndex((each) => each.row === row))
+      return (await store.settle({ settlements: batch, owner })).map(({ row }) =>
+        batch.findIndex((each) => each.row === row),
+      )
     }
 
     deepEqual(await settle([2, 1, 1]), [])
@@ -177,10 +177,10 @@ describe('mysql store: partitions', () => {
     const rows = await Promise.all(Array.from({ length: 3 }, () => insertOne(store)))
     const failure = { error: 'Error: no', counted: true }
     const settle = (outcomes: readonly Outcome[], deliveries: number) =>
-      store.settle(
-        rows.map((row, index) => ({ row: { ...row, deliveries }, outcome: outcomes[index]! })),
+      store.settle({
+        settlements: rows.map((row, index) => ({ row: { ...row, deliveries }, outcome: outcomes[index]! })),
         owner,
-      )
+      })
     const blockedAt = async () =>
       (await Promise.all(rows.map((row) => readRow(store, row)))).map((row) => row.blockedAt !== null)
 

@@ -18,7 +18,7 @@ describe('limits of rows on MySQL', () => {
     for (const limit of ['1 for update', 1.5, NaN, undefined] as number[]) {
       await rejects(store.claim({ lease, limit }), invalid)
       await rejects(store.claim({ lease, limit, rows: [{ eventId: 'a', destination: '' }] }), invalid)
-      await rejects(store.query({ limit }), invalid)
+      await rejects(store.people.query({ limit }), invalid)
     }
     deepEqual(await store.claim({ lease, limit: -1 }), [])
   })

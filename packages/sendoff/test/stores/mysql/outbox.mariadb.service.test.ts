@@ -26,7 +26,7 @@ for (const [driver, client] of Object.entries(pools)) {
       await outbox.transaction(async (tx) => {
         await tx.query('select 1')
         await outbox.write('Tested', 1)
-        equal(await store.count({}), 0)
+        equal(await store.people.count({}), 0)
       })
       await metrics.until((seen) => seen.dispatchSuccess === 1)
 

@@ -91,15 +91,15 @@ describe('mysql store: time partitions', () => {
     const old = await addOld(20)
     const [first] = await write(store, [ulidAt(old), ulidAt(old + 1), ulidAt(old + 2)])
     const rows = await claim(store)
-    await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done', failure } })))
-    equal((await store.attempts(first!)).length, 1)
+    await store.settle({ settlements: rows.map((row) => ({ row, outcome: { kind: 'done', failure } })) })
+    equal((await store.people.attempts(first!)).length, 1)
     await store.purge(week)
     equal((await partitions()).length, 7, 'they are done, but not long ago')
 
     await age()
     const { deletedRows } = await store.purge(week)
-    deepEqual([deletedRows, (await partitions()).length, await store.count({})], [3, 6, 0])
-    deepEqual(await store.attempts(first!), [])
+    deepEqual([deletedRows, (await partitions()).length, await store.people.count({})], [3, 6, 0])
+    deepEqual(await store.people.attempts(first!), [])
   })
 
   it('stay while a row is pending, blocked or dead, and are purged row by row', async () => {
@@ -112,16 +112,22 @@ describe('mysql store: time partitions', () => {
       const old = await addOld(20)
       await write(store, [ulidAt(old), ulidAt(old + 1)])
       const [first, second] = await claim(store)
-      await store.settle([
-        { row: first!, outcome },
-        { row: second!, outcome: { kind: 'done' } },
-      ])
+      await store.settle({
+        settlements: [
+          { row: first!, outcome },
+          { row: second!, outcome: { kind: 'done' } },
+        ],
+      })
       await age()
 
       const { deletedRows } = await store.purge(week)
-      deepEqual([deletedRows, (await partitions()).length, await store.count({})], [1, 7, 1], outcome.kind)
+      deepEqual(
+        [deletedRows, (await partitions()).length, await store.people.count({})],
+        [1, 7, 1],
+        outcome.kind,
+      )
       await store.purge({ ...week, anyOlderThanMs: 7 * dayMs })
-      deepEqual([(await partitions()).length, await store.count({})], [6, 0], outcome.kind)
+      deepEqual([(await partitions()).length, await store.people.count({})], [6, 0], outcome.kind)
     }
   })
 
@@ -243,7 +249,7 @@ describe('mysql store: time partitions', () => {
 
 async function write(store: Store, ids: readonly string[]): Promise<readonly NewRow[]> {
   const rows = ids.map((eventId) => sampleRow({ eventId }))
-  await store.transaction((tx) => store.insert(tx, rows, lease))
+  await store.transaction((tx) => store.insert({ tx, rows, lease }))
   return rows
 }
 

@@ -101,7 +101,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
       const read = await rowsRead((run) => run(text))
       ok(read <= 2_100, `${name} read ${read} rows`)
     }
-    equal(await store.count({ status: [EventStatus.NEW, EventStatus.RETRY] }), 1_000)
+    equal(await store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] }), 1_000)
   })
 
   it('a lane is read by its key, and a search for keys by due time, whatever waits behind a key', async () => {
@@ -126,7 +126,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
   })
 
   it('an empty claim reads next to nothing', async () => {
-    await store.settle((await store.claim({ lease, limit: 3_000 })).map(doneOf))
+    await store.settle({ settlements: (await store.claim({ lease, limit: 3_000 })).map(doneOf) })
     equal(await rowsRead(async (run) => equal((await run(statements.anyDue(options))).length, 0)), 1)
   })
 

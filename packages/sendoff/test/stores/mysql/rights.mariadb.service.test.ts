@@ -92,16 +92,16 @@ describe('mysql store: users with the rights that the page grants them', () => {
     })
     await outbox.close()
 
-    equal(await store.count({}), 2)
+    equal(await store.people.count({}), 2)
     await rejects(clients.writer.query(`update ${table} set status = 1`), notPermitted)
   })
 
   it('a reader reads', async () => {
     const { clients, table } = await withUsers()
     const reading = mysqlStore({ client: clients.reader, table })
-    equal(await reading.count({}), 0)
-    deepEqual(await reading.query({ limit: 5 }), [])
-    deepEqual(await reading.attempts({ eventId: 'e', destination: '' }), [])
+    equal(await reading.people.count({}), 0)
+    deepEqual(await reading.people.query({ limit: 5 }), [])
+    deepEqual(await reading.people.attempts({ eventId: 'e', destination: '' }), [])
     deepEqual(await reading.controls.paused(), [])
     await rejects(clients.reader.query(`delete from ${table}`), notPermitted)
   })

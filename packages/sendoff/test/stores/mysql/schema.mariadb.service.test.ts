@@ -48,7 +48,7 @@ describe('mysql store: bringing the schema in', () => {
     for (const name of names) await pool.query(`drop table ${name}`)
     await store.migrate()
     await write(store)
-    equal(await store.count({}), 2)
+    equal(await store.people.count({}), 2)
   })
 
   it('a start that may create nothing says what is missing, and which call makes it', async () => {
@@ -107,5 +107,5 @@ describe('mysql store: bringing the schema in', () => {
 })
 
 async function write(store: ReturnType<typeof mysqlStore<mysql.Pool>>): Promise<void> {
-  await store.transaction((tx) => store.insert(tx, sampleRows(2), lease))
+  await store.transaction((tx) => store.insert({ tx, rows: sampleRows(2), lease }))
 }

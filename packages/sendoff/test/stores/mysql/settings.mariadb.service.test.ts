@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { EventStatus } from '../../../src/store/event-status.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
+import type { CompleteStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import {
   claimOne,
@@ -155,7 +155,7 @@ describe('mysql store: options', () => {
 })
 
 /** Goes through everything that depends on how a driver answers or counts. */
-async function worksOn(store: OutboxStore<object>): Promise<void> {
+async function worksOn(store: CompleteStore<object>): Promise<void> {
   await store.migrate()
   const row = sampleRow({
     payload: `{"text":"it's \\\\ \\" ? :a Zoë 🚀"}`,
@@ -181,7 +181,7 @@ async function worksOn(store: OutboxStore<object>): Promise<void> {
 
   // Twice at the same moment: the second one changes nothing.
   for (let round = 0; round < 5; round += 1) {
-    deepEqual(await Promise.all([store.renew(rows, lease), store.renew(rows, lease)]), [[], []])
+    deepEqual(await Promise.all([store.renew({ rows, lease }), store.renew({ rows, lease })]), [[], []])
   }
   const owner = { lock: 'relay', token: 'a' }
   equal(await store.locks.acquire({ ...owner, ttlMs: 30_000 }), true)
@@ -198,20 +198,22 @@ async function worksOn(store: OutboxStore<object>): Promise<void> {
   const failure = { error: `Error: it's \\ no 🚀`, counted: true }
   const [first, second, ...others] = rows
   deepEqual(
-    await store.settle([
-      { row: first!, outcome: { kind: 'retry', delayMs: 30_000, failure } },
-      { row: second!, outcome: { kind: 'retry', delayMs: 40_000, failure: { error: '?', counted: true } } },
-    ]),
+    await store.settle({
+      settlements: [
+        { row: first!, outcome: { kind: 'retry', delayMs: 30_000, failure } },
+        { row: second!, outcome: { kind: 'retry', delayMs: 40_000, failure: { error: '?', counted: true } } },
+      ],
+    }),
     [],
   )
   deepEqual(
-    (await store.attempts(first!)).map(({ error }) => error),
+    (await store.people.attempts(first!)).map(({ error }) => error),
     [failure.error],
   )
   const stale = { ...others[0]!, deliveries: 99 }
-  deepEqual(await store.settle([...others.slice(1), stale].map(doneOf)), [doneOf(stale)])
-  deepEqual(await store.settle([doneOf(others[0]!)]), [])
-  equal((await store.count({ status: [EventStatus.DONE] })) >= others.length, true)
+  deepEqual(await store.settle({ settlements: [...others.slice(1), stale].map(doneOf) }), [doneOf(stale)])
+  deepEqual(await store.settle({ settlements: [doneOf(others[0]!)] }), [])
+  equal((await store.people.count({ status: [EventStatus.DONE] })) >= others.length, true)
   const purged = await store.purge({
     anyOlderThanMs: -1_000,
     idempotencyKeysOlderThanMs: -1_000,

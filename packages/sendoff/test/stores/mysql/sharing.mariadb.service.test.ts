@@ -60,12 +60,16 @@ describe('mysql store: many processes', () => {
       const rows = await claim(60)
       const shuffled = [...rows].reverse()
       await Promise.all([
-        store.renew(shuffled, lease),
+        store.renew({ rows: shuffled, lease }),
         settleDone(rows.slice(0, 40)),
-        store.renew(rows, lease),
+        store.renew({ rows, lease }),
         store.release(shuffled.slice(0, 20)),
-        store.settle(shuffled.slice(20).map((row) => ({ row, outcome: { kind: 'defer', delayMs: 30_000 } }))),
-        store.renew(shuffled, lease),
+        store.settle({
+          settlements: shuffled
+            .slice(20)
+            .map((row) => ({ row, outcome: { kind: 'defer', delayMs: 30_000 } })),
+        }),
+        store.renew({ rows: shuffled, lease }),
       ])
     }
 
@@ -77,10 +81,10 @@ describe('mysql store: many processes', () => {
     await insertRows(store, sampleRows(300))
     for (let round = 0; round < 30; round += 1) {
       const rows = await claim(10)
-      await Promise.all([store.renew(rows, lease), settleDone(rows), store.renew(rows, lease)])
+      await Promise.all([store.renew({ rows, lease }), settleDone(rows), store.renew({ rows, lease })])
     }
 
-    equal(await store.count({ status: [EventStatus.DONE] }), 300)
+    equal(await store.people.count({ status: [EventStatus.DONE] }), 300)
     equal(deadlocks, before)
   })
 
@@ -88,14 +92,14 @@ describe('mysql store: many processes', () => {
     await insertRows(store, sampleRows(20))
     const owner = { lock: 'relay', token: 'a' }
     await store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(3, { idempotencyKey: 'key' }).slice(0, 1), lease)
-      await store.insert(tx, sampleRows(3), lease)
+      await store.insert({ tx, rows: sampleRows(3, { idempotencyKey: 'key' }).slice(0, 1), lease })
+      await store.insert({ tx, rows: sampleRows(3), lease })
 
       const rows = await claim(30)
       equal(rows.length, 20)
-      await store.renew(rows, lease)
+      await store.renew({ rows, lease })
       await store.release(rows.slice(0, 2))
-      deepEqual(await store.settle(rows.slice(2, 6).map(doneOf)), [])
+      deepEqual(await store.settle({ settlements: rows.slice(2, 6).map(doneOf) }), [])
       const failure = { error: 'Error: no', counted: true }
       const outcomes = [
         { kind: 'retry', delayMs: 10, failure },
@@ -104,8 +108,8 @@ describe('mysql store: many processes', () => {
         { kind: 'block', failure },
       ] as const
       const batch = rows.slice(6).map((row, index) => ({ row, outcome: outcomes[index % 4]! }))
-      deepEqual(await store.settle(batch), [])
-      equal(await store.replay(rows), 4)
+      deepEqual(await store.settle({ settlements: batch }), [])
+      equal(await store.people.replay(rows), 4)
       await store.purge({
         doneOlderThanMs: 0,
         deadOlderThanMs: 0,
@@ -149,7 +153,9 @@ describe('mysql store: many processes', () => {
     // The server gives up whichever of the two has done less.
     await other.query('insert into ballast values (1), (2), (3), (4), (5), (6), (7), (8)')
     await other.query(`select 1 from outbox_event where seq = ${high} for update`)
-    const settled = store.settle(rows.map((row) => ({ row, outcome: { kind: 'defer', delayMs: 30_000 } })))
+    const settled = store.settle({
+      settlements: rows.map((row) => ({ row, outcome: { kind: 'defer', delayMs: 30_000 } })),
+    })
     await untilWaiting()
     await other.query(`select 1 from outbox_event where seq = ${low} for update`)
     await other.rollback()
@@ -180,13 +186,13 @@ describe('mysql store: many processes', () => {
       const rows = await store.pollPending({ owner, limit: 100, held: null })
       await store.locks.acquire({ ...owner, ttlMs: 1 })
       const [refused, taken] = await Promise.all([
-        store.settle(rows!.map(doneOf), owner),
+        store.settle({ settlements: rows!.map(doneOf), owner }),
         acquireSoon(() => store.locks.acquire({ ...owner, token: 'successor', ttlMs: 30_000 })),
       ])
       await store.locks.release({ ...owner, token: 'successor' })
 
       ok(taken)
-      const left = await store.query({ status: [EventStatus.NEW], limit: 100 })
+      const left = await store.people.query({ status: [EventStatus.NEW], limit: 100 })
       equal(left.length, refused.length)
       ok(left.every((row) => row.losses === 1))
       await settleDone(await claim())
@@ -254,7 +260,7 @@ function claim(limit = 100): Promise<readonly Row[]> {
 }
 
 async function settleDone(rows: readonly Row[]): Promise<void> {
-  await store.settle(rows.map(doneOf))
+  await store.settle({ settlements: rows.map(doneOf) })
 }
 
 async function acquireSoon(acquire: () => Promise<boolean>): Promise<boolean> {

@@ -2,7 +2,7 @@ import { after, before, describe } from 'node:test'
 import mariadb from 'mariadb'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
+import type { StoreWith } from '../../../src/store/index.ts'
 import { silentConnectionChecks } from '../../fixtures/silent-connections.ts'
 import { MysqlDatabase, serverAddress } from './mysql-database.ts'
 
@@ -28,7 +28,7 @@ describe('mysql store: connections that are dead', () => {
         const pool = createPool(url)
         // Some of its connections are dead.
         test.after(() => pool.end().catch(() => {}))
-        return mysqlStore({ client: pool as mysql.Pool, table: `events_${made}` }) as OutboxStore<any>
+        return mysqlStore({ client: pool as mysql.Pool, table: `events_${made}` }) as StoreWith<any, 'people'>
       },
     })
   }

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { NewRow, OutboxStore } from '../../../src/store/index.ts'
+import type { NewRow, StoreWith } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -50,27 +50,27 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       await store.transaction(async (tx) => {
         await tx.query('insert into orders values (1, 1)')
         await rejects(tx.query('insert into orders values (1, 2)'), { errno: 1062 })
-        await store.insert(tx, [row], lease)
+        await store.insert({ tx, rows: [row], lease })
       })
 
       deepEqual(await orders(), [1])
-      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [row.eventId])
     })
 
     it('an insert that failed and was swallowed leaves nothing of it behind, and the rest is kept', async () => {
       const taken = sampleRow()
-      await store.transaction((tx) => store.insert(tx, [taken], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [taken], lease }))
       const keyed = sampleRow({ idempotencyKey: 'key' })
       await store.transaction(async (tx) => {
         await tx.query('insert into orders values (1, 1)')
         const many = [...sampleRows(1_500), taken]
-        await rejects(store.insert(tx, many, lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+        await rejects(store.insert({ tx, rows: many, lease }), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
         const withKey = [{ ...taken, idempotencyKey: 'key' }]
-        await rejects(store.insert(tx, withKey, lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
-        await store.insert(tx, [keyed], lease)
+        await rejects(store.insert({ tx, rows: withKey, lease }), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+        await store.insert({ tx, rows: [keyed], lease })
       })
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), eventIds([taken, keyed]))
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds([taken, keyed]))
       deepEqual(await orders(), [1])
     })
 
@@ -78,21 +78,23 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       const [first, second, third] = sampleRows(3)
       const twice = { ...second!, destination: 'billing' }
       await rejects(
-        store.transaction((tx) => store.insert(tx, [first!, twice, third!, twice], lease)),
+        store.transaction((tx) => store.insert({ tx, rows: [first!, twice, third!, twice], lease })),
         new RegExp(`${second!.eventId} was written before for destination "billing"`),
       )
     })
 
     it('a claim by key gets a row that somebody locks who tries to write it again', async () => {
       const row = sampleRow()
-      await store.transaction((tx) => store.insert(tx, [row], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
       const connection = await pool.getConnection()
       await connection.beginTransaction()
-      await rejects(store.insert(connection, [row], lease), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
+      await rejects(store.insert({ tx: connection, rows: [row], lease }), {
+        code: 'OUTBOX_DUPLICATE_EVENT_ID',
+      })
       const other = sampleRow()
       const claimed = store.claim({ lease, limit: 10, rows: [row, other] })
       // Meanwhile the claim has seen that it cannot have the row.
-      for (let asked = 0; asked < 5; asked += 1) await store.count({})
+      for (let asked = 0; asked < 5; asked += 1) await store.people.count({})
       await connection.rollback()
       await connection.release()
 
@@ -101,14 +103,14 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
     it('a key that was used by the very same event is used, and its row not added again', async () => {
       const row = sampleRow({ idempotencyKey: 'key' })
-      const insert = () => store.transaction((tx) => store.insert(tx, [row], lease))
+      const insert = () => store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
       const [first] = await insert()
       equal(first!.kind, 'inserted')
       deepEqual(await insert(), [{ kind: 'duplicate', eventId: row.eventId }])
 
       await pool.query('delete from outbox_event')
       deepEqual(await insert(), [{ kind: 'duplicate', eventId: row.eventId }])
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     describe('a deadlock', () => {
@@ -116,9 +118,9 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       it('comes out as it is, and leaves nothing half-written', async () => {
         const results = await deadlock(async (tx, name, update) => {
-          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
+          await store.insert({ tx, rows: [sampleRow({ eventId: `first-${name}` })], lease })
           await update()
-          await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease)
+          await store.insert({ tx, rows: [sampleRow({ eventId: `second-${name}` })], lease })
         })
 
         equal((results.failed as { errno?: number }).errno, 1213)
@@ -127,12 +129,12 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       it('that is swallowed fails the transaction, and nothing after it is written', async () => {
         const results = await deadlock(async (tx, name, update) => {
-          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
+          await store.insert({ tx, rows: [sampleRow({ eventId: `first-${name}` })], lease })
           const failed = await update().then(
             () => false,
             () => true,
           )
-          const second = store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease)
+          const second = store.insert({ tx, rows: [sampleRow({ eventId: `second-${name}` })], lease })
           if (!failed) return void (await second)
 
           await rejects(second, { code: 'OUTBOX_ROLLED_BACK' })
@@ -145,9 +147,9 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       it('in a nested transaction whose failure is swallowed fails the whole', async () => {
         const results = await deadlock(async (tx, name, update) => {
-          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
-          await store.transaction(() => update(), tx).catch(() => {})
-          await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease).catch(() => {})
+          await store.insert({ tx, rows: [sampleRow({ eventId: `first-${name}` })], lease })
+          await store.transaction(() => update(), { within: tx }).catch(() => {})
+          await store.insert({ tx, rows: [sampleRow({ eventId: `second-${name}` })], lease }).catch(() => {})
         })
 
         equal((results.failed as { code?: string }).code, 'OUTBOX_ROLLED_BACK')
@@ -156,8 +158,8 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
       it('of a statement that nobody awaited fails the transaction', async () => {
         const results = await deadlock(async (tx, name, update) => {
-          await store.insert(tx, [sampleRow({ eventId: `first-${name}` })], lease)
-          await store.insert(tx, [sampleRow({ eventId: `second-${name}` })], lease)
+          await store.insert({ tx, rows: [sampleRow({ eventId: `first-${name}` })], lease })
+          await store.insert({ tx, rows: [sampleRow({ eventId: `second-${name}` })], lease })
           void update().catch(() => {})
         })
 
@@ -191,7 +193,10 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       }
 
       async function onlyTheOther(survivor: string): Promise<void> {
-        deepEqual(eventIds(await store.query({ limit: 10 })), [`first-${survivor}`, `second-${survivor}`])
+        deepEqual(eventIds(await store.people.query({ limit: 10 })), [
+          `first-${survivor}`,
+          `second-${survivor}`,
+        ])
         deepEqual(await column('select total from orders order by id'), [1, 1])
       }
     })
@@ -217,38 +222,41 @@ for (const [driver, openPool] of Object.entries(drivers)) {
         ['rollback', 'beginTransaction'],
       ]) {
         const ended = store.transaction(async (tx) => {
-          const [written] = await store.insert(tx, [sampleRow()], lease)
+          const [written] = await store.insert({ tx, rows: [sampleRow()], lease })
           ok(written?.kind === 'inserted' && written.certain)
           const methods = tx as unknown as Record<string, () => Promise<void>>
           for (const way of ways) await (way in methods ? methods[way]!() : tx.query(way))
         })
         await rejects(ended, { code: 'OUTBOX_TRANSACTION_ENDED' })
       }
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('an insert after COMMIT by hand is refused, as it would be kept alone', async () => {
       const ended = store.transaction(async (tx) => {
         await tx.query('commit')
-        await rejects(store.insert(tx, [sampleRow()], lease), { code: 'OUTBOX_TRANSACTION_ENDED' })
+        await rejects(store.insert({ tx, rows: [sampleRow()], lease }), { code: 'OUTBOX_TRANSACTION_ENDED' })
       })
       await rejects(ended, { code: 'OUTBOX_TRANSACTION_ENDED' })
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('rows are certain until a savepoint may be open', async () => {
       const certain = async (tx: TestTx, row: NewRow = sampleRow()) => {
-        const [result] = await store.insert(tx, [row], lease)
+        const [result] = await store.insert({ tx, rows: [row], lease })
         ok(result?.kind === 'inserted')
         return result.certain
       }
       await store.transaction(async (tx) => {
         await tx.query('select 1')
         equal(await certain(tx), true)
-        await store.transaction(async (inner) => {
-          equal(await certain(inner), false)
-          equal(await certain(tx), false)
-        }, tx)
+        await store.transaction(
+          async (inner) => {
+            equal(await certain(inner), false)
+            equal(await certain(tx), false)
+          },
+          { within: tx },
+        )
         equal(await certain(tx), true)
         await tx.query('savepoint by_hand')
         equal(await certain(tx), false)
@@ -264,29 +272,34 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       equal(await store.inTransaction(connection), false)
       await connection.beginTransaction()
       equal(await store.inTransaction(connection), true)
-      const [result] = await store.insert(connection, [sampleRow()], lease)
+      const [result] = await store.insert({ tx: connection, rows: [sampleRow()], lease })
       ok(result?.kind === 'inserted' && !result.certain)
-      await store.transaction((inner) => store.insert(inner, [sampleRow()], lease), connection)
+      await store.transaction((inner) => store.insert({ tx: inner, rows: [sampleRow()], lease }), {
+        within: connection,
+      })
       await rejects(
-        store.transaction(async (inner) => {
-          await store.insert(inner, [sampleRow()], lease)
-          throw new Error('undo')
-        }, connection),
+        store.transaction(
+          async (inner) => {
+            await store.insert({ tx: inner, rows: [sampleRow()], lease })
+            throw new Error('undo')
+          },
+          { within: connection },
+        ),
         /undo/,
       )
       await connection.query('commit')
       equal(await store.inTransaction(connection), false)
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
 
       await connection.query('set autocommit = 0')
       equal(await store.inTransaction(connection), true)
       equal(await store.inTransaction(foreignTx(connection)), true)
-      await store.insert(connection, [sampleRow()], lease)
-      equal(await store.count({}), 2)
+      await store.insert({ tx: connection, rows: [sampleRow()], lease })
+      equal(await store.people.count({}), 2)
       await connection.query('commit')
-      await store.insert(foreignTx(connection), [sampleRow()], lease)
+      await store.insert({ tx: foreignTx(connection), rows: [sampleRow()], lease })
       await connection.query('set autocommit = 1')
-      equal(await store.count({}), 4)
+      equal(await store.people.count({}), 4)
       await connection.release()
     })
 
@@ -294,16 +307,16 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       const connection = await pool.getConnection()
       const ended = { code: 'OUTBOX_TRANSACTION_ENDED' }
       const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
-      await rejects(store.insert(connection, rows, lease), ended)
-      await rejects(store.insert(foreignTx(connection), rows, lease), ended)
+      await rejects(store.insert({ tx: connection, rows, lease }), ended)
+      await rejects(store.insert({ tx: foreignTx(connection), rows, lease }), ended)
       await connection.query(`set session sql_mode = ''`)
-      await rejects(store.insert(connection, rows, lease), ended)
+      await rejects(store.insert({ tx: connection, rows, lease }), ended)
       await connection.query('set session sql_mode = default')
       await connection.release()
 
-      equal(await store.count({}), 0)
-      await store.transaction((tx) => store.insert(tx, rows, lease))
-      equal(await store.count({}), 4)
+      equal(await store.people.count({}), 0)
+      await store.transaction((tx) => store.insert({ tx, rows, lease }))
+      equal(await store.people.count({}), 4)
     })
 
     it('any handle with query(text, values) takes inserts, and is asked if it is in a transaction', async () => {
@@ -313,12 +326,12 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       await connection.beginTransaction()
       equal(await store.inTransaction(tx), true)
       const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
-      const results = await store.insert(tx, rows, lease)
-      const [single] = await store.insert(tx, [sampleRow()], lease)
+      const results = await store.insert({ tx, rows, lease })
+      const [single] = await store.insert({ tx, rows: [sampleRow()], lease })
       await connection.query('commit')
       await connection.release()
 
-      const seqs = (await store.query({ limit: 10 })).map((row) => row.seq)
+      const seqs = (await store.people.query({ limit: 10 })).map((row) => row.seq)
       deepEqual(
         [...results, single!].map((result) => result.kind === 'inserted' && [result.seq, result.certain]),
         seqs.map((seq) => [seq, false]),
@@ -327,7 +340,7 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 
     it('a pool is no transaction', async () => {
       equal(await store.inTransaction(pool as unknown as TestTx), false)
-      throws(() => store.insert(pool, [sampleRow()], lease), {
+      throws(() => store.insert({ tx: pool, rows: [sampleRow()], lease }), {
         code: 'OUTBOX_NO_TRANSACTION',
       })
     })
@@ -340,22 +353,20 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       })
 
       await rejects(ended.tx.query('select 1'), { code: 'OUTBOX_TRANSACTION_ENDED' })
-      throws(() => store.insert(ended.tx, [sampleRow()], lease), { code: 'OUTBOX_TRANSACTION_ENDED' })
+      throws(() => store.insert({ tx: ended.tx, rows: [sampleRow()], lease }), {
+        code: 'OUTBOX_TRANSACTION_ENDED',
+      })
       deepEqual(await orders(), [1])
     })
 
     it('the isolation asked for holds for that transaction alone', async () => {
       const seenTwice = (isolation?: 'read committed') =>
-        store.transaction(
-          async (tx) => {
-            const count = 'select count(*) as count from orders'
-            const first = valuesOf(await tx.query(count))
-            await pool.query(`insert into orders select coalesce(max(id), 0) + 1, 0 from orders`)
-            return deepEqualValues(first, valuesOf(await tx.query(count)))
-          },
-          undefined,
-          isolation && { isolation },
-        )
+        store.transaction(async (tx) => {
+          const count = 'select count(*) as count from orders'
+          const first = valuesOf(await tx.query(count))
+          await pool.query(`insert into orders select coalesce(max(id), 0) + 1, 0 from orders`)
+          return deepEqualValues(first, valuesOf(await tx.query(count)))
+        }, isolation && { isolation })
 
       equal(await seenTwice('read committed'), false)
       equal(await seenTwice(), true)
@@ -365,14 +376,14 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       const rows = sampleRows(3)
       const results = await store.transaction(async (tx) => {
         await tx.query('set session auto_increment_increment = 7')
-        const answer = await store.insert(tx, rows, lease)
+        const answer = await store.insert({ tx, rows, lease })
         await tx.query('set session auto_increment_increment = 1')
         return answer
       })
 
       deepEqual(
         results.map((result) => result.kind === 'inserted' && result.seq),
-        (await store.query({ limit: 10 })).map((row) => row.seq),
+        (await store.people.query({ limit: 10 })).map((row) => row.seq),
       )
     })
 
@@ -383,26 +394,26 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       const row = sampleRow()
       const lost = proxy.loseNextAnswerTo('commit')
       await rejects(
-        proxied.transaction((tx) => proxied.insert(tx, [row], lease)),
+        proxied.transaction((tx) => proxied.insert({ tx, rows: [row], lease })),
         { code: 'OUTBOX_COMMIT_UNKNOWN' },
       )
       await lost
       await proxy.close()
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [row.eventId])
     })
 
     it('a connection that was lost before COMMIT fails the transaction, and the next one works', async () => {
       const failed = store.transaction(async (tx) => {
         const [id] = valuesOf(await tx.query('select connection_id() as id'))
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
         await pool.query(`kill ${String(id)}`)
         await tx.query('insert into orders values (1, 1)')
       })
       await rejects(failed)
-      await store.transaction((tx) => store.insert(tx, [sampleRow({ eventId: 'next' })], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [sampleRow({ eventId: 'next' })], lease }))
 
-      deepEqual(eventIds(await store.query({ limit: 10 })), ['next'])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), ['next'])
     })
 
     async function orders(): Promise<unknown[]> {
@@ -418,21 +429,21 @@ for (const [driver, openPool] of Object.entries(drivers)) {
 describe('mysql store: transactions of mysql2 with callbacks', () => {
   it('its pool and its connections are used by their promises', async () => {
     const pool = database.mysql2Pool()
-    const store = mysqlStore({ client: pool.pool as never }) as unknown as OutboxStore<object>
+    const store = mysqlStore({ client: pool.pool as never }) as unknown as StoreWith<object, 'people'>
     await store.migrate()
     const row = sampleRow()
-    await store.transaction((tx) => store.insert(tx, [row], lease))
-    deepEqual(eventIds(await store.query({ eventId: row.eventId, limit: 10 })), [row.eventId])
+    await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
+    deepEqual(eventIds(await store.people.query({ eventId: row.eventId, limit: 10 })), [row.eventId])
 
     const connection = await pool.getConnection()
     const callbacks = connection.connection
     equal(await store.inTransaction(callbacks), false)
     await connection.beginTransaction()
     equal(await store.inTransaction(callbacks), true)
-    await store.insert(callbacks, [sampleRow({ eventId: 'by callbacks' })], lease)
+    await store.insert({ tx: callbacks, rows: [sampleRow({ eventId: 'by callbacks' })], lease })
     await connection.rollback()
     connection.release()
-    deepEqual(await store.query({ eventId: 'by callbacks', limit: 10 }), [])
+    deepEqual(await store.people.query({ eventId: 'by callbacks', limit: 10 }), [])
   })
 })
 
@@ -441,14 +452,14 @@ describe('mysql store: a pool of one connection', () => {
     const store = storeOn(database.mysql2Pool({ connectionLimit: 1 }))
     await store.migrate()
     await store.transaction(async (tx) => {
-      await store.insert(tx, [sampleRow()], lease)
+      await store.insert({ tx, rows: [sampleRow()], lease })
       await rejects(store.claim({ lease, limit: 1 }), { code: 'OUTBOX_INSIDE_TRANSACTION' })
     })
     equal((await store.claim({ lease, limit: 100 })).length > 0, true)
   })
 })
 
-function storeOn(pool: TestPool): OutboxStore<TestTx> {
+function storeOn(pool: TestPool): StoreWith<TestTx, 'people'> {
   return mysqlStore({ client: pool as never })
 }
 

@@ -14,7 +14,7 @@ import { claim, lease, newStore, processOf, settleDone, waitingFor, withClient, 
 describe('postgres store: lost connections', () => {
   it('idle connections that are ended by the server harm nobody', async (t) => {
     const { store, pool, newPool } = await newStore(t)
-    await Promise.all(Array.from({ length: 5 }, () => store.count({})))
+    await Promise.all(Array.from({ length: 5 }, () => store.people.count({})))
     const pids = await backendsOf(pool)
     const removed = removals(pool, pids.length)
     await endBackends(newPool(), pids)
@@ -35,8 +35,8 @@ describe('postgres store: lost connections', () => {
     await proxy.passOnWhenEnded()
     await failed
 
-    await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
-    equal(await store.count({}), 1)
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
+    equal(await store.people.count({}), 1)
   })
 
   it('a claim whose connection is ended fails, and the next one finds the rows', async (t) => {
@@ -68,7 +68,7 @@ describe('postgres store: lost connections', () => {
       await Promise.all([lockRow(0).then(() => other.query('rollback')), settled])
     })
 
-    equal(await store.count({ status: [1] }), 2)
+    equal(await store.people.count({ status: [1] }), 2)
   })
 
   it('a closed store refuses to work, and leaves the pool open', async (t) => {
@@ -104,7 +104,7 @@ describe('postgres store: a server that goes down', () => {
       const store = postgresStore({ client: pool, schema: `on_pg_${mode}` })
       await store.migrate()
       await write(store, 3)
-      await Promise.all([store.count({}), store.count({}), store.count({})])
+      await Promise.all([store.people.count({}), store.people.count({}), store.people.count({})])
       await server.stop(mode)
       await rejects(store.claim({ lease, limit: 10 }))
       await server.start()
@@ -117,7 +117,7 @@ describe('postgres store: a server that goes down', () => {
       t.after(() => sql.end({ timeout: 1 }))
       const store = postgresStore({ client: sql, schema: `on_postgres_js_${mode}` })
       await store.migrate()
-      await store.transaction((tx) => store.insert(tx, sampleRows(3), lease))
+      await store.transaction((tx) => store.insert({ tx, rows: sampleRows(3), lease }))
       await server.stop(mode)
       await rejects(store.claim({ lease, limit: 10 }))
       await server.start()

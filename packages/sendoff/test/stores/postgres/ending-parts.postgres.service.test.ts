@@ -13,10 +13,10 @@ const allPartitions = Array.from({ length: 256 }, (_, number) => number)
 describe('postgres store: ending the part of somebody', () => {
   it('passes over whoever has a settlement under way, and ends it at the next look', async (t) => {
     const { store, pool, schema } = await newStore(t)
-    const partitions = store.partitions!
+    const partitions = store.partitions
     await store.locks.acquire({ ...vanished, ttlMs: 300 })
     await store.locks.acquire({ ...asker, ttlMs: 60_000 })
-    await partitions.acquire(vanished, allPartitions)
+    await partitions.acquire({ owner: vanished, partitions: allPartitions })
     await withClient(pool, async (client) => {
       await client.query('begin')
       await client.query(`select 1 from "${schema}".outbox_event_lock where name = $1 for key share`, [
@@ -42,18 +42,18 @@ describe('postgres store: ending the part of somebody', () => {
 
     for (let round = 0; round < 3; round++) {
       const [{ eventId }] = (await write(store, 1, { partitionNo: 1 })) as [NewRow]
-      const [row] = await store.query({ eventId, limit: 1 })
+      const [row] = await store.people.query({ eventId, limit: 1 })
       const owner = { lock: participantLock(`owner ${round}`), token: `owner ${round}` }
       await store.locks.acquire({ ...vanished, ttlMs: 1 })
       await store.locks.acquire({ ...owner, ttlMs: 150 })
-      const ended = slow.partitions!.shares(asker)
+      const ended = slow.partitions.shares(asker)
       await Promise.race([ended, running(pool, schema, 'delete from%returning token, held')])
-      await store.partitions!.acquire(owner, [1])
-      const isHeld = await store.partitions!.hold(owner, [row!])
+      await store.partitions.acquire({ owner, partitions: [1] })
+      const isHeld = await store.lanes.hold({ owner, rows: [row!] })
       await ended
-      while ((await store.partitions!.shares(asker))!.participants.length > 1) await delay(5)
+      while ((await store.partitions.shares(asker))!.participants.length > 1) await delay(5)
 
-      const [left] = await store.query({ eventId, limit: 1 })
+      const [left] = await store.people.query({ eventId, limit: 1 })
       if (isHeld) equal(left!.losses, 1, `in round ${round}`)
     }
   })
@@ -73,14 +73,14 @@ describe('postgres store: taking the lock of somebody', () => {
       await write(store, 1)
       const read = await store.pollPending({ owner, limit: 1, held: null, skipRecentMs: 0 })
       equal(read?.length, 1)
-      while (await store.partitions!.readAll({ owner, limit: 0 })) await delay(20)
+      while (await store.lanes.readAll({ owner, limit: 0 })) await delay(20)
       await client.query('commit')
       equal(await taken, false)
       return read
     })
 
     equal(await store.locks.acquire(next), true)
-    const [left] = await store.query({ eventId: row!.eventId, limit: 1 })
+    const [left] = await store.people.query({ eventId: row!.eventId, limit: 1 })
     equal(left!.losses, 1)
   })
 })

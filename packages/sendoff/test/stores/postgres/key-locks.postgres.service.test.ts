@@ -13,8 +13,8 @@ describe('postgres store: locks on keys', () => {
     const { store } = await newStore(t)
     const [first, second] = [sampleRow(x), sampleRow(x)]
     await store.transaction(async (tx) => {
-      await store.insert(tx, [first], lease)
-      await store.transaction((other) => store.insert(other, [second], lease))
+      await store.insert({ tx, rows: [first], lease })
+      await store.transaction((other) => store.insert({ tx: other, rows: [second], lease }))
       deepEqual(await pendingIds(store), [second.eventId])
     })
 
@@ -26,11 +26,11 @@ describe('postgres store: locks on keys', () => {
     const [first, second] = [sampleRow(x), sampleRow(x)]
     let later: Promise<void> | undefined
     await store.transaction(async (tx) => {
-      await store.orderingKeys!.lock(tx, ['x'])
-      await store.insert(tx, [first], lease)
+      await store.lanes.lock({ tx, keys: ['x'] })
+      await store.insert({ tx, rows: [first], lease })
       later = store.transaction(async (other) => {
-        await store.orderingKeys!.lock(other, ['x'])
-        await store.insert(other, [second], lease)
+        await store.lanes.lock({ tx: other, keys: ['x'] })
+        await store.insert({ tx: other, rows: [second], lease })
       })
       await waitingFor(pool, processOf(tx))
       deepEqual(await pendingIds(store), [])
@@ -46,7 +46,9 @@ describe('postgres store: locks on keys', () => {
     const orders = [keys, keys.toReversed(), [...keys.slice(20), ...keys.slice(0, 20)]]
 
     for (let round = 0; round < 20; round += 1) {
-      await Promise.all(orders.map((order) => store.transaction((tx) => store.orderingKeys!.lock(tx, order))))
+      await Promise.all(
+        orders.map((order) => store.transaction((tx) => store.lanes.lock({ tx, keys: order }))),
+      )
     }
   })
 
@@ -56,8 +58,8 @@ describe('postgres store: locks on keys', () => {
     t.after(() => other.close())
     await store.transaction(async (tx) => {
       for (const keys of [['x'], { partitions: [1] }, 'all'] as const) {
-        await store.orderingKeys!.lock(tx, keys)
-        await other.transaction((another) => other.orderingKeys!.lock(another, keys))
+        await store.lanes.lock({ tx, keys })
+        await other.transaction((another) => other.lanes.lock({ tx: another, keys }))
       }
     })
   })
@@ -66,7 +68,7 @@ describe('postgres store: locks on keys', () => {
     const { store } = await newStore(t)
     const keys = Array.from({ length: 2_000 }, (_, index) => `key-${index}`)
     await store.transaction(async (tx) => {
-      await store.orderingKeys!.lock(tx, keys)
+      await store.lanes.lock({ tx, keys })
       equal(await lockCount(tx), 2_000 + 256)
     })
   })
@@ -83,10 +85,10 @@ describe('postgres store: locks on keys', () => {
       const row = sampleRow(x)
       let later: Promise<number> | undefined
       await store.transaction(async (tx) => {
-        await store.orderingKeys!.lock(tx, held)
+        await store.lanes.lock({ tx, keys: held })
         later = writeWithKey(place, 'x')
         await waitingFor(pool, processOf(tx))
-        await store.insert(tx, [row], lease)
+        await store.insert({ tx, rows: [row], lease })
       })
 
       equal(await later, locks)
@@ -98,7 +100,7 @@ describe('postgres store: locks on keys', () => {
     const place = await newStore(t)
     const { store } = place
     await store.transaction(async (tx) => {
-      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.orderingKeys!.lock(tx, keys)
+      for (const keys of [['x'], 'all'] as readonly KeyLocks[]) await store.lanes.lock({ tx, keys })
 
       equal(await writeWithKey(place, 'x'), 0)
       await joinAs(store, 'multiNode')
@@ -136,5 +138,5 @@ async function lockCount(client: pg.PoolClient): Promise<number> {
 }
 
 async function pendingIds(store: PgStore): Promise<string[]> {
-  return (await store.query({ limit: 10 })).map(({ eventId }) => eventId)
+  return (await store.people.query({ limit: 10 })).map(({ eventId }) => eventId)
 }

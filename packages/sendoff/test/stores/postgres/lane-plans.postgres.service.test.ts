@@ -66,8 +66,8 @@ describe('postgres store: plans of lanes', () => {
     const bounds = { window: 100, limit: 100, perKey: 4 }
     for (let look = 0; look < 12; look += 1) {
       const except = [`key-${look}`]
-      await store.partitions!.read({ owner, partitions: [look], keys: [], except, ...bounds })
-      await store.partitions!.readAll({ owner, limit: 10, afterSeq: look * 10 })
+      await store.lanes.read({ owner, partitions: [look], keys: [], except, ...bounds })
+      await store.lanes.readAll({ owner, limit: 10, afterSeq: look * 10 })
     }
     const { rows } = await pool.query<{ custom: number }>(
       `select custom_plans::integer as custom from pg_prepared_statements where name ~ '_read(Lanes|All)_'`,

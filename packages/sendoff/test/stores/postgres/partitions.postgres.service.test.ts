@@ -77,15 +77,15 @@ describe('postgres store: time partitions', () => {
     const [first] = await write(store, [ulidAt(old), ulidAt(old + 1), ulidAt(old + 2)])
     const failure = { error: 'Error: no', counted: true }
     const rows = await claim(store)
-    await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done', failure } })))
-    equal((await store.attempts(first!)).length, 1)
+    await store.settle({ settlements: rows.map((row) => ({ row, outcome: { kind: 'done', failure } })) })
+    equal((await store.people.attempts(first!)).length, 1)
     await store.purge(week)
     equal((await partitions()).length, 6, 'they are done, but not long ago')
 
     await agePast(store)
     const { deletedRows } = await store.purge(week)
-    deepEqual([deletedRows, (await partitions()).length, await store.count({})], [3, 5, 0])
-    deepEqual(await store.attempts(first!), [])
+    deepEqual([deletedRows, (await partitions()).length, await store.people.count({})], [3, 5, 0])
+    deepEqual(await store.people.attempts(first!), [])
   })
 
   it('stay while a row is pending, blocked or dead, and are purged row by row', async (t) => {
@@ -99,16 +99,22 @@ describe('postgres store: time partitions', () => {
       const old = await addOld(20)
       await write(store, [ulidAt(old), ulidAt(old + 1)])
       const [first, second] = await claim(store)
-      await store.settle([
-        { row: first!, outcome },
-        { row: second!, outcome: { kind: 'done' } },
-      ])
+      await store.settle({
+        settlements: [
+          { row: first!, outcome },
+          { row: second!, outcome: { kind: 'done' } },
+        ],
+      })
       await agePast(store)
 
       const { deletedRows } = await store.purge(week)
-      deepEqual([deletedRows, (await partitions()).length, await store.count({})], [1, 6, 1], outcome.kind)
+      deepEqual(
+        [deletedRows, (await partitions()).length, await store.people.count({})],
+        [1, 6, 1],
+        outcome.kind,
+      )
       await store.purge({ ...week, anyOlderThanMs: 7 * dayMs })
-      deepEqual([(await partitions()).length, await store.count({})], [5, 0], outcome.kind)
+      deepEqual([(await partitions()).length, await store.people.count({})], [5, 0], outcome.kind)
     }
   })
 
@@ -252,7 +258,7 @@ async function agePast(store: PgStore): Promise<void> {
 
 async function write(store: PgStore, ids: readonly string[]): Promise<readonly NewRow[]> {
   const rows = ids.map((eventId) => sampleRow({ eventId }))
-  await store.transaction((tx) => store.insert(tx, rows, lease))
+  await store.transaction((tx) => store.insert({ tx, rows, lease }))
   return rows
 }
 

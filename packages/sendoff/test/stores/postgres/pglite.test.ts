@@ -15,12 +15,12 @@ describe('postgres store on PGlite', () => {
   it('a transaction whose failed statement was swallowed rejects', async () => {
     const store = await newStore()
     const swallowed = store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       await tx.query('select 1 / 0').catch(() => {})
     })
 
     await rejects(swallowed, { code: 'OUTBOX_ROLLED_BACK' })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   })
 
   it('a transaction that its callback ended by hand rejects', async () => {
@@ -35,8 +35,8 @@ describe('postgres store on PGlite', () => {
         ended,
       )
     }
-    await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
-    equal(await store.count({}), 1)
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
+    equal(await store.people.count({}), 1)
   })
 
   it('the handle of a transaction refuses to work once it ended', async () => {
@@ -47,7 +47,7 @@ describe('postgres store on PGlite', () => {
     })
 
     await rejects(async () => late!.query('select 1'), ended)
-    await rejects(async () => store.insert(late!, sampleRows(1), lease), ended)
+    await rejects(async () => store.insert({ tx: late!, rows: sampleRows(1), lease }), ended)
     equal(await store.inTransaction(late!), false)
   })
 
@@ -58,12 +58,12 @@ describe('postgres store on PGlite', () => {
     await database.transaction(async (tx) => {
       late = tx
       equal(await store.inTransaction(tx), true)
-      const [row] = await store.insert(tx, sampleRows(1), lease)
+      const [row] = await store.insert({ tx, rows: sampleRows(1), lease })
       ok(row?.kind === 'inserted' && row.certain)
     })
 
     equal(await store.inTransaction(late!), false)
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('a call that would wait for the transaction it is made in is refused', async () => {
@@ -77,7 +77,6 @@ describe('postgres store on PGlite', () => {
     const store = await newStore()
     const level = await store.transaction(
       async (tx) => (await tx.query<object>('show transaction_isolation')).rows,
-      undefined,
       { isolation: 'repeatable read' },
     )
 
@@ -88,7 +87,7 @@ describe('postgres store on PGlite', () => {
     const store = await newStore()
     const called = Promise.withResolvers<void>()
     const stop = await store.wakeUps!.listen(() => called.resolve())
-    await store.transaction((tx) => store.insert(tx, [sampleRow()], lease, true))
+    await store.transaction((tx) => store.insert({ tx, rows: [sampleRow()], lease, announce: true }))
     await called.promise
     await stop()
     await store.close()

@@ -101,7 +101,7 @@ describe('postgres store: plans', () => {
     const { store, pool, schema } = await newStore(t)
     await write(store, 5)
     const rows = await claim(store)
-    await store.renew(rows, { owner: 'test', ms: 30_000 })
+    await store.renew({ rows, lease: { owner: 'test', ms: 30_000 } })
     await store.release(rows)
     const before = await updatesOf(pool, schema)
     await settleDone(store, await claim(store))

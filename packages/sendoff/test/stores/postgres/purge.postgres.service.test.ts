@@ -18,7 +18,7 @@ describe('postgres store: purge', () => {
     await doneRows(store, ulidsAt(Date.now(), 20))
 
     deepEqual(await purged(store, { doneOlderThanMs: dayMs, limit: 2 }), [2, 2, 0, 0])
-    equal(await store.count({}), 20)
+    equal(await store.people.count({}), 20)
   })
 
   it('finds old rows behind young ULIDs and UUIDs, whatever their ids are', async (t) => {
@@ -40,7 +40,7 @@ describe('postgres store: purge', () => {
     const deleted = await purged(store, { doneOlderThanMs: dayMs, limit: 3 })
 
     equal(sum(deleted), old.length)
-    equal(await store.count({}), young.length)
+    equal(await store.people.count({}), young.length)
   })
 
   it('leaves rows alone that somebody works on, and takes them the next time', async (t) => {
@@ -69,7 +69,7 @@ describe('postgres store: purge', () => {
 
 async function doneRows(store: PgStore, ids: readonly string[]): Promise<void> {
   const rows = ids.map((eventId) => sampleRow({ eventId }))
-  await store.transaction((tx) => store.insert(tx, rows, lease))
+  await store.transaction((tx) => store.insert({ tx, rows, lease }))
   await settleDone(store, await claim(store))
 }
 

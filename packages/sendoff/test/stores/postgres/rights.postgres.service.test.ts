@@ -62,7 +62,7 @@ describe('postgres store: users with the rights that the page grants them', () =
     })
     await outbox.close()
 
-    equal(await store.count({}), 2)
+    equal(await store.people.count({}), 2)
     await rejects(clients.writer.query(`update "${schema}".outbox_event set status = 1`), notPermitted)
     await rejects(clients.writer.query(`select "${schema}".outbox_event_write('E', '1')`), notPermitted)
   })
@@ -73,9 +73,9 @@ describe('postgres store: users with the rights that the page grants them', () =
     await rejects(clients.caller.query(`select from "${schema}".outbox_event`), notPermitted)
     const reading = postgresStore({ client: clients.reader, schema })
 
-    equal(await reading.count({}), 1)
-    equal((await reading.query({ limit: 5 })).length, 1)
-    equal((await reading.attempts({ eventId: 'e', destination: '' })).length, 0)
+    equal(await reading.people.count({}), 1)
+    equal((await reading.people.query({ limit: 5 })).length, 1)
+    equal((await reading.people.attempts({ eventId: 'e', destination: '' })).length, 0)
     equal((await reading.controls.paused()).length, 0)
     await rejects(reading.claim({ lease: { owner: 'me', ms: 1_000 }, limit: 1 }), notPermitted)
   })

@@ -40,7 +40,7 @@ describe('postgres store: bringing the schema in', () => {
     for (const { name } of rows) await pool.query(`drop table "${schema}"."${name}"`)
     await store.migrate()
     await write(store, 1)
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
 
     await pool.query(`drop function "${schema}".outbox_event_write`)
     await store.migrate()

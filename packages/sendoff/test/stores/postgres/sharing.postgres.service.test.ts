@@ -43,15 +43,15 @@ describe('postgres store: many processes', () => {
       const rows = await claim(store, 60)
       const shuffled = [...rows].reverse()
       await Promise.all([
-        store.renew(shuffled, lease),
+        store.renew({ rows: shuffled, lease }),
         settleDone(store, rows.slice(0, 40)),
-        store.renew(rows, lease),
+        store.renew({ rows, lease }),
         store.release(shuffled.slice(0, 20)),
-        store.renew(shuffled, lease),
+        store.renew({ rows: shuffled, lease }),
       ])
     }
 
-    equal(await store.count({ status: [1] }), 800)
+    equal(await store.people.count({ status: [1] }), 800)
     equal(deadlocks.count, 0)
   })
 
@@ -61,10 +61,10 @@ describe('postgres store: many processes', () => {
     await write(store, 300)
     for (let round = 0; round < 30; round += 1) {
       const rows = await claim(store, 10)
-      await Promise.all([store.renew(rows, lease), settleDone(store, rows), store.renew(rows, lease)])
+      await Promise.all([store.renew({ rows, lease }), settleDone(store, rows), store.renew({ rows, lease })])
     }
 
-    equal(await store.count({ status: [1] }), 300)
+    equal(await store.people.count({ status: [1] }), 300)
     equal(deadlocks.count, 0)
   })
 
@@ -78,10 +78,10 @@ describe('postgres store: many processes', () => {
     await store.pollPending({ owner, limit: 0, held: null })
     await withClient(pool, async (other) => {
       await other.query(`begin; select from ${table} where event_id = '${rows![1]!.eventId}' for update`)
-      const settled = store.settle(
-        rows!.map((row) => ({ row, outcome: { kind: 'done' } })),
+      const settled = store.settle({
+        settlements: rows!.map((row) => ({ row, outcome: { kind: 'done' } })),
         owner,
-      )
+      })
       const settling = await waitingFor(pool, processOf(other))
       const taken = acquireSoon(() => store.locks.acquire({ ...owner, token: 'next', ttlMs: 30_000 }))
       await waitingFor(pool, settling)
@@ -91,7 +91,7 @@ describe('postgres store: many processes', () => {
       equal(await taken, true)
     })
     deepEqual(
-      (await store.query({ limit: 10 })).map((row) => [row.status, row.losses]),
+      (await store.people.query({ limit: 10 })).map((row) => [row.status, row.losses]),
       [
         [1, 0],
         [1, 0],
@@ -108,16 +108,13 @@ describe('postgres store: many processes', () => {
       const rows = await store.pollPending({ owner, limit: 100, held: null })
       await store.locks.acquire({ ...owner, ttlMs: 1 })
       const [refused, taken] = await Promise.all([
-        store.settle(
-          rows!.map((row) => ({ row, outcome: { kind: 'done' } })),
-          owner,
-        ),
+        store.settle({ settlements: rows!.map((row) => ({ row, outcome: { kind: 'done' } })), owner }),
         acquireSoon(() => store.locks.acquire({ ...owner, token: 'successor', ttlMs: 30_000 })),
       ])
       await store.locks.release({ ...owner, token: 'successor' })
 
       ok(taken)
-      const left = await store.query({ status: [0], limit: 100 })
+      const left = await store.people.query({ status: [0], limit: 100 })
       equal(left.length, refused.length)
       ok(left.every((row) => row.losses === 1))
       await settleDone(store, await claim(store))

@@ -94,7 +94,7 @@ export async function write(
   fields?: Partial<NewRow>,
 ): Promise<readonly NewRow[]> {
   const rows = sampleRows(count, fields)
-  await store.transaction((tx) => store.insert(tx, rows, lease))
+  await store.transaction((tx) => store.insert({ tx, rows, lease }))
   return rows
 }
 
@@ -103,6 +103,6 @@ export function claim(store: PgStore, limit = 100, owner = lease.owner): Promise
 }
 
 export async function settleDone(store: PgStore, rows: readonly Row[]): Promise<void> {
-  const refused = await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done' } })))
+  const refused = await store.settle({ settlements: rows.map((row) => ({ row, outcome: { kind: 'done' } })) })
   if (refused.length > 0) throw new Error(`${refused.length} settlements were refused.`)
 }

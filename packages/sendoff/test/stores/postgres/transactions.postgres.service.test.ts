@@ -17,43 +17,46 @@ describe('postgres store: transactions on pg', () => {
     await pool.query(`create table "${schema}".orders (id text primary key)`)
     await store.transaction(async (tx) => {
       await tx.query(`insert into "${schema}".orders values ($1)`, ['kept'])
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
     })
     const undone = store.transaction(async (tx) => {
       await tx.query(`insert into "${schema}".orders values ($1)`, ['undone'])
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       throw new Error('no')
     })
 
     await rejects(undone, { message: 'no' })
     deepEqual((await pool.query(`select id from "${schema}".orders`)).rows, [{ id: 'kept' }])
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('a transaction whose failed statement was swallowed rejects, as the server rolled it back', async (t) => {
     const { store } = await newStore(t)
     const swallowed = store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       await tx.query('select 1 / 0').catch(() => {})
     })
 
     await rejects(swallowed, rolledBack)
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
     equal((await write(store, 1)).length, 1)
   })
 
   it('a nested transaction whose failed statement was swallowed rejects, and the outer one goes on', async (t) => {
     const { store } = await newStore(t)
     await store.transaction(async (tx) => {
-      const nested = store.transaction(async (inner) => {
-        await store.insert(inner, sampleRows(1), lease)
-        await inner.query('select 1 / 0').catch(() => {})
-      }, tx)
+      const nested = store.transaction(
+        async (inner) => {
+          await store.insert({ tx: inner, rows: sampleRows(1), lease })
+          await inner.query('select 1 / 0').catch(() => {})
+        },
+        { within: tx },
+      )
       await rejects(nested, rolledBack)
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
     })
 
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('a deferred constraint that fails at the commit comes through as it is', async (t) => {
@@ -61,12 +64,12 @@ describe('postgres store: transactions on pg', () => {
     await pool.query(`create table "${schema}".pairs (id int primary key, other int
                       references "${schema}".pairs deferrable initially deferred)`)
     const failing = store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       await tx.query(`insert into "${schema}".pairs values (1, 2)`)
     })
 
     await rejects(failing, { code: '23503' })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   })
 
   it('a commit whose answer was lost says that its outcome is not known, and the pool stays sound', async (t) => {
@@ -74,30 +77,30 @@ describe('postgres store: transactions on pg', () => {
     t.after(() => proxy.close())
     const { schema, newPool, store } = await newStore(t)
     const proxied = postgresStore({ client: newPool({ connectionString: proxy.url }), schema })
-    await proxied.transaction((tx) => proxied.insert(tx, sampleRows(1), lease))
+    await proxied.transaction((tx) => proxied.insert({ tx, rows: sampleRows(1), lease }))
     const lost = proxy.loseNextAnswerTo('COMMIT', 'COMMIT')
 
     await rejects(
-      proxied.transaction((tx) => proxied.insert(tx, sampleRows(1), lease)),
+      proxied.transaction((tx) => proxied.insert({ tx, rows: sampleRows(1), lease })),
       { name: 'OutboxError', code: 'OUTBOX_COMMIT_UNKNOWN' },
     )
     await lost
-    equal(await store.count({}), 2)
-    await proxied.transaction((tx) => proxied.insert(tx, sampleRows(1), lease))
-    equal(await proxied.count({}), 3)
+    equal(await store.people.count({}), 2)
+    await proxied.transaction((tx) => proxied.insert({ tx, rows: sampleRows(1), lease }))
+    equal(await proxied.people.count({}), 3)
   })
 
   it('a transaction that loses its connection half-way rejects, and ends nothing else', async (t) => {
     const { store, pool } = await newStore(t)
     const killed = store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       const { rows } = await tx.query('select pg_backend_pid() as pid')
       await pool.query('select pg_terminate_backend($1)', [rows[0].pid])
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
     })
 
     await rejects(killed)
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
     await write(store, 1)
   })
 
@@ -121,9 +124,9 @@ describe('postgres store: transactions on pg', () => {
     })
 
     await rejects(async () => late!.query('select 1'), ended)
-    await rejects(async () => store.insert(late!, sampleRows(1), lease), ended)
+    await rejects(async () => store.insert({ tx: late!, rows: sampleRows(1), lease }), ended)
     await rejects(
-      store.transaction(async () => {}, late),
+      store.transaction(async () => {}, { within: late }),
       ended,
     )
     equal(await store.inTransaction(late!), false)
@@ -132,11 +135,11 @@ describe('postgres store: transactions on pg', () => {
   it('a callback that releases its client as if it were its own does no harm', async (t) => {
     const { store, pool } = await newStore(t)
     await store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       tx.release()
     })
 
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
     equal(pool.idleCount, pool.totalCount)
   })
 
@@ -146,19 +149,22 @@ describe('postgres store: transactions on pg', () => {
     const gate = Promise.withResolvers<void>()
     const statements: unknown[] = []
     const careless = store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
-      const nested = store.transaction(async (inner) => {
-        await gate.promise
-        await inner.query('select 1')
-      }, tx)
+      await store.insert({ tx, rows: sampleRows(1), lease })
+      const nested = store.transaction(
+        async (inner) => {
+          await gate.promise
+          await inner.query('select 1')
+        },
+        { within: tx },
+      )
       nested.catch((error: unknown) => statements.push(error))
     })
-    const next = store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+    const next = store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
     gate.resolve()
 
     await rejects(careless, { ...ended, message: /nested transaction was still open/ })
     await next
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
     equal((statements[0] as { code: string }).code, ended.code)
   })
 
@@ -166,13 +172,12 @@ describe('postgres store: transactions on pg', () => {
     const { store } = await newStore(t)
     const level = await store.transaction(
       async (tx) => (await tx.query('show transaction_isolation')).rows[0].transaction_isolation,
-      undefined,
       { isolation: 'serializable' },
     )
 
     equal(level, 'serializable')
     await rejects(
-      store.transaction(async () => {}, undefined, { isolation: 'none; drop table' as 'serializable' }),
+      store.transaction(async () => {}, { isolation: 'none; drop table' as 'serializable' }),
       { code: 'OUTBOX_INVALID_OPTION' },
     )
   })
@@ -181,7 +186,7 @@ describe('postgres store: transactions on pg', () => {
     const { schema, newPool } = await newStore(t)
     const store = postgresStore({ client: newPool({ max: 1 }), schema })
     await store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(1), lease)
+      await store.insert({ tx, rows: sampleRows(1), lease })
       await rejects(store.claim({ lease, limit: 1 }), { code: 'OUTBOX_INSIDE_TRANSACTION' })
       await rejects(
         store.transaction(async () => {}),
@@ -200,14 +205,14 @@ describe('postgres store: transactions that somebody else opened', () => {
     equal(await store.inTransaction(client), false)
     await client.query('begin')
     equal(await store.inTransaction(client), true)
-    await store.insert(client, sampleRows(1), lease)
-    await store.insert(client, sampleRows(3), lease)
-    equal(await store.count({}), 0)
+    await store.insert({ tx: client, rows: sampleRows(1), lease })
+    await store.insert({ tx: client, rows: sampleRows(3), lease })
+    equal(await store.people.count({}), 0)
     await client.query('commit')
 
     equal(await store.inTransaction(client), false)
     client.release()
-    equal(await store.count({}), 4)
+    equal(await store.people.count({}), 4)
   })
 
   it('a transaction that was begun without waiting for it counts as open', async (t) => {
@@ -229,7 +234,7 @@ describe('postgres store: transactions that somebody else opened', () => {
 
     equal(await store.inTransaction(client), true)
     equal(await store.inTransaction(queryOnly(client)), true)
-    await rejects(store.insert(client, sampleRows(1), lease), { code: '25P02' })
+    await rejects(store.insert({ tx: client, rows: sampleRows(1), lease }), { code: '25P02' })
     await client.query('rollback')
     client.release()
   })
@@ -250,18 +255,21 @@ describe('postgres store: transactions that somebody else opened', () => {
     await client.query('begin')
     equal(await store.inTransaction(tx), true)
     const [free, keyed] = sampleRows(2)
-    const results = await store.insert(tx, [free!, { ...keyed!, idempotencyKey: 'key' }], lease)
-    const [claimed] = await store.insert(tx, [sampleRow({ claimed: true })], lease)
-    const [repeated] = await store.insert(tx, [sampleRow({ idempotencyKey: 'key' })], lease)
-    const nested = store.transaction(async (inner) => {
-      await store.insert(inner, sampleRows(1), lease)
-      throw new Error('undo')
-    }, tx)
+    const results = await store.insert({ tx, rows: [free!, { ...keyed!, idempotencyKey: 'key' }], lease })
+    const [claimed] = await store.insert({ tx, rows: [sampleRow({ claimed: true })], lease })
+    const [repeated] = await store.insert({ tx, rows: [sampleRow({ idempotencyKey: 'key' })], lease })
+    const nested = store.transaction(
+      async (inner) => {
+        await store.insert({ tx: inner, rows: sampleRows(1), lease })
+        throw new Error('undo')
+      },
+      { within: tx },
+    )
     await rejects(nested, { message: 'undo' })
     await client.query('commit')
     client.release()
 
-    const stored = await store.query({ limit: 10 })
+    const stored = await store.people.query({ limit: 10 })
     deepEqual(
       [...results, claimed],
       stored.map(({ seq, deliveries }) => ({ kind: 'inserted', seq, deliveries, certain: true })),
@@ -273,8 +281,8 @@ describe('postgres store: transactions that somebody else opened', () => {
     const { store, pool } = await newStore(t)
     const client = await pool.connect()
     await client.query('begin; savepoint a')
-    const [one] = await store.insert(client, sampleRows(1), lease)
-    const [, two] = await store.insert(client, sampleRows(2), lease)
+    const [one] = await store.insert({ tx: client, rows: sampleRows(1), lease })
+    const [, two] = await store.insert({ tx: client, rows: sampleRows(2), lease })
     await client.query('commit')
     client.release()
 
@@ -283,7 +291,7 @@ describe('postgres store: transactions that somebody else opened', () => {
 
   it('what cannot run statements is refused with a hint', async (t) => {
     const { store } = await newStore(t)
-    await rejects(async () => store.insert({} as pg.PoolClient, sampleRows(1), lease), {
+    await rejects(async () => store.insert({ tx: {} as pg.PoolClient, rows: sampleRows(1), lease }), {
       code: 'OUTBOX_NO_TRANSACTION',
       message: /query\(text, values\)/,
     })
@@ -295,12 +303,12 @@ describe('postgres store: transactions on postgres.js', () => {
     const { store, sql } = await newPostgresJsStore(t)
     await rejects(
       store.transaction(async (tx) => {
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
         await tx`select 1 / 0`.catch(() => {})
       }),
       { code: '22012' },
     )
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
     equal((await sql`select 1 as one`)[0]!['one'], 1)
   })
 
@@ -315,11 +323,11 @@ describe('postgres store: transactions on postgres.js', () => {
     const lost = proxy.loseNextAnswerTo('COMMIT', 'COMMIT')
 
     await rejects(
-      proxied.transaction((tx) => proxied.insert(tx, sampleRows(1), lease)),
+      proxied.transaction((tx) => proxied.insert({ tx, rows: sampleRows(1), lease })),
       { code: 'OUTBOX_COMMIT_UNKNOWN' },
     )
     await lost
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('the sql of a transaction refuses to work once it ended', async (t) => {
@@ -332,7 +340,7 @@ describe('postgres store: transactions on postgres.js', () => {
 
     await rejects(async () => late!`select 1`, ended)
     await rejects(async () => late!.unsafe('select 1'), ended)
-    await rejects(async () => store.insert(late!, sampleRows(1), lease), ended)
+    await rejects(async () => store.insert({ tx: late!, rows: sampleRows(1), lease }), ended)
   })
 
   it('rows are written in a transaction of sql.begin, and sql itself is none', async (t) => {
@@ -340,14 +348,16 @@ describe('postgres store: transactions on postgres.js', () => {
     equal(await store.inTransaction(sql as unknown as postgres.TransactionSql), false)
     await sql.begin(async (tx) => {
       equal(await store.inTransaction(tx), true)
-      const [row] = await store.insert(tx, sampleRows(1), lease)
+      const [row] = await store.insert({ tx, rows: sampleRows(1), lease })
       ok(row?.kind === 'inserted' && row.certain)
-      await store.transaction((inner) => store.insert(inner, sampleRows(1), lease), tx)
+      await store.transaction((inner) => store.insert({ tx: inner, rows: sampleRows(1), lease }), {
+        within: tx,
+      })
       const unsafeOnly = { unsafe: (text: string, values: string[]) => tx.unsafe(text, values) }
-      await store.insert(unsafeOnly as unknown as postgres.TransactionSql, sampleRows(2), lease)
+      await store.insert({ tx: unsafeOnly as unknown as postgres.TransactionSql, rows: sampleRows(2), lease })
     })
 
-    equal(await store.count({}), 4)
+    equal(await store.people.count({}), 4)
   })
 
   it('types and transforms that the user has set change nothing', async (t) => {
@@ -365,7 +375,7 @@ describe('postgres store: transactions on postgres.js', () => {
     t.after(() => sql.end())
     const store = postgresStore({ client: sql, schema })
     const [row] = sampleRows(1, { headers: '{"a":"b"}', partitionNo: 7, orderingKey: 'k' })
-    await store.transaction((tx) => store.insert(tx, [row!], lease))
+    await store.transaction((tx) => store.insert({ tx, rows: [row!], lease }))
     const [claimed] = await store.claim({ lease, limit: 1 })
 
     deepEqual(

@@ -54,7 +54,7 @@ describe('postgres store: rows that were changed by hand', () => {
         rows.filter(({ eventId }) => !delivered.has(eventId)).map(({ eventId }) => eventId),
       )
       dead.forEach((row, index) => match(row.lastError!, refused[index]!))
-      const [waiting] = await store.query({ status: [0], limit: 5 })
+      const [waiting] = await store.people.query({ status: [0], limit: 5 })
       equal(waiting!.eventId, endless!.eventId)
     })
   }

@@ -91,7 +91,7 @@ describe('postgres store: wake-ups', () => {
     await announced(store, sampleRows(3, { claimed: true }))
     await announced(store, [sampleRow({ claimed: true })])
     await announced(store, [])
-    await store.transaction((tx) => store.insert(tx, sampleRows(2), lease))
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(2), lease }))
     await rolledBack(store, sampleRows(2))
     await announced(store, [sampleRow({ idempotencyKey: 'key' })])
     await announced(store, [sampleRow({ idempotencyKey: 'key' })])
@@ -120,7 +120,7 @@ describe('postgres store: wake-ups', () => {
     await announced(store, [sampleRow()])
     await signals.next()
 
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
     equal(pool.totalCount, 1)
   })
 
@@ -281,12 +281,12 @@ async function listen<Tx>(t: TestContext, store: PostgresStore<Tx>): Promise<Sig
 }
 
 async function announced(store: PgStore, rows: readonly NewRow[]): Promise<void> {
-  await store.transaction((tx) => store.insert(tx, rows, lease, true))
+  await store.transaction((tx) => store.insert({ tx, rows, lease, announce: true }))
 }
 
 async function rolledBack(store: PgStore, rows: readonly NewRow[]): Promise<void> {
   const undone = store.transaction(async (tx) => {
-    await store.insert(tx, rows, lease, true)
+    await store.insert({ tx, rows, lease, announce: true })
     throw new Error('undo')
   })
   await undone.catch(() => {})

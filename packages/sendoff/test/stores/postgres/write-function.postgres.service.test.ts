@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { EventEnvelope } from '../../../src/event/event-envelope.ts'
 import type { EventFields } from '../../../src/event/event-fields.ts'
-import { partitionOf } from '../../../src/event/partition.ts'
+import { partitionOf } from '../../../src/store/partition-of.ts'
 import type { StoredRow } from '../../../src/store/index.ts'
 import { claim, newRole, newStore, type PgStore } from './test-store.ts'
 
@@ -130,7 +130,7 @@ describe('postgres store: the function that writes events', () => {
     }
     await rejects(call(place, { payloadJson: '{}' }), { code: '22023' })
     await rejects(call(place, { eventType: 'OrderPlaced' }), { code: '22023' })
-    equal(await place.store.count({}), 0)
+    equal(await place.store.people.count({}), 0)
   })
 
   it('says what to do where it refuses an endless time, a deep payload or unfit headers', async (t) => {
@@ -150,7 +150,7 @@ describe('postgres store: the function that writes events', () => {
     }
     const deep = pool.query(`select "${schema}".outbox_event_write('E', $1)`, [nested(1_001)])
     await rejects(deep, { code: '22023', message: /nested deeper than 1000 levels/, hint: /flatter/ })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   })
 
   it('is replaced in a database that an earlier version has migrated', async (t) => {
@@ -194,7 +194,7 @@ describe('postgres store: the function that writes events', () => {
     const place = await newStore(t)
     await written(place, { eventType: 'Later', payloadJson: '1', deliverAfterMs: 60_000 })
     const now = await written(place, { eventType: 'Now', payloadJson: '1' })
-    const [later] = await place.store.query({ eventType: 'Later', limit: 1 })
+    const [later] = await place.store.people.query({ eventType: 'Later', limit: 1 })
 
     ok(later!.availableAt - later!.createdAt >= 60_000 && later!.availableAt - later!.createdAt < 61_000)
     equal(now.availableAt, now.createdAt)
@@ -210,11 +210,11 @@ describe('postgres store: the function that writes events', () => {
     const id = await call(place, event)
     equal(await call(place, event), id)
     const results = await place.store.transaction((tx) =>
-      place.store.insert(tx, [EventEnvelope.of(event).toRow(false)], { owner: '', ms: 0 }),
+      place.store.insert({ tx, rows: [EventEnvelope.of(event).toRow(false)], lease: { owner: '', ms: 0 } }),
     )
 
     deepEqual(results, [{ kind: 'duplicate', eventId: id }])
-    equal(await place.store.count({}), 1)
+    equal(await place.store.people.count({}), 1)
   })
 
   it('belongs to the transaction it is called in, such as that of a trigger', async (t) => {
@@ -231,7 +231,7 @@ describe('postgres store: the function that writes events', () => {
     await pool.query(`insert into "${schema}".orders values ('kept')`)
 
     deepEqual(
-      (await store.query({ limit: 10 })).map((row) => [row.payload, row.orderingKey]),
+      (await store.people.query({ limit: 10 })).map((row) => [row.payload, row.orderingKey]),
       [['{"id":"kept"}', 'Order:kept']],
     )
   })
@@ -250,7 +250,7 @@ describe('postgres store: the function that writes events', () => {
     await pool.query(`${write}, '${payload}', headers => '${headers}')`)
     await pool.query(`${write}, jsonb_build_object('id', 7), headers => jsonb_build_object('trace', '1'))`)
 
-    const rows = await store.query({ limit: 100 })
+    const rows = await store.people.query({ limit: 100 })
     const expanded = JSON.stringify(JSON.parse(payload.replace('1e400', '"n"')))
     equal(expanded, '{"b":1,"a":["n"]}')
     deepEqual(
@@ -270,7 +270,7 @@ describe('postgres store: the function that writes events', () => {
     await rejects(pool.query(`${write}, row(1, 2))`), { code: '22023', hint: /to_json/ })
     await rejects(pool.query(`${write}, '{')`), { code: '22P02' })
     await rejects(pool.query(`${write}, '1', headers => 'no')`), { code: '22023' })
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   })
 
   it('needs the right to call it and no other, which nobody has unless it was granted', async (t) => {
@@ -284,7 +284,7 @@ describe('postgres store: the function that writes events', () => {
     await caller.query(write)
     await caller.query(write)
 
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
     await rejects(caller.query(`select from "${schema}".outbox_event`), { code: '42501' })
     // A schema that is brought in again takes no right away.
     await pool.query(store.schemaSql())
@@ -318,7 +318,7 @@ describe('postgres store: the function that writes events', () => {
     await attacker.query(`create temporary table outbox_event (event_id text); ${write}, '1')`)
 
     deepEqual((await pool.query(`select name from "${schema}_own".who`)).rows, [])
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 })
 
@@ -349,7 +349,7 @@ function sqlValue(name: keyof Fields, value: unknown): unknown {
 
 async function written(place: Place, fields: Fields): Promise<StoredRow> {
   const eventId = await call(place, fields)
-  const [row] = await place.store.query({ eventId, limit: 1 })
+  const [row] = await place.store.people.query({ eventId, limit: 1 })
   return row!
 }
 

@@ -41,7 +41,7 @@ for (const { name, client, multi, exec, get } of clusters) {
 
       await rejects(failing)
       equal(await get(key), null)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
   })
 }

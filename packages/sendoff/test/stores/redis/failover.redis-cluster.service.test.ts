@@ -11,13 +11,13 @@ import {
 import type { RedisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
-import { redisStore } from '../../../src/stores/redis/index.ts'
+
+import { type RedisStore, redisStore } from '../../../src/stores/redis/index.ts'
 import { RecordingListener } from '../../fixtures/recording-listener.ts'
 import { startOutbox } from '../../fixtures/outbox-fixture.ts'
 
 /** Opens a store on a Cluster by the address of one of its servers. */
-type OpenStore = (test: TestContext, url: string, prefix: string) => Promise<OutboxStore<any>>
+type OpenStore = (test: TestContext, url: string, prefix: string) => Promise<RedisStore<any>>
 
 const openers: Readonly<Record<'ioredis' | 'redis', OpenStore>> = {
   async ioredis(test, url, prefix) {

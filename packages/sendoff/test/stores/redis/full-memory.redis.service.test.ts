@@ -32,15 +32,20 @@ describe('a redis store whose server has no memory left', { skip }, () => {
     await insertRows(store, sampleRows(20))
     await client.config('SET', 'maxmemory', '1mb')
     await rejects(insertRows(store, [sampleRow()]), /OOM/)
-    equal(await store.count({}), 20)
+    equal(await store.people.count({}), 20)
 
     const [first, second, third, ...others] = await store.claim({ lease: leaseOf('a'), limit: 10 })
-    deepEqual(await store.renew(others, leaseOf('a')), [])
+    deepEqual(await store.renew({ rows: others, lease: leaseOf('a') }), [])
     await store.release(others)
-    deepEqual(await store.settle([doneOf(first!)]), [])
-    deepEqual(await store.settle([{ row: second!, outcome: { kind: 'retry', delayMs: 0, failure } }]), [])
-    deepEqual(await store.settle([{ row: third!, outcome: { kind: 'dead', failure } }]), [])
-    equal(await store.replay([third!]), 1)
+    deepEqual(await store.settle({ settlements: [doneOf(first!)] }), [])
+    deepEqual(
+      await store.settle({
+        settlements: [{ row: second!, outcome: { kind: 'retry', delayMs: 0, failure } }],
+      }),
+      [],
+    )
+    deepEqual(await store.settle({ settlements: [{ row: third!, outcome: { kind: 'dead', failure } }] }), [])
+    equal(await store.people.replay([third!]), 1)
     await store.controls.pause({ eventType: 'Paid' })
     await store.controls.resume({ eventType: 'Paid' })
     equal((await store.nodes.join({ id: 'a', mode: 'singleNode', ttlMs: 30_000 })).kind, 'joined')
@@ -49,6 +54,6 @@ describe('a redis store whose server has no memory left', { skip }, () => {
     ok(await store.locks.renew({ ...pollOwner, ttlMs: 30_000 }))
     const rows = await poll(store, { limit: 100 })
     equal(rows.length, 19)
-    deepEqual(await store.settle(rows.map(doneOf), pollOwner), [])
+    deepEqual(await store.settle({ settlements: rows.map(doneOf), owner: pollOwner }), [])
   })
 })

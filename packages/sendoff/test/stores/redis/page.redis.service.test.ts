@@ -35,7 +35,7 @@ describe('the page of Redis', () => {
 
     equal(await run.failureOf(page), undefined)
     equal(await client.hget('{shop}:order:1', 'state'), 'sent')
-    equal(await redisStore({ client, prefix: 'shop' }).count({}), 2)
-    equal(await redisStore({ client, prefix: 'mails' }).count({ status: [1] }), 1)
+    equal(await redisStore({ client, prefix: 'shop' }).people.count({}), 2)
+    equal(await redisStore({ client, prefix: 'mails' }).people.count({ status: [1] }), 1)
   })
 })

@@ -42,7 +42,7 @@ describe('scripts of a redis store', () => {
     const first = await driver.run(insertScript, keys, values)
 
     deepEqual(await driver.run(insertScript, keys, values), first)
-    deepEqual(eventIds(await store.query({ limit: 10 })), eventIds(rows))
+    deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(rows))
     await rejects(insertRows(store, [rows[0]!]), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
   })
 
@@ -122,7 +122,7 @@ describe('scripts of a redis store', () => {
       await insertRows(store, sampleRows(100))
       const before = await commandCalls(alone)
       const rows = await store.claim({ lease: leaseOf('a'), limit: 100 })
-      await store.settle(rows.map(doneOf))
+      await store.settle({ settlements: rows.map(doneOf) })
       return (await commandCalls(alone)) - before
     }
     await drained()

@@ -31,7 +31,7 @@ for (const { name, client, multi, exec, get, set } of clients) {
         tx.set(order, 'placed').expire(order, 1_000)
         const written = await outbox.write('Tested', 1)
         equal(await get(order), null)
-        equal(await store.count({}), 0)
+        equal(await store.people.count({}), 0)
         return written
       })
       await metrics.until((seen) => seen.dispatchSuccess === 1)
@@ -39,7 +39,7 @@ for (const { name, client, multi, exec, get, set } of clients) {
       equal(await get(order), 'placed')
       deepEqual(listener.payloads, [1])
       equal(metrics.hotEnqueued, 1)
-      equal((await store.query({ limit: 10 }))[0]!.eventId, id)
+      equal((await store.people.query({ limit: 10 }))[0]!.eventId, id)
     })
 
     it('sends nothing when the code fails', async (test) => {
@@ -52,46 +52,46 @@ for (const { name, client, multi, exec, get, set } of clients) {
 
       await rejects(failing, /business says no/)
       equal(await get(order), null)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('adds all of more rows than a script takes, or none of them', async () => {
       const { store } = place()
-      await store.transaction((tx) => store.insert(tx, sampleRows(12_000), lease))
-      equal(await store.count({}), 12_000)
-      const [existing] = await store.query({ limit: 1 })
+      await store.transaction((tx) => store.insert({ tx, rows: sampleRows(12_000), lease }))
+      equal(await store.people.count({}), 12_000)
+      const [existing] = await store.people.query({ limit: 1 })
 
       for (const position of [0, 11_999]) {
         const rows = sampleRows(12_000).with(position, sampleRow({ eventId: existing!.eventId }))
         const refused = { code: 'OUTBOX_DUPLICATE_EVENT_ID', message: new RegExp(existing!.eventId) }
         await rejects(
-          store.transaction((tx) => store.insert(tx, rows, lease)),
+          store.transaction((tx) => store.insert({ tx, rows, lease })),
           refused,
         )
-        equal(await store.count({}), 12_000)
+        equal(await store.people.count({}), 12_000)
       }
       const own = multi()
-      await store.insert(own, sampleRows(12_000), lease)
+      await store.insert({ tx: own, rows: sampleRows(12_000), lease })
       await exec(own)
-      equal(await store.count({}), 24_000)
+      equal(await store.people.count({}), 24_000)
     })
 
     it('adds rows with different leases together, or none of them', async () => {
       const { store } = place()
       const [existing, first, second] = sampleRows(3, { claimed: true })
-      await store.transaction((tx) => store.insert(tx, [existing!], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [existing!], lease }))
       const write = (last: NewRow) =>
         store.transaction(async (tx) => {
-          await store.insert(tx, [first!], leaseOf('a', 10_000))
-          await store.insert(tx, [sampleRow()], leaseOf('a', 10_000))
-          await store.insert(tx, [last], leaseOf('b b', 20_000))
+          await store.insert({ tx, rows: [first!], lease: leaseOf('a', 10_000) })
+          await store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a', 10_000) })
+          await store.insert({ tx, rows: [last], lease: leaseOf('b b', 20_000) })
         })
       await rejects(write(existing!), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
 
       await write(second!)
       deepEqual(
-        (await store.query({ limit: 10 })).map(({ lockedBy }) => lockedBy),
+        (await store.people.query({ limit: 10 })).map(({ lockedBy }) => lockedBy),
         ['writer', 'a', null, 'b b'],
       )
     })
@@ -103,12 +103,12 @@ for (const { name, client, multi, exec, get, set } of clients) {
       await rejects(
         store.transaction(async (tx) => {
           ;(tx as { set(key: string, value: string): unknown }).set(order, 'placed')
-          await store.insert(tx, rows, lease)
-          await store.insert(tx, sampleRows(50_001), lease)
+          await store.insert({ tx, rows, lease })
+          await store.insert({ tx, rows: sampleRows(50_001), lease })
         }),
         refused,
       )
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
       equal(await get(order), null)
     })
 
@@ -147,7 +147,9 @@ for (const { name, client, multi, exec, get, set } of clients) {
       })
 
       throws(() => ended.tx.set(order, 'too late'), { code: 'OUTBOX_TRANSACTION_ENDED' })
-      await rejects(store.insert(ended.tx, [sampleRow()], lease), { code: 'OUTBOX_TRANSACTION_ENDED' })
+      await rejects(store.insert({ tx: ended.tx, rows: [sampleRow()], lease }), {
+        code: 'OUTBOX_TRANSACTION_ENDED',
+      })
       equal(await get(order), 'placed')
     })
 
@@ -167,22 +169,22 @@ for (const { name, client, multi, exec, get, set } of clients) {
       equal(await get(order), 'second')
       deepEqual(listener.payloads, ['first', 'last'])
       equal(writerHook.committed.length, 2)
-      equal(await store.count({}), 2)
-      equal((await store.query({ limit: 10 }))[0]!.eventId, first)
+      equal(await store.people.count({}), 2)
+      equal((await store.people.query({ limit: 10 }))[0]!.eventId, first)
     })
 
     it('adds nothing where an event id was used before; Redis has carried the commands out all the same', async () => {
       const { store, order } = place()
       const row = sampleRow()
-      await store.transaction((tx) => store.insert(tx, [row], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
       const again = store.transaction(async (tx: any) => {
         tx.set(order, 'placed')
-        await store.insert(tx, [sampleRow()], lease)
-        await store.insert(tx, [{ ...row, payload: '2' }], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
+        await store.insert({ tx, rows: [{ ...row, payload: '2' }], lease })
       })
 
       await rejects(again, { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
-      deepEqual(eventIds(await store.query({ limit: 10 })), [row.eventId])
+      deepEqual(eventIds(await store.people.query({ limit: 10 })), [row.eventId])
       equal(await get(order), 'placed')
     })
 
@@ -206,7 +208,7 @@ for (const { name, client, multi, exec, get, set } of clients) {
       await outbox.write('Tested', 'discarded', { tx: discarded })
       const sent = multi().set(order, 'sent')
       await outbox.write('Tested', 'sent', { tx: sent })
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
 
       await exec(sent)
       await metrics.until((seen) => seen.dispatchSuccess === 1)
@@ -217,9 +219,9 @@ for (const { name, client, multi, exec, get, set } of clients) {
     it('tells by the answer of the caller’s MULTI that an event id was used before', async () => {
       const { store } = place()
       const row = sampleRow()
-      await store.transaction((tx) => store.insert(tx, [row], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease }))
       const own = multi()
-      await store.insert(own, [row], lease)
+      await store.insert({ tx: own, rows: [row], lease })
       const answer = await exec(own).catch((error: unknown) => error)
 
       match(JSON.stringify(answer, errorsAsText), /DUPLICATEEVENTID/)
@@ -229,7 +231,9 @@ for (const { name, client, multi, exec, get, set } of clients) {
       const { store } = place()
       for (const none of [client, {}]) {
         equal(await store.inTransaction(none as never), false)
-        await rejects(store.insert(none, [sampleRow()], lease), { code: 'OUTBOX_NO_TRANSACTION' })
+        await rejects(store.insert({ tx: none, rows: [sampleRow()], lease }), {
+          code: 'OUTBOX_NO_TRANSACTION',
+        })
       }
     })
 
@@ -238,25 +242,25 @@ for (const { name, client, multi, exec, get, set } of clients) {
       const rows = sampleRows(30_000, { payload: '1' })
       await store.transaction(async (tx: any) => {
         tx.set(order, 'placed')
-        await store.insert(tx, rows.slice(0, 15_000), lease)
-        await store.insert(tx, rows.slice(15_000), lease)
+        await store.insert({ tx, rows: rows.slice(0, 15_000), lease })
+        await store.insert({ tx, rows: rows.slice(15_000), lease })
       })
 
-      equal(await store.count({}), 30_000)
-      equal((await store.query({ limit: 1, afterSeq: 0 }))[0]!.eventId, rows[0]!.eventId)
+      equal(await store.people.count({}), 30_000)
+      equal((await store.people.query({ limit: 1, afterSeq: 0 }))[0]!.eventId, rows[0]!.eventId)
     })
 
     it('finds its scripts where the server has forgotten them', async () => {
       const { store, order } = place()
       const admin = new Redis(process.env['REDIS_URL']!)
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [sampleRow()], lease }))
       await admin.script('FLUSH')
       await store.transaction(async (tx: any) => {
         tx.set(order, 'placed')
-        await store.insert(tx, [sampleRow()], lease)
+        await store.insert({ tx, rows: [sampleRow()], lease })
       })
       await admin.script('FLUSH')
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], lease))
+      await store.transaction((tx) => store.insert({ tx, rows: [sampleRow()], lease }))
       await admin.script('FLUSH')
 
       equal((await claimAll(store, 'a')).length, 3)
@@ -277,7 +281,7 @@ describe('a redis store on ioredis', () => {
 
     for (const none of [client.pipeline(), sent]) {
       equal(await store.inTransaction(none), false)
-      await rejects(store.insert(none, [sampleRow()], lease), { code: 'OUTBOX_NO_TRANSACTION' })
+      await rejects(store.insert({ tx: none, rows: [sampleRow()], lease }), { code: 'OUTBOX_NO_TRANSACTION' })
     }
   })
 })

@@ -35,15 +35,15 @@ describe('redis store: rows that were changed by hand', () => {
       const spoils = Object.values(changes)
       const rows = sampleRows(20 + spoils.length)
       await store.migrate()
-      await store.transaction((tx) => store.insert(tx, rows, { owner: 'writer', ms: 1_000 }))
-      const written = await store.query({ limit: 100 })
+      await store.transaction((tx) => store.insert({ tx, rows, lease: { owner: 'writer', ms: 1_000 } }))
+      const written = await store.people.query({ limit: 100 })
       for (const [index, spoil] of spoils.entries()) {
         await spoil((name) => `{${prefix}}:${name}`, memberOf(written[index]!.seq))
       }
-      equal((await store.query({ limit: 100 })).length, rows.length)
+      equal((await store.people.query({ limit: 100 })).length, rows.length)
       // The texts are then looked at as well.
       await store.controls.pause({ eventType: 'Another' })
-      equal(await store.count({ eventType: rows[0]!.eventType }), 20 + 2)
+      equal(await store.people.count({ eventType: rows[0]!.eventType }), 20 + 2)
 
       const metrics = new SignalMetrics()
       const outbox = await Outbox[mode]({
@@ -61,8 +61,8 @@ describe('redis store: rows that were changed by hand', () => {
         written.slice(0, spoils.length).map(({ seq }) => seq),
       )
       for (const { lastError } of dead) match(lastError!, /cannot be read/)
-      equal(await store.count({ status: [3] }), spoils.length)
-      equal(await store.count({ status: [0, 2] }), 0)
+      equal(await store.people.count({ status: [3] }), spoils.length)
+      equal(await store.people.count({ status: [0, 2] }), 0)
       // Their states are sound again, and so are the texts of those that had lost nothing else.
       equal(await outbox.deadEvents.replayAll(), spoils.length)
       await metrics.until(

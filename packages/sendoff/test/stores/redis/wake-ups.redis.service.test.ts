@@ -30,16 +30,16 @@ for (const { name, client } of clients) {
     it('come at each announcement, until whoever listens has stopped', async () => {
       const store = newStore()
       const signals = new Signals()
-      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const stop = await store.wakeUps.listen(signals.onSignal)
       const seen = signals.count
-      await store.wakeUps!.announce()
+      await store.wakeUps.announce()
       await signals.until(seen + 1)
       await stop()
       const heard = signals.count
       const others = new Signals()
-      const stopOthers = await store.wakeUps!.listen(others.onSignal)
+      const stopOthers = await store.wakeUps.listen(others.onSignal)
       const seenByOthers = others.count
-      await store.wakeUps!.announce()
+      await store.wakeUps.announce()
       await others.until(seenByOthers + 1)
       await stopOthers()
 
@@ -49,15 +49,15 @@ for (const { name, client } of clients) {
     it('end with the store, and stopping twice is no error', async () => {
       const store = newStore()
       const signals = new Signals()
-      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const stop = await store.wakeUps.listen(signals.onSignal)
       const heard = signals.count
       await store.close()
       await stop()
       await stop()
       const others = new Signals()
-      const stopOthers = await store.wakeUps!.listen(others.onSignal)
+      const stopOthers = await store.wakeUps.listen(others.onSignal)
       const seen = others.count
-      await store.wakeUps!.announce()
+      await store.wakeUps.announce()
       await others.until(seen + 1)
       await stopOthers()
 
@@ -67,12 +67,14 @@ for (const { name, client } of clients) {
     it('are part of a transaction that is told to announce its rows, and of no other', async () => {
       const store = newStore()
       const signals = new Signals()
-      const stop = await store.wakeUps!.listen(signals.onSignal)
+      const stop = await store.wakeUps.listen(signals.onSignal)
       const seen = signals.count
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a')))
-      await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+      await store.transaction((tx) => store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a') }))
+      await store.transaction((tx) =>
+        store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a'), announce: true }),
+      )
       await signals.until(seen + 1)
-      await store.wakeUps!.announce()
+      await store.wakeUps.announce()
       await signals.until(seen + 2)
       await stop()
 
@@ -191,7 +193,9 @@ async function announced(store: OutboxStore<any>): Promise<void> {
   const signals = new Signals()
   const stop = await store.wakeUps!.listen(signals.onSignal)
   const seen = signals.count
-  await store.transaction((tx) => store.insert(tx, [sampleRow()], leaseOf('a'), true))
+  await store.transaction((tx) =>
+    store.insert({ tx, rows: [sampleRow()], lease: leaseOf('a'), announce: true }),
+  )
   await signals.until(seen + 1)
   await stop()
 }

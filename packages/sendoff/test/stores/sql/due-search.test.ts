@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { partitionCount } from '../../../src/event/partition.ts'
+import { partitionCount } from '../../../src/store/partition-of.ts'
 import type { LaneRequest } from '../../../src/store/index.ts'
 import { type DueRow, DueSearch } from '../../../src/stores/sql/due-search.ts'
 

@@ -8,13 +8,7 @@ import { describe, it } from 'node:test'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { statementsFor } from '../../../src/stores/sqlite/sql/statements.ts'
 import { insertRows } from '../../../src/testing/store-checks/check-steps.ts'
-import {
-  keysOf,
-  lanesOf,
-  partitionsOf,
-  readLanes,
-  takePart,
-} from '../../../src/testing/store-checks/lane-steps.ts'
+import { lanesOf, readLanes, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 
 describe('sqlite store: lanes', () => {
@@ -30,9 +24,9 @@ describe('sqlite store: lanes', () => {
     writer.exec('begin immediate')
 
     equal((await readLanes(store, owner, {}))!.rows.length, 3)
-    equal((await partitionsOf(store).readAll({ owner, limit: 10 }))!.length, 3)
-    deepEqual((await partitionsOf(store).shares(owner))!.participants, ['a'])
-    deepEqual(await keysOf(store).blocked({ limit: 10 }), [])
+    equal((await store.lanes.readAll({ owner, limit: 10 }))!.length, 3)
+    deepEqual((await store.partitions.shares(owner))!.participants, ['a'])
+    deepEqual(await store.orderingKeys.blocked({ limit: 10 }), [])
     writer.exec('rollback')
   })
 

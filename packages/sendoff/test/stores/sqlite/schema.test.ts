@@ -17,7 +17,7 @@ describe('sqlite store: bringing the schema in', () => {
   it('the SQL of the schema can be run again, also beside rows, and changes nothing then', async (t) => {
     const { store, database } = await newFile(t)
     database.exec(store.schemaSql())
-    await store.transaction(async (tx) => void (await store.insert(tx, sampleRows(2), lease)))
+    await store.transaction(async (tx) => void (await store.insert({ tx, rows: sampleRows(2), lease })))
     database.exec(store.schemaSql())
     await store.migrate()
     database.exec(store.schemaSql())
@@ -35,11 +35,11 @@ describe('sqlite store: bringing the schema in', () => {
       database.exec(`drop table ${name}`)
       await mails.initSchema()
       deepEqual(tables(), names)
-      await store.transaction(async (tx) => void (await store.insert(tx, sampleRows(1), lease)))
+      await store.transaction(async (tx) => void (await store.insert({ tx, rows: sampleRows(1), lease })))
     }
     for (const name of names) database.exec(`drop table ${name}`)
     await mails.initSchema()
-    equal(await store.count({}), 0)
+    equal(await store.people.count({}), 0)
   })
 
   it('a start that may create nothing says what is missing, with every preset', async (t) => {

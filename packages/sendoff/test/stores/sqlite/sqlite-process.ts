@@ -12,7 +12,7 @@ const tasks: Readonly<Record<string, () => Promise<void>>> = {
   async write() {
     for (let index = 0; index < Number(count); index += 1) {
       const row = sampleRow({ eventId: `${name}-${index}` })
-      await store.transaction((tx) => store.insert(tx, [row], { owner: name, ms: 30_000 }))
+      await store.transaction((tx) => store.insert({ tx, rows: [row], lease: { owner: name, ms: 30_000 } }))
     }
   },
 

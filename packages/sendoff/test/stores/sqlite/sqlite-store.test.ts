@@ -38,7 +38,7 @@ for (const [driver, open] of Object.entries(drivers)) {
       const gate = Promise.withResolvers<void>()
       const inside = Promise.withResolvers<void>()
       const written = writer.transaction(async (tx) => {
-        await writer.insert(tx, sampleRows(1), lease)
+        await writer.insert({ tx, rows: sampleRows(1), lease })
         inside.resolve()
         await gate.promise
       })
@@ -63,7 +63,7 @@ for (const [driver, open] of Object.entries(drivers)) {
         Array.from({ length: 20 }, (_, index) =>
           stores[index % 2]!.transaction(async (tx) => {
             await nextTurn()
-            await stores[index % 2]!.insert(tx, sampleRows(1), lease)
+            await stores[index % 2]!.insert({ tx, rows: sampleRows(1), lease })
             order.push(index)
           }),
         ),
@@ -73,7 +73,7 @@ for (const [driver, open] of Object.entries(drivers)) {
         order,
         [...order].sort((a, b) => a - b),
       )
-      equal(await stores[0]!.count({}), 20)
+      equal(await stores[0]!.people.count({}), 20)
     })
 
     it('business rows and events are committed together, and rolled back together', async (t) => {
@@ -81,17 +81,17 @@ for (const [driver, open] of Object.entries(drivers)) {
       await store.transaction(async (tx) => {
         tx.exec('create table orders (id text primary key)')
         tx.prepare('insert into orders values (?)').run('kept')
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
       })
       const undone = store.transaction(async (tx) => {
         tx.prepare('insert into orders values (?)').run('undone')
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
         throw new Error('no')
       })
 
       await rejects(undone, { message: 'no' })
       deepEqual(await ordersIn(store), ['kept'])
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     })
 
     it('the handle of a transaction is one of the kind that was opened', async (t) => {
@@ -118,12 +118,12 @@ for (const [driver, open] of Object.entries(drivers)) {
       throws(() => late!.tx.exec('select 1'), ended)
       throws(() => late!.statement.run('x'), ended)
       throws(() => late!.run('x'), /Await everything before the transaction's callback returns/)
-      await rejects(store.insert(late!.tx, sampleRows(1), lease), ended)
+      await rejects(store.insert({ tx: late!.tx, rows: sampleRows(1), lease }), ended)
       await rejects(
-        store.transaction(async () => {}, late!.tx),
+        store.transaction(async () => {}, { within: late!.tx }),
         ended,
       )
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('a transaction may answer its own handle without failing', async (t) => {
@@ -136,29 +136,32 @@ for (const [driver, open] of Object.entries(drivers)) {
     it('a nested handle ends with its savepoint, and the outer one goes on', async (t) => {
       const store = await openStore(t)
       await store.transaction(async (tx) => {
-        const inner = await store.transaction(async (nested) => ({ nested }), tx)
+        const inner = await store.transaction(async (nested) => ({ nested }), { within: tx })
 
         throws(() => inner.nested.prepare('select 1'), ended)
         equal(await store.inTransaction(inner.nested), false)
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
       })
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     })
 
     it('nested transactions begun at the same time run one after the other', async (t) => {
       const store = await openStore(t)
       await store.transaction(async (tx) => {
         const nested = [1, 2, 3].map((number) =>
-          store.transaction(async (inner) => {
-            await store.insert(inner, sampleRows(1), lease)
-            await nextTurn()
-            if (number === 2) throw new Error('no')
-          }, tx),
+          store.transaction(
+            async (inner) => {
+              await store.insert({ tx: inner, rows: sampleRows(1), lease })
+              await nextTurn()
+              if (number === 2) throw new Error('no')
+            },
+            { within: tx },
+          ),
         )
         await Promise.allSettled(nested)
       })
 
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
     })
 
     it('a nested transaction that nobody awaited undoes everything', async (t) => {
@@ -166,52 +169,55 @@ for (const [driver, open] of Object.entries(drivers)) {
       const gate = Promise.withResolvers<void>()
       let nested: Promise<void> | undefined
       const outer = store.transaction(async (tx) => {
-        await store.insert(tx, sampleRows(1), lease)
-        nested = store.transaction(async (inner) => {
-          await store.insert(inner, sampleRows(1), lease)
-          await gate.promise
-        }, tx)
+        await store.insert({ tx, rows: sampleRows(1), lease })
+        nested = store.transaction(
+          async (inner) => {
+            await store.insert({ tx: inner, rows: sampleRows(1), lease })
+            await gate.promise
+          },
+          { within: tx },
+        )
       })
 
       await rejects(outer, ended)
       gate.resolve()
       await rejects(nested!, ended)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     for (const command of ['rollback', 'commit']) {
       it(`a ${command} by hand fails the transaction and leaves the handle clean`, async (t) => {
         const store = await openStore(t)
         const broken = store.transaction(async (tx) => {
-          await store.insert(tx, sampleRows(1), lease)
+          await store.insert({ tx, rows: sampleRows(1), lease })
           tx.exec(command)
           equal(await store.inTransaction(tx), false)
         })
 
         await rejects(broken, { ...ended, message: /ran COMMIT, ROLLBACK or RELEASE itself/ })
-        equal(await store.count({}), command === 'commit' ? 1 : 0)
-        await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+        equal(await store.people.count({}), command === 'commit' ? 1 : 0)
+        await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
       })
     }
 
     it('a rollback by hand in a nested transaction fails the outer one', async (t) => {
       const store = await openStore(t)
       const broken = store.transaction(async (tx) => {
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
         await rejects(
-          store.transaction(async (inner) => inner.exec('rollback'), tx),
+          store.transaction(async (inner) => inner.exec('rollback'), { within: tx }),
           ended,
         )
       })
 
       await rejects(broken, ended)
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
     })
 
     it('a row is certain until a savepoint is set by hand', async (t) => {
       const store = await openStore(t)
       const isCertain = async (tx: SqliteHandle) => {
-        const [result] = await store.insert(tx, sampleRows(1), lease)
+        const [result] = await store.insert({ tx, rows: sampleRows(1), lease })
         return result?.kind === 'inserted' && result.certain
       }
       const setSavepoint: Record<string, (tx: SqliteHandle) => unknown> = {
@@ -293,30 +299,30 @@ for (const [driver, open] of Object.entries(drivers)) {
         tx.exec('create table child (id integer references parent deferrable initially deferred)')
       })
       const refused = store.transaction(async (tx) => {
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
         tx.exec('insert into child values (1)')
       })
 
       await rejects(refused, /FOREIGN KEY constraint failed/)
-      equal(await store.count({}), 0)
-      await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 0)
+      await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
+      equal(await store.people.count({}), 1)
     })
 
     it('a failed insert adds nothing, even if its error is swallowed', async (t) => {
       const store = await openStore(t)
       const row = sampleRow()
       await store.transaction(async (tx) => {
-        const failed = store.insert(tx, [sampleRow({ idempotencyKey: 'key' }), row, row], lease)
+        const failed = store.insert({ tx, rows: [sampleRow({ idempotencyKey: 'key' }), row, row], lease })
         await rejects(failed, (error: Error) => {
           equal((error as Error & { code: string }).code, 'OUTBOX_DUPLICATE_EVENT_ID')
           return error.cause instanceof Error && /UNIQUE constraint failed/.test(error.cause.message)
         })
       })
 
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
       const [result] = await store.transaction((tx) =>
-        store.insert(tx, [sampleRow({ idempotencyKey: 'key' })], lease),
+        store.insert({ tx, rows: [sampleRow({ idempotencyKey: 'key' })], lease }),
       )
       equal(result!.kind, 'inserted')
     })
@@ -325,7 +331,7 @@ for (const [driver, open] of Object.entries(drivers)) {
       const store = await openStore(t)
       const billing = sampleRow({ destination: 'billing', idempotencyKey: 'key' })
       const rows = [billing, { ...billing, destination: 'shipping' }]
-      const insert = () => store.transaction((tx) => store.insert(tx, rows, lease))
+      const insert = () => store.transaction((tx) => store.insert({ tx, rows, lease }))
 
       deepEqual(kindsOf(await insert()), ['inserted', 'inserted'])
       deepEqual(kindsOf(await insert()), ['duplicate', 'duplicate'])
@@ -338,20 +344,23 @@ for (const [driver, open] of Object.entries(drivers)) {
       equal(await store.inTransaction(foreign), false)
       foreign.exec('begin immediate')
       equal(await store.inTransaction(foreign), true)
-      await store.insert(foreign, sampleRows(2), lease)
+      await store.insert({ tx: foreign, rows: sampleRows(2), lease })
       await rejects(
-        store.transaction(async (nested) => {
-          await store.insert(nested, sampleRows(1), lease)
-          throw new Error('no')
-        }, foreign),
+        store.transaction(
+          async (nested) => {
+            await store.insert({ tx: nested, rows: sampleRows(1), lease })
+            throw new Error('no')
+          },
+          { within: foreign },
+        ),
         { message: 'no' },
       )
-      equal(await store.count({}), 0)
+      equal(await store.people.count({}), 0)
       foreign.exec('commit')
 
-      equal(await store.count({}), 2)
+      equal(await store.people.count({}), 2)
       await rejects(
-        store.transaction(async () => {}, foreign),
+        store.transaction(async () => {}, { within: foreign }),
         ended,
       )
       foreign.close()
@@ -377,9 +386,9 @@ for (const [driver, open] of Object.entries(drivers)) {
     it('a handle that was closed by hand is replaced', async (t) => {
       const store = await openStore(t)
       await rejects(store.transaction(async (tx) => tx.close()))
-      await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+      await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
 
-      equal(await store.count({}), 1)
+      equal(await store.people.count({}), 1)
     })
 
     it('close waits for open transactions and then refuses further work', async (t) => {
@@ -387,14 +396,14 @@ for (const [driver, open] of Object.entries(drivers)) {
       const gate = Promise.withResolvers<void>()
       const written = store.transaction(async (tx) => {
         await gate.promise
-        await store.insert(tx, sampleRows(1), lease)
+        await store.insert({ tx, rows: sampleRows(1), lease })
       })
       const closed = Promise.all([store.close(), store.close()])
       gate.resolve()
       await written
       await closed
 
-      await rejects(store.count({}), { code: 'OUTBOX_CLOSED' })
+      await rejects(store.people.count({}), { code: 'OUTBOX_CLOSED' })
       await rejects(
         store.transaction(async () => {}),
         { code: 'OUTBOX_CLOSED' },
@@ -409,11 +418,11 @@ for (const [driver, open] of Object.entries(drivers)) {
       const first = await openStore(t, ':memory:')
       const second = await openStore(t, ':memory:')
       await first.transaction(async (tx) => {
-        await first.insert(tx, sampleRows(1), lease)
-        await second.transaction((other) => second.insert(other, sampleRows(2), lease))
+        await first.insert({ tx, rows: sampleRows(1), lease })
+        await second.transaction((other) => second.insert({ tx: other, rows: sampleRows(2), lease }))
       })
 
-      deepEqual([await first.count({}), await second.count({})], [1, 2])
+      deepEqual([await first.people.count({}), await second.people.count({})], [1, 2])
     })
   })
 
@@ -446,7 +455,9 @@ describe('sqlite store: several processes', () => {
     const delivered: string[] = []
     while (delivered.length < 300) {
       const rows = await store.claim({ lease, limit: 20 })
-      const refused = await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done' } })))
+      const refused = await store.settle({
+        settlements: rows.map((row) => ({ row, outcome: { kind: 'done' } })),
+      })
       delivered.push(...rows.map((row) => row.eventId))
       deepEqual(refused, [])
       await nextTurn()
@@ -456,7 +467,7 @@ describe('sqlite store: several processes', () => {
     deepEqual(await exits, [0, 0])
     equal(new Set(delivered).size, 300)
     equal(delivered.length, 300)
-    equal(await store.count({ status: [1] }), 300)
+    equal(await store.people.count({ status: [1] }), 300)
   })
 
   it('processes that migrate at the same time all succeed', async (t) => {
@@ -466,8 +477,8 @@ describe('sqlite store: several processes', () => {
 
     deepEqual(await Promise.all(processes.map(exitCodeOf)), [0, 0, 0, 0])
     const store = await nodeStore(t, file)
-    await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
-    equal(await store.count({}), 1)
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
+    equal(await store.people.count({}), 1)
   })
 
   it('a write lock held by another process too long is OUTBOX_STORE_BUSY, without blocking meanwhile', async (t) => {
@@ -479,7 +490,7 @@ describe('sqlite store: several processes', () => {
     t.after(() => clearInterval(counting))
     const busy = { code: 'OUTBOX_STORE_BUSY', message: /more than 60 ms/ }
     await rejects(
-      store.transaction((tx) => store.insert(tx, sampleRows(1), lease)),
+      store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease })),
       (error: Error) => error.cause instanceof Error && /locked/.test(error.cause.message),
     )
     await rejects(store.locks.acquire({ lock: 'relay', token: 'a', ttlMs: 1_000 }), busy)
@@ -488,7 +499,7 @@ describe('sqlite store: several processes', () => {
     deepEqual(await store.claim({ lease, limit: 10 }), [])
     holder.send('release')
     equal(await exitCodeOf(holder), 0)
-    await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
   })
 
   it('whoever waits for another process goes on when its transaction ends', async (t) => {
@@ -497,14 +508,14 @@ describe('sqlite store: several processes', () => {
     const holder = await startHolder(t, file)
     let isWritten = false
     const written = store
-      .transaction((tx) => store.insert(tx, sampleRows(1), lease))
+      .transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
       .then(() => (isWritten = true))
     for (let turn = 0; turn < 50; turn += 1) await nextTurn()
 
     equal(isWritten, false)
     holder.send('release')
     await written
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 })
 
@@ -537,11 +548,11 @@ describe('sqlite store: schema and options', () => {
     const orders = await nodeStore(t, file, { table: 'order' })
     const mails = await nodeStore(t, file, { table: '_Mail_2' })
     await orders.transaction(async (tx) => {
-      await orders.insert(tx, sampleRows(2), lease)
-      await mails.insert(tx, sampleRows(1), lease)
+      await orders.insert({ tx, rows: sampleRows(2), lease })
+      await mails.insert({ tx, rows: sampleRows(1), lease })
     })
 
-    deepEqual([await orders.count({}), await mails.count({})], [2, 1])
+    deepEqual([await orders.people.count({}), await mails.people.count({})], [2, 1])
     equal((await mails.claim({ lease, limit: 10 })).length, 1)
   })
 
@@ -579,7 +590,7 @@ describe('sqlite store: schema and options', () => {
     const store = sqliteStore({ open: () => numbers })
     t.after(() => store.close())
     await store.migrate()
-    const [result] = await store.transaction((tx) => store.insert(tx, sampleRows(1), lease))
+    const [result] = await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
     const arrays = sqliteStore({
       open: () => new DatabaseSync(file, { readBigInts: true, returnArrays: true }),
     })
@@ -589,7 +600,7 @@ describe('sqlite store: schema and options', () => {
 
     deepEqual(result, { kind: 'inserted', seq: 1, deliveries: 0, certain: true })
     equal(row!.seq, 1)
-    equal(await store.count({}), 1)
+    equal(await store.people.count({}), 1)
   })
 
   it('claims and settlements go by an index, without sorting', async (t) => {

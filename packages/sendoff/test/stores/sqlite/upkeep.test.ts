@@ -31,8 +31,8 @@ describe('sqlite store: upkeep', () => {
       // Statements are prepared once in the life of a store.
       const { store, sql } = await tracedStore(t)
       sql.length = 0
-      await store.query({ ...filter, limit: 10 })
-      await store.count(filter)
+      await store.people.query({ ...filter, limit: 10 })
+      await store.people.count(filter)
 
       deepEqual(
         sql.map((text) => /indexed by "outbox_event_dead"/.test(text)),
@@ -74,14 +74,14 @@ describe('sqlite store: upkeep', () => {
     } while (cursor !== undefined)
 
     deepEqual(deleted, [2, 2, 0])
-    equal(await store.count({}), 6)
+    equal(await store.people.count({}), 6)
   })
 
   it('a row that was marked DONE by hand, without a time, counts from its beginning', async (t) => {
     const clock = { time: start }
     const { store } = await tracedStore(t, clock)
     await store.transaction(async (tx) => {
-      await store.insert(tx, sampleRows(2), lease)
+      await store.insert({ tx, rows: sampleRows(2), lease })
       tx.exec('update outbox_event set status = case seq when 1 then 1 else 3 end')
     })
     clock.time += 1_000
@@ -107,17 +107,17 @@ describe('sqlite store: upkeep', () => {
   it('a replay that fails half-way changes nothing', async (t) => {
     const { store } = await tracedStore(t)
     const failure = { error: 'Error: no', counted: true }
-    await store.transaction((tx) => store.insert(tx, sampleRows(3), lease))
+    await store.transaction((tx) => store.insert({ tx, rows: sampleRows(3), lease }))
     const rows = await store.claim({ lease, limit: 10 })
-    await store.settle(rows.map((row) => ({ row, outcome: { kind: 'dead', failure } })))
+    await store.settle({ settlements: rows.map((row) => ({ row, outcome: { kind: 'dead', failure } })) })
     await store.transaction(async (tx) =>
       tx.exec(`
         create trigger refuse before update on outbox_event when old.seq = 3
         begin select raise(abort, 'not this one'); end`),
     )
 
-    await rejects(store.replay(rows), /not this one/)
-    equal(await store.count({ status: [EventStatus.DEAD] }), 3)
+    await rejects(store.people.replay(rows), /not this one/)
+    equal(await store.people.count({ status: [EventStatus.DEAD] }), 3)
   })
 
   it('a node that joins again keeps the time at which it started, and writes once', async (t) => {
@@ -155,9 +155,9 @@ async function tracedStore(t: TestContext, clock = { time: start }) {
 }
 
 async function settleDone(store: SqliteStore<DatabaseSync>, count: number): Promise<void> {
-  await store.transaction((tx) => store.insert(tx, sampleRows(count), lease))
+  await store.transaction((tx) => store.insert({ tx, rows: sampleRows(count), lease }))
   const rows = await store.claim({ lease, limit: count })
-  deepEqual(await store.settle(rows.map((row) => ({ row, outcome: { kind: 'done' } }))), [])
+  deepEqual(await store.settle({ settlements: rows.map((row) => ({ row, outcome: { kind: 'done' } })) }), [])
 }
 
 async function totalChanges(store: SqliteStore<DatabaseSync>): Promise<number> {

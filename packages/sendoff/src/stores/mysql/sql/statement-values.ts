@@ -1,4 +1,4 @@
-import { maxDelayMs } from '../../../event/delay.ts'
+import { maxDelayMs } from '../../../store/rows.ts'
 import type { HeldRow, RowId } from '../../../store/index.ts'
 import type { Value } from '../drivers/mysql-driver.ts'
 

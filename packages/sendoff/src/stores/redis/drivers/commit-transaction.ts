@@ -1,5 +1,5 @@
 import { OutboxError } from '../../../errors.ts'
-import { duplicateEventId } from '../../duplicate-event-id.ts'
+import { duplicateEventId } from '../../../store/duplicate-event-id.ts'
 import { insertCommands, tellResults } from '../insert-rows.ts'
 import type { RecordedInsert, RecordedTransaction } from './recorded-transaction.ts'
 import type { RedisDriver } from './redis-driver.ts'

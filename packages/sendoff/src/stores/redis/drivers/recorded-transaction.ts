@@ -1,13 +1,13 @@
 import { OutboxError } from '../../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../../store/index.ts'
-import { duplicateEventId } from '../../duplicate-event-id.ts'
+import { duplicateEventId } from '../../../store/duplicate-event-id.ts'
 import { Mutex } from '../../mutex.ts'
 import { transactionEnded } from '../../transaction-ended.ts'
 
 /** Rows to be added by a transaction, and where their results are told. */
 export interface RecordedInsert {
   readonly rows: readonly NewRow[]
-  readonly lease: Lease
+  readonly lease: Lease | undefined
   readonly announce: boolean
   results: readonly KnownResult[] | undefined
 }

@@ -1,6 +1,7 @@
 import { OutboxError } from '../errors.ts'
-import type { RowId } from '../store/index.ts'
+import type { RowId } from './rows.ts'
 
+/** What an insert rejects with where the event id exists. */
 export function duplicateEventId({ eventId, destination }: RowId, options?: ErrorOptions): OutboxError {
   const where = destination === '' ? '' : ` for destination "${destination}"`
   return new OutboxError(

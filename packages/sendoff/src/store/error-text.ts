@@ -1,6 +1,7 @@
-import { maxErrorLength } from '../store/index.ts'
+/** Error texts longer than this are cut by every store. */
+export const maxErrorLength = 4000
 
-/** The text as it is stored: cut at the limit, but never through a character. */
+/** The text as it is stored: cut at `maxErrorLength`, but never through a character. */
 export function storedErrorText(text: string): string {
   if (text.length <= maxErrorLength) return text
 

@@ -1,0 +1,22 @@
+import { deepEqual } from 'node:assert/strict'
+import { it } from 'node:test'
+import * as contract from 'sendoff/store'
+
+it('sendoff/store has, as values, what a store needs to keep the contract', () => {
+  deepEqual(Object.keys(contract).sort(), [
+    'EventStatus',
+    'OutboxError',
+    'duplicateEventId',
+    'isPending',
+    'maxCountedWaiting',
+    'maxDelayMs',
+    'maxErrorLength',
+    'participantLock',
+    'participantPrefix',
+    'partitionCount',
+    'partitionOf',
+    'partitionOfRow',
+    'requireParts',
+    'storedErrorText',
+  ])
+})

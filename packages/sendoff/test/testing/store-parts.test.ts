@@ -1,0 +1,45 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { StorePart } from '../../src/store/index.ts'
+import { memoryStore } from '../../src/stores/memory/index.ts'
+import { skipReason } from '../../src/testing/store-check.ts'
+import { storeChecks } from '../../src/testing/store-checks/index.ts'
+
+const parts: readonly StorePart[] = ['lanes', 'partitions', 'people', 'orderingKeys', 'controls', 'purge']
+
+describe('a store that leaves a part out', () => {
+  for (const part of parts) {
+    it(`without ${part}, passes every check that does not say that it needs it`, async () => {
+      let run = 0
+      for (const check of storeChecks) {
+        let time = Date.UTC(2026, 0, 1)
+        const { [part]: _, ...store } = memoryStore({ now: () => time })
+        if (skipReason(check, { store }) !== undefined) continue
+        await check.run({
+          store,
+          wait: async (ms) => {
+            time += ms
+          },
+        })
+        run++
+      }
+      equal(run > 50, true, `only ${run} checks were run`)
+    })
+  }
+
+  it('without several parts, has checks skipped with a reason that names them', () => {
+    const { lanes: _lanes, controls: _controls, ...store } = memoryStore()
+    const reasons = new Set(storeChecks.map((check) => skipReason(check, { store })))
+    deepEqual(
+      reasons,
+      new Set([
+        undefined,
+        'the store leaves out controls',
+        'the store leaves out lanes',
+        'the store leaves out lanes and controls',
+        'the store cannot be opened twice',
+        'only the store gets at its rows',
+      ]),
+    )
+  })
+})
