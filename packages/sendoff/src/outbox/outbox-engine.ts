@@ -171,7 +171,7 @@ export class OutboxEngine {
           : new LaneSource({
               ...laning,
               keeper: this.#keeper,
-              skipWaiting: order?.lanes.onFailure === 'goOn',
+              skipWaiting: order?.lanes.onFailure === 'continue',
             })
     }
     this.poller = new OutboxPoller({
@@ -418,7 +418,7 @@ function orderOf(mode: OutboxMode, options: OutboxOptions<never, never>): Order 
     lanes: {
       laneOf: laneKeyOf,
       partitionOf: partitionOfLane,
-      onFailure: onKeyFailure === 'continue' ? 'goOn' : 'wait',
+      onFailure: onKeyFailure === 'continue' ? 'continue' : 'wait',
     },
     settings: {
       coldQueueCapacity: options.coldQueueCapacity ?? laneCapacity,

@@ -1,6 +1,6 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
-import type { LaneQueue } from '../delivery/lane-queue.ts'
+import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import { partitionOfRow } from '../event/partition.ts'
 import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
@@ -13,7 +13,7 @@ import { WaitingKeys } from './waiting-keys.ts'
 export interface LaneSourceOptions extends LaneIntakeOptions {
   readonly partitions: OutboxPartitions
   readonly keeper: PartitionKeeper
-  readonly lanes: LaneQueue
+  readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
   /** Asks the poller to look again after some time. */
@@ -109,7 +109,7 @@ export class LaneSource implements PendingSource {
   }
 
   #beginLook(): void {
-    this.#options.lanes.lookPasses()
+    this.#options.lanes.scanBegins()
     const waitMs = this.#looks.begin()
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
   }

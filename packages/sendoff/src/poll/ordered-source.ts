@@ -1,4 +1,4 @@
-import type { LaneQueue } from '../delivery/lane-queue.ts'
+import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import type { OutboxPartitions } from '../store/index.ts'
 import { LaneIntake, type LaneIntakeOptions, offerOf } from './lane-intake.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
@@ -6,7 +6,7 @@ import { noPending, type PendingBatch, type PendingSource } from './pending-sour
 
 export interface OrderedSourceOptions extends LaneIntakeOptions {
   readonly partitions: OutboxPartitions
-  readonly lanes: LaneQueue
+  readonly lanes: LanesToFill
   readonly lock: NamedLock
   /** Asks the poller to look again after some time. */
   readonly wakePoller: (inMs: number) => void
@@ -31,7 +31,7 @@ export class OrderedSource implements PendingSource {
   async fetch(limit: number): Promise<PendingBatch> {
     const { partitions, lanes, lock, wakePoller } = this.#options
     const holding = await lock.acquire()
-    lanes.lookPasses()
+    lanes.scanBegins()
     // While something of the lane is in hand there is nothing to be had.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 

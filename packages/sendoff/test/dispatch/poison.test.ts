@@ -222,7 +222,7 @@ async function writeLost(
     const claim = {
       lease: { owner: `vanished ${holder}`, ms: 1 },
       limit: 1,
-      keys: [{ eventId: eventId!, destination: '' }],
+      rows: [{ eventId: eventId!, destination: '' }],
     }
     while ((await store.claim(claim)).length < 1) await new Promise((resolve) => setTimeout(resolve, 2))
   }
