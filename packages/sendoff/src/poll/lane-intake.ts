@@ -43,14 +43,14 @@ export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: num
   }
 }
 
-/** A process that closes leases what it still runs, and is mostly done long before the lease ends: the row is looked at so often. */
+/** Poll interval for a row that a closing process has leased: that process is mostly done long before the lease ends. */
 const leasedLookMs = 500
 
 function waitOf({ lockedBy, waitMs }: OrderedRow): number {
   return lockedBy === null || waitMs === Infinity ? waitMs : Math.min(waitMs, leasedLookMs)
 }
 
-/** Makes deliveries of rows that were read, and lets the store know which rows this process has in hand. */
+/** Makes deliveries of rows that were read, and tells the store which rows this process holds. */
 export class LaneIntake {
   readonly #options: LaneIntakeOptions
   #hasRecorded = false
@@ -70,7 +70,7 @@ export class LaneIntake {
       for (const row of ready) {
         const delivery =
           row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(rowIdOf(row))
-        // Still in hand, or somebody else has it after all: what is behind it has to wait.
+        // This process still holds the row, or another one does after all: the rows behind it have to wait.
         if (delivery === undefined || this.#options.inFlight.get(delivery.rowId) !== undefined) break
         deliveries.push(delivery)
       }
@@ -79,7 +79,7 @@ export class LaneIntake {
     return (await this.#record(owner, taken.flat())) ? taken : undefined
   }
 
-  /** Lets the store know what is in hand, if it was told of something else. */
+  /** Tells the store which rows this process holds, if it was told of others. */
   async recordHeld(owner: OwnerFence): Promise<void> {
     if (this.#hasRecorded) await this.#write(owner, this.#options.inFlight.unclaimed())
   }
@@ -93,9 +93,9 @@ export class LaneIntake {
 
   async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
     const unclaimed = taken.filter(({ lock }) => lock !== undefined)
-    const inHand = this.#options.inFlight.unclaimed()
-    if (unclaimed.length > 0) return this.#write(owner, inHand.concat(unclaimed))
-    return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
+    const held = this.#options.inFlight.unclaimed()
+    if (unclaimed.length > 0) return this.#write(owner, held.concat(unclaimed))
+    return held.length > 0 || !this.#hasRecorded || this.#write(owner, [])
   }
 
   async #write(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean> {

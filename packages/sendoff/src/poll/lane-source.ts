@@ -16,18 +16,18 @@ export interface LaneSourceOptions extends LaneIntakeOptions {
   readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
-  /** Asks the poller to look again after some time. */
+  /** Asks the poller to poll again after some time. */
   readonly wakePoller: (inMs: number) => void
 }
 
-/** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
+/** How many due rows one read scans for keys, so that no read takes long however many are due. */
 const window = 4_000
 
-/** While the lanes that are known have so many rows to bring, a look for others is part of every fourth read only. */
+/** While the known lanes have so many rows to bring, only every fourth read scans for other keys. */
 const richRead = 500
-const looksApart = 4
+const scansApart = 4
 
-/** After so long a lane is looked at again that could not be filled. */
+/** Poll interval for a lane that could not be filled. */
 const lostRowMs = 50
 
 /** A lane is filled with so many rows at most, so that none takes all the room. */
@@ -39,14 +39,14 @@ const leastDepth = 2
 /**
  * The rows of keys whose partitions belong to this process, read without claims.
  *
- * A look through what is due finds keys. Each becomes a lane, filled from the key's first pending row, and filled
- * again whenever it has run empty, without being looked for.
+ * A scan through due rows finds keys. Each becomes a lane, filled from the key's first pending row, and filled again whenever it
+ * has run empty, without another scan.
  */
 export class LaneSource implements PendingSource {
   readonly #options: LaneSourceOptions
   readonly #intake: LaneIntake
   readonly #waiting: WaitingKeys
-  readonly #looks: KeyScan
+  readonly #scan: KeyScan
   /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
   #depth = 4
   #richReads = 0
@@ -55,7 +55,7 @@ export class LaneSource implements PendingSource {
     this.#options = options
     this.#intake = new LaneIntake(options)
     this.#waiting = new WaitingKeys(options.clock)
-    this.#looks = new KeyScan(options.clock)
+    this.#scan = new KeyScan(options.clock)
   }
 
   async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
@@ -64,10 +64,10 @@ export class LaneSource implements PendingSource {
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
 
-    if (hasNews) this.#beginLook()
+    if (hasNews) this.#beginScan()
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
-    const from = this.#placeToLook(fill.length)
-    // With that much in hand there is time: the poller goes on when half of it is through, or a lane has run empty.
+    const from = this.#placeToScan(fill.length)
+    // So many deliveries give time: the poller resumes when half of them are through, or a lane has run empty.
     const isAmple = lanes.length > lanes.capacity >> 1
     if (fill.length === 0 && (from === 'nowhere' || isAmple)) return noPending
 
@@ -89,14 +89,14 @@ export class LaneSource implements PendingSource {
     if (answer === undefined) return this.#lost()
     renewal?.done()
     if (from !== 'nowhere') {
-      this.#looks.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
-      if (this.#looks.isWantedAgain) this.#beginLook()
+      this.#scan.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
+      if (this.#scan.isWantedAgain) this.#beginScan()
     }
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
     if (deliveries === undefined) return this.#lost()
-    const goesOn = this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes
-    return { deliveries, next: goesOn ? somewhere : undefined }
+    const hasMore = this.#scan.from !== 'nowhere' || lanes.hasEmptyLanes
+    return { deliveries, next: hasMore ? somewhere : undefined }
   }
 
   forgetWaiting(): void {
@@ -108,16 +108,16 @@ export class LaneSource implements PendingSource {
     if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)
   }
 
-  #beginLook(): void {
+  #beginScan(): void {
     this.#options.lanes.scanBegins()
-    const waitMs = this.#looks.begin()
+    const waitMs = this.#scan.begin()
     if (waitMs !== undefined) this.#options.wakePoller(waitMs)
   }
 
-  #placeToLook(lanesToFill: number): KeyScan['from'] {
+  #placeToScan(lanesToFill: number): KeyScan['from'] {
     const isRich = lanesToFill * this.#depth >= richRead
-    this.#richReads = isRich ? (this.#richReads + 1) % looksApart : 0
-    return this.#richReads === 0 ? this.#looks.from : 'nowhere'
+    this.#richReads = isRich ? (this.#richReads + 1) % scansApart : 0
+    return this.#richReads === 0 ? this.#scan.from : 'nowhere'
   }
 
   #lanesToFill(count: number): readonly string[] {
@@ -152,7 +152,7 @@ export class LaneSource implements PendingSource {
     const taken = await this.#intake.take(lock.fence, offers)
     if (taken === undefined) return undefined
     offers.forEach((offer, index) => this.#sort(offer, taken[index]!))
-    // Nothing came for these: their keys are through, or somebody else's.
+    // The store has no rows for these: their keys are through, or another process owns them.
     const offered = new Set(offers.map(({ key }) => key))
     for (const key of fill) if (!offered.has(key)) lanes.expectMore(key, false)
     return taken.flat()
@@ -168,7 +168,7 @@ export class LaneSource implements PendingSource {
       this.#waiting.add(key, waitMs)
       if (waitMs < Infinity) wakePoller(Math.max(1, waitMs))
     } else if (taken.length < ready.length) {
-      // Somebody has a row that was free a moment ago.
+      // Another process holds a row that was free a moment ago.
       lanes.expectMore(key, false)
       wakePoller(lostRowMs)
     } else {
@@ -193,7 +193,7 @@ export class LaneSource implements PendingSource {
   }
 }
 
-// The poller goes on from some place; which one, the plan of looks knows.
+// The poller continues from some place; the scan knows which one.
 const somewhere: DuePlace = { availableAt: 0, seq: 0 }
 
 function isKeyed(rows: readonly OrderedRow[]): boolean {

@@ -8,7 +8,7 @@ export interface OrderedSourceOptions extends LaneIntakeOptions {
   readonly partitions: OutboxPartitions
   readonly lanes: LanesToFill
   readonly lock: NamedLock
-  /** Asks the poller to look again after some time. */
+  /** Asks the poller to poll again after some time. */
   readonly wakePoller: (inMs: number) => void
 }
 
@@ -32,7 +32,7 @@ export class OrderedSource implements PendingSource {
     const { partitions, lanes, lock, wakePoller } = this.#options
     const holding = await lock.acquire()
     lanes.scanBegins()
-    // While something of the lane is in hand there is nothing to be had.
+    // While a delivery of the lane is here, the store has no other to give.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal
