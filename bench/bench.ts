@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import type { LaunchedServices } from '../test/services/launcher.ts'
-import { withServices } from '../test/services/launcher.ts'
+import type { LaunchedServices } from '../test/services/launcher/launcher.ts'
+import { withServices } from '../test/services/launcher/launcher.ts'
 import { type BenchOptions, benchOptions, usage, UsageError } from './bench-options.ts'
 import { barCharts } from './charts/bar-charts.ts'
 import { measurementText, resultLines, resultPanels, resultTables } from './print-results.ts'

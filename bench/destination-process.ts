@@ -1,4 +1,4 @@
-import { HttpDestination } from '../test/services/http-destination.ts'
+import { HttpDestination } from '../test/services/servers/http-destination.ts'
 
 /** What the destination is told to do. */
 export type DestinationOrder = 'goAway' | 'fallSilent' | 'comeBack' | 'count'

@@ -1,7 +1,7 @@
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { temporaryFolder } from '../test/services/temporary-folder.ts'
+import { temporaryFolder } from '../test/services/machine/temporary-folder.ts'
 import type { MeasureRequest } from './find-subject.ts'
 import type { Measurement } from './metrics.ts'
 import type { Conditions, StoreBench, Subject, Suite, SuiteName } from './store-bench.ts'

@@ -2,17 +2,21 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
-import { brokenImports, zones } from './dependency-rule.ts'
+import { brokenImports, type SourceFiles } from './dependency-rule.ts'
+import { packageRules, type PackageRule } from './package-rules.ts'
+import { projectRoot, readPackages } from './workspace.ts'
 
 describe('the dependency rule', () => {
-  it('is kept by every import of the library', () => {
-    const src = join(import.meta.dirname, '..', 'packages', 'sendoff', 'src')
-    const paths = globSync('**/*.ts', { cwd: src })
-    const files = paths.map((path) => [path.replaceAll(sep, '/'), readFileSync(join(src, path), 'utf8')])
+  const sendoff = ruleOf('sendoff')
 
-    equal(files.length > 0, true, 'there is no source to read')
-    deepEqual(brokenImports(Object.fromEntries(files)), [])
-  })
+  for (const { name, folder } of readPackages()) {
+    it(`is kept by every import of ${folder}`, () => {
+      const files = sourceOf(folder)
+
+      equal(Object.keys(files).length > 0, true, 'there is no source to read')
+      deepEqual(brokenImports(files, ruleOf(name)), [])
+    })
+  }
 
   const forged: readonly [file: string, text: string, message: RegExp][] = [
     [
@@ -54,7 +58,7 @@ describe('the dependency rule', () => {
   ]
   for (const [file, text, message] of forged) {
     it(`finds fault with ${file}: ${text.trim() || 'a file that is nowhere'}`, () => {
-      const broken = brokenImports({ [file]: text })
+      const broken = brokenImports({ [file]: text }, sendoff)
       equal(broken.length, 1, broken.join('\n'))
       match(broken[0]!, message)
     })
@@ -63,18 +67,34 @@ describe('the dependency rule', () => {
   it('finds cycles of values, and lets types go round', () => {
     const back = { 'write/b.ts': `import { a } from './a.ts'` }
 
-    deepEqual(brokenImports({ 'write/a.ts': `import { b } from './b.ts'`, ...back }), [
+    deepEqual(brokenImports({ 'write/a.ts': `import { b } from './b.ts'`, ...back }, sendoff), [
       'write/a.ts -> write/b.ts -> write/a.ts is a cycle: these files load each other',
     ])
-    deepEqual(brokenImports({ 'write/a.ts': `import type { b } from './b.ts'`, ...back }), [])
+    deepEqual(brokenImports({ 'write/a.ts': `import type { b } from './b.ts'`, ...back }, sendoff), [])
   })
 
   it('lets no zone see one below it, so that no two rooms see each other', () => {
-    const names = zones.map(({ name }) => name)
-    for (const [index, { name, sees }] of zones.entries()) {
-      const below = sees.filter((seen) => names.indexOf(seen) >= index)
-      deepEqual(below, [], `${name} sees zones that stand below it or nowhere`)
+    for (const { zones } of Object.values(packageRules)) {
+      const names = zones.map(({ name }) => name)
+      for (const [index, { name, sees }] of zones.entries()) {
+        const below = sees.filter((seen) => !names.slice(0, index).includes(seen))
+        deepEqual(below, [], `${name} sees zones that stand below it or nowhere`)
+      }
     }
+  })
+
+  it('lets a package import those that its rule names, and no other', () => {
+    const rule = { zones: [{ name: 'all', holds: ['**'], sees: [] }], imports: ['sendoff', '@nestjs/common'] }
+    const importing = (specifier: string) => brokenImports({ 'index.ts': `import '${specifier}'` }, rule)
+
+    for (const allowed of ['sendoff', 'sendoff/mail', '@nestjs/common']) deepEqual(importing(allowed), [])
+    for (const other of ['sendoff-extra', '@nestjs/core', 'pg', 'fs', '../../sendoff/src/index.ts']) {
+      equal(importing(other).length, 1, other)
+    }
+    match(
+      importing('pg')[0]!,
+      /its package uses sendoff, @nestjs\/common, relative files and node: modules only/,
+    )
   })
 
   it('allows what it should', () => {
@@ -84,6 +104,21 @@ describe('the dependency rule', () => {
       'mail/mailer.ts': `import { Settler } from '../settle/settler.ts'`,
       'outbox/outbox.ts': `// import 'zod'\nimport { Settler } from '../settle/settler.ts'`,
     }
-    deepEqual(brokenImports(files), [])
+    deepEqual(brokenImports(files, sendoff), [])
   })
 })
+
+function ruleOf(name: string): PackageRule {
+  const rule = packageRules[name]
+  if (rule === undefined) throw new Error(`${name} has no rule in test/package-rules.ts`)
+  return rule
+}
+
+/** The source files of a package, by their path within `src`. */
+function sourceOf(folder: string): SourceFiles {
+  const src = join(projectRoot, folder, 'src')
+  const paths = globSync('**/*.ts', { cwd: src })
+  return Object.fromEntries(
+    paths.map((path) => [path.replaceAll(sep, '/'), readFileSync(join(src, path), 'utf8')]),
+  )
+}

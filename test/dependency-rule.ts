@@ -1,7 +1,7 @@
 import { matchesGlob, posix } from 'node:path'
-import { readImports } from './read-imports.ts'
+import { packageOf, readImports } from './read-imports.ts'
 
-/** A part of `packages/sendoff/src`, and the other parts that it may import. */
+/** A part of a package's `src`, and the other parts that it may import. */
 export interface Zone {
   readonly name: string
   readonly holds: readonly string[]
@@ -32,10 +32,10 @@ const engine = [
 ]
 
 /**
- * The dependency rule: one zone for each room, in the order in which they see one another. Every zone sees itself as well, and
- * `node:` modules; none sees a package. No zone sees one below it, not even its types.
+ * The dependency rule of `packages/sendoff`: one zone for each room, in the order in which they see one another. Every zone sees
+ * itself as well, and `node:` modules; none sees a package. No zone sees one below it, not even its types.
  */
-export const zones: readonly Zone[] = [
+export const sendoffZones: readonly Zone[] = [
   {
     name: 'tools',
     holds: ['{clock,closest-name,describe-error,duration-text,errors,options,webhook-signature}.ts'],
@@ -51,7 +51,7 @@ export const zones: readonly Zone[] = [
   { name: 'store calls', holds: ['store-calls/**'], sees: ground },
   { name: 'write', holds: ['write/**'], sees: ground },
   { name: 'wake', holds: ['wake/**'], sees: [...ground, 'store calls', 'write'] },
-  { name: 'hold', holds: ['hold/**'], sees: [...ground, 'delivery', 'store calls'] },
+  { name: 'hold', holds: ['hold/**'], sees: [...ground, 'delivery', 'store calls', 'wake'] },
   { name: 'settle', holds: ['settle/**'], sees: [...ground, 'delivery', 'store calls'] },
   {
     name: 'poll',
@@ -61,7 +61,7 @@ export const zones: readonly Zone[] = [
   {
     name: 'dispatch',
     holds: ['dispatch/**'],
-    sees: [...ground, 'delivery', 'retry', 'route', 'process', 'store calls', 'hold', 'settle'],
+    sees: [...ground, 'delivery', 'retry', 'route', 'process', 'store calls', 'wake', 'hold', 'settle'],
   },
   {
     name: 'hot path',
@@ -95,15 +95,22 @@ const testing = 'testing/**'
 /** The text of source files by their path within `src`, with forward slashes. */
 export type SourceFiles = Readonly<Record<string, string>>
 
+/** What the source of a package may import: its own files by their zones, and other packages by name. */
+export interface ImportRule {
+  readonly zones: readonly Zone[]
+  /** Its `package.json` names the same. */
+  readonly imports: readonly string[]
+}
+
 /** Every import that breaks the rule, in words; empty when there is none. */
-export function brokenImports(files: SourceFiles): readonly string[] {
+export function brokenImports(files: SourceFiles, rule: ImportRule): readonly string[] {
   const homeless = Object.keys(files)
-    .filter((file) => !isTesting(file) && !zoneOf(file))
+    .filter((file) => !isTesting(file) && !zoneOf(file, rule))
     .map((file) => `${file} belongs to no zone: give it one in the table of the dependency rule`)
 
   const forbidden = Object.entries(files).flatMap(([file, text]) =>
     readImports(file, text).flatMap(({ specifier, line }) => {
-      const reason = reasonAgainst(file, specifier)
+      const reason = reasonAgainst(file, specifier, rule)
       return reason === undefined
         ? []
         : [`${file}:${line} imports ${specifier ?? 'a computed name'}: ${reason}`]
@@ -112,18 +119,18 @@ export function brokenImports(files: SourceFiles): readonly string[] {
   return [...homeless, ...forbidden, ...importCycles(files)]
 }
 
-function reasonAgainst(file: string, specifier: string | undefined): string | undefined {
+function reasonAgainst(file: string, specifier: string | undefined, rule: ImportRule): string | undefined {
   if (specifier === undefined) return 'an import has to be readable, so name the module by a literal'
   if (specifier.startsWith('node:')) return undefined
-  if (!specifier.startsWith('.')) return 'the library uses relative files and node: modules only'
+  if (!specifier.startsWith('.')) return reasonAgainstPackage(specifier, rule)
 
   const target = targetOf(file, specifier)
   if (target.startsWith('../')) return 'it is outside of src'
   if (isTesting(file)) return undefined
   if (isTesting(target)) return 'only testing sees testing'
 
-  const from = zoneOf(file)
-  const to = zoneOf(target)
+  const from = zoneOf(file, rule)
+  const to = zoneOf(target, rule)
   if (!from || !to) return undefined
   if (from === to) {
     const sameAdapter = adapterOf(file) === adapterOf(target)
@@ -131,6 +138,11 @@ function reasonAgainst(file: string, specifier: string | undefined): string | un
   }
   if (from.sees.includes(to.name)) return undefined
   return `${from.name} sees ${from.sees.join(', ') || 'only itself'}, not ${to.name}`
+}
+
+function reasonAgainstPackage(specifier: string, { imports }: ImportRule): string | undefined {
+  if (imports.includes(packageOf(specifier))) return undefined
+  return `its package uses ${[...imports, 'relative files'].join(', ')} and node: modules only`
 }
 
 /** Cycles of imports that are there when the program runs, each told once. */
@@ -164,7 +176,7 @@ function targetOf(file: string, specifier: string): string {
   return posix.join(posix.dirname(file), specifier)
 }
 
-function zoneOf(file: string): Zone | undefined {
+function zoneOf(file: string, { zones }: ImportRule): Zone | undefined {
   return zones.find((zone) => zone.holds.some((pattern) => matchesGlob(file, pattern)))
 }
 

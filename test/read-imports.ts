@@ -37,6 +37,14 @@ export function readImports(fileName: string, text: string): readonly ModuleImpo
   return imports
 }
 
+/** The name of the package that a specifier asks for: `sendoff` for `sendoff/mail`, `@nestjs/common` for itself. */
+export function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
 // A clause of inline `type` names only still loads the module: it keeps its side effects.
 function importsTypesOnly(clause: ts.ImportClause | undefined): boolean {
   return clause?.phaseModifier === ts.SyntaxKind.TypeKeyword

@@ -5,10 +5,10 @@ import { findTestFiles } from './runner/find-test-files.ts'
 import { countsLine, progress, summary } from './runner/print-results.ts'
 import { runTestFile } from './runner/run-test-file.ts'
 import { countTests, type TestFileResult, type TestResult } from './runner/test-result.ts'
-import { type LaunchedServices, servicesAreRequired, withServices } from './services/launcher.ts'
-import { namingMistake, neededServices } from './services/needed-services.ts'
+import { type LaunchedServices, servicesAreRequired, withServices } from './services/launcher/launcher.ts'
+import { namingMistake, neededServices } from './services/launcher/needed-services.ts'
 import { services } from './services/services.ts'
-import { temporaryFolder } from './services/temporary-folder.ts'
+import { temporaryFolder } from './services/machine/temporary-folder.ts'
 
 const { values: options, positionals: words } = parseArgs({
   allowPositionals: true,

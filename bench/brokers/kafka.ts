@@ -1,6 +1,6 @@
 import { kafkaPublisher } from 'sendoff/kafka'
-import { bootstrapBrokers } from '../../test/services/kafka-cluster.ts'
-import { kafka } from '../../test/services/kafka.ts'
+import { bootstrapBrokers } from '../../test/services/servers/kafka/kafka-cluster.ts'
+import { kafka } from '../../test/services/servers/kafka/kafka.ts'
 import type { RelayBroker } from './relay-broker.ts'
 
 const partitions = 6

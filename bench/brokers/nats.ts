@@ -1,5 +1,5 @@
 import { natsPublisher } from 'sendoff/nats'
-import { nats } from '../../test/services/nats.ts'
+import { nats } from '../../test/services/servers/nats/nats.ts'
 import type { RelayBroker } from './relay-broker.ts'
 
 /** A JetStream that keeps its messages in files. */

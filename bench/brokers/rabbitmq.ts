@@ -1,5 +1,5 @@
 import { rabbitmqPublisher } from 'sendoff/rabbitmq'
-import { rabbitmq } from '../../test/services/rabbitmq.ts'
+import { rabbitmq } from '../../test/services/servers/rabbitmq/rabbitmq.ts'
 import type { RelayBroker } from './relay-broker.ts'
 
 /** RabbitMQ through amqplib: a durable queue, persistent messages, each confirmed. */

@@ -1,7 +1,7 @@
 import { type OrderPayload, payloadOf } from '../bench-event.ts'
 import type { Conditions, Subject } from '../store-bench.ts'
 import { drainSubject } from '../suites/drain.ts'
-import { redis } from '../../test/services/redis.ts'
+import { redis } from '../../test/services/servers/redis/redis.ts'
 
 const jobsPerCall = 5_000
 

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { describeEnd, ProcessGroup, within } from '../services/process-group.ts'
-import { temporaryFolder } from '../services/temporary-folder.ts'
+import { describeEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
+import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import type { SnippetModule } from './snippet-module.ts'
 
 const root = join(import.meta.dirname, '../..')

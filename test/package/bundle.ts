@@ -1,16 +1,17 @@
 import { rollup } from '@rollup/wasm-node'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { packageOf } from '../read-imports.ts'
 import type { InstalledPackage } from './installed-package.ts'
 
-/** A bundle of `code` and all that it needs of the package, as a bundler that heeds `sideEffects` makes it. */
+/** A bundle of `code` and all that it needs of one package, as a bundler that heeds `sideEffects` makes it. */
 export async function bundle(installed: InstalledPackage, code: string): Promise<string> {
   const { resolve } = createRequire(join(installed.projects.module, 'package.json'))
   const { sideEffects } = installed.manifest
 
   const build = await rollup({
     input: 'entry',
-    external: /^node:/,
+    external: (id) => /^[^./]/.test(id) && id !== 'entry' && packageOf(id) !== installed.name,
     treeshake: { moduleSideEffects: (id, external) => !external && (id === 'entry' || sideEffects) },
     plugins: {
       name: 'the package',

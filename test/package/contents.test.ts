@@ -5,25 +5,30 @@ import { join, posix, sep } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
-import { readImports } from '../read-imports.ts'
+import { packageRules } from '../package-rules.ts'
+import { packageOf, readImports } from '../read-imports.ts'
+import { projectRoot, readPackages } from '../workspace.ts'
 import { InstalledPackage } from './installed-package.ts'
 import { projectPages } from './packed-package.ts'
 import { typeErrors, typeResolutions } from './type-resolution.ts'
 
-const library = join(import.meta.dirname, '../../packages/sendoff')
-const sources = globSync('src/**/*.ts', { cwd: library })
-  .map((file) => file.replaceAll(sep, '/'))
-  .sort()
-const root = join(library, '../..')
-const pages = [...projectPages(), ...globSync('docs/**/*.*', { cwd: root })].map((file) =>
-  file.replaceAll(sep, '/'),
-)
+for (const { name, folder } of readPackages()) {
+  describe(`the package ${name}`, () => judgeContents(name, folder))
+}
 
-describe('the package', () => {
+function judgeContents(name: string, folder: string): void {
+  const { imports, hasProjectPages } = packageRules[name]!
+  const library = join(projectRoot, folder)
+  const sources = filesIn(library, 'src/**/*.ts')
+  const pageFolder = hasProjectPages ? projectRoot : library
+  const pages = hasProjectPages
+    ? [...projectPages(), ...filesIn(projectRoot, 'docs/**/*.*')]
+    : filesIn(library, '*.md')
+
   let installed: InstalledPackage
   let files: readonly string[]
   before(async () => {
-    installed = await InstalledPackage.create()
+    installed = await InstalledPackage.create(name)
     files = installed.files()
   })
   after(() => installed.remove())
@@ -34,10 +39,12 @@ describe('the package', () => {
     deepEqual(files, ['LICENSE', 'package.json', ...pages, ...sources, ...built].sort())
   })
 
-  it('shows the licence and the pages of the project', () => {
-    for (const file of ['LICENSE', ...pages]) {
-      equal(installed.read(file), readFileSync(join(root, file), 'utf8'))
+  it('shows the licence of the project, and its pages as they are', () => {
+    equal(installed.read('LICENSE'), readFileSync(join(projectRoot, 'LICENSE'), 'utf8'))
+    for (const page of pages) {
+      equal(installed.read(page), readFileSync(join(pageFolder, page), 'utf8'))
     }
+    equal(pages.includes('README.md'), true)
   })
 
   it('has pages whose links lead to files of the package', () => {
@@ -61,7 +68,7 @@ describe('the package', () => {
     }
     const [, address] = /^git\+(https:.+)\.git$/.exec(repository.url) ?? []
     deepEqual({ homepage, bugs }, { homepage: `${address}#readme`, bugs: `${address}/issues` })
-    equal(repository.directory, 'packages/sendoff')
+    equal(repository.directory, folder)
     equal(keywords.includes('outbox pattern'), true)
   })
 
@@ -77,13 +84,15 @@ describe('the package', () => {
     deepEqual(lost, [])
   })
 
-  it('depends on no package, and imports its own files and node: modules only', () => {
-    const dependent = Object.keys(installed.manifest).filter((field) => /dependencies$/i.test(field))
-    deepEqual(dependent, [])
+  it('depends on the packages of its rule, and imports them, its own files and node: modules only', () => {
+    const dependencies = Object.entries(installed.manifest)
+      .filter(([field]) => /dependencies$/i.test(field))
+      .flatMap(([, named]) => Object.keys(named as object))
+    deepEqual(dependencies.sort(), [...imports].sort())
 
     const foreign = files.filter(isCode).flatMap((file) =>
       readImports(file, installed.read(file))
-        .filter(({ specifier }) => !isOwnOrBuiltIn(file, specifier))
+        .filter(({ specifier }) => !mayImport(file, specifier))
         .map(({ specifier, line }) => `${file}:${line} imports ${specifier ?? 'a computed name'}`),
     )
     deepEqual(foreign, [])
@@ -120,18 +129,25 @@ describe('the package', () => {
 
   for (const resolution of typeResolutions) {
     it(`has types for all that it exports: ${resolution.name}`, () => {
-      const { projects, specifiers } = installed
-      deepEqual(typeErrors(projects.commonjs, specifiers, resolution), [])
+      deepEqual(typeErrors(installed, resolution), [])
     })
   }
 
-  function isOwnOrBuiltIn(file: string, specifier: string | undefined): boolean {
+  function mayImport(file: string, specifier: string | undefined): boolean {
     if (specifier === undefined) return false
     if (specifier.startsWith('node:')) return isBuiltin(specifier)
+    if (imports.includes(packageOf(specifier))) return true
     // Declarations name the source they were made from where the emitted file is meant.
     return specifier.startsWith('.') && files.includes(besides(file, specifier).replace(/\.ts$/, '.js'))
   }
-})
+}
+
+/** Sorted, with forward slashes. */
+function filesIn(folder: string, pattern: string): readonly string[] {
+  return globSync(pattern, { cwd: folder })
+    .map((file) => file.replaceAll(sep, '/'))
+    .sort()
+}
 
 function isCode(file: string): boolean {
   return file.startsWith('dist/') && /\.(js|d\.ts)$/.test(file)

@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { postgresDatabase } from '../../packages/sendoff/test/transactions/postgres-database.ts'
-import { temporaryFolder } from '../services/temporary-folder.ts'
+import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { followPage } from './followed-page.ts'
 import { npm } from './npm.ts'
 import { packPackage, type PackedPackage } from './packed-package.ts'
@@ -13,12 +13,12 @@ const pages = globSync(join(import.meta.dirname, '../../docs/orms/*.md')).sort()
 describe('a reader who follows the page of an ORM in an empty folder', { concurrency: 4 }, () => {
   let packed: PackedPackage
   before(async () => {
-    packed = await packPackage()
+    packed = await packPackage('sendoff')
     // Once for all pages: unpacking takes most of the time.
     const reader = join(packed.folder.path, 'reader')
     mkdirSync(reader)
     writeFileSync(join(reader, 'package.json'), '{}')
-    await npm(reader, ['install', '--offline', packed.tarball])
+    await npm(reader, ['install', '--offline', ...Object.values(packed.tarballs)])
   })
   after(() => packed.folder.remove())
 
@@ -31,7 +31,7 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
       const follow = async (markdown: string) => {
         const followed = await followPage(markdown, {
           folder: folder.path,
-          library: join(packed.folder.path, 'reader/node_modules/sendoff'),
+          packages: { sendoff: join(packed.folder.path, 'reader/node_modules/sendoff') },
           // Prisma generates without an engine, but would download one that is not there, and report home.
           env: {
             DATABASE_URL: database.url,

@@ -8,8 +8,11 @@ import { readSteps } from './page-steps.ts'
 export interface FollowOptions {
   /** An empty folder. */
   readonly folder: string
-  /** The packed library, which `npm install` gets in place of its name; or where that is installed already, to be linked. */
-  readonly library: string
+  /**
+   * The packages of the project, by name: packed ones, which `npm install` gets in place of their names; or where they are
+   * installed already, to be linked.
+   */
+  readonly packages: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -44,8 +47,8 @@ export async function followPage(
   return followed
 }
 
-async function runCommand(command: string, { folder, library, env }: FollowOptions): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, library)], {
+async function runCommand(command: string, { folder, packages, env }: FollowOptions): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', ['-euc', withPackages(command, packages)], {
     cwd: folder,
     env: {
       ...outsideEnvironment(),
@@ -60,15 +63,20 @@ async function runCommand(command: string, { folder, library, env }: FollowOptio
   return stdout
 }
 
-/** The packed library is in no registry. All other packages are the project's own, and linked. */
-function withPackages(command: string, library: string): string {
-  const install = library.endsWith('.tgz')
-    ? `npm install ${library}`
-    : `[ -f package.json ] || echo '{}' > package.json; mkdir -p node_modules && ln -sfn ${library} node_modules/sendoff`
+/** The packages of the project are in no registry. All others are those that the project has installed, and linked. */
+function withPackages(command: string, packages: FollowOptions['packages']): string {
   return command.replace(/^npm install (.*)$/gm, (_, words: string) => {
-    const others = words.split(' ').filter((word) => word !== 'sendoff')
-    return [install, ...others.flatMap(linksOf)].join('\n')
+    const names = words.split(' ')
+    const own = names.filter((name) => name in packages).map((name) => installing(name, packages[name]!))
+    const others = names.filter((name) => !(name in packages))
+    return [...own, ...others.flatMap(linksOf)].join('\n')
   })
+}
+
+function installing(name: string, path: string): string {
+  if (path.endsWith('.tgz')) return `npm install ${path}`
+  const link = `node_modules/${name}`
+  return `[ -f package.json ] || echo '{}' > package.json; mkdir -p ${dirname(link)} && ln -sfn ${path} ${link}`
 }
 
 function linksOf(name: string): readonly string[] {

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
+import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { type FollowedCommand, followPage } from './followed-page.ts'
 import { packPackage, type PackedPackage } from './packed-package.ts'
 import { readSteps } from './page-steps.ts'
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
 describe('a reader who does what a page says, word by word, in an empty folder', { concurrency: 2 }, () => {
   let packed: PackedPackage
   before(async () => {
-    packed = await packPackage()
+    packed = await packPackage('sendoff')
   })
   after(() => packed.folder.remove())
 
@@ -35,7 +35,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, { folder: path, library: packed.tarball })
+    return followPage(markdown, { folder: path, packages: packed.tarballs })
   }
 })
 

@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it, type TestContext } from 'node:test'
-import { servicesAreRequired } from '../services/launcher.ts'
-import { describeEnd, ProcessGroup, within } from '../services/process-group.ts'
+import { servicesAreRequired } from '../services/launcher/launcher.ts'
+import { describeEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
+import { packageRules } from '../package-rules.ts'
+import { readPackages } from '../workspace.ts'
 import { InstalledPackage } from './installed-package.ts'
 import { nodeRelease } from './node-release.ts'
 import { compileReadme } from './readme-example.ts'
@@ -13,10 +15,15 @@ const timeLimitMs = 30_000
 const oldest = '22.13.0'
 const releases = [oldest, '22.23.3', process.versions.node, '26.10.0']
 
-describe('the installed package', () => {
+for (const { name } of readPackages()) {
+  describe(`the installed package ${name}`, () => judgeInstallation(name))
+}
+
+function judgeInstallation(name: string): void {
+  const showsExample = packageRules[name]!.hasProjectPages === true
   let installed: InstalledPackage
   before(async () => {
-    installed = await InstalledPackage.create()
+    installed = await InstalledPackage.create(name)
   })
   after(() => installed.remove())
 
@@ -24,16 +31,18 @@ describe('the installed package', () => {
     equal(installed.manifest.engines.node, `>=${oldest.replace(/\.0$/, '')}`)
   })
 
-  it('is loaded by require in a CommonJS project, and by import in an ESM project', () => {
-    match(
-      readFileSync(compileReadme(installed.projects.commonjs, 'commonjs'), 'utf8'),
-      /require\("sendoff"\)/,
-    )
-    match(
-      readFileSync(compileReadme(installed.projects.module, 'module'), 'utf8'),
-      /^import .* from 'sendoff'/m,
-    )
-  })
+  if (showsExample) {
+    it('is loaded by require in a CommonJS project, and by import in an ESM project', () => {
+      match(
+        readFileSync(compileReadme(installed.projects.commonjs, 'commonjs'), 'utf8'),
+        /require\("sendoff"\)/,
+      )
+      match(
+        readFileSync(compileReadme(installed.projects.module, 'module'), 'utf8'),
+        /^import .* from 'sendoff'/m,
+      )
+    })
+  }
 
   for (const version of releases) {
     for (const type of ['module', 'commonjs'] as const) {
@@ -49,6 +58,7 @@ describe('the installed package', () => {
         await runToEnd(test, version, file)
       })
 
+      if (!showsExample) continue
       it(`delivers the event of the readme in ${where}, and lets the process end`, async (test) => {
         const folder = await runToEnd(test, version, join(installed.projects[type], 'readme.js'))
         if (folder === undefined) return
@@ -84,4 +94,4 @@ describe('the installed package', () => {
     equal(what, 'ended with exit code 0', `${file} ${what}. Its output:\n${run.output}`)
     return folder
   }
-})
+}

@@ -1,39 +1,47 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { projectRoot } from '../workspace.ts'
 import { npm } from './npm.ts'
-import { packPackage } from './packed-package.ts'
-
-const root = join(import.meta.dirname, '../..')
+import { packPackage, type PackedPackage } from './packed-package.ts'
 
 /** The part of `package.json` that is judged here. */
 export interface Manifest {
   readonly engines: { readonly node: string }
   readonly sideEffects: boolean
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  /** Programs, by name. */
+  readonly bin?: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   readonly [field: string]: unknown
 }
 
-/** The packed library, installed by npm into empty projects: an ESM one and a CommonJS one. */
+/** A packed package of the project, installed by npm into empty projects: an ESM one and a CommonJS one. */
 export class InstalledPackage {
+  readonly name: string
   readonly projects: Readonly<Record<'module' | 'commonjs', string>>
   readonly remove: () => void
 
-  private constructor(projects: InstalledPackage['projects'], remove: () => void) {
+  private constructor(name: string, projects: InstalledPackage['projects'], remove: () => void) {
+    this.name = name
     this.projects = projects
     this.remove = remove
   }
 
-  static async create(): Promise<InstalledPackage> {
-    const { tarball, folder } = await packPackage()
+  static async create(name: string): Promise<InstalledPackage> {
+    const { tarballs, folder } = await packPackage(name)
     const [module, commonjs] = await Promise.all(
-      ['module', 'commonjs'].map((type) => newProject(join(folder.path, 'projects', type), type, tarball)),
+      ['module', 'commonjs'].map((type) => newProject(join(folder.path, 'projects', type), type, tarballs)),
     )
-    return new InstalledPackage({ module: module!, commonjs: commonjs! }, () => folder.remove())
+    const installed = new InstalledPackage(name, { module: module!, commonjs: commonjs! }, () =>
+      folder.remove(),
+    )
+    installed.#linkForeign()
+    return installed
   }
 
   /** Where the package is installed. */
   get folder(): string {
-    return join(this.projects.module, 'node_modules/sendoff')
+    return join(this.projects.module, 'node_modules', this.name)
   }
 
   get manifest(): Manifest {
@@ -44,7 +52,7 @@ export class InstalledPackage {
   get specifiers(): readonly string[] {
     return Object.keys(this.manifest.exports)
       .filter((subpath) => subpath !== './package.json')
-      .map((subpath) => `sendoff${subpath.slice(1)}`)
+      .map((subpath) => `${this.name}${subpath.slice(1)}`)
   }
 
   /** The files of the package, sorted, with forward slashes. */
@@ -58,16 +66,30 @@ export class InstalledPackage {
   read(file: string): string {
     return readFileSync(join(this.folder, file), 'utf8')
   }
+
+  /** Links the peers of the package, and what the examples of the documentation use besides. */
+  #linkForeign(): void {
+    const names = new Set(['zod', '@types', ...Object.keys(this.manifest.peerDependencies ?? {})])
+    for (const project of Object.values(this.projects)) {
+      for (const name of names) linkFromProject(name, join(project, 'node_modules', name))
+    }
+  }
 }
 
-async function newProject(folder: string, type: string, tarball: string): Promise<string> {
+async function newProject(
+  folder: string,
+  type: string,
+  tarballs: PackedPackage['tarballs'],
+): Promise<string> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', private: true, type }))
-  await npm(folder, ['install', '--offline', tarball])
-
-  // What the examples of the documentation use besides.
-  for (const name of ['zod', '@types']) {
-    symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
-  }
+  // Its peers are the project's own, and linked.
+  await npm(folder, ['install', '--offline', '--legacy-peer-deps', ...Object.values(tarballs)])
   return folder
+}
+
+function linkFromProject(name: string, link: string): void {
+  if (existsSync(link)) return
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(join(projectRoot, 'node_modules', name), link)
 }

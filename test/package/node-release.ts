@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
-import { temporaryFolder } from '../services/temporary-folder.ts'
+import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { npm } from './npm.ts'
 
 /** A Node of another version: where its executable is, or why it cannot be had. */

@@ -1,43 +1,56 @@
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type TemporaryFolder, temporaryFolder } from '../services/temporary-folder.ts'
+import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
+import { projectRoot, readPackages, withDependencies } from '../workspace.ts'
 import { npm } from './npm.ts'
 
-const root = join(import.meta.dirname, '../..')
-
 export interface PackedPackage {
-  /** The path of the tarball that would be published. */
-  readonly tarball: string
+  /** The paths of the tarballs that would be published, by name: the package, and those of the project that it needs. */
+  readonly tarballs: Readonly<Record<string, string>>
   readonly folder: TemporaryFolder
 }
 
 /**
- * Packs the library as its publisher does, from a copy of the project, so that neither the build that
- * other tests read nor the folder of the library is touched.
+ * Packs a package as its publisher does, from a copy of the project, so that neither the build that
+ * other tests read nor the folder of the package is touched.
  */
-export async function packPackage(): Promise<PackedPackage> {
-  const folder = temporaryFolder('package')
-  for (const file of ['package.json', 'tsconfig.base.json', 'LICENSE', 'docs', ...projectPages()]) {
-    cpSync(join(root, file), join(folder.path, file), { recursive: true })
+export async function packPackage(name: string): Promise<PackedPackage> {
+  const folder = copyProject()
+  const tarballs: Record<string, string> = {}
+  for (const each of withDependencies(name, readPackages())) {
+    tarballs[each.name] = await packFolder(join(folder.path, each.folder))
   }
-  symlinkSync(join(root, 'node_modules'), join(folder.path, 'node_modules'))
+  return { tarballs, folder }
+}
 
-  const library = join(folder.path, 'packages/sendoff')
-  cpSync(join(root, 'packages/sendoff'), library, {
+function copyProject(): TemporaryFolder {
+  const folder = temporaryFolder('package')
+  const settings = readdirSync(projectRoot).filter((name) => /^(package|tsconfig.*)\.json$/.test(name))
+  for (const file of [...settings, 'LICENSE', 'docs', ...projectPages()]) {
+    cpSync(join(projectRoot, file), join(folder.path, file), { recursive: true })
+  }
+  symlinkSync(join(projectRoot, 'node_modules'), join(folder.path, 'node_modules'))
+  cpSync(join(projectRoot, 'packages'), join(folder.path, 'packages'), {
     recursive: true,
     filter: (path) => !['dist', 'node_modules'].includes(basename(path)),
   })
-  // What an earlier build has left of a module that is gone by now.
-  mkdirSync(join(library, 'dist'))
-  writeFileSync(join(library, 'dist/gone.js'), '')
+  return folder
+}
 
-  await npm(library, ['pack', '--pack-destination', folder.path])
-  const tarball = readdirSync(folder.path).find((name) => name.endsWith('.tgz'))
-  if (tarball === undefined) throw new Error('npm pack made no tarball')
-  return { tarball: join(folder.path, tarball), folder }
+async function packFolder(folder: string): Promise<string> {
+  // What an earlier build has left of a module that is gone by now.
+  mkdirSync(join(folder, 'dist'), { recursive: true })
+  writeFileSync(join(folder, 'dist/gone.js'), '')
+
+  const destination = join(folder, '../..', 'tarballs', basename(folder))
+  mkdirSync(destination, { recursive: true })
+  await npm(folder, ['pack', '--pack-destination', destination])
+  const [tarball] = readdirSync(destination)
+  if (tarball === undefined) throw new Error(`npm pack made no tarball of ${folder}`)
+  return join(destination, tarball)
 }
 
 /** The pages at the top of the project. */
 export function projectPages(): readonly string[] {
-  return readdirSync(root).filter((name) => name.endsWith('.md'))
+  return readdirSync(projectRoot).filter((name) => name.endsWith('.md'))
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
+import type { InstalledPackage } from './installed-package.ts'
 
 /** One of the ways in which a user's compiler may look for the types of a package. */
 export interface TypeResolution {
@@ -29,12 +30,12 @@ export const typeResolutions: readonly TypeResolution[] = [
  * which it is not told to skip. Empty when all is well and nothing has become `any`.
  */
 export function typeErrors(
-  project: string,
-  specifiers: readonly string[],
+  { name, projects, specifiers }: InstalledPackage,
   resolution: TypeResolution,
 ): readonly string[] {
+  const project = projects.commonjs
   const file = join(project, resolution.file)
-  writeFileSync(file, specifiers.map((name, index) => importing(name, index, resolution)).join('\n'))
+  writeFileSync(file, specifiers.map((each, index) => importing(each, index, resolution)).join('\n'))
 
   const program = ts.createProgram([file], {
     target: ts.ScriptTarget.ES2022,
@@ -46,7 +47,7 @@ export function typeErrors(
   })
   const judged = program
     .getSourceFiles()
-    .filter(({ fileName }) => fileName === file || fileName.includes('node_modules/sendoff/'))
+    .filter(({ fileName }) => fileName === file || fileName.includes(`node_modules/${name}/`))
   const diagnostics = [
     ...program.getOptionsDiagnostics(),
     ...judged.flatMap((source) => program.getSemanticDiagnostics(source)),

@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs'
 import { sep } from 'node:path'
-import { needsServices } from '../services/needed-services.ts'
+import { needsServices } from '../services/launcher/needed-services.ts'
 
 export interface TestSelection {
   /** Files whose path contains one of these; all files when there are none. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../services/process-group.ts'
+import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
 import type { ReportedLine } from './result-reporter.ts'
 import type { TestFileResult, TestResult } from './test-result.ts'
 

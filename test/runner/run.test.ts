@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { ProcessGroup } from '../services/process-group.ts'
+import { ProcessGroup } from '../services/processes/process-group.ts'
 
 const testFolder = join(import.meta.dirname, '..')
 

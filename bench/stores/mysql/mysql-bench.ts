@@ -1,5 +1,5 @@
-import { mariadb } from '../../../test/services/mariadb.ts'
-import { mysql } from '../../../test/services/mysql.ts'
+import { mariadb } from '../../../test/services/servers/mariadb/mariadb.ts'
+import { mysql } from '../../../test/services/servers/mysql/mysql.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { drainSubjects } from '../../suites/drain.ts'
 import { growthSuite } from '../../suites/growth.ts'

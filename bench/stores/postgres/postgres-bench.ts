@@ -1,4 +1,4 @@
-import { postgres } from '../../../test/services/postgres.ts'
+import { postgres } from '../../../test/services/servers/postgres/postgres.ts'
 import { kafkaBroker } from '../../brokers/kafka.ts'
 import { natsBroker } from '../../brokers/nats.ts'
 import { rabbitmqBroker } from '../../brokers/rabbitmq.ts'

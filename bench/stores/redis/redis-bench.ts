@@ -1,4 +1,4 @@
-import { redis } from '../../../test/services/redis.ts'
+import { redis } from '../../../test/services/servers/redis/redis.ts'
 import { bullmqDrain } from '../../peers/bullmq.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { drainSubjects } from '../../suites/drain.ts'

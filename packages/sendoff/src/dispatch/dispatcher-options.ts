@@ -14,6 +14,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { Waker } from '../wake/waker.ts'
 
 /** Settings of dispatching. The defaults suit most applications. */
 export interface DispatchSettings {
@@ -59,8 +60,6 @@ export interface LaneSettings {
   readonly partitionOf: (laneKey: string) => number
   /** Whether the events behind one that has to be delivered again wait for it, or the lane continues without it. */
   readonly onFailure: 'wait' | 'continue'
-  /** Called when a lane has run empty and the store may have more rows for it. */
-  readonly onEmptyLane: () => void
 }
 
 /** Options of `OutboxDispatcher`. */
@@ -96,24 +95,25 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
    * other processes find them. Takes `first` events until it knows how long listeners take. Not with lanes.
    */
   readonly prefetch?: { readonly first: number }
-  /** Called after the dispatcher handed back events that would have waited for long. */
-  readonly onHandedBack?: () => void
   /** With this many outcomes that the store has not acknowledged, no delivery begins: 2000. */
   readonly maxUnsettled?: number
   /** Tells the database which rows this process holds without a lease, after it has let go of many. */
   readonly recordHeld?: () => Promise<void>
   /** Called while closing, after every delivery that had not begun was handed back: only running ones have to be kept from others now. */
-  readonly onlyRunning?: () => Promise<void>
+  readonly onlyRunning?: (dispatcher: LeaseTaker) => Promise<void>
   /** Leases one row that was handed back; undefined where another process holds it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
-  /** Asks the poller to poll: rows were let go of, or one falls due. */
-  readonly wakePoller?: (inMs?: number) => void
-  /** Called when there is room in the cold queue again. */
-  readonly onRoom?: () => void
+  /**
+   * Hears of rows that were let go of or fall due, of room in the cold queue, of lanes that have run empty, and of rows that other
+   * processes are to find.
+   */
+  readonly waker?: Waker
 }
 
-/** Calls by which the dispatcher has the poller bring more deliveries. */
-export type PollerCalls = Pick<OutboxDispatcherOptions, 'onHandedBack' | 'onRoom' | 'wakePoller'>
+/** Takes over leases on rows that were read under a lock. */
+export interface LeaseTaker {
+  carryOn(claimed: readonly Delivery[]): void
+}
 
 /** The value of each option that is left out. */
 export const dispatchDefaults = {

@@ -2,6 +2,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import { LaneQueue } from '../delivery/lane-queue.ts'
 import type { Settler } from '../settle/settler.ts'
 import type { Outcome } from '../store/index.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { LaneSettings } from './dispatcher-options.ts'
 import type { UnrunDeliveries } from './unrun-deliveries.ts'
 
@@ -16,13 +17,13 @@ export class LaneTurns {
   readonly queue: LaneQueue
   readonly #settings: LaneSettings
 
-  constructor(settings: LaneSettings, capacity: number) {
+  constructor(settings: LaneSettings, capacity: number, waker: Waker | undefined) {
     this.#settings = settings
     this.queue = new LaneQueue({
       capacity,
       laneOf: ({ row }) => settings.laneOf(row),
       partitionOf: settings.partitionOf,
-      onEmptyLane: settings.onEmptyLane,
+      onEmptyLane: () => waker?.resume(),
     })
   }
 

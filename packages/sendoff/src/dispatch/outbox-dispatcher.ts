@@ -9,13 +9,13 @@ import { KnownResults } from '../settle/known-results.ts'
 import { Settler } from '../settle/settler.ts'
 import { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { Outcome } from '../store/index.ts'
+import type { Waker } from '../wake/waker.ts'
 import { DeliveryReports } from './delivery-reports.ts'
 import { DispatchQueues } from './dispatch-queues.ts'
 import {
   closeDefaults,
   dispatchDefaults,
   type OutboxDispatcherOptions,
-  type PollerCalls,
   withDefaults,
 } from './dispatcher-options.ts'
 import { IntakeGate } from './intake-gate.ts'
@@ -59,14 +59,14 @@ export class OutboxDispatcher {
   readonly #knownResults: KnownResults
   readonly #recovery: StoreRecovery
   readonly #metrics: MetricsExporter
-  readonly #poller: PollerCalls
+  readonly #waker: Waker | undefined
   readonly #onOutcome: ((outcome: Outcome) => void) | undefined
   #isClosed = false
 
   constructor(options: OutboxDispatcherOptions) {
     const settings = withDefaults(options)
     const { clock, logger, metrics, store, coldQueueCapacity, prefetch } = settings
-    this.#poller = options
+    this.#waker = settings.waker
     this.#metrics = metrics
     this.#onOutcome = settings.onOutcome
     this.inFlight = settings.inFlightTracker ?? new InFlightTracker()
@@ -74,7 +74,7 @@ export class OutboxDispatcher {
     this.#waiters = new Waiters(clock)
     this.#handBack = new HandBack({ store, logger, recovery: this.#recovery, inFlight: this.inFlight })
     this.#knownResults = new KnownResults(clock, settings.resultsKeptMs, dispatchDefaults.maxUnsettled)
-    this.#laneTurns = settings.lanes && new LaneTurns(settings.lanes, coldQueueCapacity)
+    this.#laneTurns = settings.lanes && new LaneTurns(settings.lanes, coldQueueCapacity, settings.waker)
     this.lanes = this.#laneTurns?.queue
     const coldQueue = new BoundedQueue<Delivery>(coldQueueCapacity)
     this.hotQueue = new BoundedQueue(settings.hotQueueCapacity)
@@ -137,7 +137,7 @@ export class OutboxDispatcher {
     const suspects = new Suspects(running)
     this.#intake = new Intake({ ...running, suspects })
     this.#settled = new SettledDeliveries({ ...running, suspects })
-    this.#shutdown = new Shutdown(running)
+    this.#shutdown = new Shutdown({ ...running, leaseTaker: this })
   }
 
   /** Whether new events are taken at all. */
@@ -172,7 +172,7 @@ export class OutboxDispatcher {
     this.#recovery.answered()
     const acceptance = this.#intake.accept(delivery, this.hotQueue)
     if (acceptance === 'queued') this.#metrics.incrementHotEnqueued()
-    else if (acceptance === 'refused') this.#poller.wakePoller?.()
+    else if (acceptance === 'refused') this.#waker?.wake()
     return acceptance !== 'refused'
   }
 
@@ -207,7 +207,7 @@ export class OutboxDispatcher {
     const queue = this.#laneTurns?.queue
     if (queue === undefined) return
     await this.#handBack.letGo(queue.takePartition(partition))
-    this.#poller.onRoom?.()
+    this.#waker?.resume()
     this.#settler.flush()
     await this.#waiters.until(() => !queue.hasPartition(partition))
   }

@@ -1,13 +1,14 @@
 import type { Clock } from '../clock.ts'
 import type { HandBack } from '../settle/hand-back.ts'
-import type { PollerCalls } from './dispatcher-options.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import type { IntakeGate } from './intake-gate.ts'
 import type { ListenerCalls } from './listener-calls.ts'
 import { type Prefetch, prefetchMs } from './prefetch.ts'
 
 /** Options of `QueueRoom`. */
-export interface QueueRoomOptions extends PollerCalls {
+export interface QueueRoomOptions {
+  readonly waker?: Waker
   readonly queues: DispatchQueues
   readonly prefetch: Prefetch | undefined
   readonly calls: ListenerCalls
@@ -83,8 +84,8 @@ export class QueueRoom {
 
   #tellOfRoom(): void {
     this.#lowWater = -1
-    if (this.#wakesAtLowWater) this.#options.wakePoller?.()
-    else this.#options.onRoom?.()
+    if (this.#wakesAtLowWater) this.#options.waker?.wake()
+    else this.#options.waker?.resume()
     this.#wakesAtLowWater = false
   }
 
@@ -95,7 +96,7 @@ export class QueueRoom {
     this.#lowWater = prefetch.coldLimit(this.#calls.size) >> 1
     this.#wakesAtLowWater = true
     await this.#options.handBack.letGo(waiting)
-    this.#options.onHandedBack?.()
+    this.#options.waker?.announce()
     this.tookCold()
   }
 }

@@ -6,15 +6,17 @@ import type { HandBack } from '../settle/hand-back.ts'
 import type { KnownResults } from '../settle/known-results.ts'
 import type { Outcome, Settlement } from '../store/index.ts'
 import type { DeliveryReports } from './delivery-reports.ts'
-import type { OutboxDispatcherOptions, PollerCalls } from './dispatcher-options.ts'
+import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
 import type { LaneTurns } from './lane-turns.ts'
 import type { Pump } from './pump.ts'
 import type { Suspects } from './suspects.ts'
 import type { UnrunDeliveries } from './unrun-deliveries.ts'
 
 /** Options of `SettledDeliveries`. */
-export interface SettledDeliveriesOptions
-  extends PollerCalls, Pick<OutboxDispatcherOptions, 'onRefusedUnderLock'> {
+export interface SettledDeliveriesOptions extends Pick<
+  OutboxDispatcherOptions,
+  'waker' | 'onRefusedUnderLock'
+> {
   readonly inFlight: InFlightTracker
   readonly lanes: LaneTurns | undefined
   readonly suspects: Suspects
@@ -65,21 +67,21 @@ export class SettledDeliveries {
   #letGo(behind: readonly Delivery[]): void {
     if (behind.length === 0) return
     void this.#options.handBack.letGo(behind)
-    this.#options.onRoom?.()
+    this.#options.waker?.resume()
   }
 
   #refused(delivery: Delivery, outcome: Outcome): void {
-    const { knownResults, onRefusedUnderLock, wakePoller } = this.#options
+    const { knownResults, onRefusedUnderLock, waker } = this.#options
     knownResults.add(delivery, outcome)
     if (delivery.lock !== undefined) onRefusedUnderLock?.()
-    wakePoller?.()
+    waker?.wake()
     this.#reports.refused(delivery)
   }
 
   // A worker without a listener must not be the first to find the event again: another one may have a listener.
   #comesBack(delivery: Delivery, { kind, delayMs }: Outcome & { readonly delayMs: number }): void {
-    const { chain, wakePoller } = this.#options
+    const { chain, waker } = this.#options
     if (kind === 'defer' && chain.routeOf(delivery) === undefined) this.#reports.unroutable(delivery)
-    else wakePoller?.(delayMs)
+    else waker?.wake(delayMs)
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { Settler } from '../settle/settler.ts'
-import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
+import type { LeaseTaker, OutboxDispatcherOptions } from './dispatcher-options.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import type { IntakeGate } from './intake-gate.ts'
 import type { ListenerCalls } from './listener-calls.ts'
@@ -15,6 +15,7 @@ const abortGraceMs = 1_000
 
 /** Options of `Shutdown`. */
 export interface ShutdownOptions extends Pick<OutboxDispatcherOptions, 'onlyRunning'> {
+  readonly leaseTaker: LeaseTaker
   readonly gate: IntakeGate
   readonly pump: Pump
   readonly queues: DispatchQueues
@@ -41,12 +42,12 @@ export class Shutdown {
   }
 
   async run({ drainTimeoutMs, shutdownTimeoutMs }: ShutdownTimes): Promise<void> {
-    const { gate, pump, queues, unrun, waiters, onlyRunning } = this.#options
+    const { gate, pump, queues, unrun, waiters, onlyRunning, leaseTaker } = this.#options
     gate.close()
     pump.schedule()
     await waiters.within(drainTimeoutMs, () => queues.length === 0)
     await unrun.handBackQueued()
-    await onlyRunning?.()
+    await onlyRunning?.(leaseTaker)
     await this.#finishRunning(shutdownTimeoutMs)
     await this.#settleWithin(drainTimeoutMs)
   }

@@ -5,7 +5,7 @@ import type { Logger } from '../observe/logger.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
 import type { HandBack } from '../settle/hand-back.ts'
 import type { Settler } from '../settle/settler.ts'
-import type { OutboxDispatcherOptions, PollerCalls } from './dispatcher-options.ts'
+import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import type { IntakeGate } from './intake-gate.ts'
 import type { ListenerCalls } from './listener-calls.ts'
@@ -13,8 +13,10 @@ import type { Pump } from './pump.ts'
 import type { Waiters } from './waiters.ts'
 
 /** Options of `Suspects`. */
-export interface SuspectsOptions
-  extends PollerCalls, Pick<OutboxDispatcherOptions, 'claimAgain' | 'recordHeld'> {
+export interface SuspectsOptions extends Pick<
+  OutboxDispatcherOptions,
+  'waker' | 'claimAgain' | 'recordHeld'
+> {
   readonly chain: ProcessingChain
   readonly queues: DispatchQueues
   readonly gate: IntakeGate
@@ -90,9 +92,9 @@ export class Suspects {
   }
 
   #ended(): void {
-    const { gate, wakePoller, waiters } = this.#options
+    const { gate, waker, waiters } = this.#options
     gate.suspect = undefined
-    wakePoller?.()
+    waker?.wake()
     waiters.changed()
   }
 }

@@ -1,13 +1,14 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { HandBack } from '../settle/hand-back.ts'
-import type { PollerCalls } from './dispatcher-options.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import type { LaneTurns } from './lane-turns.ts'
 import type { Waiters } from './waiters.ts'
 
 /** Options of `UnrunDeliveries`. */
-export interface UnrunDeliveriesOptions extends PollerCalls {
+export interface UnrunDeliveriesOptions {
+  readonly waker?: Waker
   readonly handBack: HandBack
   readonly lanes: LaneTurns | undefined
   readonly queues: DispatchQueues
@@ -24,7 +25,7 @@ export class UnrunDeliveries {
 
   /** Hands a delivery back, for the poller to find at once. */
   handBack(delivery: Delivery): void {
-    void this.#letGo(delivery).then(() => this.#options.wakePoller?.())
+    void this.#letGo(delivery).then(() => this.#options.waker?.wake())
     this.#options.waiters.changed()
   }
 
@@ -35,7 +36,7 @@ export class UnrunDeliveries {
   handBackPaused(delivery: Delivery, pauses: Pauses): void {
     void this.#letGo(delivery)
       .then(() => pauses.refresh())
-      .then(() => this.#options.wakePoller?.())
+      .then(() => this.#options.waker?.wake())
     this.#options.waiters.changed()
   }
 

@@ -20,8 +20,6 @@ export interface NamedLockOptions {
   readonly logger: Logger
   /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
   readonly recovery?: StoreRecovery
-  /** What was held under the lock is nobody's, or somebody else's, from now on. */
-  readonly onLost: (holding: Holding) => void
   /** Called once when another process holds the lock, and again only after this one has had it. */
   readonly onStandBy?: (fence: OwnerFence) => void
 }
@@ -44,6 +42,7 @@ export class NamedLock {
   readonly #options: NamedLockOptions
   readonly #backOff: BackOff
   #holding: (LockHolding & { validUntil: number }) | undefined
+  readonly #onLost: ((holding: LockHolding) => void)[] = []
   #acquisitions = 0
   #renewedAt = -Infinity
   #isInDoubt = false
@@ -66,6 +65,11 @@ export class NamedLock {
       firstMs: ttlMs / 6,
       longestMs: ttlMs / 6,
     })
+  }
+
+  /** Has `listener` called whenever the lock is lost: what was held under it is no longer this process's. */
+  onLost(listener: (holding: LockHolding) => void): void {
+    this.#onLost.push(listener)
   }
 
   /** The current holding, if the lock is surely ours at this moment. */
@@ -135,7 +139,7 @@ export class NamedLock {
     if (holding === undefined) return
     this.abandon()
     holding.validUntil = -Infinity
-    this.#options.onLost(holding)
+    for (const listener of this.#onLost) listener(holding)
   }
 
   /** Stops renewing: the lock runs out by itself. */

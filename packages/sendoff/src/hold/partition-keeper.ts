@@ -4,6 +4,7 @@ import type { Holding } from '../delivery/delivery.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxPartitions, OwnedPartition, OwnerFence, PartitionShares } from '../store/index.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { LockHolding, NamedLock } from './named-lock.ts'
 import { planPartitions } from './partition-plan.ts'
 
@@ -21,10 +22,8 @@ export interface PartitionKeeperOptions {
   readonly mayShare: () => boolean
   /** Takes no more rows of a partition, and resolves when nothing of it is in hand. Never rejects. */
   readonly letGo: (partition: number) => Promise<void>
-  /** There is more to be found: partitions were gained. */
-  readonly onGained: () => void
-  /** Tells other processes that partitions became free, or that there is one more to share them with. */
-  readonly announce: () => void
+  /** Hears of partitions that this process gained, and tells others of free ones or of one more process to share them with. */
+  readonly waker: Pick<Waker, 'wake' | 'announce'>
 }
 
 /** A partition in this process's hands, for as long as its lock is. */
@@ -185,8 +184,8 @@ export class PartitionKeeper {
     this.#giveUp(release, fence)
     const gained = acquire.length === 0 ? [] : await partitions.acquire(fence, acquire)
     for (const owned of gained) this.#gain(owned, holding)
-    if (gained.length > 0) this.#options.onGained()
-    if (isNew && missing > 0) this.#options.announce()
+    if (gained.length > 0) this.#options.waker.wake()
+    if (isNew && missing > 0) this.#options.waker.announce()
 
     const isShort = missing > 0 || gained.length < acquire.length
     return Math.min(isShort ? shortPauseMs : intervalMs, Math.max(0, shares.nextEndMs) + marginMs)
@@ -236,7 +235,7 @@ export class PartitionKeeper {
   // Never rejects. What cannot be given up now is, after the next look. Until then nobody has it: the store may have
   // freed it, or may yet, although it did not say so.
   async #release(idle: readonly OwnedPartition[], fence: OwnerFence): Promise<void> {
-    const { lock, partitions, announce } = this.#options
+    const { lock, partitions, waker } = this.#options
     if (idle.length === 0) return
     // What was in hand when the lock was lost may not be settled. The end of the lock frees it, and counts the loss.
     if (lock.holding === undefined || lock.fence.token !== fence.token) return
@@ -249,7 +248,7 @@ export class PartitionKeeper {
         fence,
         idle.map(({ partition, epoch }) => ({ partition, epoch })),
       )
-      announce()
+      waker.announce()
     } catch (error) {
       this.#backOff.failed(
         `Giving up ${idle.length} partitions failed and will be tried again. ${describeError(error)}`,

@@ -9,6 +9,7 @@ import { validUntil } from '../delivery/local-validity.ts'
 import { type LookUp, LookUps, type LookUpsOptions } from './look-ups.ts'
 import type { OutboxDispatcher } from '../dispatch/outbox-dispatcher.ts'
 import type { Pauses } from '../hold/pauses.ts'
+import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import { TimeLimits } from '../dispatch/time-limits.ts'
 
 export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<LookUpsOptions, 'inFlight'> {
@@ -16,6 +17,7 @@ export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<Loo
   readonly listeners: ListenerRegistry
   readonly lease: Lease
   readonly pauses: Pauses
+  readonly recovery: StoreRecovery
   /** Whether this process may deliver at all at this moment. */
   readonly mayDeliver: () => boolean
   /** Leaves events to the poller while it is open. */

@@ -64,7 +64,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     const { store, clock = systemClock } = options
     const logger = loggerFrom(options.logger)
     const announcer = new Announcer({ wakeUps: store.wakeUps, clock, logger })
-    const wakePoller = (inMs?: number) => this.#workers.forEach((wake) => wake(inMs))
+    const wake = (inMs?: number) => this.#workers.forEach((wakeWorker) => wakeWorker(inMs))
     const announce = () => announcer.announce()
     this.store = store
     this.#options = options
@@ -79,9 +79,9 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       txContext: this.#transactions,
       clock,
       logger,
-      hotPath: coldOnly({ clock, logger, metrics: noMetrics, wakePoller, announce }),
+      hotPath: coldOnly({ clock, logger, metrics: noMetrics, waker: { wake, announce } }),
     })
-    this.#dead = new DeadEventManager({ store, logger, onReplayed: wakePoller })
+    this.#dead = new DeadEventManager({ store, logger, onReplayed: wake })
     this.#backend = new OutboxBackend(store, { owner: this.#owner, ms: 0 })
   }
 

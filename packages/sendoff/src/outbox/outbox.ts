@@ -15,7 +15,9 @@ import type { DefinedEvent, EventToWrite, PlainEventType } from '../event/event-
 import { JsonCodec } from '../event/json-codec.ts'
 import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { type CircuitBreakerState, metricsFrom } from '../observe/metrics.ts'
-import { lockTimesOf, OutboxEngine } from './outbox-engine.ts'
+import { usualLockTimes } from '../modes/lock-times.ts'
+import { modes } from '../modes/modes.ts'
+import { OutboxEngine } from './outbox-engine.ts'
 import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
   checkOutboxOptions,
@@ -88,7 +90,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const { store, clock = systemClock, codec = JsonCodec.getDefault(), leaseMs = defaultLeaseMs } = options
     const logger = loggerFrom(options.logger)
     const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
-    const lockTimes = lockTimesOf(mode, options, leaseMs)
+    const delivering = mode === 'writerOnly' ? undefined : modes[mode]
+    const lockTimes =
+      delivering?.lockTimes(leaseMs, options as OutboxOptions<never, never>) ?? usualLockTimes(leaseMs)
     const times = answerTimes(leaseMs, lockTimes.ttlMs, lockTimes.renewMarginMs)
     const recovery = new StoreRecovery(clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
@@ -106,9 +110,9 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
     const metrics = metricsFrom(options.metrics, logger)
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
     this.#engine =
-      mode === 'writerOnly'
+      delivering === undefined
         ? undefined
-        : new OutboxEngine(mode, options as OutboxOptions<never, never>, {
+        : new OutboxEngine(delivering, options as OutboxOptions<never, never>, {
             store: limited as OutboxStore<never>,
             membership: {
               isMember: () => this.#nodeKeeper.isMember,
@@ -139,7 +143,7 @@ export class Outbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> implements
       // A process that only writes tells others, where the store can.
       hotPath:
         this.#engine?.hotPath ??
-        (store.wakeUps && coldOnly({ clock, logger, metrics, announce, wakePoller: () => {} })),
+        (store.wakeUps && coldOnly({ clock, logger, metrics, waker: { wake() {}, announce } })),
     })
     this.#writeOrder = writeOrderOf(mode)
     const changed = () => {

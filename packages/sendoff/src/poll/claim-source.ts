@@ -12,30 +12,39 @@ export interface ClaimSourceOptions {
 }
 
 /** Rows leased one by one, for processes that share the work. */
-export function claimSource({
-  store,
-  clock = systemClock,
-  lease,
-  skipRecentMs = 0,
-}: ClaimSourceOptions): PendingSource {
-  return {
-    async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
-      const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
-      const rows = await store.claim({
-        lease,
-        limit,
-        skipRecentMs,
-        ...(place === undefined ? {} : { from: place }),
-      })
-      return {
-        deliveries: rows.map((row) => new Delivery(row, 'cold', holding)),
-        next: rows.length < limit ? undefined : rows.at(-1),
-      }
-    },
+export function claimSource(options: ClaimSourceOptions): PendingSource {
+  return new ClaimSource(options)
+}
+
+class ClaimSource implements PendingSource {
+  readonly #options: ClaimSourceOptions
+  /** The last row of a full batch. */
+  #place: DuePlace | undefined
+
+  constructor(options: ClaimSourceOptions) {
+    this.#options = options
+  }
+
+  async fetch(limit: number): Promise<PendingBatch> {
+    const { store, clock = systemClock, lease, skipRecentMs = 0 } = this.#options
+    const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
+    const rows = await store.claim({
+      lease,
+      limit,
+      skipRecentMs,
+      ...(this.#place && { from: this.#place }),
+    })
+    const hasMore = rows.length >= limit
+    this.#place = hasMore ? rows.at(-1) : undefined
+    return { deliveries: rows.map((row) => new Delivery(row, 'cold', holding)), hasMore }
+  }
+
+  startOver(): void {
+    this.#place = undefined
   }
 }
 
-/** Leases the rows that are named, as far as nobody else has them. */
+/** Leases the rows that are named, as far as no other process has them. */
 export async function claimRows(
   { store, clock = systemClock, lease }: ClaimSourceOptions,
   wanted: readonly RowId[],

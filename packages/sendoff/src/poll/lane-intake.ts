@@ -9,11 +9,14 @@ import type {
   OutboxStore,
   OwnerFence,
 } from '../store/index.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows } from './claim-source.ts'
 
 export interface LaneIntakeOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
   readonly partitions: Pick<OutboxPartitions, 'hold'>
+  /** The lock that rows are read under. */
+  readonly lock: NamedLock
   readonly inFlight: InFlightTracker
   readonly clock: Clock
   readonly lease: Lease
@@ -43,14 +46,14 @@ export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: num
   }
 }
 
-/** Poll interval for a row that a closing process has leased: that process is mostly done long before the lease ends. */
+/** A process that closes leases what it still runs, and is mostly done long before the lease ends: the row is looked at so often. */
 const leasedLookMs = 500
 
 function waitOf({ lockedBy, waitMs }: OrderedRow): number {
   return lockedBy === null || waitMs === Infinity ? waitMs : Math.min(waitMs, leasedLookMs)
 }
 
-/** Makes deliveries of rows that were read, and tells the store which rows this process holds. */
+/** Makes deliveries of rows that were read, and lets the store know which rows this process has in hand. */
 export class LaneIntake {
   readonly #options: LaneIntakeOptions
   #hasRecorded = false
@@ -61,27 +64,28 @@ export class LaneIntake {
 
   /** Deliveries for the rows of each lane. Undefined when the lock is no longer the owner's. */
   async take(
-    owner: OwnerFence,
     lanes: readonly { readonly holding: Holding; readonly ready: readonly OrderedRow[] }[],
   ): Promise<readonly (readonly Delivery[])[] | undefined> {
+    const { fence } = this.#options.lock
     const claimed = await this.#claimLapsed(lanes.flatMap(({ ready }) => ready))
     const taken = lanes.map(({ holding, ready }) => {
       const deliveries: Delivery[] = []
       for (const row of ready) {
         const delivery =
           row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(rowIdOf(row))
-        // This process still holds the row, or another one does after all: the rows behind it have to wait.
+        // Still in hand, or somebody else has it after all: what is behind it has to wait.
         if (delivery === undefined || this.#options.inFlight.get(delivery.rowId) !== undefined) break
         deliveries.push(delivery)
       }
       return deliveries
     })
-    return (await this.#record(owner, taken.flat())) ? taken : undefined
+    return (await this.#record(fence, taken.flat())) ? taken : undefined
   }
 
-  /** Tells the store which rows this process holds, if it was told of others. */
-  async recordHeld(owner: OwnerFence): Promise<void> {
-    if (this.#hasRecorded) await this.#write(owner, this.#options.inFlight.unclaimed())
+  /** Lets the store know what is in hand, if it was told of something else. */
+  async recordHeld(): Promise<void> {
+    const { lock, inFlight } = this.#options
+    if (lock.holding !== undefined && this.#hasRecorded) await this.#write(lock.fence, inFlight.unclaimed())
   }
 
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
@@ -93,9 +97,9 @@ export class LaneIntake {
 
   async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
     const unclaimed = taken.filter(({ lock }) => lock !== undefined)
-    const held = this.#options.inFlight.unclaimed()
-    if (unclaimed.length > 0) return this.#write(owner, held.concat(unclaimed))
-    return held.length > 0 || !this.#hasRecorded || this.#write(owner, [])
+    const inHand = this.#options.inFlight.unclaimed()
+    if (unclaimed.length > 0) return this.#write(owner, inHand.concat(unclaimed))
+    return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
   }
 
   async #write(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean> {

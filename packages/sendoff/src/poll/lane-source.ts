@@ -1,33 +1,37 @@
+import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
 import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import { partitionOfRow } from '../event/partition.ts'
-import type { DuePlace, LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
-import { LaneIntake, type LaneIntakeOptions, type LaneOffer, offerOf } from './lane-intake.ts'
+import type { LaneAnswer, OrderedRow, OutboxPartitions } from '../store/index.ts'
+import { type LaneIntake, type LaneOffer, offerOf } from './lane-intake.ts'
 import { KeyScan } from './key-scan.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import type { PartitionHolding, PartitionKeeper } from '../hold/partition-keeper.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 import { WaitingKeys } from './waiting-keys.ts'
 
-export interface LaneSourceOptions extends LaneIntakeOptions {
+export interface LaneSourceOptions {
+  readonly intake: LaneIntake
+  readonly clock: Clock
   readonly partitions: OutboxPartitions
   readonly keeper: PartitionKeeper
   readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
-  /** Asks the poller to poll again after some time. */
-  readonly wakePoller: (inMs: number) => void
+  /** Has the poller come again after some time. */
+  readonly waker: Pick<Waker, 'wake'>
 }
 
-/** How many due rows one read scans for keys, so that no read takes long however many are due. */
+/** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
 const window = 4_000
 
-/** While the known lanes have so many rows to bring, only every fourth read scans for other keys. */
+/** While the lanes that are known have so many rows to bring, a look for others is part of every fourth read only. */
 const richRead = 500
-const scansApart = 4
+const looksApart = 4
 
-/** Poll interval for a lane that could not be filled. */
+/** After so long a lane is looked at again that could not be filled. */
 const lostRowMs = 50
 
 /** A lane is filled with so many rows at most, so that none takes all the room. */
@@ -39,35 +43,33 @@ const leastDepth = 2
 /**
  * The rows of keys whose partitions belong to this process, read without claims.
  *
- * A scan through due rows finds keys. Each becomes a lane, filled from the key's first pending row, and filled again whenever it
- * has run empty, without another scan.
+ * A look through what is due finds keys. Each becomes a lane, filled from the key's first pending row, and filled
+ * again whenever it has run empty, without being looked for.
  */
 export class LaneSource implements PendingSource {
   readonly #options: LaneSourceOptions
-  readonly #intake: LaneIntake
   readonly #waiting: WaitingKeys
-  readonly #scan: KeyScan
+  readonly #looks: KeyScan
   /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
   #depth = 4
   #richReads = 0
 
   constructor(options: LaneSourceOptions) {
     this.#options = options
-    this.#intake = new LaneIntake(options)
     this.#waiting = new WaitingKeys(options.clock)
-    this.#scan = new KeyScan(options.clock)
+    this.#looks = new KeyScan(options.clock)
   }
 
-  async fetch(limit: number, _place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { keeper, lock, partitions, lanes, clock, skipWaiting } = this.#options
     await keeper.ready
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
 
-    if (hasNews) this.#beginScan()
+    if (hasNews) this.#beginLook()
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
-    const from = this.#placeToScan(fill.length)
-    // So many deliveries give time: the poller resumes when half of them are through, or a lane has run empty.
+    const from = this.#placeToLook(fill.length)
+    // With that much in hand there is time: the poller goes on when half of it is through, or a lane has run empty.
     const isAmple = lanes.length > lanes.capacity >> 1
     if (fill.length === 0 && (from === 'nowhere' || isAmple)) return noPending
 
@@ -89,35 +91,29 @@ export class LaneSource implements PendingSource {
     if (answer === undefined) return this.#lost()
     renewal?.done()
     if (from !== 'nowhere') {
-      this.#scan.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
-      if (this.#scan.isWantedAgain) this.#beginScan()
+      this.#looks.cameTo(answer.next, answer.rows.length === 0 ? clock.monotonic() - askedAt : 0)
+      if (this.#looks.isWantedAgain) this.#beginLook()
     }
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
     if (deliveries === undefined) return this.#lost()
-    const hasMore = this.#scan.from !== 'nowhere' || lanes.hasEmptyLanes
-    return { deliveries, next: hasMore ? somewhere : undefined }
+    return { deliveries, hasMore: this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes }
   }
 
   forgetWaiting(): void {
     this.#waiting.clear()
   }
 
-  async recordHeld(): Promise<void> {
-    const { lock } = this.#options
-    if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)
-  }
-
-  #beginScan(): void {
+  #beginLook(): void {
     this.#options.lanes.scanBegins()
-    const waitMs = this.#scan.begin()
-    if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+    const waitMs = this.#looks.begin()
+    if (waitMs !== undefined) this.#options.waker.wake(waitMs)
   }
 
-  #placeToScan(lanesToFill: number): KeyScan['from'] {
+  #placeToLook(lanesToFill: number): KeyScan['from'] {
     const isRich = lanesToFill * this.#depth >= richRead
-    this.#richReads = isRich ? (this.#richReads + 1) % scansApart : 0
-    return this.#richReads === 0 ? this.#scan.from : 'nowhere'
+    this.#richReads = isRich ? (this.#richReads + 1) % looksApart : 0
+    return this.#richReads === 0 ? this.#looks.from : 'nowhere'
   }
 
   #lanesToFill(count: number): readonly string[] {
@@ -135,7 +131,7 @@ export class LaneSource implements PendingSource {
     holdings: ReadonlyMap<number, PartitionHolding>,
     limit: number,
   ): Promise<readonly Delivery[] | undefined> {
-    const { keeper, lanes, lock } = this.#options
+    const { intake, keeper, lanes } = this.#options
     const read = Map.groupBy(rows, laneKeyOf)
     let room = limit
     const offers = [...read].flatMap(([key, ofLane]) => {
@@ -149,10 +145,10 @@ export class LaneSource implements PendingSource {
     const isFinding = [...read.keys()].some((key) => !asked.has(key))
     this.#learnDepth([...read.values()].filter(isKeyed), isFinding)
 
-    const taken = await this.#intake.take(lock.fence, offers)
+    const taken = await intake.take(offers)
     if (taken === undefined) return undefined
     offers.forEach((offer, index) => this.#sort(offer, taken[index]!))
-    // The store has no rows for these: their keys are through, or another process owns them.
+    // Nothing came for these: their keys are through, or somebody else's.
     const offered = new Set(offers.map(({ key }) => key))
     for (const key of fill) if (!offered.has(key)) lanes.expectMore(key, false)
     return taken.flat()
@@ -162,15 +158,15 @@ export class LaneSource implements PendingSource {
     { key, waitMs, hasMore, ready }: LaneOffer & { readonly key: string },
     taken: readonly Delivery[],
   ): void {
-    const { lanes, wakePoller } = this.#options
+    const { lanes, waker } = this.#options
     if (waitMs !== undefined) {
       lanes.expectMore(key, false)
       this.#waiting.add(key, waitMs)
-      if (waitMs < Infinity) wakePoller(Math.max(1, waitMs))
+      if (waitMs < Infinity) waker.wake(Math.max(1, waitMs))
     } else if (taken.length < ready.length) {
-      // Another process holds a row that was free a moment ago.
+      // Somebody has a row that was free a moment ago.
       lanes.expectMore(key, false)
-      wakePoller(lostRowMs)
+      waker.wake(lostRowMs)
     } else {
       // Where there was no room, the lane is there to be filled next.
       lanes.expectMore(key, hasMore)
@@ -192,9 +188,6 @@ export class LaneSource implements PendingSource {
     return noPending
   }
 }
-
-// The poller continues from some place; the scan knows which one.
-const somewhere: DuePlace = { availableAt: 0, seq: 0 }
 
 function isKeyed(rows: readonly OrderedRow[]): boolean {
   return rows[0]!.orderingKey !== null

@@ -3,10 +3,9 @@ import { noPending, type PendingSource } from './pending-source.ts'
 /** Fetches only while this process is registered: after a long absence the table may be used in another mode. */
 export function memberSource(source: PendingSource, staysMember: () => Promise<boolean>): PendingSource {
   return {
-    fetch: async (limit, place, hasNews) =>
-      (await staysMember()) ? source.fetch(limit, place, hasNews) : noPending,
+    fetch: async (limit, hasNews) => ((await staysMember()) ? source.fetch(limit, hasNews) : noPending),
+    ...(source.startOver && { startOver: () => source.startOver!() }),
     ...(source.drained && { drained: async (error?: unknown) => source.drained!(error) }),
     ...(source.forgetWaiting && { forgetWaiting: () => source.forgetWaiting!() }),
-    ...(source.recordHeld && { recordHeld: async () => source.recordHeld!() }),
   }
 }

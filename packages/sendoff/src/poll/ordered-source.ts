@@ -1,15 +1,17 @@
 import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import type { OutboxPartitions } from '../store/index.ts'
-import { LaneIntake, type LaneIntakeOptions, offerOf } from './lane-intake.ts'
+import { type LaneIntake, offerOf } from './lane-intake.ts'
+import type { Waker } from '../wake/waker.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
-export interface OrderedSourceOptions extends LaneIntakeOptions {
+export interface OrderedSourceOptions {
+  readonly intake: LaneIntake
   readonly partitions: OutboxPartitions
   readonly lanes: LanesToFill
   readonly lock: NamedLock
-  /** Asks the poller to poll again after some time. */
-  readonly wakePoller: (inMs: number) => void
+  /** Has the poller come again after some time. */
+  readonly waker: Pick<Waker, 'wake'>
 }
 
 /** The one lane that everything is in. */
@@ -21,18 +23,16 @@ export const onlyLane = 'all'
  */
 export class OrderedSource implements PendingSource {
   readonly #options: OrderedSourceOptions
-  readonly #intake: LaneIntake
 
   constructor(options: OrderedSourceOptions) {
     this.#options = options
-    this.#intake = new LaneIntake(options)
   }
 
   async fetch(limit: number): Promise<PendingBatch> {
-    const { partitions, lanes, lock, wakePoller } = this.#options
+    const { intake, partitions, lanes, lock, waker } = this.#options
     const holding = await lock.acquire()
     lanes.scanBegins()
-    // While a delivery of the lane is here, the store has no other to give.
+    // While something of the lane is in hand there is nothing to be had.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal
@@ -45,18 +45,13 @@ export class OrderedSource implements PendingSource {
     renewal?.done()
 
     const offer = offerOf(rows, rows.length < limit, limit)
-    const taken = await this.#intake.take(lock.fence, [{ holding, ready: offer.ready }])
+    const taken = await intake.take([{ holding, ready: offer.ready }])
     if (taken === undefined) return this.#lost()
 
     const deliveries = taken.flat()
     lanes.expectMore(onlyLane, offer.hasMore && deliveries.length > 0)
-    if (offer.waitMs !== undefined && offer.waitMs < Infinity) wakePoller(Math.max(1, offer.waitMs))
-    return { deliveries, next: undefined }
-  }
-
-  async recordHeld(): Promise<void> {
-    const { lock } = this.#options
-    if (lock.holding !== undefined) await this.#intake.recordHeld(lock.fence)
+    if (offer.waitMs !== undefined && offer.waitMs < Infinity) waker.wake(Math.max(1, offer.waitMs))
+    return { deliveries, hasMore: false }
   }
 
   #lost(): PendingBatch {

@@ -5,9 +5,8 @@ import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { DuePlace } from '../store/index.ts'
 import type { PendingSource } from './pending-source.ts'
-import { WakeTimes } from '../wake/wake-times.ts'
+import { PollerAlarm } from '../wake/poller-alarm.ts'
 
 /** Takes what the poller finds. */
 export interface OutboxPollerHandler {
@@ -20,6 +19,8 @@ export interface OutboxPollerOptions {
   /** `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
   readonly handler: OutboxPollerHandler
+  /** What wakes it, besides its own intervals. No other poller may wait on the same. */
+  readonly alarm?: PollerAlarm
   /** That of the dispatcher behind the handler, if there is one. */
   readonly inFlight?: InFlightTracker
   /** Hears of answers of the store, so that a poll that failed is repeated as soon as there is one. */
@@ -37,7 +38,7 @@ export interface OutboxPollerOptions {
   readonly maxBatchSize?: number
 }
 
-/** After so long a drain looks again at what lies before the place it has reached. */
+/** After so long a drain starts over: what lies before the place it has reached is polled again. */
 const fullLookMs = 1_000
 
 const firstRetryMs = 100
@@ -50,39 +51,39 @@ export const defaultIntervalMs = 5_000
 
 /** How far a drain has come. */
 interface Drain {
-  readonly place: DuePlace | undefined
-  readonly lastFullLook: number
+  /** Whether the next fetch begins with the earliest due row. */
+  isAtStart: boolean
+  lastFullLook: number
   /** How many rows to ask for next. */
-  readonly wanted: number
+  wanted: number
+  /** Whether the source is to hear of news that the alarm does not know of. */
+  hasNews: boolean
 }
 
 /**
  * The cold path: brings in whatever the hot path missed.
  *
- * It sleeps until the interval is over, which is short while there is something to be found, something is known to fall due, or somebody wakes it, and
- * then drains: after a full batch it asks again at once, with larger batches while they come back
- * full, and never for more than there is room for. Within a drain it goes on from the place it
- * has reached, also after it had to wait for room. Every drain begins at the start, because late commits, released rows and leases
- * that have run out lie before that place.
+ * It sleeps until its interval is over, something is known to fall due, or its alarm rings. The interval is short while there is
+ * something to be found. Then it drains: after a full batch it asks again at once, with larger batches while they come back full, and
+ * never for more than there is room for.
+ *
+ * Within a drain the source continues from the place it has reached, also after the poller had to wait for room. Every drain begins at
+ * the start, because late commits, released rows and leases that have run out lie before that place.
  */
 export class OutboxPoller {
   readonly #options: Required<OutboxPollerOptions>
-  readonly #wakeTimes = new WakeTimes()
+  readonly #alarm: PollerAlarm
   #stopped = false
-  #woken = false
-  /** Something may have become due since the source was asked. */
-  #hasNews = false
-  #hasRoom = false
   #stoppedDrain: Drain | undefined
   readonly #backOff: BackOff
   #pauseMs = 0
   #loop: Promise<void> | undefined
   #polling: Promise<void> = Promise.resolve()
-  #wakeSleeper: (() => void) | undefined
 
   constructor(options: OutboxPollerOptions) {
     const { batchSize = defaultBatchSize, intervalMs = defaultIntervalMs, clock = systemClock } = options
     this.#options = {
+      alarm: new PollerAlarm({ clock }),
       inFlight: new InFlightTracker(),
       clock,
       recovery: new StoreRecovery(clock),
@@ -94,6 +95,7 @@ export class OutboxPoller {
       batchSize,
       maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
     }
+    this.#alarm = this.#options.alarm
     this.#pauseMs = intervalMs
     this.#backOff = new BackOff({
       ...this.#options,
@@ -107,61 +109,55 @@ export class OutboxPoller {
     this.#loop ??= this.#run()
   }
 
-  /** Looks now, or after `inMs`. */
-  wake(inMs = 0): void {
-    if (inMs > 0) this.#wakeTimes.add(this.#options.clock.monotonic() + inMs)
-    else this.#woken = this.#hasNews = true
-    this.#wakeSleeper?.()
+  /** Polls now, or after `inMs`. */
+  wake(inMs?: number): void {
+    this.#alarm.wake(inMs)
   }
 
-  /** There is room again: goes on where it stopped for lack of it. */
+  /** There is room again: resumes where it stopped for lack of it. */
   resume(): void {
-    this.#hasRoom = true
-    this.#wakeSleeper?.()
+    this.#alarm.resume()
   }
 
   /** Drains once, by hand. Rejects where the background loop would report and go on. */
   poll(): Promise<void> {
-    return this.#poll(undefined)
+    return this.#poll(false)
   }
 
-  #poll(stopped: Drain | undefined, isGoingOn = false): Promise<void> {
-    const turn = this.#polling.then(() => this.#wholeDrain(stopped, isGoingOn))
+  #poll(isResuming: boolean): Promise<void> {
+    const turn = this.#polling.then(() => this.#wholeDrain(isResuming))
     this.#polling = turn.catch(() => {})
     return turn
   }
 
   async close(): Promise<void> {
     this.#stopped = true
-    this.#wakeSleeper?.()
+    this.#alarm.ring()
     await this.#loop
     await this.#polling
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const isDue = this.#wakeTimes.passed(this.#options.clock.monotonic())
-      const isGoingOn = this.#hasRoom && !this.#woken && !isDue
-      this.#woken = this.#hasRoom = false
-      await this.#pollOrReport(isGoingOn ? this.#stoppedDrain : undefined, isGoingOn)
+      await this.#pollOrReport(this.#alarm.takeReason() === 'room')
       await this.#sleep()
     }
   }
 
   // A database that is away for a while must not end the engine: report it, wait, try again.
-  async #pollOrReport(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
+  async #pollOrReport(isResuming: boolean): Promise<void> {
     try {
-      await this.#poll(stopped, isGoingOn)
+      await this.#poll(isResuming)
       this.#backOff.succeeded()
     } catch (error) {
       this.#backOff.failed(`Polling failed and will be tried again. ${describeError(error)}`)
     }
   }
 
-  async #wholeDrain(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
+  async #wholeDrain(isResuming: boolean): Promise<void> {
     const { source } = this.#options
     try {
-      await this.#drainFrom(stopped, isGoingOn)
+      await this.#drain(isResuming)
     } catch (error) {
       await source.drained?.(error)
       throw error
@@ -170,51 +166,60 @@ export class OutboxPoller {
     if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
   }
 
-  async #drainFrom(stopped: Drain | undefined, isGoingOn: boolean): Promise<void> {
-    const { source, handler, inFlight, clock, batchSize, maxBatchSize } = this.#options
+  async #drain(isResuming: boolean): Promise<void> {
+    const { handler, maxBatchSize } = this.#options
+    const drain = (isResuming && this.#stoppedDrain) || this.#newDrain(!isResuming)
     this.#stoppedDrain = undefined
-    this.#hasNews ||= !isGoingOn
     this.#pauseMs = Math.min(this.#options.intervalMs, this.#pauseMs * 2)
-    let { place, lastFullLook, wanted } = stopped ?? {
-      place: undefined,
-      lastFullLook: clock.monotonic(),
-      wanted: batchSize,
-    }
 
     while (!this.#stopped) {
-      const limit = Math.min(wanted, handler.availableCapacity())
+      const limit = Math.min(drain.wanted, handler.availableCapacity())
       if (limit <= 0) {
-        this.#stoppedDrain = { place, lastFullLook, wanted }
+        this.#stoppedDrain = drain
         return
       }
-      const now = clock.monotonic()
-      if (this.#wakeTimes.passed(now)) this.wake()
-      if (now - lastFullLook >= fullLookMs) {
-        lastFullLook = now
-        place = undefined
-        this.#hasNews = true
-      }
-      const hasNews = this.#hasNews
-      this.#hasNews = false
-
-      const pollEnds = inFlight.pollBegins()
-      try {
-        const { deliveries, next } = await source.fetch(limit, place, hasNews)
-        if (place === undefined) this.#recordLag(deliveries[0])
-        if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
-        if (!this.#handOver(deliveries) || next === undefined) return
-        place = next
-      } finally {
-        pollEnds()
-      }
-
-      wanted = Math.min(maxBatchSize, wanted * 2)
+      if (!(await this.#fetch(drain, limit))) return
+      drain.wanted = Math.min(maxBatchSize, drain.wanted * 2)
       // A store that answers at once would otherwise keep timers and sockets waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
-  // All of them, also after a refusal: whoever refuses a delivery hands it back.
+  #newDrain(hasNews: boolean): Drain {
+    const { source, clock, batchSize } = this.#options
+    source.startOver?.()
+    return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize, hasNews }
+  }
+
+  /** Hands over what the source has. Returns whether to fetch again at once. */
+  async #fetch(drain: Drain, limit: number): Promise<boolean> {
+    const { source, inFlight } = this.#options
+    this.#startOverInTime(drain)
+    const hasNews = this.#alarm.takeNews() || drain.hasNews
+    drain.hasNews = false
+
+    const pollEnds = inFlight.pollBegins()
+    try {
+      const { deliveries, hasMore } = await source.fetch(limit, hasNews)
+      if (drain.isAtStart) this.#recordLag(deliveries[0])
+      drain.isAtStart = false
+      if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
+      return this.#handOver(deliveries) && hasMore
+    } finally {
+      pollEnds()
+    }
+  }
+
+  #startOverInTime(drain: Drain): void {
+    const { source, clock } = this.#options
+    const now = clock.monotonic()
+    if (now - drain.lastFullLook < fullLookMs) return
+    drain.lastFullLook = now
+    drain.isAtStart = drain.hasNews = true
+    source.startOver?.()
+  }
+
+  // All of them, also after a refusal: the handler hands back what it refuses.
   #handOver(deliveries: readonly Delivery[]): boolean {
     let room = true
     for (const delivery of deliveries) room = this.#options.handler.handle(delivery) && room
@@ -228,8 +233,8 @@ export class OutboxPoller {
   }
 
   // While the database is away, being woken must not turn into asking it without pause.
-  get #shouldLook(): boolean {
-    return this.#stopped || ((this.#woken || this.#hasRoom) && !this.#hasFailed)
+  get #shouldPoll(): boolean {
+    return this.#stopped || (this.#alarm.isSet && !this.#hasFailed)
   }
 
   get #hasFailed(): boolean {
@@ -237,7 +242,7 @@ export class OutboxPoller {
   }
 
   #sleep(): Promise<void> {
-    if (this.#shouldLook) return Promise.resolve()
+    if (this.#shouldPoll) return Promise.resolve()
     const { clock } = this.#options
     const startedAt = clock.monotonic()
 
@@ -251,15 +256,15 @@ export class OutboxPoller {
           return
         }
         const latest = startedAt + this.#pauseMs
-        const next = Math.min(latest, this.#wakeTimes.next ?? latest)
+        const next = Math.min(latest, this.#alarm.nextTime ?? latest)
         cancel = clock.schedule(Math.max(0, next - clock.monotonic()), end, 'keepAlive')
       }
       const end = () => {
         cancel?.()
-        this.#wakeSleeper = undefined
+        this.#alarm.onRing(undefined)
         resolve()
       }
-      this.#wakeSleeper = () => (this.#shouldLook ? end() : arm())
+      this.#alarm.onRing(() => (this.#shouldPoll ? end() : arm()))
       arm()
     })
   }

@@ -24,13 +24,16 @@ export interface OwnerSourceOptions {
  */
 export class OwnerSource implements PendingSource {
   readonly #options: OwnerSourceOptions
+  /** The last new row of a full batch. */
+  #place: DuePlace | undefined
 
   constructor(options: OwnerSourceOptions) {
     this.#options = options
   }
 
-  async fetch(limit: number, place: DuePlace | undefined): Promise<PendingBatch> {
+  async fetch(limit: number): Promise<PendingBatch> {
     const { store, lock, inFlight, skipRecentMs } = this.#options
+    const place = this.#place
     const holding = await lock.acquire()
     if (holding === undefined) return noPending
 
@@ -43,7 +46,7 @@ export class OwnerSource implements PendingSource {
       limit: wanted,
       held: boundsOf(inHand),
       skipRecentMs,
-      ...(place === undefined ? {} : { from: place }),
+      ...(place && { from: place }),
       ...(renewal && { renewMs: renewal.ttlMs }),
     })
     if (rows === undefined) {
@@ -57,8 +60,13 @@ export class OwnerSource implements PendingSource {
     const deliveries = fresh.flatMap((row) =>
       row.lockedBy === null ? [new Delivery(row, 'cold', holding)] : (claimed.get(rowIdOf(row)) ?? []),
     )
-    const exhausted = rows.length < wanted || fresh.length === 0
-    return { deliveries, next: exhausted ? undefined : fresh.at(-1) }
+    const hasMore = rows.length >= wanted && fresh.length > 0
+    this.#place = hasMore ? fresh.at(-1) : undefined
+    return { deliveries, hasMore }
+  }
+
+  startOver(): void {
+    this.#place = undefined
   }
 
   /** Records what this process holds, without reading more. */

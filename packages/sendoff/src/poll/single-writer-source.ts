@@ -2,7 +2,6 @@ import type { Delivery } from '../delivery/delivery.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import { spanFrom, type TracedSpan, type Tracer } from '../observe/tracing.ts'
-import type { DuePlace } from '../store/index.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
@@ -36,7 +35,7 @@ export class SingleWriterSource implements PendingSource {
     this.#options = options
   }
 
-  async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { source, lock, tracer, logger } = this.#options
     if ((await lock.acquire()) === undefined) return noPending
 
@@ -46,14 +45,14 @@ export class SingleWriterSource implements PendingSource {
       settledCount: 0,
       succeededCount: 0,
     })
-    const batch = await source.fetch(limit, place, hasNews)
+    const batch = await source.fetch(limit, hasNews)
     countSettled(tick)
     tick.unsettled = [...tick.unsettled, ...batch.deliveries]
     return batch
   }
 
-  recordHeld(): Promise<void> {
-    return this.#options.source.recordHeld?.() ?? Promise.resolve()
+  startOver(): void {
+    this.#options.source.startOver?.()
   }
 
   /** Never rejects. */

@@ -2,8 +2,9 @@ import type { Clock } from '../clock.ts'
 import { Delivery } from '../delivery/delivery.ts'
 import { validUntil } from '../delivery/local-validity.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
-import type { DuePlace, Lease, OutboxStore, TypeName } from '../store/index.ts'
+import type { Lease, OutboxStore, TypeName } from '../store/index.ts'
 import { claimSource } from './claim-source.ts'
+import type { Waker } from '../wake/waker.ts'
 import { KeyScan } from './key-scan.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
@@ -15,8 +16,8 @@ export interface TypedClaimSourceOptions {
   readonly skipRecentMs: number
   /** The longest pause between two polls from the beginning, unless these take even longer. */
   readonly intervalMs: number
-  /** Asks the poller to look again after some time. */
-  readonly wakePoller: (inMs: number) => void
+  /** Has the poller come again after some time. */
+  readonly waker: Pick<Waker, 'wake'>
 }
 
 /** How many due rows a claim looks at, so that none takes long however many rows of other types are due. */
@@ -41,9 +42,9 @@ export class TypedClaimSource implements PendingSource {
     this.#looks = new KeyScan(options.clock, options.intervalMs)
   }
 
-  async fetch(limit: number, place: DuePlace | undefined, hasNews: boolean): Promise<PendingBatch> {
+  async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
     const { types } = this.#options.listeners
-    if (types === undefined) return this.#ofAllTypes.fetch(limit, place, hasNews)
+    if (types === undefined) return this.#ofAllTypes.fetch(limit, hasNews)
 
     const hasNewTypes = types !== this.#types
     this.#types = types
@@ -53,7 +54,11 @@ export class TypedClaimSource implements PendingSource {
     return this.#claim(limit, types, this.#looks)
   }
 
-  /** Looks from the beginning the next time. */
+  startOver(): void {
+    this.#ofAllTypes.startOver?.()
+  }
+
+  /** Polls from the beginning the next time. */
   forgetWaiting(): void {
     this.#looks = new KeyScan(this.#options.clock, this.#options.intervalMs)
   }
@@ -75,15 +80,12 @@ export class TypedClaimSource implements PendingSource {
     if (looks.isWantedAgain) this.#beginLook()
     return {
       deliveries: rows.map((row) => new Delivery(row, 'cold', holding)),
-      next: this.#looks.from === 'nowhere' ? undefined : somewhere,
+      hasMore: this.#looks.from !== 'nowhere',
     }
   }
 
   #beginLook(): void {
     const waitMs = this.#looks.begin()
-    if (waitMs !== undefined) this.#options.wakePoller(waitMs)
+    if (waitMs !== undefined) this.#options.waker.wake(waitMs)
   }
 }
-
-// The poller goes on from some place; which one, the plan of looks knows.
-const somewhere: DuePlace = { availableAt: 0, seq: 0 }

@@ -1,24 +1,25 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { MetricsExporter } from '../observe/metrics.ts'
+import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { HotPath, LeftToPoller } from '../write/hot-path.ts'
+import type { Waker } from './waker.ts'
 
 export interface PollerWakeUpsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
-  /** Asks the poller of this process to look after some milliseconds, in these partitions or wherever it may be. */
-  readonly wakePoller: (inMs: number, partitions?: readonly number[]) => void
-  /** Tells the other processes of something in these partitions, now or after some milliseconds. */
-  readonly announce: (partitions?: readonly number[], inMs?: number) => void
+  readonly waker: Pick<Waker, 'wake' | 'announce'>
+  /** Ends back-offs: a commit was seen, so the store is there. */
+  readonly recovery?: StoreRecovery
 }
 
-// A transaction that somebody else opened ends at some moment soon: these looks find its rows.
-const looksForForeignRowsMs = [10, 50, 250, 1_000]
+// A transaction that the caller opened ends at some moment soon: these polls find its rows.
+const pollsForForeignRowsMs = [10, 50, 250, 1_000]
 
 const warningPauseMs = 60_000
 
-/** Wakes pollers for rows that nobody holds. */
+/** Wakes pollers for rows that no process holds. */
 export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLater'> {
   readonly #options: PollerWakeUpsOptions
   #dropped = 0
@@ -29,7 +30,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
   }
 
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
-    const { clock, metrics, wakePoller, announce } = this.#options
+    const { clock, metrics, waker } = this.#options
     const dropped = left.filter(({ reason }) => reason === 'full')
     if (dropped.length > 0) {
       dropped.forEach(() => metrics.incrementHotDropped())
@@ -39,8 +40,8 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
     const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
     if (due.length > 0) {
       const partitions = partitionsOf(due)
-      wakePoller(0, partitions)
-      if (!isAnnounced) announce(partitions)
+      this.#wake(0, partitions)
+      if (!isAnnounced) waker.announce(partitions)
     }
     for (const written of left) {
       if (written.reason === 'broken') metrics.incrementHotBroken()
@@ -48,8 +49,8 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
       metrics.incrementHotSkippedDelayed()
       const inMs = written.event.dueInMs(clock.now())
       const partitions = partitionsOf([written])
-      wakePoller(inMs, partitions)
-      announce(partitions, inMs)
+      this.#wake(inMs, partitions)
+      waker.announce(partitions, inMs)
     }
   }
 
@@ -67,7 +68,12 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
   }
 
   perhapsLater(): void {
-    looksForForeignRowsMs.forEach((ms) => this.#options.wakePoller(ms))
+    pollsForForeignRowsMs.forEach((ms) => this.#wake(ms))
+  }
+
+  #wake(inMs: number, partitions?: readonly number[]): void {
+    this.#options.recovery?.answered()
+    this.#options.waker.wake(inMs, partitions)
   }
 }
 

@@ -149,8 +149,7 @@ it('events that found no place in the hot queue are told of once a minute, and a
     clock,
     metrics,
     logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error() {} },
-    wakePoller() {},
-    announce() {},
+    waker: { wake() {}, announce() {} },
   })
   const left = [{ event: EventEnvelope.ofJson('Tested', '1'), partition: null, reason: 'full' as const }]
   for (let write = 0; write < 5; write++) signals.leftToPoller(left, true)

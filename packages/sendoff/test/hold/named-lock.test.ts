@@ -24,7 +24,6 @@ describe('a named lock', () => {
         renewMarginMs: 500,
         clock: { ...systemClock, monotonic: () => time, schedule },
         logger: { debug() {}, info() {}, warn() {}, error() {} },
-        onLost() {},
       }).acquire()
     }
     // The first of each two is the end of the lock.

@@ -124,7 +124,6 @@ function lockOf(store: OutboxStore<any>, token: string): NamedLock {
     renewMarginMs: 30_000,
     clock: systemClock,
     logger: silent,
-    onLost() {},
   })
 }
 
@@ -145,8 +144,7 @@ function keeperOf(
     mayShare: () => true,
     intervalMs: 60_000,
     letGo,
-    onGained() {},
-    announce() {},
+    waker: { wake() {}, announce() {} },
   })
   test.after(() => keeper.stop())
   return keeper

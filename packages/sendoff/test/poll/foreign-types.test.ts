@@ -63,18 +63,18 @@ describe('a worker that leaves types to others', () => {
       lease: leaseOf('a'),
       skipRecentMs: 0,
       intervalMs: 300,
-      wakePoller: (inMs) => void wakes.push(inMs),
+      waker: { wake: (inMs = 0) => void wakes.push(inMs) },
     })
     await insertRows(real, sampleRows(foreignRows, foreign))
     const drain = async () => {
       const ids: string[] = []
       let hasNews = true
       for (;;) {
-        const { deliveries, next } = await source.fetch(500, undefined, hasNews)
+        const { deliveries, hasMore } = await source.fetch(500, hasNews)
         hasNews = false
         ids.push(...deliveries.map(({ row }) => row.eventId))
         for (const { held } of deliveries) await settleOne(real, held as never, { kind: 'done' })
-        if (next === undefined) return ids
+        if (!hasMore) return ids
       }
     }
     return { clock, store: real, source, looks, wakes, drain }

@@ -227,7 +227,7 @@ it('the pause between looks is short after rows were found, and doubles while no
       looks.push(clock.monotonic())
       return {
         deliveries: looks.length % 7 === 1 ? [{ row: { availableAt: 0 } } as Delivery] : [],
-        next: undefined,
+        hasMore: false,
       }
     },
     { intervalMs: 800, busyIntervalMs: 100 },
@@ -241,14 +241,14 @@ it('the pause between looks is short after rows were found, and doubles while no
 it('a drain that does not end hears of what becomes due, and looks at everything again after a while', async () => {
   const clock = fakeClock()
   const heard: boolean[] = []
-  const poller = pollerOf(clock, async (_limit, _place, hasNews) => {
+  const poller = pollerOf(clock, async (_limit, hasNews) => {
     heard.push(hasNews)
     if (heard.length === 2) poller.wake()
     if (heard.length === 4) poller.wake(10)
     if (heard.length === 6) await clock.advance(10)
     if (heard.length === 8) await clock.advance(1_000)
     if (heard.length === 10) void poller.close()
-    return { deliveries: [], next: { availableAt: 0, seq: 0 } }
+    return { deliveries: [], hasMore: true }
   })
   await poller.poll()
   deepEqual(heard, [true, false, true, false, false, false, true, false, true, false])
@@ -257,7 +257,7 @@ it('a drain that does not end hears of what becomes due, and looks at everything
 it('what becomes due just when there is room again is not missed', async () => {
   const clock = fakeClock()
   const heard: boolean[] = []
-  const poller = pollerOf(clock, async (_limit, _place, hasNews) => {
+  const poller = pollerOf(clock, async (_limit, hasNews) => {
     heard.push(hasNews)
     return noPending
   })

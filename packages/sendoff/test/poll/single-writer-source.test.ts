@@ -18,7 +18,6 @@ it('a tick that goes on and on remembers what is not settled, and nothing else',
     renewMarginMs: 60_000 / 3,
     clock: systemClock,
     logger: silentLogger,
-    onLost() {},
   })
   const source = new SingleWriterSource({
     lock,
@@ -26,7 +25,7 @@ it('a tick that goes on and on remembers what is not settled, and nothing else',
     source: {
       fetch: async (limit) => ({
         deliveries: Array.from({ length: limit }, () => deliveryOf({ lockedBy: null })),
-        next: undefined,
+        hasMore: false,
       }),
     },
     tracer: {
@@ -42,7 +41,7 @@ it('a tick that goes on and on remembers what is not settled, and nothing else',
     },
   })
   for (let read = 0; read < 100; read++) {
-    const [open, ...others] = (await source.fetch(10, undefined, true)).deliveries
+    const [open, ...others] = (await source.fetch(10, true)).deliveries
     for (const delivery of others) delivery.ended = delivery.hasSucceeded = true
     if (read >= 3) open!.ended = true
   }

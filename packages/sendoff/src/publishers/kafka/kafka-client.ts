@@ -64,6 +64,7 @@ export interface KafkajsAnswer {
   readonly topicName: string
   readonly partition: number
   readonly errorCode: number
+  readonly baseOffset?: string | null
 }
 
 export type KafkaProducer = PlatformaticProducer | KafkajsProducer | ConfluentProducer

@@ -7,17 +7,18 @@ import { type PublisherOptions, publisherOptionChecks } from '../publisher-optio
 import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import { BoundedSender } from './bounded-sender.ts'
+import { ConfluentSender } from './confluent-sender.ts'
 import type { KafkaProducer } from './kafka-client.ts'
 import { type KafkaMessage, recordSize } from './kafka-message.ts'
 import type { KafkaSender } from './kafka-sender.ts'
 import { kafkaVerdict } from './kafka-verdict.ts'
-import { ConfluentSender, KafkajsSender } from './kafkajs-sender.ts'
+import { KafkajsSender } from './kafkajs-sender.ts'
 import { PlatformaticSender } from './platformatic-sender.ts'
 
 export interface KafkaPublisherOptions extends PublisherOptions {
   /**
    * A producer of `@platformatic/kafka` with bounded `retries`, of `kafkajs` without `idempotent` and with
-   * `pinnedPartitions`, or of `@confluentinc/kafka-javascript`. The publisher does not close it.
+   * `pinnedPartitions`, or of `@confluentinc/kafka-javascript` with `acks: -1`. The publisher does not close it.
    */
   readonly producer: KafkaProducer
   readonly topic: Routed<string>

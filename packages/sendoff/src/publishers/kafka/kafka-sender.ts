@@ -8,7 +8,8 @@ export interface KafkaSender {
   readonly takesBatches: boolean
   /**
    * Resolves to what became of each message when all in-sync replicas have those that are acknowledged. A message is
-   * acknowledged only if the client's answer names the partition that the message was bound to before it was sent.
+   * acknowledged only if the client's answer names the partition that the message was bound to before it was sent, or
+   * has a report for the message alone.
    * A call that has to wait for its turn sends nothing if it was given up by then.
    */
   send(messages: readonly KafkaMessage[], isGivenUp: () => boolean): Promise<readonly SendResult[]>

@@ -2,7 +2,6 @@ import { OutboxError } from '../../errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import type { SendResult } from '../broker-publisher.ts'
 import type {
-  ConfluentProducer,
   KafkajsAnswer,
   KafkajsBatch,
   KafkajsMessage,
@@ -66,25 +65,6 @@ export class KafkajsSender implements KafkaSender {
   }
 }
 
-/** Sends through `@confluentinc/kafka-javascript`, which waits for a report on every single message and rejects if one has failed. */
-export class ConfluentSender implements KafkaSender {
-  readonly takesBatches = true
-  readonly #producer: ConfluentProducer
-
-  constructor(producer: ConfluentProducer) {
-    this.#producer = producer
-  }
-
-  async send(messages: readonly KafkaMessage[]): Promise<readonly SendResult[]> {
-    const batch = batchOf(messages, messages.map(kafkajsMessage))
-    const named = namedPartitions(await this.#producer.sendBatch(batch))
-    return messages.map(({ topic, partition }) => {
-      if (partition !== undefined) return named.resultOf(topic, partition)
-      return named.hasTopic(topic) ? 'acknowledged' : unacknowledged(topic)
-    })
-  }
-}
-
 function requireNotIdempotent(producer: KafkajsProducer): void {
   if (!producer.isIdempotent()) return
   throw new OutboxError(
@@ -94,7 +74,8 @@ function requireNotIdempotent(producer: KafkajsProducer): void {
   )
 }
 
-function kafkajsMessage({ key, partition, headers, body }: KafkaMessage): KafkajsMessage {
+/** A message in the form that `kafkajs` takes. */
+export function kafkajsMessage({ key, partition, headers, body }: KafkaMessage): KafkajsMessage {
   return { key, value: body, headers, ...(partition !== undefined && { partition }) }
 }
 

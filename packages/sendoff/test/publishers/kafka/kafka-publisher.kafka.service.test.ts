@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Producer } from '@platformatic/kafka'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { EventEnvelope } from '../../../src/event/event-envelope.ts'
-import { bootstrapBrokers } from '../../../../../test/services/kafka-cluster.ts'
+import { bootstrapBrokers } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
 import {
   type KafkaProducer,
   kafkaPublisher,
@@ -20,6 +20,7 @@ import {
   sampleEvent,
   sampleEvents,
 } from '../../../src/testing/publisher-checks/publish-steps.ts'
+import { confluentIsMissing, confluentPackage, openConfluent } from './confluent-client.ts'
 import { type ConsumedMessage, consumeTopic, makeTopic } from './kafka-topics.ts'
 
 const url = process.env['KAFKA_URL']!
@@ -34,16 +35,19 @@ const platformatic = new Producer({
 const kafka = new Kafka({ brokers, logLevel: logLevel.NOTHING, retry: { retries: 1 } })
 const kafkajs = kafka.producer({ createPartitioner: pinnedPartitions(Partitioners.DefaultPartitioner) })
 const unpinned = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
+const confluent = confluentIsMissing ? undefined : await openConfluent(url, { idempotent: true, acks: -1 })
 const producers: Readonly<Record<string, KafkaProducer>> = {
   '@platformatic/kafka': platformatic,
   kafkajs,
   'kafkajs without pinned partitions': unpinned,
+  ...(confluent && { [confluentPackage]: confluent.producer }),
 }
 
 before(() => Promise.all([kafkajs.connect(), unpinned.connect()]))
 after(async () => {
   await Promise.all([kafkajs.disconnect(), unpinned.disconnect()])
   await platformatic.close()
+  await confluent?.close()
 })
 
 for (const [name, producer] of Object.entries(producers)) {

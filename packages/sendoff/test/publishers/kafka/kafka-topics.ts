@@ -1,5 +1,5 @@
 import { Admin, Consumer } from '@platformatic/kafka'
-import { bootstrapBrokers } from '../../../../../test/services/kafka-cluster.ts'
+import { bootstrapBrokers } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
 import type { StoredMessage } from '../../../src/testing/publisher-check.ts'
 
 export interface ConsumedMessage extends StoredMessage {

@@ -1,5 +1,5 @@
-import { kafkaCluster } from '../../../../../test/services/kafka-cluster.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { kafkaCluster } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { type KafkaProducer, kafkaPublisher } from '../../../src/publishers/kafka/index.ts'
 import { type BrokerUnderTest, runPublisherChecks } from '../run-publisher-checks.ts'
 import { consumeTopic, makeTopic } from './kafka-topics.ts'

@@ -2,7 +2,9 @@ import { deepEqual, equal, match, throws } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ChannelModel, connect } from 'amqplib'
 import { Connection } from 'rabbitmq-client'
-import { faultProxy } from '../../../../../test/services/fault-proxy.ts'
+import { faultProxy } from '../../../../../test/services/proxy/fault-proxy.ts'
+import { rabbitmqServer } from '../../../../../test/services/servers/rabbitmq/rabbitmq-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import {
   type RabbitmqPublisher,
   rabbitmqPublisher,
@@ -126,6 +128,34 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       own?.unsafeDestroy()
       await proxy.close()
     })
+
+    // A broker of its own, which takes seconds to start.
+    const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
+    it(
+      'is closed soon although the memory of the broker is full',
+      { skip: !isFull, timeout: 60_000 },
+      async () => {
+        const folder = temporaryFolder('rabbitmq')
+        const broker = await rabbitmqServer(folder.path)
+        const queue = await makeQueue(broker.server.url, name('alarmed'))
+        const own = client === 'amqplib' ? undefined : new Connection({ url: broker.server.url })
+        const publisher = rabbitmqPublisher({
+          connection: own ?? (() => connect(broker.server.url)),
+          routingKey: queue,
+          logger: false,
+        })
+        await publishAll(publisher, [sampleEvent(1)])
+        await broker.raiseMemoryAlarm()
+        const aborter = new AbortController()
+        const publishing = publish(publisher, [sampleEvent(2)], aborter.signal)
+        await publisher.close()
+        aborter.abort()
+        await publishing
+        own?.unsafeDestroy()
+        await broker.remove()
+        folder.remove()
+      },
+    )
 
     it('sends nothing after it was closed, unless it can open a connection itself', async () => {
       const queue = await makeQueue(url, name('closed'))

@@ -1,7 +1,7 @@
 import type { RabbitmqPublisher, RabbitmqPublisherOptions } from '../../../src/publishers/rabbitmq/index.ts'
 import { rabbitmqPublisher } from '../../../src/publishers/rabbitmq/index.ts'
-import { rabbitmqServer } from '../../../../../test/services/rabbitmq-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { rabbitmqServer } from '../../../../../test/services/servers/rabbitmq/rabbitmq-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { type BrokerUnderTest, runPublisherChecks } from '../run-publisher-checks.ts'
 import { makeQueue, queuedMessages } from './rabbitmq-queues.ts'
 

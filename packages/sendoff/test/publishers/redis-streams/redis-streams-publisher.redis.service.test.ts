@@ -2,8 +2,8 @@ import { deepEqual, equal, throws } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { redisServer } from '../../../../../test/services/redis-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import {
   type RedisStreamsClient,
   redisStreamsPublisher,

@@ -1,5 +1,5 @@
-import { redisServer } from '../../../../../test/services/redis-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import {
   redisStreamsPublisher,
   type RedisStreamsClient,

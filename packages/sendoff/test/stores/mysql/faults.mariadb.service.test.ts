@@ -5,9 +5,12 @@ import type { OutboxStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { doneOf, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
-import { debianMariadbServer, mariadb } from '../../../../../test/services/mariadb.ts'
-import type { MariadbServer } from '../../../../../test/services/mariadb-server.ts'
-import { type TemporaryFolder, temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { debianMariadbServer, mariadb } from '../../../../../test/services/servers/mariadb/mariadb.ts'
+import type { MariadbServer } from '../../../../../test/services/servers/mariadb/mariadb-server.ts'
+import {
+  type TemporaryFolder,
+  temporaryFolder,
+} from '../../../../../test/services/machine/temporary-folder.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
 const lease = leaseOf('test')

@@ -4,7 +4,7 @@ import type { NewRow, OutboxStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
-import { faultProxy } from '../../../../../test/services/fault-proxy.ts'
+import { faultProxy } from '../../../../../test/services/proxy/fault-proxy.ts'
 import { MysqlDatabase, serverAddress } from './mysql-database.ts'
 
 const lease = leaseOf('writer')

@@ -3,9 +3,13 @@ import { after, describe, it, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
-import { cluster, redisCluster, redisClusterServers } from '../../../../../test/services/redis-cluster.ts'
-import type { RedisServer } from '../../../../../test/services/redis-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import {
+  cluster,
+  redisCluster,
+  redisClusterServers,
+} from '../../../../../test/services/servers/redis/redis-cluster.ts'
+import type { RedisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import type { OutboxStore } from '../../../src/store/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'

@@ -1,9 +1,9 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { redis } from '../../../../../test/services/redis.ts'
-import { redisServer } from '../../../../../test/services/redis-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { redis } from '../../../../../test/services/servers/redis/redis.ts'
+import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import {
   doneOf,

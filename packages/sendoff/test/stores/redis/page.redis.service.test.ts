@@ -5,9 +5,9 @@ import { after, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { snippetModule } from '../../../../../test/docs/snippet-module.ts'
 import { SnippetRun } from '../../../../../test/docs/snippet-run.ts'
-import { redis } from '../../../../../test/services/redis.ts'
-import { redisServer } from '../../../../../test/services/redis-server.ts'
-import { temporaryFolder } from '../../../../../test/services/temporary-folder.ts'
+import { redis } from '../../../../../test/services/servers/redis/redis.ts'
+import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 
 const root = resolve(import.meta.dirname, '../../../../..')

@@ -1,0 +1,92 @@
+import type { Clock } from '../clock.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import type { DispatchSettings, OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
+import type { OutboxDispatcher } from '../dispatch/outbox-dispatcher.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
+import type { PartitionKeeper } from '../hold/partition-keeper.ts'
+import type { Pauses } from '../hold/pauses.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { MetricsExporter } from '../observe/metrics.ts'
+import type { PendingSource } from '../poll/pending-source.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
+import type { ListenerRegistry } from '../route/listener-registry.ts'
+import type { StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { Lease, OutboxStore } from '../store/index.ts'
+import type { PollerAlarm } from '../wake/poller-alarm.ts'
+import type { HotPath } from '../write/hot-path.ts'
+import type { LockTimes } from './lock-times.ts'
+
+/** How processes share the delivery of events. */
+export interface Mode<Options extends ModeOptions = ModeOptions> {
+  /** How long its lock lasts, and how long before its end it is renewed. */
+  lockTimes(leaseMs: number, options: Options): LockTimes
+
+  /** Makes the parts that one process needs for it. */
+  open(options: Options, parts: ModeParts): ModeSetup
+}
+
+/** The options of users that every mode reads. */
+export interface ModeOptions extends Partial<DispatchSettings> {
+  /** Without time limits. */
+  readonly store: Pick<OutboxStore<never>, 'wakeUps'>
+  readonly listeners: ListenerRegistry
+  readonly poller?: PollSettings
+}
+
+/** Settings of the poller that a mode has a default for. */
+export interface PollSettings {
+  readonly intervalMs?: number
+  readonly busyIntervalMs?: number
+  readonly batchSize?: number
+  readonly maxBatchSize?: number
+}
+
+/** The parts that exist before those of the mode. */
+export interface ModeParts {
+  /** The store, with a time limit on what is asked of it. */
+  readonly store: OutboxStore<never>
+  readonly lease: Lease
+  readonly inFlight: InFlightTracker
+  readonly waker: PollerAlarm
+  readonly membership: Membership
+  readonly pauses: Pauses
+  readonly recovery: StoreRecovery
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: MetricsExporter
+  /** The poller leaves events alone that were written less than so long ago. */
+  readonly skipRecentMs: number
+}
+
+/** Whether this process may use the table in its mode. */
+export interface Membership {
+  /** Surely, and at this moment. */
+  isMember(): boolean
+  /** Asks the store if that may have changed. */
+  staysMember(): Promise<boolean>
+}
+
+/** The parts of a mode that its dispatcher is made with, and what it adds when there is one. */
+export interface ModeSetup {
+  /** The lock that rows are read under; undefined where each row is leased. */
+  readonly lock?: NamedLock
+  /** Keeps events from the hot path while deliveries fail. */
+  readonly breaker?: CircuitBreaker | undefined
+  readonly dispatching: Partial<OutboxDispatcherOptions>
+  readonly polling: PollSettings
+  connect(dispatcher: OutboxDispatcher): ModeEnds
+}
+
+/** The ways of events into a dispatcher. */
+export interface ModeEnds {
+  readonly source: PendingSource
+  readonly hotPath: HotPath & Idling
+  /** Keeps the process's share of the partitions, where there are shares. */
+  readonly keeper?: PartitionKeeper
+}
+
+/** Something that can have events on their way. */
+interface Idling {
+  /** Resolves when none is. */
+  idle?(): Promise<void>
+}

@@ -1,0 +1,33 @@
+import { NamedLock, type NamedLockOptions } from '../hold/named-lock.ts'
+import type { OwnerFence } from '../store/index.ts'
+import type { ModeParts } from './mode.ts'
+
+/** The name of the lock under which one process at a time reads. */
+export const pollerLock = 'outbox-poller'
+
+/** A lock of this process. When it is lost, so is everything that was read under it. */
+export function namedLockOf(
+  parts: ModeParts,
+  options: Pick<NamedLockOptions, 'name' | 'ttlMs' | 'renewMarginMs' | 'onStandBy'>,
+): NamedLock {
+  const { store, lease } = parts
+  const lock = new NamedLock({ ...parts, ...options, locks: store.locks, token: lease.owner })
+  lock.onLost(({ fence }) => lockLost(fence, parts))
+  return lock
+}
+
+/** Reports that another process delivers, as `onStandBy` of a lock. */
+export function standByWarning({ logger }: ModeParts): (fence: OwnerFence) => void {
+  return ({ lock }) =>
+    logger.warn(
+      `This process stands by: another one holds the lock "${lock}" and delivers. This one takes over when that one ends.`,
+    )
+}
+
+function lockLost({ lock }: OwnerFence, { inFlight, logger, recovery, waker }: ModeParts): void {
+  // An outage is told already.
+  const level = recovery.isOutage ? 'debug' : 'warn'
+  logger[level](`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
+  for (const delivery of inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
+  waker.wake()
+}

@@ -1,0 +1,51 @@
+import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
+import { LaneIntake } from '../poll/lane-intake.ts'
+import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
+import { coldOnly } from '../wake/poller-wake-ups.ts'
+import { dispatchingUnderLock } from './dispatching-under-lock.ts'
+import { laneBatches } from './lane-batches.ts'
+import { usualLockTimes } from './lock-times.ts'
+import type { Mode, ModeOptions } from './mode.ts'
+import { namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
+import { requirePartitions } from './require-partitions.ts'
+
+interface OrderedSettings extends ModeOptions {
+  readonly onFailure?: 'dead' | 'retryForever'
+}
+
+/** One worker in all processes, under a lock, begins nothing before the event before it is settled. */
+export const ordered: Mode<OrderedSettings> = {
+  lockTimes: usualLockTimes,
+
+  open(options, parts) {
+    const partitions = requirePartitions('ordered', parts.store)
+    const lock = namedLockOf(parts, {
+      ...usualLockTimes(parts.lease.ms),
+      name: pollerLock,
+      onStandBy: standByWarning(parts),
+    })
+    const intake = new LaneIntake({ ...parts, partitions, lock })
+    return {
+      lock,
+      dispatching: { ...dispatchingUnderLock(lock, intake, parts), ...oneByOne(options) },
+      polling: laneBatches,
+      connect: ({ lanes }) => ({
+        source: new OrderedSource({ ...parts, intake, partitions, lanes: lanes!, lock }),
+        // Order forbids a way past the poller.
+        hotPath: coldOnly(parts),
+      }),
+    }
+  },
+}
+
+function oneByOne({
+  onFailure = 'dead',
+  maxAttempts = 1,
+}: OrderedSettings): Partial<OutboxDispatcherOptions> {
+  return {
+    lanes: { laneOf: () => onlyLane, partitionOf: () => 0, onFailure: 'wait' },
+    workerCount: 1,
+    onGivenUp: () => (onFailure === 'retryForever' ? 'retry' : 'dead'),
+    ...(onFailure === 'dead' && { maxAttempts }),
+  }
+}

@@ -1,0 +1,76 @@
+import { laneKeyOf, partitionOfLane } from '../delivery/lane-key.ts'
+import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
+import { PartitionKeeper } from '../hold/partition-keeper.ts'
+import { LaneIntake } from '../poll/lane-intake.ts'
+import { LaneSource } from '../poll/lane-source.ts'
+import { participantLock } from '../store/index.ts'
+import { coldOnly } from '../wake/poller-wake-ups.ts'
+import { dispatchingUnderLock } from './dispatching-under-lock.ts'
+import { laneBatches } from './lane-batches.ts'
+import { usualLockTimes } from './lock-times.ts'
+import type { Mode, ModeOptions } from './mode.ts'
+import { namedLockOf } from './named-lock-of.ts'
+import { requirePartitions } from './require-partitions.ts'
+
+interface PartitionedSettings extends ModeOptions {
+  readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
+}
+
+/** Each key has few events queued at a time: there has to be room for many keys. */
+const laneCapacity = 8_000
+
+/** Many processes at once share the ordering keys, and deliver the events of each key one by one. */
+export const partitioned: Mode<PartitionedSettings> = {
+  lockTimes: usualLockTimes,
+
+  open(options, parts) {
+    const { store, lease, membership, waker } = parts
+    const { wakeUps } = options.store
+    const partitions = requirePartitions('partitioned', store)
+    const lock = namedLockOf(parts, { ...usualLockTimes(lease.ms), name: participantLock })
+    const intake = new LaneIntake({ ...parts, partitions, lock })
+    return {
+      lock,
+      dispatching: {
+        ...dispatchingUnderLock(lock, intake, parts, () => wakeUps?.announce()),
+        ...keyByKey(options),
+      },
+      polling: laneBatches,
+      connect(dispatcher) {
+        const keeper = new PartitionKeeper({
+          ...parts,
+          partitions,
+          lock,
+          intervalMs: lease.ms / (wakeUps === undefined ? 6 : 2),
+          mayShare: () => membership.isMember(),
+          letGo: (partition) => dispatcher.leavePartition(partition),
+        })
+        lock.onLost(() => keeper.lost())
+        waker.limitTo(keeper)
+        const lanes = dispatcher.lanes!
+        const skipWaiting = options.onKeyFailure === 'continue'
+        return {
+          keeper,
+          source: new LaneSource({ ...parts, intake, partitions, keeper, lanes, lock, skipWaiting }),
+          // Order forbids a way past the poller.
+          hotPath: coldOnly(parts),
+        }
+      },
+    }
+  },
+}
+
+function keyByKey({
+  onKeyFailure = 'blockUntilDead',
+  coldQueueCapacity = laneCapacity,
+}: PartitionedSettings): Partial<OutboxDispatcherOptions> {
+  return {
+    coldQueueCapacity,
+    lanes: {
+      laneOf: laneKeyOf,
+      partitionOf: partitionOfLane,
+      onFailure: onKeyFailure === 'continue' ? 'continue' : 'wait',
+    },
+    onGivenUp: ({ orderingKey }) => (onKeyFailure === 'block' && orderingKey !== null ? 'block' : 'dead'),
+  }
+}

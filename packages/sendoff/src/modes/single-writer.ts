@@ -1,0 +1,92 @@
+import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
+import type { NamedLock } from '../hold/named-lock.ts'
+import type { Tracer } from '../observe/tracing.ts'
+import { OwnerSource } from '../poll/owner-source.ts'
+import { SingleWriterSource } from '../poll/single-writer-source.ts'
+import { CircuitBreaker, type CircuitBreakerOptions } from '../process/circuit-breaker.ts'
+import { FailurePause } from '../process/failure-pause.ts'
+import { dispatchingUnderLock } from './dispatching-under-lock.ts'
+import { hotPathOf } from './hot-path-of.ts'
+import type { LockTimes } from './lock-times.ts'
+import type { Mode, ModeOptions, ModeParts } from './mode.ts'
+import { namedLockOf, pollerLock } from './named-lock-of.ts'
+
+interface SingleWriterSettings extends ModeOptions {
+  readonly lock?: Partial<LockTimes> & { readonly name?: string }
+  readonly circuitBreaker?: CircuitBreakerOptions | false
+  readonly tracer?: Tracer
+}
+
+/** The first batch of a tick. */
+const tickBatches = { batchSize: 500 }
+
+/** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
+const tickUnsettled = 500
+
+/**
+ * One process at a time polls, whichever takes the lock of a tick first, while each sends its own events right after their
+ * commits, through a circuit breaker.
+ */
+export const singleWriter: Mode<SingleWriterSettings> = {
+  lockTimes,
+
+  open(options, parts) {
+    const { lock: { name = pollerLock } = {}, tracer } = options
+    const lock = namedLockOf(parts, { ...lockTimes(parts.lease.ms, options), name })
+    const breaker = breakerOf(options, parts)
+    const source = new OwnerSource({ ...parts, lock })
+    return {
+      lock,
+      breaker,
+      dispatching: {
+        ...dispatchingUnderLock(lock, source, parts),
+        ...(breaker && { breaker }),
+        ...withPauses(lock, breaker, parts),
+        workerCount: options.workerCount ?? 1,
+        maxUnsettled: tickUnsettled,
+      },
+      polling: tickBatches,
+      connect: (dispatcher) => ({
+        source: new SingleWriterSource({
+          source,
+          lock,
+          logger: parts.logger,
+          tracer,
+          untilSettled: (deliveries) => dispatcher.untilSettled(deliveries),
+        }),
+        hotPath: hotPathOf(dispatcher, options, parts, breaker),
+      }),
+    }
+  },
+}
+
+function lockTimes(leaseMs: number, { lock = {} }: SingleWriterSettings): LockTimes {
+  const { ttlMs = leaseMs, renewMarginMs = ttlMs / 3 } = lock
+  return { ttlMs, renewMarginMs }
+}
+
+function breakerOf(
+  { circuitBreaker = {} }: SingleWriterSettings,
+  { clock, logger, metrics }: ModeParts,
+): CircuitBreaker | undefined {
+  if (circuitBreaker === false) return undefined
+  return new CircuitBreaker(circuitBreaker, {
+    clock,
+    logger,
+    onState: (state) => metrics.recordCircuitBreakerState(state),
+  })
+}
+
+/** Begins nothing shortly before the lock runs out, and nothing for a while where everything fails. */
+function withPauses(
+  lock: NamedLock,
+  breaker: CircuitBreaker | undefined,
+  { clock }: ModeParts,
+): Partial<OutboxDispatcherOptions> {
+  if (breaker === undefined) return { mayBegin: (again) => lock.hasTimeLeft(again) }
+  const failures = new FailurePause({ clock, pauseMs: breaker.coolDownMs })
+  return {
+    mayBegin: (again) => failures.isOver(again) && lock.hasTimeLeft(again),
+    onOutcome: (outcome) => failures.ended(outcome),
+  }
+}

@@ -1,7 +1,0 @@
-import { connect } from 'amqplib'
-import { runRabbitmqChecks } from './rabbitmq/run-rabbitmq-checks.ts'
-
-runRabbitmqChecks('the RabbitMQ publisher on amqplib', (url) => ({
-  connection: () => connect(url),
-  close: () => Promise.resolve(),
-}))

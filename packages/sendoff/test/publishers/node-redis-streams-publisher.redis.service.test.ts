@@ -1,9 +1,0 @@
-import { createClient } from 'redis'
-import { runRedisStreamsChecks } from './redis-streams/run-redis-streams-checks.ts'
-
-runRedisStreamsChecks('redis', async (url) => {
-  const client = createClient({ url, socket: { reconnectStrategy: () => 100 } })
-  client.on('error', () => {})
-  await client.connect()
-  return { client, close: () => client.destroy() }
-})

@@ -1,0 +1,70 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { bench, benchLines, subjectsOf } from './run-bench.ts'
+import { temporaryFolder } from '../services/machine/temporary-folder.ts'
+
+const modes = ['sendoff-single-node', 'sendoff-multi-node']
+
+describe('the benchmarks on SQLite', () => {
+  const folder = temporaryFolder('bench-test')
+  after(() => folder.remove())
+  const run = { store: 'sqlite', folder: folder.path }
+
+  it('drain measures every mode and every limit', async () => {
+    const lines = await benchLines(run, 'drain', '--events', '300')
+
+    deepEqual(subjectsOf(lines, 'eventsPerSecond'), [
+      ...modes,
+      'sendoff-multi-node-delete',
+      'limit-claim-update',
+      'limit-claim-delete',
+      'limit-owner-update',
+    ])
+    deepEqual(subjectsOf(lines, 'cpuUsPerEvent'), subjectsOf(lines, 'eventsPerSecond'))
+  })
+
+  it('write measures single and bulk transactions, with another driver if asked to', async () => {
+    const lines = await benchLines(run, 'write', '--driver', 'better', '--seconds', '0.05')
+
+    const subjects = ['sendoff-writer-only', ...modes, 'limit-insert']
+    deepEqual(subjectsOf(lines, 'transactionsPerSecond'), subjects)
+    deepEqual(subjectsOf(lines, 'bulkEventsPerSecond'), subjects)
+    ok(lines.every((line) => line.driver === 'better'))
+  })
+
+  it('latency and idle measure the modes that deliver', async () => {
+    const latency = await benchLines(run, 'latency', '--seconds', '0.1')
+    deepEqual(subjectsOf(latency, 'latencyP50Ms'), modes)
+    deepEqual(subjectsOf(latency, 'latencyP99Ms'), modes)
+
+    const idle = await benchLines(run, 'idle', '--seconds', '0.1')
+    deepEqual(subjectsOf(idle, 'cpuMsPerSecond'), modes)
+    deepEqual(subjectsOf(idle, 'statementsPerSecond'), modes)
+  })
+
+  it('a table for people names the limit and the ratios to it', async () => {
+    const chart = join(folder.path, 'chart.svg')
+    const options = ['--events', '50', '--rounds', '1', '--only', 'single-node', '--chart', chart]
+    const { stdout } = await bench(run, 'drain', ...options)
+    match(readFileSync(chart, 'utf8'), /^<svg [\s\S]+>sendoff-single-node<[\s\S]+<rect [\s\S]+<\/svg>\n$/)
+    rmSync(chart)
+
+    match(stdout, /Limit: limit-claim-update\./)
+    match(stdout, /^events\/s .*of limit-claim-update +of its own limit$/m)
+    match(stdout, /^sendoff-single-node( +[\d,]+){3} +1 +\d+\.\d\d +\d+\.\d\d of limit-owner-update$/m)
+  })
+
+  it('a command that cannot be understood is answered with the usage', async () => {
+    const { code, stderr } = await bench(run, 'nonsense')
+
+    equal(code, 2)
+    match(stderr, /SUITE must be one of drain, ordered, write, latency, idle/)
+    match(stderr, /Usage: npm run bench/)
+  })
+
+  it('nothing is left behind', () => {
+    equal(readdirSync(folder.path).join(), '')
+  })
+})

@@ -1,0 +1,246 @@
+import { EventStatus } from '../../../../packages/sendoff/src/store/event-status.ts'
+import type { StoredRow } from '../../../../packages/sendoff/src/store/index.ts'
+import { checkHistory } from '../checker.ts'
+import type { Act, Behaviour, HistoryRecord, TransactionEnd } from '../../history/history-record.ts'
+import type { Evidence, JudgedSettings } from '../judged-history.ts'
+import type { FaultMode } from '../../processes/node-setup.ts'
+
+export const forgedSettings: JudgedSettings = {
+  mode: 'multiNode',
+  workerCount: 1,
+  leaseMs: 1_000,
+  intervalMs: 200,
+  maxAttempts: 4,
+  maxLosses: 5,
+  hangTimeoutMs: 300,
+  hangGraceMs: 300,
+  closeMs: 500,
+  marginMs: 500,
+  recoveryMs: 3_000,
+  handOverMs: 2_000,
+}
+
+/** For each rule what breaks it, and what looks alike and does not. */
+export type ForgedCases = Readonly<
+  Record<string, { readonly broken: readonly ForgedCase[]; readonly kept: readonly ForgedCase[] }>
+>
+
+export interface ForgedCase {
+  readonly what: string
+  readonly run: ForgedRun
+}
+
+/** By a right clock. */
+export const forgedWallClock = { from: Date.UTC(2026, 0, 1, 12), to: Date.UTC(2026, 0, 1, 12, 5) }
+
+interface ForgedDelivery {
+  readonly by?: string
+  readonly at: number
+  /** Null for one that never ends. */
+  readonly until?: number | null
+  /** When its listener is told to stop; null if never. One that hangs is told so. */
+  readonly aborted?: number | null
+  readonly token?: number
+  readonly attempt?: number
+  readonly epoch?: number
+  readonly act?: Act
+  /** The outcome that the store accepts; null for none, `refused` for a refused one. */
+  readonly settled?: string | null
+}
+
+/** A run that never was, for the checker to judge. It is sound until a test says otherwise. */
+export class ForgedRun {
+  readonly #history: HistoryRecord[] = []
+  readonly #rows = new Map<string, StoredRow>()
+  readonly #businessRows = new Set<string>()
+  #deliveries = 0
+  #mode: FaultMode = 'multiNode'
+
+  inMode(mode: FaultMode): this {
+    this.#mode = mode
+    return this
+  }
+
+  /** An event in a transaction of its own, DONE unless its row says otherwise. */
+  writes(
+    id: string,
+    { at = 0, end = 'commit', behaviour = 'succeed', ...more }: ForgedWrite = {},
+    row: Partial<StoredRow> = {},
+  ): this {
+    const tx = `tx of ${id}`
+    const { notBefore, key, wroteAt, ...intent } = more
+    const event = {
+      id,
+      behaviour,
+      ...(notBefore !== undefined && { notBefore }),
+      ...(key !== undefined && { key }),
+      ...(wroteAt !== undefined && { wroteAt }),
+    }
+    this.says('writer', at, {
+      kind: 'intent',
+      tx,
+      rollsBack: false,
+      events: [event],
+      undone: [],
+      repeated: [],
+      ...intent,
+    })
+    if (end !== 'nobody') this.says('writer', at + 1, { kind: end, tx })
+    if (end !== 'commit') return this
+    this.#businessRows.add(tx)
+    return this.hasRow(id, { orderingKey: key ?? null, ...row })
+  }
+
+  hasRow(id: string, row: Partial<StoredRow> = {}): this {
+    this.#rows.set(id, { ...doneRow, eventId: id, ...row })
+    return this
+  }
+
+  hasBusinessRow(id: string): this {
+    this.#businessRows.add(`tx of ${id}`)
+    return this
+  }
+
+  delivers(event: string, forged: ForgedDelivery): this {
+    const {
+      by = 'p',
+      at,
+      until = at + 10,
+      token = 1,
+      attempt = 1,
+      act = 'succeed',
+      settled = 'done',
+      epoch,
+      aborted = act === 'hang' ? at + forgedSettings.hangTimeoutMs : null,
+    } = forged
+    const delivery = ++this.#deliveries
+    const withEpoch = epoch === undefined ? {} : { epoch }
+    this.says(by, at, { kind: 'start', delivery, event, token, attempt, ...withEpoch, act })
+    if (aborted !== null) this.says(by, aborted, { kind: 'aborted', delivery, event })
+    if (until === null) return this
+    this.says(by, until, { kind: 'end', delivery, event, act })
+    return settled === null ? this : this.settles(event, { by, at: until + 2, token, outcome: settled })
+  }
+
+  settles(
+    event: string,
+    { by, at, token, outcome }: { by: string; at: number; token: number; outcome: string },
+  ): this {
+    const refused = outcome === 'refused'
+    const settlements = [{ event, token, outcome: refused ? 'done' : outcome, refused }]
+    return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
+  }
+
+  /** What was read under a lock is not taken from `by`. */
+  refuses(event: string, { by, at }: { by: string; at: number }): this {
+    const settlements = [{ event, token: 1, outcome: 'done', refused: true, underLock: true as const }]
+    return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
+  }
+
+  /** The lock of the one who delivers; it keeps it unless it is said to give it up. */
+  takesLock(by: string, at: number, token: string): this {
+    return this.says(by, at, { kind: 'lockTaken', since: at - 1, token })
+  }
+
+  hasHarmedLock(at: number): this {
+    return this.says('driver', at, { kind: 'outage', what: 'deleteLock', since: at })
+  }
+
+  kills(target: string, at: number): this {
+    return this.says('driver', at, { kind: 'fault', fault: 'kill', target })
+  }
+
+  stops(target: string, from: number, to: number): this {
+    this.says('driver', from, { kind: 'fault', fault: 'stop', target })
+    return this.says('driver', to, { kind: 'fault', fault: 'cont', target })
+  }
+
+  asksToEnd(target: string, at: number): this {
+    return this.says('driver', at, { kind: 'fault', fault: 'restart', target })
+  }
+
+  /** Processes that deliver. */
+  hasWorkers(...names: readonly string[]): this {
+    for (const name of names) this.says(name, 0, { kind: 'ready', delivers: true })
+    return this
+  }
+
+  /** A partition that a process got at one moment; until it gives it up, unless that is null. */
+  owns(by: string, { from, until = null, epoch = 1, partition = 7, token = by }: ForgedOwnership): this {
+    this.says(by, from, { kind: 'gained', since: from - 2, token, partitions: [{ partition, epoch }] })
+    return until === null ? this : this.says(by, until, { kind: 'givenUp', token, partitions: [partition] })
+  }
+
+  /** An outage of everybody, or of the processes of a slot. */
+  hasOutage(from: number, to: number, slot?: string): this {
+    const whom = slot === undefined ? {} : { slot }
+    return this.says('driver', to, { kind: 'outage', what: 'a forged outage', since: from, ...whom })
+  }
+
+  says(process: string, at: number, record: Unstamped<HistoryRecord>): this {
+    this.#history.push({ ...record, process, at })
+    return this
+  }
+
+  /** The names of the rules that the checker finds broken, each once. */
+  brokenRules(): string[] {
+    const evidence: Evidence = {
+      history: this.#history.toSorted((a, b) => a.at - b.at),
+      rows: [...this.#rows.values()],
+      businessRows: [...this.#businessRows],
+      settings: { ...forgedSettings, mode: this.#mode },
+      wallClock: forgedWallClock,
+    }
+    return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]
+  }
+}
+
+interface ForgedOwnership {
+  readonly from: number
+  readonly until?: number | null
+  readonly epoch?: number
+  readonly partition?: number
+  readonly token?: string
+}
+
+type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : never
+
+interface ForgedWrite {
+  readonly at?: number
+  /** How the transaction ended; `nobody` lived to say it. */
+  readonly end?: TransactionEnd['kind'] | 'nobody'
+  readonly behaviour?: Behaviour
+  readonly notBefore?: number
+  readonly key?: string
+  readonly wroteAt?: number
+  readonly rollsBack?: boolean
+  readonly undone?: readonly string[]
+  readonly repeated?: readonly { readonly expected: string; readonly answered: string }[]
+}
+
+const doneRow: StoredRow = {
+  seq: 1,
+  eventId: '',
+  destination: '',
+  eventType: 'Planned',
+  aggregateType: 'GLOBAL',
+  aggregateId: null,
+  tenantId: null,
+  orderingKey: null,
+  partitionNo: null,
+  payload: '{}',
+  contentType: null,
+  headers: null,
+  attempts: 0,
+  deliveries: 2,
+  losses: 0,
+  availableAt: forgedWallClock.from + 1_000,
+  occurredAt: forgedWallClock.from + 1_000,
+  createdAt: forgedWallClock.from + 1_000,
+  lockedBy: null,
+  status: EventStatus.DONE,
+  doneAt: forgedWallClock.from + 1_000,
+  lastError: null,
+  lockedUntil: null,
+  blockedAt: null,
+}

@@ -1,0 +1,370 @@
+import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
+import { lockHarmNames } from '../stores/lock-harms.ts'
+import type { FaultMode } from '../processes/node-setup.ts'
+import type {
+  DeliveryStart,
+  HistoryRecord,
+  Intent,
+  SeenSettlement,
+  WrittenEvent,
+} from '../history/history-record.ts'
+
+/** The settings of a run, as far as they decide what is right. */
+export interface JudgedSettings {
+  readonly mode: FaultMode
+  readonly workerCount: number
+  readonly leaseMs: number
+  readonly intervalMs: number
+  readonly maxAttempts: number
+  readonly maxLosses: number
+  readonly hangTimeoutMs: number
+  readonly hangGraceMs: number
+  readonly closeMs: number
+  /** How much later than promised things may be: what the machine needs. */
+  readonly marginMs: number
+  /** How long after an outage, or after the last fault, what was due then may have to wait. */
+  readonly recoveryMs: number
+  /** How long what had not begun may have to wait after a process was asked to end. */
+  readonly handOverMs: number
+}
+
+/** All that is known at the end of a run. */
+export interface Evidence {
+  readonly history: readonly HistoryRecord[]
+  readonly rows: readonly StoredRow[]
+  /** Transactions whose business data is in the database. */
+  readonly businessRows: readonly string[]
+  readonly settings: JudgedSettings
+  /** The epoch milliseconds of a right clock when the run began and when it was over. */
+  readonly wallClock: Period
+}
+
+export interface JudgedDelivery extends DeliveryStart {
+  readonly at: number
+  readonly process: string
+  /** When its listener returned; undefined if it never did. */
+  readonly endedAt: number | undefined
+  /** When its listener was told to stop; undefined if it never was. */
+  readonly abortedAt: number | undefined
+}
+
+export interface JudgedSettlement extends SeenSettlement {
+  readonly at: number
+  readonly since: number
+  readonly process: string
+}
+
+export interface FailedSettlement {
+  readonly event: string
+  readonly process: string
+  readonly since: number
+}
+
+export interface JudgedTransaction extends Intent {
+  readonly process: string
+  readonly end: 'commit' | 'rollback' | 'unknown'
+}
+
+/** From one moment to another, `Infinity` if it never ended. */
+export interface Period {
+  readonly from: number
+  readonly to: number
+}
+
+export interface JudgedOutage extends Period {
+  readonly what: string
+  /** Whose processes it was meant for; everybody's where undefined. */
+  readonly slot: string | undefined
+}
+
+/** A partition in the hands of a process, as far as that knows. */
+export interface Ownership {
+  readonly partition: number
+  readonly epoch: number
+  readonly process: string
+  readonly token: string
+  /** When it was asked for. */
+  readonly since: number
+  /** When it was given. */
+  readonly from: number
+  /** When it was given up; Infinity if it never was. */
+  readonly until: number
+}
+
+/** The lock of those who deliver one at a time, in the hands of a process, as far as that knows. */
+export interface Holding {
+  readonly process: string
+  readonly from: number
+  /** When the process next asked for it; Infinity if it never did. */
+  readonly until: number
+  readonly isGivenBack: boolean
+}
+
+interface ProcessTroubles {
+  killedAt: number | undefined
+  readonly stops: Period[]
+  readonly cutOffs: Period[]
+  /** Those of the cut-offs in which it did not run. */
+  readonly stalls: Period[]
+}
+
+/** The evidence of a run, arranged so that rules can ask it. */
+export class JudgedHistory {
+  readonly evidence: Evidence
+  readonly settings: JudgedSettings
+  readonly rows: ReadonlyMap<string, StoredRow>
+  readonly transactions = new Map<string, JudgedTransaction>()
+  /** What may have been committed, by id. */
+  readonly written = new Map<string, WrittenEvent & { readonly tx: string; readonly at: number }>()
+  /** The deliveries of each event in the order of their starts. */
+  readonly deliveries = new Map<string, JudgedDelivery[]>()
+  readonly settlements = new Map<string, JudgedSettlement[]>()
+  /** Attempts at settling an event that failed. */
+  readonly failedSettlements: FailedSettlement[] = []
+  /** Attempts at settling an event that were not answered in time, if ever. */
+  readonly unansweredSettlements: FailedSettlement[] = []
+  /** The owners of each partition, by epoch. */
+  readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
+  readonly holdings: readonly Holding[]
+  /** Attempts at getting partitions that failed. */
+  readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
+  readonly kills: { readonly target: string; readonly at: number }[] = []
+  readonly outages: JudgedOutage[] = []
+  /** When processes were asked to end. */
+  readonly closings: { readonly target: string; readonly at: number }[] = []
+  /** When the database answered a process again, by process. */
+  readonly backs = new Map<string, number[]>()
+  /** Every process that delivers. */
+  readonly workers: readonly string[]
+  /** How many refused settlements a process says that it had, if it lived to say so. */
+  readonly refusalsTold = new Map<string, number>()
+  /** When the last harm was over; -Infinity where none was done. */
+  lastFaultAt = -Infinity
+  readonly #troubles = new Map<string, ProcessTroubles>()
+
+  constructor(evidence: Evidence) {
+    this.evidence = evidence
+    this.settings = evidence.settings
+    this.rows = new Map(evidence.rows.map((row) => [row.eventId, row]))
+    this.#readTransactions()
+    this.#readDeliveries()
+    this.#readTroubles()
+    this.ownerships = this.#readOwnerships()
+    this.holdings = this.#readHoldings()
+    this.workers = evidence.history.flatMap((record) =>
+      record.kind === 'ready' && record.delivers ? [record.process] : [],
+    )
+  }
+
+  /** Whether a process had ended by then, in whatever way. */
+  hadEnded(process: string, by: number): boolean {
+    return this.evidence.history.some(
+      (record) => record.kind === 'exit' && record.target === process && record.at <= by,
+    )
+  }
+
+  killedAt(process: string): number | undefined {
+    return this.#troubles.get(process)?.killedAt
+  }
+
+  /** Whether the process did not run, or was without its database, at some moment between the two. */
+  wasAway(process: string, from: number, to: number): boolean {
+    const stops = this.#troubles.get(process)?.stops ?? []
+    return this.wasCutOff(process, from, to) || stops.some((stop) => stop.from < to && stop.to > from)
+  }
+
+  /** Whether the process was without its database at some moment between the two. */
+  wasCutOff(process: string, from: number, to: number): boolean {
+    const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
+    return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
+  }
+
+  /** Whether its process was asked to end before then, and did not wait for it to end. */
+  wasGivenUp({ process, at, endedAt = Infinity }: JudgedDelivery, by: number): boolean {
+    const closing = this.closings.find(({ target }) => target === process)
+    return closing !== undefined && at < by && closing.at < by && endedAt > closing.at + this.settings.closeMs
+  }
+
+  /** Whether the process did not run at some moment between the two, as it was stopped or the machine was busy. */
+  wasStill(process: string, from: number, to: number): boolean {
+    const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
+    return [...stops, ...stalls].some((period) => period.from < to && period.to > from)
+  }
+
+  /** For how long between the two moments the process did not run. */
+  stillMs(process: string, from: number, to: number): number {
+    const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
+    return coveredMs([...stops, ...stalls], from, to)
+  }
+
+  /** Whether somebody reached for the lock past its holder, after the holder had got it for this delivery. */
+  wasLockHarmed({ process, at }: JudgedDelivery, by: number): boolean {
+    const holding = this.holdings.findLast((each) => each.process === process && each.from <= at)
+    if (holding === undefined) return false
+    return this.outages.some(
+      ({ what, from, to }) => lockHarmNames.includes(what) && to >= holding.from && from < by,
+    )
+  }
+
+  /** For how long between the two moments others were harmed, or may not have been replaced yet. */
+  otherFaultsMs(process: string, from: number, to: number): number {
+    const periods: Period[] = []
+    for (const [other, { killedAt, stops, cutOffs }] of this.#troubles) {
+      if (other === process) continue
+      if (killedAt !== undefined) periods.push({ from: killedAt, to: killedAt + this.settings.leaseMs })
+      periods.push(...stops, ...cutOffs)
+    }
+    return coveredMs([...periods, ...this.outages], from, to)
+  }
+
+  #readTransactions(): void {
+    const ends = new Map<string, JudgedTransaction['end']>()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'commit' || record.kind === 'rollback' || record.kind === 'unknown') {
+        ends.set(record.tx, record.kind)
+      }
+    }
+    for (const record of this.evidence.history) {
+      if (record.kind !== 'intent') continue
+      const end = ends.get(record.tx) ?? 'unknown'
+      // Whatever became of it: it was never asked to commit.
+      this.transactions.set(record.tx, { ...record, end: record.rollsBack ? 'rollback' : end })
+      for (const event of record.events) {
+        this.written.set(event.id, { ...event, tx: record.tx, at: record.at })
+      }
+    }
+  }
+
+  #readDeliveries(): void {
+    const ends = new Map<string, number>()
+    const aborts = new Map<string, number>()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'end') ends.set(`${record.process}/${record.delivery}`, record.at)
+      else if (record.kind === 'aborted') aborts.set(`${record.process}/${record.delivery}`, record.at)
+    }
+    for (const record of this.evidence.history) {
+      if (record.kind === 'start') {
+        const name = `${record.process}/${record.delivery}`
+        const times = { endedAt: ends.get(name), abortedAt: aborts.get(name) }
+        listOf(this.deliveries, record.event).push({ ...record, ...times })
+      } else if (record.kind === 'settled') {
+        const { at, since, process } = record
+        for (const settlement of record.settlements) {
+          listOf(this.settlements, settlement.event).push({ ...settlement, at, since, process })
+        }
+      } else if (record.kind === 'unsettled' || record.kind === 'unanswered') {
+        const { kind, since, process } = record
+        const failed = kind === 'unsettled' ? this.failedSettlements : this.unansweredSettlements
+        for (const event of record.events) failed.push({ event, process, since })
+      }
+    }
+  }
+
+  #readOwnerships(): ReadonlyMap<number, readonly Ownership[]> {
+    const ownerships: Ownership[] = []
+    // An epoch is given up once: what an owner asks for again changes nothing.
+    const ends = new Map<
+      string,
+      { readonly at: number; readonly partitions: readonly number[] | undefined }[]
+    >()
+    for (const record of this.evidence.history) {
+      if (record.kind === 'gained') {
+        const { at: from, since, process, token } = record
+        for (const owned of record.partitions) {
+          ownerships.push({ ...owned, process, token, since, from, until: Infinity })
+        }
+      } else if (record.kind === 'givenUp') {
+        listOf(ends, record.token).push({ at: record.at, partitions: record.partitions })
+      } else if (record.kind === 'notGained') {
+        this.failedGains.push({ at: record.at, partitions: record.partitions })
+      }
+    }
+    const ended = ownerships.map((ownership) => {
+      const end = ends
+        .get(ownership.token)
+        ?.find(
+          ({ at, partitions }) => at >= ownership.from && (partitions?.includes(ownership.partition) ?? true),
+        )
+      return { ...ownership, until: end?.at ?? Infinity }
+    })
+    return Map.groupBy(
+      ended.sort((a, b) => a.epoch - b.epoch || a.from - b.from),
+      ({ partition }) => partition,
+    )
+  }
+
+  #readHoldings(): readonly Holding[] {
+    const { history } = this.evidence
+    const taken = history.filter((record) => record.kind === 'lockTaken')
+    const givenUp = new Set(
+      history.flatMap((record) => (record.kind === 'lockGivenUp' ? [record.token] : [])),
+    )
+    return taken.map(({ process, at, token }) => ({
+      process,
+      from: at,
+      until: taken.find((next) => next.process === process && next.at > at)?.since ?? Infinity,
+      isGivenBack: givenUp.has(token),
+    }))
+  }
+
+  #readTroubles(): void {
+    for (const record of this.evidence.history) {
+      if (record.kind === 'cutOff') {
+        const period = { from: record.since, to: record.at }
+        this.#troublesOf(record.process).cutOffs.push(period)
+        if (record.what === 'stall') this.#troublesOf(record.process).stalls.push(period)
+      } else if (record.kind === 'back') {
+        listOf(this.backs, record.process).push(record.at)
+      } else if (record.kind === 'refusalsTold') {
+        this.refusalsTold.set(record.process, record.count)
+      } else if (record.kind === 'outage') {
+        const { what, since, at, slot } = record
+        this.outages.push({ what, slot, from: since, to: at })
+        this.lastFaultAt = at
+      } else if (record.kind === 'fault') {
+        this.lastFaultAt = record.at
+        const troubles = this.#troublesOf(record.target)
+        if (record.fault === 'kill') {
+          troubles.killedAt ??= record.at
+          this.kills.push({ target: record.target, at: record.at })
+        } else if (record.fault === 'stop') {
+          troubles.stops.push({ from: record.at, to: Infinity })
+        } else if (record.fault === 'restart') {
+          this.closings.push({ target: record.target, at: record.at })
+        } else if (record.fault === 'cont') {
+          const last = troubles.stops.pop()
+          if (last !== undefined) troubles.stops.push({ from: last.from, to: record.at })
+        }
+      }
+    }
+  }
+
+  #troublesOf(process: string): ProcessTroubles {
+    let troubles = this.#troubles.get(process)
+    if (troubles === undefined) {
+      troubles = { killedAt: undefined, stops: [], cutOffs: [], stalls: [] }
+      this.#troubles.set(process, troubles)
+    }
+    return troubles
+  }
+}
+
+/** How much of the time between two moments is in at least one of the periods. */
+export function coveredMs(periods: readonly Period[], from: number, to: number): number {
+  let covered = 0
+  let reached = from
+  for (const period of periods.toSorted((a, b) => a.from - b.from)) {
+    const start = Math.max(reached, period.from)
+    const end = Math.min(to, period.to)
+    if (end <= start) continue
+    covered += end - start
+    reached = end
+  }
+  return covered
+}
+
+function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
+  let list = lists.get(key)
+  if (list === undefined) lists.set(key, (list = []))
+  return list
+}

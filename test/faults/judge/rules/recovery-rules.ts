@@ -1,0 +1,179 @@
+import { coveredMs, type JudgedHistory } from '../judged-history.ts'
+import { renewalHarmNames } from '../../processes/silent-renewals.ts'
+import { takeovers } from './takeover-rules.ts'
+import type { Rule } from './rule.ts'
+
+/** In leases: how long connections that die without a word may hold up a process, besides what the machine needs. */
+const silenceLeases = 2
+
+export const recoveryRules: readonly Rule[] = [
+  {
+    name: 'connections that die without a word hold up a process for about a lease',
+    *violations(history) {
+      for (const { process, from, until, allowedMs } of silences(history)) {
+        if (until - from > allowedMs) {
+          yield `${process} lost its connections at ${from}, and settled again ${tookTooLong(from, until, allowedMs)}`
+        }
+      }
+    },
+  },
+  {
+    name: 'results are settled when the database answers again',
+    *violations(history) {
+      const { leaseMs } = history.settings
+      for (const { target, at: killedAt } of history.kills) {
+        const back = history.backs.get(target)?.findLast((at) => at < killedAt)
+        // So long a settlement may take.
+        if (
+          back === undefined ||
+          killedAt - back < leaseMs / 2 ||
+          history.wasAway(target, back + 1, killedAt)
+        )
+          continue
+        for (const { held } of takeovers(history)) {
+          if (held.process !== target || (held.endedAt ?? Infinity) > back) continue
+          yield `${held.event} by ${target} had ended at ${held.endedAt}, the database was back at ${back}, and it was not settled by ${killedAt}`
+        }
+      }
+    },
+  },
+  {
+    name: 'another process goes on at once where one is asked to end',
+    *violations(history) {
+      const { handOverMs } = history.settings
+      for (const { process, since, until } of handOvers(history)) {
+        const allowedMs = handOverMs + history.otherFaultsMs('', since, until)
+        if (until - since > allowedMs) {
+          yield `${process} was asked to end at ${since}, and another went on ${tookTooLong(since, until, allowedMs)}`
+        }
+      }
+    },
+  },
+  {
+    name: 'what was due in an outage starts within seconds of its end',
+    *violations(history) {
+      const { recoveryMs } = history.settings
+      const common = history.outages.filter(({ slot }) => slot === undefined)
+      for (const { event, what, since, until } of recoveries(history)) {
+        const allowedMs = recoveryMs + coveredMs(common, since, until)
+        if (until - since > allowedMs) {
+          yield `${event} was due when ${what} was over at ${since}, and started ${tookTooLong(since, until, allowedMs)}`
+        }
+      }
+    },
+  },
+  {
+    name: 'what was due at the last fault is delivered within seconds of it',
+    *violations(history) {
+      const { recoveryMs } = history.settings
+      for (const { event, what, since, until } of lastDeliveries(history)) {
+        if (until - since > recoveryMs) {
+          yield `${event} was due at ${what}, and was delivered ${tookTooLong(since, until, recoveryMs)}`
+        }
+      }
+    },
+  },
+]
+
+export interface Silence {
+  readonly process: string
+  readonly from: number
+  readonly until: number
+  readonly allowedMs: number
+}
+
+/** From when a process without live connections had something to settle until the store took it, where nothing else was wrong. */
+export function* silences(history: JudgedHistory): Iterable<Silence> {
+  const { leaseMs } = history.settings
+  const deliveries = [...history.deliveries.values()].flat()
+  const settlements = [...history.settlements.values()].flat()
+  for (const { what, slot, to: at } of history.outages) {
+    if (what !== 'blackHole') continue
+    const next = deliveries
+      .filter(({ process, endedAt = -1 }) => process.startsWith(`${slot}.`) && endedAt > at)
+      .reduce<{ process: string; endedAt: number } | undefined>(
+        (first, { process, endedAt }) =>
+          first !== undefined && first.endedAt <= endedAt! ? first : { process, endedAt: endedAt! },
+        undefined,
+      )
+    if (next === undefined) continue
+    const { process, endedAt: from } = next
+    const until = Math.min(
+      ...settlements.flatMap((each) => (each.process === process && each.since >= at ? [each.at] : [])),
+    )
+    const allowedMs = silenceLeases * leaseMs + history.stillMs(process, from, until)
+    const isExcused =
+      history.outages.some(
+        (other) =>
+          !renewalHarmNames.includes(other.what) &&
+          other.from > at - leaseMs &&
+          other.from < from + allowedMs &&
+          other.to !== at &&
+          concerns(other.slot, slot),
+      ) || history.hadEnded(process, from + allowedMs)
+    if (!isExcused) yield { process, from, until, allowedMs }
+  }
+}
+
+function concerns(harmed: string | undefined, slot: string | undefined): boolean {
+  return harmed === undefined || harmed === slot
+}
+
+interface HandOver {
+  readonly process: string
+  readonly since: number
+  /** When another process first began with something that was due, and that no process had begun before. */
+  readonly until: number
+}
+
+function* handOvers(history: JudgedHistory): Iterable<HandOver> {
+  for (const { target: process, at: since } of history.closings) {
+    const starts: number[] = []
+    for (const { id, dueAt } of dueTimes(history)) {
+      const first = history.deliveries.get(id)?.[0]
+      if (first === undefined || dueAt > since || first.at <= since || first.process === process) continue
+      starts.push(first.at)
+    }
+    if (starts.length > 0) yield { process, since, until: Math.min(...starts) }
+  }
+}
+
+/** The wait of an event after the harm was over that it may have had to wait for. */
+export interface Recovery {
+  readonly event: string
+  readonly what: string
+  readonly since: number
+  readonly until: number
+}
+
+/** Everything that was due when an outage of everybody ended, and had not started before. */
+export function* recoveries(history: JudgedHistory): Iterable<Recovery> {
+  const common = history.outages.filter(({ slot }) => slot === undefined)
+  for (const { id, dueAt } of dueTimes(history)) {
+    const until = history.deliveries.get(id)?.[0]?.at
+    if (until === undefined) continue
+    // The one that it had to wait for longest.
+    const outage = common.find(({ to }) => dueAt <= to && to < until)
+    if (outage !== undefined) yield { event: id, what: outage.what, since: outage.to, until }
+  }
+}
+
+/** Everything that was due when the last harm was over and was delivered, perhaps again, after that. */
+export function* lastDeliveries(history: JudgedHistory): Iterable<Recovery> {
+  const since = history.lastFaultAt
+  for (const { id, dueAt } of dueTimes(history)) {
+    const until = history.deliveries.get(id)?.at(-1)?.at
+    if (until !== undefined && dueAt <= since && since < until) {
+      yield { event: id, what: 'the last fault', since, until }
+    }
+  }
+}
+
+/** When events fell due for the first time: not before they were written. */
+function* dueTimes(history: JudgedHistory): Iterable<{ readonly id: string; readonly dueAt: number }> {
+  for (const { id, at, notBefore = at } of history.written.values()) yield { id, dueAt: notBefore }
+}
+
+function tookTooLong(since: number, until: number, allowedMs: number): string {
+  return `after ${Math.round(until - since)} ms instead of ${Math.round(allowedMs)}`
+}

@@ -1,0 +1,83 @@
+import {
+  type OutboxLocks,
+  type OutboxPartitions,
+  type OwnedPartition,
+  type OwnerFence,
+  participantPrefix,
+} from '../../../packages/sendoff/src/store/index.ts'
+import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+
+/** Partitions whose changes of owner become part of the history, as far as this process knows of them. */
+export function observedPartitions(partitions: OutboxPartitions, history: HistoryFile): OutboxPartitions {
+  const known = new Set<string>()
+
+  function gained(since: number, { token }: OwnerFence, owned: readonly OwnedPartition[]): void {
+    const added = owned.filter(({ partition, epoch }) => !known.has(`${partition}/${epoch}`))
+    for (const { partition, epoch } of added) known.add(`${partition}/${epoch}`)
+    if (added.length > 0) history.say({ kind: 'gained', since, token, partitions: added })
+  }
+
+  return {
+    async acquire(owner, numbers) {
+      const since = monotonicMs()
+      try {
+        const owned = await partitions.acquire(owner, numbers)
+        gained(since, owner, owned)
+        return owned
+      } catch (error) {
+        history.say({ kind: 'notGained', partitions: numbers })
+        throw error
+      }
+    },
+
+    release(owner, given) {
+      const numbers = given.map(({ partition }) => partition)
+      history.say({ kind: 'givenUp', token: owner.token, partitions: numbers })
+      return partitions.release(owner, given)
+    },
+
+    // Also says what an answer that got lost would have said.
+    async shares(owner) {
+      const since = monotonicMs()
+      const shares = await partitions.shares(owner)
+      const own = shares?.partitions.filter(({ owner: token }) => token === owner.token) ?? []
+      gained(
+        since,
+        owner,
+        own.map(({ partition, epoch }) => ({ partition, epoch })),
+      )
+      return shares
+    },
+
+    read: (request) => partitions.read(request),
+    readAll: (request) => partitions.readAll(request),
+    hold: (owner, rows) => partitions.hold(owner, rows),
+  }
+}
+
+/** Locks whose changes of owner become part of the history, and with which partitions are given up, all at once. */
+export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxLocks {
+  let last: OwnerFence | undefined
+
+  function givenUp({ lock, token }: OwnerFence): void {
+    history.say({ kind: lock.startsWith(participantPrefix) ? 'givenUp' : 'lockGivenUp', token })
+  }
+
+  return {
+    async acquire(request) {
+      const isParticipant = request.lock.startsWith(participantPrefix)
+      // Whoever asks for another lock knows that the last one is lost.
+      if (isParticipant && last !== undefined && last.token !== request.token) givenUp(last)
+      last = request
+      const since = monotonicMs()
+      const isTaken = await locks.acquire(request)
+      if (isTaken && !isParticipant) history.say({ kind: 'lockTaken', since, token: request.token })
+      return isTaken
+    },
+    renew: (request) => locks.renew(request),
+    release(fence) {
+      givenUp(fence)
+      return locks.release(fence)
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import type { OutboxStore, Settlement } from '../../../packages/sendoff/src/store/index.ts'
+import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import { observedLocks, observedPartitions } from './observed-partitions.ts'
+import type { SilentRenewals } from './silent-renewals.ts'
+
+/**
+ * A store whose answers become part of the history: what was settled and refused, who owns what,
+ * and when an answer took so long that a lease may have run out meanwhile.
+ */
+export function observedStore<Tx>(
+  store: OutboxStore<Tx>,
+  history: HistoryFile,
+  slowMs: number,
+  renewals: SilentRenewals,
+): OutboxStore<Tx> {
+  const calls = new ObservedCalls(history, slowMs)
+  const observed = renewals.of(calls.of(store))
+  const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
+  const locks = renewals.of(observedLocks(calls.of(store.locks), history))
+
+  return new Proxy(observed, {
+    get(target, name) {
+      if (name === 'settle') return settle
+      if (name === 'locks') return locks
+      if (name === 'partitions') return partitions
+      return Reflect.get(target, name) as unknown
+    },
+  })
+
+  async function settle(...request: Parameters<OutboxStore<Tx>['settle']>): Promise<readonly Settlement[]> {
+    const since = monotonicMs()
+    const events = request[0].map(({ row }) => row.eventId)
+    // The engine gives it up, and it may never be answered.
+    const late = setTimeout(() => history.say({ kind: 'unanswered', since, events }), slowMs * 0.8)
+    late.unref()
+    try {
+      const refused = await observed.settle(...request)
+      const settlements = request[0].map((settlement) => ({
+        event: settlement.row.eventId,
+        token: settlement.row.deliveries,
+        outcome: settlement.outcome.kind,
+        refused: refused.includes(settlement),
+        ...(settlement.row.lockedBy === null && { underLock: true as const }),
+      }))
+      history.say({ kind: 'settled', since, settlements })
+      return refused
+    } catch (error) {
+      history.say({ kind: 'unsettled', since, events })
+      throw error
+    } finally {
+      clearTimeout(late)
+    }
+  }
+}
+
+const keepsLeases = new Set(['settle', 'renew', 'acquire'])
+
+interface ObservedCall {
+  readonly what: string
+  readonly since: number
+}
+
+/** Says of calls that are slow or have failed that there was no relying on the database meanwhile. */
+class ObservedCalls {
+  readonly #history: HistoryFile
+  readonly #slowMs: number
+  readonly #open = new Set<ObservedCall>()
+  #isAway = false
+
+  constructor(history: HistoryFile, slowMs: number) {
+    this.#history = history
+    this.#slowMs = slowMs
+    setInterval(() => this.#noteOpen(), slowMs / 4).unref()
+  }
+
+  of<Target extends object>(target: Target): Target {
+    return new Proxy(target, {
+      get: (_, name) => {
+        const member = Reflect.get(target, name) as unknown
+        // A transaction takes as long as its work does, which says nothing about the database.
+        if (typeof member !== 'function' || name === 'transaction') return bound(member, target)
+        return (...args: unknown[]) => {
+          const call = { what: String(name), since: monotonicMs() }
+          const answer = (member as (...args: unknown[]) => unknown).apply(target, args)
+          if (answer instanceof Promise) void this.#follow(call, answer)
+          return answer
+        }
+      },
+    })
+  }
+
+  async #follow(call: ObservedCall, answer: Promise<unknown>): Promise<void> {
+    this.#open.add(call)
+    const failed = await answer.then(
+      () => false,
+      () => true,
+    )
+    if (this.#isAway && !failed) this.#history.say({ kind: 'back' })
+    this.#isAway = failed
+    // One that was given up long ago says nothing about now.
+    if (!this.#open.delete(call)) return
+    if ((failed && keepsLeases.has(call.what)) || monotonicMs() - call.since >= this.#slowMs) {
+      this.#note(call, failed ? `${call.what} failed` : call.what)
+    }
+  }
+
+  // Over a connection that is half open an answer may never come. The engine asks again after a lease.
+  #noteOpen(): void {
+    const now = monotonicMs()
+    for (const call of this.#open) {
+      if (now - call.since >= this.#slowMs) this.#note(call, `${call.what} still open`)
+      if (now - call.since >= 3 * this.#slowMs) this.#open.delete(call)
+    }
+  }
+
+  #note({ since }: ObservedCall, what: string): void {
+    this.#history.say({ kind: 'cutOff', since, what })
+  }
+}
+
+function bound(member: unknown, target: object): unknown {
+  return typeof member === 'function' ? (member.bind(target) as unknown) : member
+}
+
+/** Notes when this process did not run for so long: it was stopped, or the machine was busy. */
+export function observeStalls(history: HistoryFile, slowMs: number): void {
+  let last = monotonicMs()
+  setInterval(() => {
+    const now = monotonicMs()
+    if (now - last >= slowMs) history.say({ kind: 'cutOff', since: last, what: 'stall' })
+    last = now
+  }, 20).unref()
+}

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { EventEnvelope } from '../../../packages/sendoff/src/event/event-envelope.ts'
+import { DispatchResult } from '../../../packages/sendoff/src/route/dispatch-result.ts'
+import type { DispatchContext, ListenerAnswer } from '../../../packages/sendoff/src/route/event-listener.ts'
+import { ListenerRegistry } from '../../../packages/sendoff/src/route/listener-registry.ts'
+import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import type { Act, Behaviour } from '../history/history-record.ts'
+
+export interface PlannedPayload {
+  readonly behaviour: Behaviour
+  /** By the machine's monotonic clock: those that show the date may be wrong. */
+  readonly writtenAt: number
+}
+
+/** The types that a process has a listener for. */
+export function heardTypes(name: string, listenersDiffer: boolean): readonly string[] {
+  const isOdd = Number(/\d+/.exec(name)?.[0]) % 2 === 1
+  const own = isOdd ? ['HeardByOdd'] : ['HeardByEven']
+  return ['Planned', 'Hanging', ...(listenersDiffer ? own : ['HeardByOdd', 'HeardByEven'])]
+}
+
+export interface ListenerTimes {
+  readonly leaseMs: number
+  /** How long a listener that hangs is waited for before it is told to stop. */
+  readonly hangTimeoutMs: number
+  /** Far longer than a hanging listener is waited for in all. */
+  readonly hangMs: number
+  /** How long the others take at most. */
+  readonly longestMs: number
+  /** How long one takes that closing does not wait for. */
+  readonly outlastCloseMs: number
+}
+
+export const plannedError = 'A planned failure.'
+export const plannedReason = 'Given up as planned.'
+
+/**
+ * The type of events that hang: they have a time limit of their own. No process listens for `Unheard`. Where processes
+ * differ, only those in places with an odd number listen for `HeardByOdd`, and the others for `HeardByEven`.
+ */
+export function eventTypeOf(behaviour: Behaviour): string {
+  if (behaviour === 'unheard') return 'Unheard'
+  if (behaviour === 'heardByOdd') return 'HeardByOdd'
+  if (behaviour === 'heardByEven') return 'HeardByEven'
+  return behaviour === 'hangOnce' ? 'Hanging' : 'Planned'
+}
+
+/** Listeners that do what an event's payload says, and say what they do. */
+export function plannedListeners(
+  history: HistoryFile,
+  types: readonly string[],
+  times: ListenerTimes,
+): ListenerRegistry {
+  let deliveries = 0
+
+  const listener = async (
+    event: EventEnvelope<PlannedPayload>,
+    context: DispatchContext,
+  ): Promise<ListenerAnswer> => {
+    const { eventId } = event
+    const delivery = ++deliveries
+    const act = actOf(event, context.attempt)
+    history.say({
+      kind: 'start',
+      delivery,
+      event: eventId,
+      token: context.fencingToken,
+      attempt: context.attempt,
+      ...(context.epoch !== undefined && { epoch: context.epoch }),
+      act,
+    })
+    if (act === 'killProcess') {
+      history.say({ kind: 'fault', fault: 'kill', target: history.process })
+      process.kill(process.pid, 'SIGKILL')
+    }
+    const onAbort = () => history.say({ kind: 'aborted', delivery, event: eventId })
+    if (context.signal.aborted) onAbort()
+    else context.signal.addEventListener('abort', onAbort)
+    await delay(act === 'hang' ? times.hangMs : durationOf(event.payload.behaviour, times))
+    context.signal.removeEventListener('abort', onAbort)
+    history.say({ kind: 'end', delivery, event: eventId, act })
+
+    if (act === 'fail') throw new Error(plannedError)
+    if (act === 'defer') return DispatchResult.retryAfter(200)
+    if (act === 'giveUp') return DispatchResult.dead(plannedReason)
+  }
+
+  const registry = new ListenerRegistry()
+  for (const type of types) {
+    registry.register(
+      type,
+      listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
+      type === 'Hanging' ? { timeoutMs: times.hangTimeoutMs } : {},
+    )
+  }
+  return registry
+}
+
+function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
+  switch (event.payload.behaviour) {
+    case 'failOnce':
+      return attempt === 1 ? 'fail' : 'succeed'
+    case 'alwaysFail':
+      return 'fail'
+    case 'deferAtFirst':
+      return monotonicMs() - event.payload.writtenAt < 500 ? 'defer' : 'succeed'
+    case 'hangOnce':
+      return attempt === 1 ? 'hang' : 'succeed'
+    case 'giveUp':
+      return 'giveUp'
+    case 'poison':
+      return 'killProcess'
+    default:
+      return 'succeed'
+  }
+}
+
+function durationOf(behaviour: Behaviour, { leaseMs, longestMs, outlastCloseMs }: ListenerTimes): number {
+  if (behaviour === 'outlastClose') return outlastCloseMs
+  if (behaviour === 'slow') return 150
+  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * (longestMs - 5)
+}

@@ -1,0 +1,157 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../../services/processes/process-group.ts'
+import { type TemporaryFolder, temporaryFolder } from '../../services/machine/temporary-folder.ts'
+import type { HistoryFile } from '../history/history-file.ts'
+
+export interface FaultedProcessOptions {
+  readonly slot: string
+  readonly history: HistoryFile
+  /** The command line of the process that takes this place next, given its name. */
+  readonly command: (name: string) => readonly string[]
+  /** What its processes find in their environment on top of ours. */
+  readonly environment: NodeJS.ProcessEnv
+  /** How long it may take to end when it is asked to. */
+  readonly endLimitMs: number
+  /** Whether a death that nobody has asked for is part of the plan. */
+  readonly mayDie: (name: string) => boolean
+}
+
+/** A place in a run that a process has, until harm is done to it and the next one takes it. */
+export class FaultedProcess {
+  readonly #options: FaultedProcessOptions
+  #group: ProcessGroup | undefined
+  #name = ''
+  #starts = 0
+  #ready: Promise<unknown> = Promise.resolve()
+  #doomed = false
+  #busy = false
+  #over = false
+
+  constructor(options: FaultedProcessOptions) {
+    this.#options = options
+  }
+
+  get slot(): string {
+    return this.#options.slot
+  }
+
+  /** That of the process that has this place now. */
+  get name(): string {
+    return this.#name
+  }
+
+  /** Whether nothing is being done to it at the moment. */
+  get isWell(): boolean {
+    return !this.#busy && this.#group !== undefined
+  }
+
+  async start(): Promise<void> {
+    const { slot, command, environment } = this.#options
+    this.#name = `${slot}.${++this.#starts}`
+    this.#doomed = false
+    const name = this.#name
+    const group = new ProcessGroup(process.execPath, command(name), {
+      env: { ...process.env, NODE_COMPILE_CACHE: compiledCode(), ...environment },
+    })
+    this.#group = group
+    void group.ended.then((end) => this.#ended(name, group, end))
+    this.#ready = Promise.race([group.untilOutput(/^ready$/m, 30_000).catch(() => {}), group.ended])
+    await this.#ready
+  }
+
+  async kill(awayMs: number): Promise<void> {
+    await this.#harm(async (group) => {
+      this.#doomed = true
+      group.signal('SIGKILL')
+      this.#say('kill')
+      await group.ended
+      await delay(awayMs)
+      if (!this.#over) await this.start()
+    })
+  }
+
+  async stopFor(ms: number): Promise<void> {
+    await this.#harm(async (group) => {
+      const name = this.#name
+      this.#say('stop', name)
+      group.signal('SIGSTOP')
+      await delay(ms)
+      group.signal('SIGCONT')
+      this.#say('cont', name)
+    })
+  }
+
+  /** As a deployment does it: asks it to end, and starts the next one. */
+  async restart(): Promise<void> {
+    await this.#harm(async (group) => {
+      this.#say('restart')
+      await this.#end(group)
+      if (!this.#over) await this.start()
+    })
+  }
+
+  /** Asks it to end for good. */
+  async end(): Promise<void> {
+    this.#over = true
+    while (this.#busy) await delay(20)
+    if (this.#group !== undefined) await this.#end(this.#group)
+  }
+
+  /** Ends it at once, whatever it does. */
+  async destroy(): Promise<void> {
+    this.#over = true
+    this.#doomed = true
+    await this.#group?.stop('SIGKILL')
+  }
+
+  async #harm(work: (group: ProcessGroup) => Promise<void>): Promise<void> {
+    const group = this.#group
+    if (group === undefined || this.#busy) return
+    this.#busy = true
+    try {
+      await work(group)
+      // It may have ended by itself at the same time.
+      while (this.#group === undefined && !this.#over) await this.start()
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async #end(group: ProcessGroup): Promise<void> {
+    const name = this.#name
+    // Before that it does not know what to do when asked to end.
+    await this.#ready
+    this.#doomed = true
+    group.signal('SIGTERM')
+    const end = await within(this.#options.endLimitMs, group.ended)
+    // One that was ending by itself hears signals no more, and is ended by them.
+    if (end?.code === 0 || end?.signal === 'SIGTERM' || this.#options.mayDie(name)) return
+    await group.stop('SIGKILL')
+    if (end === undefined) this.#options.history.say({ kind: 'stuck', target: name })
+    else throw new Error(`${name} was asked to end and ${describeEnd(end)}. Its output:\n${group.output}`)
+  }
+
+  #ended(name: string, group: ProcessGroup, { code, signal }: ProcessEnd): void {
+    const { history, mayDie } = this.#options
+    const suicide = !this.#doomed && mayDie(name)
+    const expected = this.#doomed || code === 0 || suicide
+    const output = expected ? {} : { output: group.output }
+    history.say({ kind: 'exit', target: name, code, signal, expected, ...output })
+    if (this.#group === group) this.#group = undefined
+    void group.stop('SIGKILL', 0)
+    // Whoever is at it starts the next one.
+    if (suicide && !this.#over && !this.#busy) void this.start()
+  }
+
+  #say(fault: 'kill' | 'stop' | 'cont' | 'restart', target: string = this.#name): void {
+    this.#options.history.say({ kind: 'fault', fault, target })
+  }
+}
+
+let compiled: TemporaryFolder | undefined
+
+// Compiling is most of what a process does to start, and runs start many of them.
+function compiledCode(): string {
+  compiled ??= temporaryFolder('compiled')
+  return compiled.path
+}

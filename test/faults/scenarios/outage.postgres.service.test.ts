@@ -1,0 +1,17 @@
+import { describe, it } from 'node:test'
+import { postgres } from '../../services/servers/postgres/postgres.ts'
+import { soundOutage } from './sound-outage.ts'
+
+// Where the address of one is given, there need not be another that is this test's own.
+const skip = !(await postgres.find()) && 'PostgreSQL itself is not on this machine'
+
+describe(
+  'a single writer on PostgreSQL whose destination goes away for a while',
+  { skip, concurrency: true },
+  () => {
+    for (const kind of ['refuses', 'hangs'] as const) {
+      it(`writes on, tries now and then, and delivers everything in the end, where it ${kind}`, (test) =>
+        soundOutage(test, 'postgres', kind))
+    }
+  },
+)

@@ -1,0 +1,63 @@
+import { deepEqual, ok } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { partitionCount } from '../../../packages/sendoff/src/event/partition.ts'
+import { postgres } from '../../services/servers/postgres/postgres.ts'
+import { partitionedRun, poisonRun, usualRun } from '../run/run-faults.ts'
+import { scale } from '../run/scale.ts'
+import { soundRun } from './sound-run.ts'
+
+const size = scale({
+  small: { events: 1_200, faults: 13, durationMs: 4_500 },
+  full: { events: 50_000, faults: 150, durationMs: 200_000, settleLimitMs: 300_000 },
+})
+
+const partitionedSize = scale({
+  // Bringing the server down and up again takes most of the time of such a run.
+  small: {
+    events: 800,
+    faults: 11,
+    durationMs: 3_000,
+    harms: ['terminate', 'cut', 'silence', 'mute', 'blackHole', 'holdCommit', 'loseCommit'],
+  },
+  full: { events: 100_000, faults: 150, durationMs: 300_000, settleLimitMs: 400_000, workers: 5, keys: 200 },
+})
+
+// Where the address of one is given, there need not be another that can be harmed.
+const skip = !(await postgres.find()) && 'PostgreSQL itself is not on this machine'
+
+describe(
+  'on PostgreSQL, with processes, sessions, connections and servers that come and go',
+  { skip },
+  () => {
+    for (const mode of ['multiNode', 'singleNode'] as const) {
+      it(`every promise is kept, ${mode}`, async (test) => {
+        const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'postgres', mode })
+        ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
+        ok(summary.unknownEnds.kept >= scale({ small: 0, full: 10 }), 'too few answers to commits were lost')
+        deepEqual(Object.keys(summary.outages).sort(), [
+          'blackHole',
+          'crash',
+          'cut',
+          'fastRestart',
+          'holdCommit',
+          'immediateRestart',
+          'loseCommit',
+          'mute',
+          'silence',
+          'terminate',
+        ])
+      })
+
+      it(`a poison event is DEAD and its neighbours are delivered, with four workers, ${mode}`, async (test) => {
+        await soundRun(test, { ...poisonRun, store: 'postgres', mode })
+      })
+    }
+
+    it('every promise and the order of each key are kept, partitioned', async (test) => {
+      const run = { ...partitionedRun, ...partitionedSize, store: 'postgres', mode: 'partitioned' } as const
+      const { summary } = await soundRun(test, run)
+      ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to say anything')
+      ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+    })
+  },
+)

@@ -1,0 +1,62 @@
+import { ok } from 'node:assert/strict'
+import { closingRun, type FaultRunOptions, renewalsRun, silentRun, unequalRun } from '../run/run-faults.ts'
+import type { FaultMode } from '../processes/node-setup.ts'
+import { scale } from '../run/scale.ts'
+import { type Diagnosed, soundRun } from './sound-run.ts'
+
+/**
+ * A run in which answers come late or never: commits that are answered after a lease, transactions that are open for longer
+ * than one, renewals that are lost, and connections that die without a word.
+ */
+export async function soundSilence(test: Diagnosed, store: string): Promise<void> {
+  const { summary } = await soundRun(test, { ...silentRun, store, mode: 'multiNode' })
+  for (const what of ['blackHole', 'holdCommit', 'silentRenewal']) {
+    ok((summary.outages[what] ?? 0) > 0, `${what} was not part of the run`)
+  }
+  judgeSize(summary.events, silentRun)
+}
+
+/** A run in which only renewals of leases and locks are lost. */
+export async function soundRenewals(test: Diagnosed, store: string, mode: FaultMode): Promise<void> {
+  const { summary } = await soundRun(test, { ...renewalsRun, store, mode })
+  ok((summary.outages['silentRenewal'] ?? 0) > 0, 'no renewal was lost')
+  judgeSize(summary.events, renewalsRun)
+}
+
+/** A run of workers with different listeners, which are slow. */
+export async function soundSharing(test: Diagnosed, store: string): Promise<void> {
+  const { summary } = await soundRun(test, { ...unequalRun, store, mode: 'multiNode' })
+  judgeSize(summary.events, unequalRun)
+}
+
+/** A run in which processes are asked to end while listeners run that outlast closing. */
+export async function soundClosings(test: Diagnosed, store: string, mode: FaultMode): Promise<void> {
+  const { summary } = await soundRun(test, { ...closingRun, store, mode })
+  judgeSize(summary.events, closingRun)
+}
+
+type AnswerRun = (test: Diagnosed, store: string) => Promise<void>
+
+/** The runs on a database server. Some only at full size: the engine does these, and they are tried elsewhere. */
+export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = [
+  ['every promise is kept', soundSilence],
+  ...scale<readonly (readonly [string, AnswerRun])[]>({
+    small: [],
+    full: [
+      // A short run is over before a worker that began later has polled.
+      ['workers share slow work, and take nothing that they have no listener for', soundSharing],
+      [
+        'another process goes on at once where one is asked to end',
+        (test, store) => soundClosings(test, store, 'singleNode'),
+      ],
+      [
+        'one renewal without an answer costs no lock',
+        (test, store) => soundRenewals(test, store, 'singleNode'),
+      ],
+    ],
+  }),
+]
+
+function judgeSize(events: number, planned: Pick<FaultRunOptions, 'events'>): void {
+  ok(events > planned.events * 0.6, `${events} events are too few to say anything`)
+}

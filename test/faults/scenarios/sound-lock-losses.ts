@@ -1,0 +1,23 @@
+import { deepEqual, ok } from 'node:assert/strict'
+import { lockLossRun } from '../run/run-faults.ts'
+import { scale } from '../run/scale.ts'
+import { type Diagnosed, soundRun } from './sound-run.ts'
+
+/**
+ * A run of single writers whose lock is lost in every way there is: its holder killed or stopped, itself deleted or stolen.
+ * Counts what was sent twice.
+ */
+export async function soundLockLosses(test: Diagnosed, store: string): Promise<void> {
+  const size = scale({
+    small: {},
+    full: { events: 4_000, faults: 400, durationMs: 80_000, settleLimitMs: 180_000 },
+  })
+  const { summary } = await soundRun(test, { ...lockLossRun, ...size, store, mode: 'singleWriter' })
+  const { count, mostInFlight, repeated } = summary.lockLosses
+  ok(count >= scale({ small: 1, full: 100 }), `the lock was lost ${count} times, too few to say anything`)
+  ok(
+    repeated <= count * (mostInFlight + lockLossRun.workerCount),
+    `${repeated} events were sent twice for ${count} losses with ${mostInFlight} in flight`,
+  )
+  deepEqual(Object.keys(summary.outages).sort(), ['deleteLock', 'stealLock'])
+}

@@ -1,0 +1,26 @@
+import mysql from 'mysql2/promise'
+import { mariadb } from '../../services/servers/mariadb/mariadb.ts'
+import { describeServerSite } from './describe-server-site.ts'
+import { mariadbSite } from './mariadb-site.ts'
+import { accessFrom } from './server-access.ts'
+
+describeServerSite({
+  name: 'MariaDB',
+  // Where the address of one is given, there need not be another that can be harmed.
+  skip: !(await mariadb.find()) && 'MariaDB itself is not on this machine',
+  make: mariadbSite,
+  restarts: ['restart', 'crash'],
+  heldSnapshots: 'select 1 from information_schema.innodb_trx where trx_mysql_thread_id <> connection_id()',
+
+  async open(location) {
+    const connection = await mysql.createConnection(accessFrom(location).url)
+    connection.on('error', () => {})
+    return {
+      run: async (sql) => {
+        const [rows] = await connection.query(sql)
+        return Array.isArray(rows) ? rows : []
+      },
+      end: async () => connection.destroy(),
+    }
+  },
+})

@@ -1,0 +1,71 @@
+import { type ChainableCommander, Redis } from 'ioredis'
+import { redisStore } from '../../../packages/sendoff/src/stores/redis/index.ts'
+import type { FaultStore } from './fault-store.ts'
+import { lockName, thief } from './lock-harms.ts'
+import { accessFrom } from './server-access.ts'
+
+// With the hash tag of the outbox, as a Cluster would ask for it.
+const business = '{outbox}:business'
+const locks = '{outbox}:locks'
+
+/** A server that keeps every write on disk and is restarted, connections that are ended, and a network that loses things. */
+export const redisFaultStore: FaultStore = {
+  // Only the driver needs what it takes to have a server.
+  site: async (folder, slots) => (await import('./redis-site.ts')).redisSite(folder, slots),
+
+  answersDuplicatesLater: true,
+
+  open(location) {
+    const { url, timeoutMs } = accessFrom(location)
+    const client = new Redis(url, {
+      // Soon back when the server is.
+      retryStrategy: (times) => Math.min(times * 50, 200),
+      ...(timeoutMs !== undefined && { socketTimeout: timeoutMs, connectTimeout: timeoutMs }),
+    })
+    // Told by every command as well.
+    client.on('error', () => {})
+    return { store: redisStore({ client }), end: async () => client.disconnect() }
+  },
+
+  async prepare() {},
+
+  async addBusinessRow(tx: ChainableCommander, id) {
+    tx.sadd(business, id)
+  },
+
+  businessRows: (location) => withClient(location, (client) => client.smembers(business)),
+
+  lock: {
+    token: (location) =>
+      withClient(location, async (client) => {
+        const script = `
+          local packed = redis.call('HGET', KEYS[1], ARGV[1])
+          return packed and cmsgpack.unpack(packed)[1]`
+        return ((await client.eval(script, 1, locks, lockName)) as string | null) ?? undefined
+      }),
+
+    delete: (location) => withClient(location, async (client) => void (await client.del(locks))),
+
+    steal: (location, forMs) =>
+      withClient(location, async (client) => {
+        const script = `
+          local time = redis.call('TIME')
+          local now = math.floor((time[1] * 1000000 + time[2]) / 1000)
+          redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack({ ARGV[2], now + tonumber(ARGV[3]), false }))`
+        await client.eval(script, 1, locks, lockName, thief, Math.ceil(forMs))
+      }),
+  },
+}
+
+async function withClient<Result>(
+  location: string,
+  work: (client: Redis) => Promise<Result>,
+): Promise<Result> {
+  const client = new Redis(location, { retryStrategy: () => null, maxRetriesPerRequest: 0 })
+  client.on('error', () => {})
+  try {
+    return await work(client)
+  } finally {
+    client.disconnect()
+  }
+}

@@ -1,0 +1,158 @@
+import { mkdir } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import type { RunningService, Service } from '../service.ts'
+import { type TemporaryFolder, temporaryFolder } from '../machine/temporary-folder.ts'
+
+/** What a run got of the services it asked for. */
+export interface LaunchedServices {
+  /** Their addresses, to be added to the environment of the tests. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly missing: readonly MissingService[]
+}
+
+export interface MissingService {
+  readonly service: Service
+  readonly reason: string
+}
+
+/**
+ * Runs `work` with the given services up, and leaves nothing of them behind: not when `work`
+ * fails, and not when the run is interrupted. On SIGINT or SIGTERM `interrupted` is aborted,
+ * the services are stopped and the process exits; a second signal does not wait for them.
+ */
+export async function withServices<Result>(
+  services: readonly Service[],
+  work: (launched: LaunchedServices, interrupted: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const launcher = new Launcher()
+  const unhandle = handleSignals(launcher)
+  try {
+    const launched = await launcher.launch(services)
+    return await work(launched, launcher.interrupted)
+  } finally {
+    await launcher.stop()
+    unhandle()
+  }
+}
+
+/** Whether a missing service is a failure. `REQUIRE_SERVICES=all` says so, for all but the extra ones. */
+export function servicesAreRequired(environment: NodeJS.ProcessEnv): boolean {
+  const required = environment['REQUIRE_SERVICES'] ?? ''
+  if (required === 'all') return true
+  if (required === '') return false
+  throw new Error(`REQUIRE_SERVICES is "${required}". Set it to "all", or leave it out.`)
+}
+
+/** Services coming up, being up, and going down: once going down, none comes up any more. */
+class Launcher {
+  readonly #interruption = new AbortController()
+  readonly #running: RunningService[] = []
+  #folder: TemporaryFolder | undefined
+  #stopped: Promise<void> | undefined
+
+  get interrupted(): AbortSignal {
+    return this.#interruption.signal
+  }
+
+  async launch(services: readonly Service[]): Promise<LaunchedServices> {
+    const environment: Record<string, string> = {}
+    const missing: MissingService[] = []
+    const wanted = services.filter((service) => !process.env[service.urlVariable])
+    if (wanted.length === 0) return { environment, missing }
+
+    // One after another: package managers do not share.
+    const startable: Service[] = []
+    for (const service of wanted) {
+      const reason = await reasonUnavailable(service)
+      if (reason === undefined) startable.push(service)
+      else missing.push({ service, reason })
+    }
+
+    const folder = temporaryFolder('services')
+    this.#folder = folder
+    await Promise.all(
+      startable.map(async (service) => {
+        try {
+          environment[service.urlVariable] = await this.#start(service, folder.path)
+        } catch (error) {
+          missing.push({ service, reason: `it did not start: ${messageOf(error)}` })
+        }
+      }),
+    )
+    return { environment, missing }
+  }
+
+  /** Stops whatever runs and removes the folder. Safe to call twice. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  interrupt(): void {
+    this.#interruption.abort()
+  }
+
+  async #start(service: Service, folder: string): Promise<string> {
+    const ownFolder = join(folder, service.name)
+    await mkdir(ownFolder)
+    const running = await service.start(ownFolder)
+    this.#running.push(running)
+    // It came up while the others were being stopped, and would be forgotten.
+    if (this.#stopped) await running.stop()
+    return running.url
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.allSettled(this.#running.map((service) => service.stop()))
+    this.#folder?.remove()
+  }
+}
+
+function handleSignals(launcher: Launcher): () => void {
+  const onSignal = (signal: NodeJS.Signals): void => {
+    const exit = (): never => process.exit(128 + constants.signals[signal])
+    if (launcher.interrupted.aborted) exit()
+
+    launcher.interrupt()
+    void launcher.stop().finally(exit)
+  }
+
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, onSignal)
+  const unwatch = watchParent(() => onSignal('SIGTERM'))
+  return () => {
+    unwatch()
+    for (const signal of signals) process.off(signal, onSignal)
+  }
+}
+
+// npm hands a signal to the shell it runs scripts with, and that ends without passing it on.
+function watchParent(onOrphaned: () => void): () => void {
+  if (process.env['npm_lifecycle_event'] === undefined) return () => {}
+
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    onOrphaned()
+  }, 500).unref()
+  return () => clearInterval(timer)
+}
+
+async function reasonUnavailable(service: Service): Promise<string | undefined> {
+  try {
+    if (await service.find()) return undefined
+    if (!service.install) return 'it was not found on this machine'
+    if (process.getuid?.() !== 0) return 'it was not found on this machine, and only root can install it'
+
+    await service.install()
+    return (await service.find()) ? undefined : 'it was installed, but still not found'
+  } catch (error) {
+    return `it could not be installed: ${messageOf(error)}`
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,28 @@
+import { installDebianPackages } from '../../machine/debian-packages.ts'
+import { findProgram } from '../../machine/find-program.ts'
+import { hasKafka, kafkaCluster } from './kafka-cluster.ts'
+import { fetchKafkaJars } from './kafka-jars.ts'
+import type { Service } from '../../service.ts'
+
+/** One broker of Apache Kafka, from Maven Central. */
+export const kafka: Service = {
+  name: 'kafka',
+  urlVariable: 'KAFKA_URL',
+
+  async find() {
+    // Fetching needs nobody's leave, other than installing.
+    if (findProgram('java') !== undefined) await fetchKafkaJars()
+    return hasKafka()
+  },
+
+  async install() {
+    await installDebianPackages('openjdk-17-jre-headless')
+    await fetchKafkaJars()
+  },
+
+  async start(folder) {
+    const cluster = await kafkaCluster(folder)
+    // Nobody needs its data any more.
+    return { url: cluster.url, stop: () => cluster.kill() }
+  },
+}

@@ -1,0 +1,35 @@
+import { installDebianPackages } from '../../machine/debian-packages.ts'
+import { findProgram } from '../../machine/find-program.ts'
+import { type MariadbServer, mariadbServer } from './mariadb-server.ts'
+import type { Service } from '../../service.ts'
+
+/** MariaDB as Debian has it. */
+export const mariadb: Service = {
+  name: 'mariadb',
+  urlVariable: 'MARIADB_URL',
+
+  async find() {
+    return programs() !== undefined
+  },
+
+  install: () => installDebianPackages('mariadb-server'),
+
+  async start(folder) {
+    const server = await debianMariadbServer(folder)
+    // Nobody needs its data any more.
+    return { url: server.url, stop: () => server.kill() }
+  },
+}
+
+/** A server of one's own, with its data in `folder`: for tests that do harm to it. */
+export async function debianMariadbServer(folder: string): Promise<MariadbServer> {
+  const found = programs()
+  if (found === undefined) throw new Error("There is no MariaDB here. Install Debian's mariadb-server.")
+  return mariadbServer({ ...found, folder })
+}
+
+function programs(): { installer: string; program: string } | undefined {
+  const installer = findProgram('mariadb-install-db')
+  const program = findProgram('mariadbd')
+  return installer === undefined || program === undefined ? undefined : { installer, program }
+}

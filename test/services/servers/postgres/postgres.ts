@@ -1,0 +1,43 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { installDebianPackages } from '../../machine/debian-packages.ts'
+import { isRunnable } from '../../machine/find-program.ts'
+import { type PostgresServer, postgresServer } from './postgres-server.ts'
+import type { Service } from '../../service.ts'
+
+const oldestVersion = 15
+
+/** PostgreSQL as Debian has it: the oldest version we support, where there are several. */
+export const postgres: Service = {
+  name: 'postgres',
+  urlVariable: 'POSTGRES_URL',
+
+  async find() {
+    return binFolder() !== undefined
+  },
+
+  install: () => installDebianPackages('postgresql'),
+
+  async start(folder) {
+    const server = await debianPostgresServer(folder)
+    return { url: server.url, stop: () => server.stop('immediate') }
+  },
+}
+
+/** A server of one's own, with its data in `folder`: for tests that do harm to it. */
+export async function debianPostgresServer(folder: string): Promise<PostgresServer> {
+  const found = binFolder()
+  if (found === undefined) {
+    throw new Error(`There is no PostgreSQL ${oldestVersion} or newer here. Install Debian's postgresql.`)
+  }
+  return postgresServer({ binFolder: found, folder })
+}
+
+function binFolder(): string | undefined {
+  return globSync('/usr/lib/postgresql/*/bin')
+    .map((folder) => ({ folder, version: Number(folder.split('/').at(-2)) }))
+    .filter(({ version }) => version >= oldestVersion)
+    .sort((one, other) => one.version - other.version)
+    .map(({ folder }) => folder)
+    .find((folder) => ['initdb', 'postgres'].every((program) => isRunnable(join(folder, program))))
+}
