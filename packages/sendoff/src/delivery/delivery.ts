@@ -14,8 +14,7 @@ export interface Holding {
 export type DeliverySource = 'hot' | 'cold'
 
 /**
- * One row in this process's hands, from the moment it is queued until its settlement is
- * acknowledged.
+ * One row that this process holds, from the moment it is queued until the store has acknowledged its settlement.
  */
 export class Delivery {
   readonly row: Row
@@ -91,7 +90,7 @@ export class Delivery {
     return this.#leaseUntil
   }
 
-  /** Whether the row is surely nobody else's at this moment. */
+  /** Whether surely no other process holds the row at this moment. */
   isHeld(now: number): boolean {
     return !this.#lost && now < (this.#lock === undefined ? this.#leaseUntil : this.#lock.validUntil)
   }
@@ -124,7 +123,7 @@ export class Delivery {
     return this.#attempts !== this.row.attempts
   }
 
-  /** Somebody else may hold the row from now on. */
+  /** Another process may hold the row from now on. */
   lose(): void {
     if (this.#lost) return
     this.#lost = true
@@ -153,7 +152,7 @@ export class Delivery {
     return this.#abortReason
   }
 
-  /** Made when first asked for: most listeners never look at it, and it is not free. */
+  /** Made when a listener first asks for it: most never do, and it is not free. */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       this.#aborter = new AbortController()

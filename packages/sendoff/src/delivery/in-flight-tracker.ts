@@ -12,7 +12,7 @@ export interface InFlightTrackerOptions {
 }
 
 /**
- * What this process has in its hands, by row.
+ * The deliveries that this process holds, by row.
  *
  * A row enters when it is queued. It leaves only after every poll that began before its settlement
  * was acknowledged has returned: such a poll may still bring the row as it was before, and would

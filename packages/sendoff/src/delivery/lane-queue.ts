@@ -1,51 +1,57 @@
 import type { Delivery } from './delivery.ts'
 import type { DeliveryQueue } from './delivery-queue.ts'
+import type { LanesToFill } from './lanes-to-fill.ts'
+
+const none: readonly Delivery[] = []
 
 interface Lane {
   readonly key: string
   readonly partition: number
   waiting: Delivery[]
-  /** Those under way: from `take` to `release`. */
+  /** Deliveries under way: from `take` to `endTurn`. */
   readonly running: Delivery[]
-  /** Whether the store has, or may have, more rows for it than were offered. */
+  /** Whether the store may have more rows for it than were offered. */
   hasMore: boolean
-  /** How many looks for keys there had been when the store was asked for it last. */
+  /** How many key scans had begun when a source last asked the store for it. */
   askedAfter: number
-  /** Nothing of it is started any more: one of those under way has to be delivered again first. */
+  /** No delivery of it may begin: one that was under way has to be delivered again first. */
   isStopped: boolean
   state: LaneState
 }
 
 /**
- * `ready`: one of its deliveries can be handed out. `busy`: one is under way. `empty`: the store may have more for
- * it, also where a look for keys has passed it over since it was asked. `over`: there is no reason to know it.
+ * `ready`: its next delivery can be taken. `busy`: a delivery is under way. `empty`: it has none, and the store may have more rows
+ * for it, or a key scan has skipped it since the store was asked. `over`: there is no reason to know it.
  */
 type LaneState = 'ready' | 'busy' | 'empty' | 'over'
 
+/** Options of `LaneQueue`. */
 export interface LaneQueueOptions {
   readonly capacity: number
   /** Deliveries of one lane run one after another. */
   readonly laneOf: (delivery: Delivery) => string
   /** Lanes of one partition can be given away together. */
   readonly partitionOf: (laneKey: string) => number
-  /** Called when a lane has run out of deliveries that the store may have more of. */
+  /** Called when a lane has run empty and the store may have more rows for it. */
   readonly onEmptyLane?: () => void
 }
 
 /**
- * A bounded queue of lanes. Of each lane one delivery is under way at a time, or one batch, and the next is not handed out before that one was
- * released: settled for good, that is. Lanes take turns, so that a long one holds up no other.
+ * A bounded queue of lanes. Of each lane one delivery is under way at a time, or one batch. The next can be taken when the turn of
+ * that one has ended. Lanes take turns, so that a long one holds up no other.
+ *
+ * It has one master, the dispatcher. Sources see it as `LanesToFill`.
  */
-export class LaneQueue implements DeliveryQueue {
+export class LaneQueue implements DeliveryQueue, LanesToFill {
   readonly capacity: number
   readonly #options: LaneQueueOptions
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes with deliveries of which none is under way, by whose turn it is. */
+  /** Lanes in the state `ready`, the next one to have its turn first. */
   readonly #ready = new Set<Lane>()
   readonly #empty = new Set<string>()
   readonly #countByPartition = new Map<number, number>()
   #length = 0
-  #looks = 0
+  #scans = 0
 
   constructor(options: LaneQueueOptions) {
     this.#options = options
@@ -60,7 +66,6 @@ export class LaneQueue implements DeliveryQueue {
     return this.capacity - this.#length
   }
 
-  /** The lanes that are not to be filled from elsewhere: everything they have to offer is known, or asked for. */
   get keys(): Iterable<string> {
     return this.#lanes.keys()
   }
@@ -82,22 +87,19 @@ export class LaneQueue implements DeliveryQueue {
     return true
   }
 
-  /** Says of a lane whether the store may have more for it. One without deliveries is then there to be filled. */
   expectMore(key: string, hasMore: boolean): void {
     const lane = this.#laneOf(key)
     lane.hasMore = hasMore
     this.#sort(lane)
   }
 
-  /** There is a look for keys that passes over those that are known: the store is asked for each of these once more before it is over. */
-  lookPasses(): void {
-    this.#looks += 1
+  scanBegins(): void {
+    this.#scans += 1
   }
 
-  /** Up to `count` lanes that have run empty, to ask the store for. They stay known until they are filled, or `expectMore` says that nothing comes. */
   emptyLanes(count: number): string[] {
     const keys = [...this.#empty].slice(0, count)
-    for (const key of keys) this.#lanes.get(key)!.askedAfter = this.#looks
+    for (const key of keys) this.#lanes.get(key)!.askedAfter = this.#scans
     return keys
   }
 
@@ -121,16 +123,16 @@ export class LaneQueue implements DeliveryQueue {
   }
 
   /**
-   * Ends what `take` began. The lane goes on where nothing has to be repeated; otherwise it is given up, and what waited in it is
-   * returned: it is not to be run before that.
+   * Ends the turn that `take` began. The lane continues, or is given up. Then the deliveries that waited in it are returned: they
+   * must not run before this one is delivered again.
    */
-  release(delivery: Delivery, goesOn: boolean): readonly Delivery[] {
+  endTurn(delivery: Delivery, continues: boolean): readonly Delivery[] {
     const lane = this.#lanes.get(this.#options.laneOf(delivery))
-    if (lane === undefined || !remove(lane.running, delivery)) return []
+    if (lane === undefined || !remove(lane.running, delivery)) return none
 
-    if (goesOn) {
+    if (continues) {
       this.#sort(lane)
-      return []
+      return none
     }
     lane.isStopped = true
     return this.#drop(lane)
@@ -141,7 +143,7 @@ export class LaneQueue implements DeliveryQueue {
     return this.#countByPartition.has(partition)
   }
 
-  /** Takes out what waits in the lanes of a partition, which end as soon as nothing of them is under way. */
+  /** Takes the waiting deliveries of a partition. Its lanes end as soon as none of their deliveries is under way. */
   takePartition(partition: number): Delivery[] {
     if (!this.hasPartition(partition)) return []
     return this.#give([...this.#lanes.values()].filter((lane) => lane.partition === partition))
@@ -169,7 +171,7 @@ export class LaneQueue implements DeliveryQueue {
       waiting: [],
       running: [],
       hasMore: false,
-      askedAfter: this.#looks,
+      askedAfter: this.#scans,
       isStopped: false,
       state: 'over',
     }
@@ -215,7 +217,7 @@ export class LaneQueue implements DeliveryQueue {
   #stateOf({ waiting, running, hasMore, askedAfter, isStopped }: Lane): LaneState {
     if (running.length > 0) return 'busy'
     if (waiting.length > 0) return 'ready'
-    return !isStopped && (hasMore || askedAfter < this.#looks) ? 'empty' : 'over'
+    return !isStopped && (hasMore || askedAfter < this.#scans) ? 'empty' : 'over'
   }
 
   #forget({ key, partition }: Lane): void {
@@ -226,7 +228,7 @@ export class LaneQueue implements DeliveryQueue {
   }
 }
 
-// Mostly there is one. A set would make itself anew every few times.
+// Mostly there is one. A set would allocate anew every few times.
 function remove(running: Delivery[], delivery: Delivery): boolean {
   const index = running.indexOf(delivery)
   if (index === -1) return false

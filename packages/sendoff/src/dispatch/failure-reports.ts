@@ -4,7 +4,7 @@ import type { Logger } from '../observe/logger.ts'
 import type { Failure, Outcome } from '../store/index.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 
-/** Within this time each event type has a few lines of its own. What is more is told in one. */
+/** Within this time each event type has a few lines of its own. One more line counts the rest. */
 const windowMs = 10_000
 const linesPerWindow = 5
 /** The most kinds of failures that are counted apart. */
@@ -17,7 +17,7 @@ type FailedOutcome = Extract<Outcome, { readonly failure?: Failure }>
 
 interface Group {
   readonly level: Level
-  /** What the events have in common, as in `attempts at "OrderPlaced" failed`. */
+  /** The kind of failure, as in `attempts at "OrderPlaced" failed`. */
   readonly what: string
   lines: number
   untold: number
@@ -25,8 +25,8 @@ interface Group {
 }
 
 /**
- * Tells of failed attempts and dead events: each by a line, and when there are many of one kind, the rest of them by one line
- * that counts them. So every failure is told, and an outage of a destination does not flood the log.
+ * Logs failed attempts and dead events: the first few of each kind by a line each, the rest by one line that counts them. So every
+ * failure is told, and an outage of a destination does not flood the log.
  */
 export class FailureReports {
   readonly #clock: Clock
@@ -39,7 +39,7 @@ export class FailureReports {
     this.#logger = logger
   }
 
-  /** Tells what became of a delivery that failed. */
+  /** Logs how a failed delivery ended. */
   report({ row }: Delivery, outcome: FailedOutcome, maxAttempts: number): void {
     const { failure } = outcome
     if (failure === undefined) return
@@ -83,7 +83,7 @@ export class FailureReports {
     }
   }
 
-  /** Tells what was only counted so far. */
+  /** Logs the failures that were only counted so far. */
   flush(): void {
     this.#cancel?.()
     this.#cancel = undefined
@@ -104,7 +104,7 @@ export class FailureReports {
     return group
   }
 
-  // A kind that keeps failing goes on with one line for each window.
+  // A kind that keeps failing has one line for each further window.
   #summarise(group: Group): void {
     const { level, what, untold, last } = group
     this.#logger[level](`${untold} more ${what} within ${windowMs / 1_000} s. The last: ${last}`)

@@ -1,5 +1,5 @@
 /**
- * Whose turn it is: `hotShare` turns for the hot queue, then one for the cold one, so that a
+ * Which queue has the next turn: `hotShare` turns for the hot one, then one for the cold one, so that a
  * steady stream of new events cannot starve the backlog.
  */
 export function fairTurns(hotShare: number): () => 'hot' | 'cold' {

@@ -8,6 +8,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { Prefetch } from './prefetch.ts'
 import { TimeLimits } from './time-limits.ts'
 
+/** Options of `ListenerCalls`. */
 export interface ListenerCallsOptions {
   readonly chain: ProcessingChain
   readonly clock: Clock
@@ -17,7 +18,7 @@ export interface ListenerCallsOptions {
   readonly prefetch: Prefetch | undefined
   /** How long a listener may take, where its registration does not say. */
   readonly timeoutMs: number
-  /** How long a listener that was told to stop may go on before it is given up. */
+  /** How long a listener that was told to stop may keep running before it is given up. */
   readonly graceMs: number
   readonly onEnded: (deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]) => void
 }
@@ -27,7 +28,7 @@ export interface ListenerCallsOptions {
  *
  * A call that takes too long is told to stop through its signal, and keeps its slot: hanging
  * listeners must not pile up without bound. One that does not stop is given up after a while,
- * and what it may still answer is ignored.
+ * and its late result is ignored.
  */
 export class ListenerCalls {
   readonly #options: ListenerCallsOptions
@@ -70,7 +71,7 @@ export class ListenerCalls {
     for (const { deliveries } of this.#calls) deliveries.forEach((delivery) => delivery.abort(reason))
   }
 
-  /** Gives up all calls that are under way: what they may still answer is ignored. */
+  /** Gives up all calls that are under way: their late results are ignored. */
   abandon(): void {
     this.#calls.clear()
     this.#timeLimits.clear()

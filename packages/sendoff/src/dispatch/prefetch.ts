@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { BoundedQueue } from '../delivery/bounded-queue.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 
+/** Options of `Prefetch`. */
 export interface PrefetchOptions {
   readonly hotQueue: BoundedQueue<Delivery>
   readonly coldQueue: BoundedQueue<Delivery>
@@ -13,18 +14,18 @@ export interface PrefetchOptions {
   readonly clock: Clock
 }
 
-/** Queued events begin within about this time. It is also the time between two looks at what waits for longer. */
+/** Queued events begin within about this time. Those that wait for longer are handed back at intervals of this length. */
 export const prefetchMs = 1_000
 
 /** The latest call's part in the average. */
 const weight = 1 / 16
 
 /**
- * How much a process takes that shares the work with others: what its listeners can begin within about a second. With fast
- * listeners that is as much as the queues hold. With slow ones the rest stays in the store, where idle processes find it.
+ * How many events a process takes that shares the work with others: those that its listeners can begin within about a second. With
+ * fast listeners that is as many as the queues hold. With slow ones the rest stays in the store, where idle processes find it.
  *
- * It goes by how long calls take on average. A batch counts as many places as it could have had events, since a
- * batch listener begins as many at once. While all workers are busy and none ends, calls take at least as long as that lasts.
+ * The limit follows from the average duration of calls. A batch counts as many places as it could have had events, since a batch
+ * listener begins as many at once. While all workers are busy and no call ends, calls count as taking at least that long.
  */
 export class Prefetch {
   readonly #options: PrefetchOptions
@@ -62,7 +63,7 @@ export class Prefetch {
     return this.#atLeast(Math.max(limit - hotQueue.length, limit / (hotShare + 1)))
   }
 
-  /** Takes out of both queues what would wait for long; nothing where that is not much. */
+  /** Takes the events that would wait for long out of both queues, unless they are few. */
   takeWaiting(running: number): Delivery[] {
     const { hotQueue, coldQueue } = this.#options
     const hotLimit = this.hotLimit(running)

@@ -1,12 +1,30 @@
-/** Lets code wait until something is true, asked again whenever it may have become so. */
+import type { Clock } from '../clock.ts'
+
+/** Lets code wait until a condition is met. Every change that could meet one has to be told by `changed`. */
 export class Waiters {
+  readonly #clock: Clock
   #waiters: { readonly isMet: () => boolean; readonly resolve: () => void }[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   async until(isMet: () => boolean): Promise<void> {
     if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }))
   }
 
-  /** To be called after every change that could meet a condition. */
+  /** Resolves when the condition is met, or its time is over. */
+  async within(timeoutMs: number, isMet: () => boolean): Promise<void> {
+    if (isMet()) return
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.schedule(timeoutMs, resolve, 'keepAlive')
+      void this.until(isMet).then(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
   changed(): void {
     if (this.#waiters.length === 0) return
     const met = this.#waiters.filter(({ isMet }) => isMet())

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { RowId } from '../store/index.ts'
-import { nextLooksMs } from '../write/event-exists.ts'
+import { askAgainAfterMs } from '../write/event-exists.ts'
 import { type Delivery, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { BackOff, type StoreRecovery } from '../store-calls/store-recovery.ts'
@@ -47,8 +47,8 @@ export class LookUps {
     this.#backOff = new BackOff({
       ...options,
       what: 'Looking up events',
-      firstMs: nextLooksMs[0],
-      longestMs: nextLooksMs.at(-1)!,
+      firstMs: askAgainAfterMs[0],
+      longestMs: askAgainAfterMs.at(-1)!,
     })
   }
 
@@ -104,7 +104,7 @@ export class LookUps {
   }
 
   #askLater(lookUp: LookUp, looks: number): void {
-    const delayMs = nextLooksMs[looks]
+    const delayMs = askAgainAfterMs[looks]
     if (delayMs === undefined || lookUp.isOver) return lookUp.notFound()
 
     this.#backOff.schedule(delayMs, () => {

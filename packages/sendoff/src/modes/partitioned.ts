@@ -68,7 +68,7 @@ function keyByKey({
     lanes: {
       laneOf: laneKeyOf,
       partitionOf: partitionOfLane,
-      onFailure: onKeyFailure === 'continue' ? 'goOn' : 'wait',
+      onFailure: onKeyFailure === 'continue' ? 'continue' : 'wait',
     },
     onGivenUp: ({ orderingKey }) => (onKeyFailure === 'block' && orderingKey !== null ? 'block' : 'dead'),
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { laneKeyOf, nameOfLane, orderingKeyOf } from '../delivery/lane-key.ts'
-import type { LaneQueue } from '../delivery/lane-queue.ts'
+import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import { partitionOfRow } from '../store/partition-of.ts'
 import type { LaneAnswer, OrderedRow, OutboxLanes } from '../store/index.ts'
 import { type LaneIntake, type LaneOffer, offerOf } from './lane-intake.ts'
@@ -17,7 +17,7 @@ export interface LaneSourceOptions {
   readonly clock: Clock
   readonly store: { readonly lanes: OutboxLanes<never> }
   readonly keeper: PartitionKeeper
-  readonly lanes: LaneQueue
+  readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
   /** Has the poller come again after some time. */
@@ -105,7 +105,7 @@ export class LaneSource implements PendingSource {
   }
 
   #beginLook(): void {
-    this.#options.lanes.lookPasses()
+    this.#options.lanes.scanBegins()
     const waitMs = this.#looks.begin()
     if (waitMs !== undefined) this.#options.waker.wake(waitMs)
   }

@@ -1,4 +1,4 @@
-import type { LaneQueue } from '../delivery/lane-queue.ts'
+import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
 import type { OutboxLanes } from '../store/index.ts'
 import { type LaneIntake, offerOf } from './lane-intake.ts'
 import type { Waker } from '../wake/waker.ts'
@@ -8,7 +8,7 @@ import { noPending, type PendingBatch, type PendingSource } from './pending-sour
 export interface OrderedSourceOptions {
   readonly intake: LaneIntake
   readonly store: { readonly lanes: OutboxLanes<never> }
-  readonly lanes: LaneQueue
+  readonly lanes: LanesToFill
   readonly lock: NamedLock
   /** Has the poller come again after some time. */
   readonly waker: Pick<Waker, 'wake'>
@@ -31,7 +31,7 @@ export class OrderedSource implements PendingSource {
   async fetch(limit: number): Promise<PendingBatch> {
     const { intake, store, lanes, lock, waker } = this.#options
     const holding = await lock.acquire()
-    lanes.lookPasses()
+    lanes.scanBegins()
     // While something of the lane is in hand there is nothing to be had.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 

@@ -5,6 +5,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 
+/** Options of `HandBack`. */
 export interface HandBackOptions {
   readonly store: Pick<OutboxStore<never>, 'release'>
   readonly inFlight: InFlightTracker
@@ -20,7 +21,7 @@ export class HandBack {
     this.#options = options
   }
 
-  /** Lets go of deliveries in hand. Never rejects. */
+  /** Lets go of deliveries that this process holds. Never rejects. */
   async letGo(deliveries: readonly Delivery[]): Promise<void> {
     for (const delivery of deliveries) this.#options.inFlight.release(delivery)
     await this.release(deliveries.filter((delivery) => delivery.lock === undefined))

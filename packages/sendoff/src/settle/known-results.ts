@@ -2,9 +2,6 @@ import type { Clock } from '../clock.ts'
 import type { Outcome } from '../store/index.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 
-/** As many as can be unsettled at once. */
-const capacity = 2_000
-
 /**
  * Successes of listeners whose settlement the store refused.
  *
@@ -14,11 +11,13 @@ const capacity = 2_000
 export class KnownResults {
   readonly #clock: Clock
   readonly #keptMs: number
+  readonly #capacity: number
   readonly #results = new Map<string, { readonly outcome: Outcome; readonly until: number }>()
 
-  constructor(clock: Clock, keptMs: number) {
+  constructor(clock: Clock, keptMs: number, capacity: number) {
     this.#clock = clock
     this.#keptMs = keptMs
+    this.#capacity = capacity
   }
 
   /** Remembers a success for some time, and forgets the oldest where there are too many. Failures may be repeated. */
@@ -26,7 +25,7 @@ export class KnownResults {
     if (outcome.kind !== 'done' && outcome.kind !== 'delete') return
     this.#results.delete(rowId)
     this.#results.set(rowId, { outcome, until: this.#clock.monotonic() + this.#keptMs })
-    if (this.#results.size <= capacity) return
+    if (this.#results.size <= this.#capacity) return
     for (const oldest of this.#results.keys()) {
       this.#results.delete(oldest)
       return
@@ -37,7 +36,7 @@ export class KnownResults {
     return this.#results.size > 0 && this.#results.has(delivery.rowId)
   }
 
-  /** What the listener did with this row before, if that is known. */
+  /** The result that the listener had for this row before, if it is known. */
   take(delivery: Delivery): Outcome | undefined {
     if (this.#results.size === 0) return undefined
     const known = this.#results.get(delivery.rowId)

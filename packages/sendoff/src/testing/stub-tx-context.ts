@@ -1,4 +1,4 @@
-import { transactionEnded } from '../write/transaction-scope.ts'
+import { transactionEnded } from '../write/transaction-errors.ts'
 import type { TxContext } from '../write/tx-context.ts'
 import { expectationFailed } from './time-limit.ts'
 

@@ -1,11 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { OutboxError, type OutboxErrorCode } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { OutboxStore } from '../store/index.ts'
-import { TransactionScope } from './transaction-scope.ts'
 import type { TransactionOptions, Transactions } from '../transactions.ts'
+import { foreignTransaction } from './foreign-transaction.ts'
+import { transactionEndOf } from './transaction-end.ts'
+import { noTransaction } from './transaction-errors.ts'
+import { TransactionScope } from './transaction-scope.ts'
 import type { TxContext } from './tx-context.ts'
 
+/** Options of `AmbientTransactions`. */
 export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
@@ -55,13 +58,13 @@ export class AmbientTransactions<
 
   transaction<Result>(work: (tx: UserTx) => Promise<Result>, options?: TxOptions): Promise<Result> {
     const outer = this.#ambient.getStore()
-    // What outlives its transaction may well begin a new one.
+    // Code that outlives its transaction may begin a new one.
     return outer?.isTransactionActive()
       ? outer.part(() => this.#run(work, options, outer))
       : this.#run(work, options)
   }
 
-  /** The context of a transaction that is named instead of found: ours, or one that somebody else opened. */
+  /** The context of a transaction that is named instead of found: ours, or one that other code opened. */
   contextOf(tx: UserTx): TxContext<StoreTx> {
     // The innermost: a part may have the handle of the transaction around it.
     const scope = this.#scopes.findLast(({ userTx }) => userTx === tx)
@@ -111,7 +114,10 @@ export class AmbientTransactions<
       scope!.succeed()
       return result
     } catch (error) {
-      const end = scope?.isWorkDone && outer === undefined ? this.#endOf(error) : 'undone'
+      const end =
+        scope?.isWorkDone && outer === undefined
+          ? transactionEndOf(error, this.#transactions, this.#store)
+          : 'undone'
       if (end === 'undone') scope?.fail()
       else scope?.doubt(end === 'over')
       throw error
@@ -123,13 +129,6 @@ export class AmbientTransactions<
   #undone(scope: TransactionScope<UserTx, StoreTx>): void {
     this.#scopes.splice(this.#scopes.indexOf(scope), 1)
     scope.fail()
-  }
-
-  /** What an error in place of a commit says of the transaction. */
-  #endOf(error: unknown): TransactionEnd {
-    if (error instanceof OutboxError) return endsByCode[error.code] ?? 'over'
-    const cause = this.#transactions.databaseError?.(error) ?? error
-    return this.#store.refusedCommit?.(cause) ? 'undone' : 'open'
   }
 
   #begin(
@@ -165,24 +164,6 @@ export class AmbientTransactions<
   }
 }
 
-/** `undone`: nothing was kept. `over`: it has ended, one way or the other. `open`: its commit may still be under way. */
-type TransactionEnd = 'undone' | 'over' | 'open'
-
-/** Every other code means that the store had an answer, so that nothing is under way any more. */
-const endsByCode: { readonly [Code in OutboxErrorCode]?: TransactionEnd } = {
-  OUTBOX_COMMIT_UNKNOWN: 'open',
-  OUTBOX_ROLLED_BACK: 'undone',
-  OUTBOX_STORE_BUSY: 'undone',
-}
-
-export function noTransaction(): OutboxError {
-  return new OutboxError(
-    'OUTBOX_NO_TRANSACTION',
-    'An event is written together with the data it is about, in one transaction, and none is open here, or it has ended. ' +
-      'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one, as the last argument: { tx }. A transaction of another outbox, such as a mail outbox, is not found by itself.',
-  )
-}
-
 function runIn<UserTx, StoreTx, Result>(
   scope: TransactionScope<UserTx, StoreTx>,
   work: (tx: UserTx) => Promise<Result>,
@@ -201,14 +182,4 @@ function ownTransactions<UserTx, StoreTx, TxOptions>(
     storeTx: (tx) => tx,
   }
   return own as unknown as Transactions<UserTx, StoreTx, TxOptions>
-}
-
-function foreignTransaction<StoreTx>(store: OutboxStore<StoreTx>, tx: StoreTx): TxContext<StoreTx> {
-  return {
-    observable: false,
-    isTransactionActive: () => store.inTransaction(tx),
-    currentTransaction: () => tx,
-    afterCommit() {},
-    afterRollback() {},
-  }
 }

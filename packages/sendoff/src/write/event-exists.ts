@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { OutboxStore } from '../store/index.ts'
 
-/** In doubt, and while the database does not answer, a question is asked again after these times. */
-export const nextLooksMs = [100, 500, 2_000, 5_000, 10_000] as const
+/** The pauses before a question is asked again: in doubt, and while the database does not answer. */
+export const askAgainAfterMs = [100, 500, 2_000, 5_000, 10_000] as const
 
 /**
  * Whether the store has an event; in doubt, where its commit may still be under way, whether it gets it within some time.
@@ -16,7 +16,7 @@ export async function eventExists(
   const { people } = store
   if (people === undefined) return undefined
   let exists: boolean | undefined
-  for (const pauseMs of [0, ...nextLooksMs]) {
+  for (const pauseMs of [0, ...askAgainAfterMs]) {
     if (pauseMs > 0) await new Promise<void>((resolve) => clock.schedule(pauseMs, resolve))
     try {
       exists = (await people.query({ eventId, limit: 1 })).length > 0

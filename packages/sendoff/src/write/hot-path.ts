@@ -9,7 +9,7 @@ export interface HotPath {
   /** A place for this event, or why it has to take the cold path. */
   reserve(event: EventEnvelope): HotSlot | ColdReason
 
-  /** Tells the poller of committed rows that nobody holds, and other processes unless they are told already. */
+  /** Tells the poller of committed rows without a holder, and other processes unless they are told already. */
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void
 
   /** Tells the poller of rows in a transaction whose end cannot be seen. */

@@ -1,7 +1,7 @@
 import { describeError } from '../describe-error.ts'
-import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import { NoticingPromise } from './noticing-promise.ts'
+import { transactionEnded } from './transaction-errors.ts'
 import type { TxContext } from './tx-context.ts'
 
 export interface TransactionScopeOptions<UserTx, StoreTx> {
@@ -118,7 +118,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   /**
    * Awaits `work` and every write begun by it, awaited or not, and then refuses further ones.
    * A write that has failed undoes the transaction if nothing has heard of that before `work` returns: its event
-   * would be missing without anyone knowing.
+   * would be missing, and the caller would not know.
    */
   async run<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
     try {
@@ -197,11 +197,4 @@ interface Failure {
   readonly error: unknown
   /** Whether it came after the work had returned, and so too late for it. */
   readonly isLate: boolean
-}
-
-export function transactionEnded(): OutboxError {
-  return new OutboxError(
-    'OUTBOX_TRANSACTION_ENDED',
-    'The transaction of this write has ended. Await every write before the callback of the transaction returns.',
-  )
 }

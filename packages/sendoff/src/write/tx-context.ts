@@ -20,12 +20,12 @@ export interface TxContext<StoreTx> {
   /** Keeps the transaction from ending before a write that began in it. */
   track?<Result>(write: () => Promise<Result>): Promise<Result>
 
-  /** Something under way that could undo an insert alone, so that the insert has to wait for its end. */
+  /** The end of an open part of the transaction. An insert waits for it: the part could undo the insert alone. */
   openPart?(): Promise<unknown> | undefined
 
   /** False where `afterCommit` is called although the database may have rolled back unnoticed. */
   readonly confirmsCommit?: boolean
 
-  /** False for a transaction that somebody else opened and whose end cannot be seen. */
+  /** False for a transaction that other code opened and whose end cannot be seen. */
   readonly observable?: boolean
 }

@@ -58,7 +58,7 @@ describe('a queue of lanes', () => {
             const ended = running.get(lane)
             if (ended === undefined) continue
             running.delete(lane)
-            const dropped = queue.release(ended, name === 'done')
+            const dropped = queue.endTurn(ended, name === 'done')
             deepEqual(dropped, name === 'done' ? [] : waiting.get(lane)!.splice(0))
           }
           equal(queue.length, [...waiting.values()].flat().length)
@@ -78,7 +78,7 @@ describe('a queue of lanes', () => {
       const taken = queue.take() as (Delivery & Item) | undefined
       if (taken === undefined) break
       order.push(taken.lane)
-      queue.release(taken, true)
+      queue.endTurn(taken, true)
     }
     deepEqual(order, ['long', 'short', 'long', 'long'])
   })
@@ -95,11 +95,11 @@ describe('a queue of lanes', () => {
     equal(queue.take(x2), y0)
     equal(queue.take(y0), undefined)
 
-    queue.release(x0, true)
+    queue.endTurn(x0, true)
     queue.offer(item('x', 3))
     equal(queue.take(), undefined, 'two of the batch are under way')
-    queue.release(x1, true)
-    queue.release(x2, true)
+    queue.endTurn(x1, true)
+    queue.endTurn(x2, true)
     equal((queue.take() as unknown as Item).number, 3)
   })
 
@@ -109,9 +109,9 @@ describe('a queue of lanes', () => {
     ;[x0, x1, x2].forEach((each) => queue.offer(each))
     queue.take()
     queue.take(x0)
-    deepEqual(queue.release(x0, false), [x2])
+    deepEqual(queue.endTurn(x0, false), [x2])
     ok(queue.has('x'), 'one is still under way')
-    queue.release(x1, true)
+    queue.endTurn(x1, true)
     ok(!queue.has('x'))
   })
 
@@ -123,14 +123,14 @@ describe('a queue of lanes', () => {
     queue.expectMore('x', true)
     queue.take()
     deepEqual(queue.emptyLanes(10), [])
-    queue.release(first, true)
+    queue.endTurn(first, true)
     deepEqual([told, queue.emptyLanes(10)], [1, ['x']])
 
     queue.offer(second)
     deepEqual(queue.emptyLanes(10), [])
     queue.take()
     queue.expectMore('x', false)
-    queue.release(second, true)
+    queue.endTurn(second, true)
     deepEqual([told, queue.emptyLanes(10), queue.has('x')], [1, [], false])
 
     queue.expectMore('y', true)
@@ -143,11 +143,11 @@ describe('a queue of lanes', () => {
     const queue = laneQueue(100)
     const [x0, y0] = [item('x', 0), item('y', 0)]
     ;[x0, y0].forEach((each) => queue.offer(each))
-    queue.lookPasses()
+    queue.scanBegins()
     queue.take()
     queue.take()
-    queue.release(x0, true)
-    queue.release(y0, false)
+    queue.endTurn(x0, true)
+    queue.endTurn(y0, false)
     deepEqual([queue.emptyLanes(10), queue.has('y')], [['x'], false])
     queue.expectMore('x', false)
     equal(queue.has('x'), false)
@@ -161,7 +161,7 @@ describe('a queue of lanes', () => {
     queue.take()
     deepEqual(queue.takePartition(1), [x1])
     ok(queue.has('x'))
-    deepEqual(queue.release(x0, true), [])
+    deepEqual(queue.endTurn(x0, true), [])
     deepEqual([...queue.keys], ['y'])
     deepEqual([queue.hasPartition(1), queue.hasPartition(2)], [false, true])
   })

@@ -1,0 +1,70 @@
+import type { Delivery } from '../delivery/delivery.ts'
+import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
+import type { ProcessingChain } from '../process/processing-chain.ts'
+import { isBatchListener, type Route } from '../route/listener-registry.ts'
+import type { KnownResults } from '../settle/known-results.ts'
+import type { DispatchQueues } from './dispatch-queues.ts'
+import type { ListenerCalls } from './listener-calls.ts'
+
+/** The most events in a batch, where the registration of its listener does not say. */
+const defaultMaxBatchSize = 100
+
+/** Options of `ListenerStarts`. */
+export interface ListenerStartsOptions {
+  readonly chain: ProcessingChain
+  readonly calls: ListenerCalls
+  readonly knownResults: KnownResults
+  readonly queues: DispatchQueues
+}
+
+/** Takes the next delivery that can join a batch behind `after`. */
+export interface BatchFiller {
+  take(queue: DeliveryQueue, after: Delivery): Delivery | undefined
+}
+
+/** Starts listeners, each for one event or for a batch. */
+export class ListenerStarts {
+  readonly #chain: ProcessingChain
+  readonly #calls: ListenerCalls
+  readonly #knownResults: KnownResults
+  readonly #queues: DispatchQueues
+
+  constructor({ chain, calls, knownResults, queues }: ListenerStartsOptions) {
+    this.#chain = chain
+    this.#calls = calls
+    this.#knownResults = knownResults
+    this.#queues = queues
+  }
+
+  /** Starts the listener of a delivery, or uses the result that it had for the same row before. */
+  start(delivery: Delivery, filler: BatchFiller): void {
+    const known = this.#knownResults.take(delivery)
+    if (known !== undefined) return this.#calls.start([delivery], Promise.resolve(known))
+
+    const route = this.#chain.routeOf(delivery)
+    if (route !== undefined && isBatchListener(route.listener)) {
+      return this.#startBatch(delivery, route, filler)
+    }
+    this.#calls.start([delivery], this.#chain.process(delivery, route), route?.options.timeoutMs)
+  }
+
+  // A batch is the run of deliveries at the front of the queue for the same listener: it waits for none.
+  #startBatch(first: Delivery, route: Route, filler: BatchFiller): void {
+    const { maxBatchSize = defaultMaxBatchSize, timeoutMs } = route.options
+    const queue = this.#queues.of(first)
+    const batch = [first]
+    let last = first
+    while (batch.length < maxBatchSize && this.#canJoin(queue.peek(last), route)) {
+      const next = filler.take(queue, last)
+      if (next === undefined) break
+      batch.push(next)
+      last = next
+    }
+    this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs, maxBatchSize)
+  }
+
+  #canJoin(next: Delivery | undefined, { listener }: Route): boolean {
+    if (next === undefined || this.#chain.routeOf(next)?.listener !== listener) return false
+    return !this.#knownResults.has(next)
+  }
+}

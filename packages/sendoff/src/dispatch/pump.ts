@@ -1,0 +1,166 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Clock } from '../clock.ts'
+import type { Delivery } from '../delivery/delivery.ts'
+import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
+import type { Pauses } from '../hold/pauses.ts'
+import type { MetricsExporter } from '../observe/metrics.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
+import type { Settler } from '../settle/settler.ts'
+import type { DispatchQueues } from './dispatch-queues.ts'
+import { fairTurns } from './fair-turns.ts'
+import type { IntakeGate } from './intake-gate.ts'
+import type { LaneTurns } from './lane-turns.ts'
+import type { ListenerCalls } from './listener-calls.ts'
+import type { ListenerStarts } from './listener-starts.ts'
+import type { QueueRoom } from './queue-room.ts'
+import type { UnrunDeliveries } from './unrun-deliveries.ts'
+import type { Waiters } from './waiters.ts'
+
+/** Options of `Pump`. */
+export interface PumpOptions {
+  readonly queues: DispatchQueues
+  readonly lanes: LaneTurns | undefined
+  readonly gate: IntakeGate
+  readonly room: QueueRoom
+  readonly starts: ListenerStarts
+  readonly calls: ListenerCalls
+  readonly settler: Settler
+  readonly unrun: UnrunDeliveries
+  readonly waiters: Waiters
+  readonly clock: Clock
+  readonly metrics: MetricsExporter
+  readonly workerCount: number
+  readonly maxUnsettled: number
+  readonly settleFirst: boolean
+  readonly hotShare: number
+  readonly pauses?: Pauses
+  readonly breaker?: CircuitBreaker
+  readonly mayBegin?: (again: () => void) => boolean
+}
+
+/** Moves deliveries from the queues to free workers. */
+export class Pump {
+  readonly #queues: DispatchQueues
+  readonly #lanes: LaneTurns | undefined
+  readonly #gate: IntakeGate
+  readonly #room: QueueRoom
+  readonly #starts: ListenerStarts
+  readonly #calls: ListenerCalls
+  readonly #settler: Settler
+  readonly #unrun: UnrunDeliveries
+  readonly #waiters: Waiters
+  readonly #clock: Clock
+  readonly #metrics: MetricsExporter
+  readonly #workerCount: number
+  readonly #maxUnsettled: number
+  readonly #settleFirst: boolean
+  readonly #pauses: Pauses | undefined
+  readonly #breaker: CircuitBreaker | undefined
+  readonly #mayBegin: PumpOptions['mayBegin']
+  readonly #nextTurn: () => 'hot' | 'cold'
+  // Listeners must not run inside the transaction of the code that woke the dispatcher.
+  readonly #outsideTransactions = AsyncLocalStorage.snapshot()
+  #isScheduled = false
+
+  constructor(options: PumpOptions) {
+    this.#queues = options.queues
+    this.#lanes = options.lanes
+    this.#gate = options.gate
+    this.#room = options.room
+    this.#starts = options.starts
+    this.#calls = options.calls
+    this.#settler = options.settler
+    this.#unrun = options.unrun
+    this.#waiters = options.waiters
+    this.#clock = options.clock
+    this.#metrics = options.metrics
+    this.#workerCount = options.workerCount
+    this.#maxUnsettled = options.maxUnsettled
+    this.#settleFirst = options.settleFirst
+    this.#pauses = options.pauses
+    this.#breaker = options.breaker
+    this.#mayBegin = options.mayBegin
+    this.#nextTurn = fairTurns(options.hotShare)
+  }
+
+  /** Whether nothing is queued and nothing runs. */
+  get isIdle(): boolean {
+    return this.#calls.size === 0 && this.#queues.length === 0 && this.#gate.suspect === undefined
+  }
+
+  /** Runs soon, and not now: the code that commits or polls finishes its turn first. */
+  schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      this.#outsideTransactions(() => this.run())
+    })
+  }
+
+  /** Gives each free worker its next delivery. */
+  run(): void {
+    while (this.#hasFreeSlot) {
+      const delivery = this.#next()
+      if (delivery === undefined) break
+      this.start(delivery)
+    }
+    this.#flushSettlements()
+    this.#room.watchWaiting()
+    this.#metrics.recordQueueDepths(this.#queues.hot.length, this.#queues.cold.length)
+    this.#waiters.changed()
+  }
+
+  start(delivery: Delivery): void {
+    this.#starts.start(delivery, this)
+  }
+
+  /** Takes the next delivery that this process surely holds and that is not paused, and lets go of others. */
+  take(queue: DeliveryQueue, after?: Delivery): Delivery | undefined {
+    const isHot = queue === this.#queues.hot
+    if (!isHot && !this.#mayBeginCold) return undefined
+    for (;;) {
+      const delivery = queue.take(after)
+      if (delivery === undefined) return undefined
+
+      if (!isHot) this.#room.tookCold()
+      if (!delivery.isHeld(this.#clock.monotonic())) {
+        this.#unrun.handBack(delivery)
+      } else if (this.#pauses?.isPaused(delivery.row)) {
+        this.#unrun.handBackPaused(delivery, this.#pauses)
+      } else if (isHot && this.#breaker?.begin() === false) {
+        // The poller tries it at its next interval: it must not be woken for each.
+        this.#unrun.leaveToPoller(delivery)
+      } else {
+        return delivery
+      }
+    }
+  }
+
+  get #hasFreeSlot(): boolean {
+    if (this.#gate.suspect !== undefined) return false
+    const { backlog } = this.#settler
+    const taken = this.#settleFirst ? this.#calls.size + backlog : this.#calls.size
+    return taken < this.#workerCount && backlog < this.#maxUnsettled
+  }
+
+  #next(): Delivery | undefined {
+    const { hot, cold } = this.#queues
+    return this.#nextTurn() === 'hot'
+      ? (this.take(hot) ?? this.take(cold))
+      : (this.take(cold) ?? this.take(hot))
+  }
+
+  get #mayBeginCold(): boolean {
+    if (this.#mayBegin === undefined || this.#queues.cold.length === 0) return true
+    return this.#mayBegin(() => this.schedule())
+  }
+
+  // Outcomes wait in the settler for others to join them. Here none can come before these are written.
+  #flushSettlements(): void {
+    // Workers wait for settlements.
+    if (this.#settleFirst) this.#settler.flush()
+    // Lanes wait for settlements, and none has a delivery to begin.
+    if (this.#calls.size === 0 && this.#lanes?.isStalled) this.#settler.flushNow()
+  }
+}

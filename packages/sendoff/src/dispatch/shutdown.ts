@@ -1,0 +1,78 @@
+import type { Clock } from '../clock.ts'
+import { OutboxError } from '../errors.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { Settler } from '../settle/settler.ts'
+import type { LeaseTaker, OutboxDispatcherOptions } from './dispatcher-options.ts'
+import type { DispatchQueues } from './dispatch-queues.ts'
+import type { IntakeGate } from './intake-gate.ts'
+import type { ListenerCalls } from './listener-calls.ts'
+import type { Pump } from './pump.ts'
+import type { UnrunDeliveries } from './unrun-deliveries.ts'
+import type { Waiters } from './waiters.ts'
+
+/** How long listeners have for reacting to the signal at the end of a shutdown. */
+const abortGraceMs = 1_000
+
+/** Options of `Shutdown`. */
+export interface ShutdownOptions extends Pick<OutboxDispatcherOptions, 'onlyRunning'> {
+  readonly leaseTaker: LeaseTaker
+  readonly gate: IntakeGate
+  readonly pump: Pump
+  readonly queues: DispatchQueues
+  readonly unrun: UnrunDeliveries
+  readonly calls: ListenerCalls
+  readonly settler: Settler
+  readonly waiters: Waiters
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** How long each step of a shutdown may take. */
+export interface ShutdownTimes {
+  readonly drainTimeoutMs: number
+  readonly shutdownTimeoutMs: number
+}
+
+/** Brings a dispatcher to its end, each step within its time. */
+export class Shutdown {
+  readonly #options: ShutdownOptions
+
+  constructor(options: ShutdownOptions) {
+    this.#options = options
+  }
+
+  async run({ drainTimeoutMs, shutdownTimeoutMs }: ShutdownTimes): Promise<void> {
+    const { gate, pump, queues, unrun, waiters, onlyRunning, leaseTaker } = this.#options
+    gate.close()
+    pump.schedule()
+    await waiters.within(drainTimeoutMs, () => queues.length === 0)
+    await unrun.handBackQueued()
+    await onlyRunning?.(leaseTaker)
+    await this.#finishRunning(shutdownTimeoutMs)
+    await this.#settleWithin(drainTimeoutMs)
+  }
+
+  async #finishRunning(timeoutMs: number): Promise<void> {
+    const { calls, logger, pump, waiters } = this.#options
+    await waiters.within(timeoutMs, () => pump.isIdle)
+    calls.abortAll(new OutboxError('OUTBOX_SHUTDOWN', 'The outbox is closing and cannot wait any longer.'))
+    await waiters.within(abortGraceMs, () => pump.isIdle)
+    if (calls.size > 0) {
+      logger.warn(
+        `${calls.size} listeners did not return in time. Their events are delivered again when their leases have run out.`,
+      )
+    }
+    calls.abandon()
+  }
+
+  async #settleWithin(timeoutMs: number): Promise<void> {
+    const { clock, logger, settler } = this.#options
+    const cancel = clock.schedule(timeoutMs, () => settler.giveUp(), 'keepAlive')
+    await settler.drained()
+    cancel()
+    settler.giveUp()
+    if (settler.backlog > 0) {
+      logger.error(`${settler.backlog} delivered events could not be settled and will be delivered again.`)
+    }
+  }
+}

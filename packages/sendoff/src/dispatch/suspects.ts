@@ -1,0 +1,100 @@
+import type { Delivery } from '../delivery/delivery.ts'
+import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import { describeError } from '../describe-error.ts'
+import type { Logger } from '../observe/logger.ts'
+import type { ProcessingChain } from '../process/processing-chain.ts'
+import type { HandBack } from '../settle/hand-back.ts'
+import type { Settler } from '../settle/settler.ts'
+import type { OutboxDispatcherOptions } from './dispatcher-options.ts'
+import type { DispatchQueues } from './dispatch-queues.ts'
+import type { IntakeGate } from './intake-gate.ts'
+import type { ListenerCalls } from './listener-calls.ts'
+import type { Pump } from './pump.ts'
+import type { Waiters } from './waiters.ts'
+
+/** Options of `Suspects`. */
+export interface SuspectsOptions extends Pick<
+  OutboxDispatcherOptions,
+  'waker' | 'claimAgain' | 'recordHeld'
+> {
+  readonly chain: ProcessingChain
+  readonly queues: DispatchQueues
+  readonly gate: IntakeGate
+  readonly inFlight: InFlightTracker
+  readonly handBack: HandBack
+  readonly calls: ListenerCalls
+  readonly settler: Settler
+  readonly pump: Pump
+  readonly waiters: Waiters
+  readonly logger: Logger
+}
+
+/**
+ * Runs each suspect alone: an event that may have ended the processes which held it.
+ *
+ * Everything queued is handed back first. If the suspect ends this process again, it is the only row left behind, and the crash
+ * counters of its neighbours stay low.
+ */
+export class Suspects {
+  readonly #options: SuspectsOptions
+
+  constructor(options: SuspectsOptions) {
+    this.#options = options
+  }
+
+  /** Whether a delivery is a suspect that is still to be tried. */
+  mustRunAlone(delivery: Delivery): boolean {
+    return delivery.isSuspect && !this.#options.chain.givesUp(delivery)
+  }
+
+  /**
+   * Hands back the suspect, too, and claims it again when nothing else runs: if another event ends the process meanwhile, that
+   * does not count against the suspect. Never rejects.
+   */
+  async runAlone(suspect: Delivery): Promise<void> {
+    const { gate, inFlight, logger, pump } = this.#options
+    const { eventId, eventType, losses } = suspect.row
+    gate.suspect = suspect
+    logger.warn(
+      `${losses} processes in a row ended while they held event ${eventId} (${eventType}): it runs alone now.`,
+    )
+    const claimed = await this.#claimAlone(suspect)
+    if (claimed !== undefined && inFlight.tryAcquire(claimed)) {
+      gate.suspect = claimed
+      pump.start(claimed)
+    } else {
+      this.#ended()
+    }
+  }
+
+  /** Called with every settled delivery: after a suspect, intake opens again. */
+  settled(delivery: Delivery): void {
+    if (delivery === this.#options.gate.suspect) this.#ended()
+  }
+
+  async #claimAlone(suspect: Delivery): Promise<Delivery | undefined> {
+    const { gate, claimAgain, logger } = this.#options
+    try {
+      await this.#clearTheWay(suspect)
+      return gate.isOpen ? await claimAgain?.(suspect) : undefined
+    } catch (error) {
+      logger.error(`Clearing the way for event ${suspect.row.eventId} failed. ${describeError(error)}`)
+      return undefined
+    }
+  }
+
+  async #clearTheWay(suspect: Delivery): Promise<void> {
+    const { handBack, queues, recordHeld, waiters, calls, settler } = this.#options
+    await handBack.letGo([...new Set([suspect, ...queues.takeAll()])])
+    await recordHeld?.()
+    await waiters.until(() => calls.size === 0)
+    await settler.drained()
+  }
+
+  #ended(): void {
+    const { gate, waker, waiters } = this.#options
+    gate.suspect = undefined
+    waker?.wake()
+    waiters.changed()
+  }
+}

@@ -1,0 +1,58 @@
+import type { Delivery } from '../delivery/delivery.ts'
+import type { Pauses } from '../hold/pauses.ts'
+import type { HandBack } from '../settle/hand-back.ts'
+import type { Waker } from '../wake/waker.ts'
+import type { DispatchQueues } from './dispatch-queues.ts'
+import type { LaneTurns } from './lane-turns.ts'
+import type { Waiters } from './waiters.ts'
+
+/** Options of `UnrunDeliveries`. */
+export interface UnrunDeliveriesOptions {
+  readonly waker?: Waker
+  readonly handBack: HandBack
+  readonly lanes: LaneTurns | undefined
+  readonly queues: DispatchQueues
+  readonly waiters: Waiters
+}
+
+/** Hands back deliveries that do not run here after all, and with each the deliveries that waited behind it in its lane. */
+export class UnrunDeliveries {
+  readonly #options: UnrunDeliveriesOptions
+
+  constructor(options: UnrunDeliveriesOptions) {
+    this.#options = options
+  }
+
+  /** Hands a delivery back, for the poller to find at once. */
+  handBack(delivery: Delivery): void {
+    void this.#letGo(delivery).then(() => this.#options.waker?.wake())
+    this.#options.waiters.changed()
+  }
+
+  /**
+   * Hands back a delivery of a paused type. The store may have handed it out because the type was resumed elsewhere: unless the
+   * pauses are read again first, the poller would fetch it over and over.
+   */
+  handBackPaused(delivery: Delivery, pauses: Pauses): void {
+    void this.#letGo(delivery)
+      .then(() => pauses.refresh())
+      .then(() => this.#options.waker?.wake())
+    this.#options.waiters.changed()
+  }
+
+  /** Hands a delivery back without waking the poller, which finds it at its next interval. */
+  leaveToPoller(delivery: Delivery): void {
+    void this.#options.handBack.letGo([delivery])
+  }
+
+  /** Hands back everything that waits in the queues. */
+  handBackQueued(): Promise<void> {
+    return this.#options.handBack.letGo(this.#options.queues.takeAll())
+  }
+
+  #letGo(delivery: Delivery): Promise<void> {
+    const { handBack, lanes } = this.#options
+    const behind = lanes?.giveUp(delivery) ?? []
+    return handBack.letGo([delivery, ...behind])
+  }
+}

@@ -1,0 +1,88 @@
+import type { Delivery } from '../delivery/delivery.ts'
+import { boundedDelayMs } from '../event/delay.ts'
+import type { StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { OutboxStore, Outcome, Settlement } from '../store/index.ts'
+import { fenceOf, type OutcomeBatch, type UnsettledOutcome } from './outcome-batch.ts'
+import { findWritten } from './written-settlements.ts'
+
+/** Options of `BatchWriter`. */
+export interface BatchWriterOptions {
+  readonly store: Pick<OutboxStore<never>, 'people' | 'settle'>
+  readonly recovery: StoreRecovery
+  /** Must not throw. */
+  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
+  /** Called with outcomes whose rows this process has claimed anew meanwhile: they have to be written with the new lease. */
+  readonly onClaimedAgain: (items: readonly UnsettledOutcome[]) => void
+}
+
+/** Writes batches of outcomes to the store, and ends each delivery that the store has settled or refused. */
+export class BatchWriter {
+  readonly #options: BatchWriterOptions
+  #backlog = 0
+  #written = 0
+
+  constructor(options: BatchWriterOptions) {
+    this.#options = options
+  }
+
+  /** Outcomes that the store has not acknowledged yet. */
+  get backlog(): number {
+    return this.#backlog
+  }
+
+  /** How many batches the store has written. */
+  get written(): number {
+    return this.#written
+  }
+
+  /** Counts an outcome that will be written. */
+  expect(): void {
+    this.#backlog++
+  }
+
+  /** Rejects where the store fails. */
+  async write({ items }: OutcomeBatch): Promise<void> {
+    const { store, recovery } = this.#options
+    const settlements = items.map(({ delivery, outcome }) => ({
+      row: delivery.held,
+      outcome: outcomeNow(delivery, outcome),
+    }))
+    const refused = new Set<Settlement>(await store.settle({ settlements, owner: fenceOf(items) }))
+    recovery.answered()
+    this.#written++
+    const doubtful: [UnsettledOutcome, Settlement][] = []
+    const claimedAgain: UnsettledOutcome[] = []
+    items.forEach((item, index) => {
+      const settlement = settlements[index]!
+      if (!refused.has(settlement)) this.#end(item, settlement, false)
+      else if (item.delivery.deliveries !== settlement.row.deliveries) claimedAgain.push(item)
+      else if (item.uncertain) doubtful.push([item, settlement])
+      else this.#end(item, settlement, true)
+    })
+    if (doubtful.length > 0) await this.#clearUp(doubtful)
+    if (claimedAgain.length > 0) this.#options.onClaimedAgain(claimedAgain)
+  }
+
+  // A refusal after a failure has two reasons: the outcome was written then, or another process holds the row.
+  async #clearUp(doubtful: readonly [UnsettledOutcome, Settlement][]): Promise<void> {
+    const settlements = doubtful.map(([, settlement]) => settlement)
+    const written = await findWritten(this.#options.store.people, settlements)
+    for (const [item, settlement] of doubtful) this.#end(item, settlement, !written.has(settlement))
+  }
+
+  #end(item: UnsettledOutcome, settlement: Settlement, refused: boolean): void {
+    item.isEnded = true
+    this.#backlog--
+    this.#options.onSettled(item.delivery, settlement, refused)
+  }
+}
+
+// A retry was decided by a number of attempts. Where more were counted meanwhile, one more could be too many:
+// the next delivery decides.
+function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
+  if (!('delayMs' in outcome)) return outcome
+  // A processor of the user's own may return any number.
+  const delayMs = boundedDelayMs(outcome.delayMs)
+  if (outcome.kind === 'defer' || !delivery.isOutdated) return { ...outcome, delayMs }
+  return { kind: 'defer', delayMs, reason: outcome.failure.error }
+}

@@ -1,0 +1,30 @@
+import type { BackOff } from '../store-calls/store-recovery.ts'
+
+/** The pauses between attempts at writing. Once stopped, no attempt follows. */
+export class WritePauses {
+  /** Ends a pause each. */
+  readonly #ends = new Set<() => void>()
+  #isStopped = false
+
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  /** Resolves when the back-off allows another attempt, or all attempts stop. */
+  pause(backOff: BackOff): Promise<void> {
+    return new Promise<void>((resolve) => {
+      const end = () => {
+        cancel()
+        this.#ends.delete(end)
+        resolve()
+      }
+      const cancel = backOff.schedule(backOff.pauseMs, end, 'keepAlive')
+      this.#ends.add(end)
+    })
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    this.#ends.forEach((end) => end())
+  }
+}

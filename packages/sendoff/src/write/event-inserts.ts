@@ -1,0 +1,89 @@
+import type { Clock } from '../clock.ts'
+import type { EventEnvelope } from '../event/event-envelope.ts'
+import { type InsertResult, type OutboxStore, requireParts } from '../store/index.ts'
+import { AmbientTransactions } from './ambient-transactions.ts'
+import type { HookCalls } from './hook-calls.ts'
+import type { HotPath } from './hot-path.ts'
+import { KeyLocksToTake, type WriteOrder } from './key-locks.ts'
+import type { TxContext } from './tx-context.ts'
+import { WrittenBatch } from './written-batch.ts'
+
+/** Options of `EventInserts`. */
+export interface EventInsertsOptions<UserTx, StoreTx> {
+  readonly store: OutboxStore<StoreTx>
+  readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
+  readonly hotPath: HotPath | undefined
+  readonly hookCalls: HookCalls | undefined
+  readonly writeOrder: () => WriteOrder
+  readonly clock: Clock
+}
+
+/** Inserts events, and follows them to the end of their transaction. */
+export class EventInserts<UserTx, StoreTx> {
+  readonly #options: EventInsertsOptions<UserTx, StoreTx>
+  readonly #store: OutboxStore<StoreTx>
+  readonly #hotPath: HotPath | undefined
+  readonly #keyLocks = new KeyLocksToTake()
+
+  constructor(options: EventInsertsOptions<UserTx, StoreTx>) {
+    this.#options = options
+    this.#store = options.store
+    this.#hotPath = options.hotPath
+  }
+
+  /** Returns the ids in order; that of the earlier event where an idempotency key was used before. */
+  async insert(context: TxContext<StoreTx>, events: readonly EventEnvelope[]): Promise<string[]> {
+    const tx = context.currentTransaction()
+    const isObservable = context.observable !== false
+    const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#tellsOthers)
+    let results: readonly InsertResult[]
+    try {
+      const locks = this.#keyLocks.for(this.#options.writeOrder(), context, batch.rows)
+      if (locks !== undefined) {
+        await requireParts(this.#store, ['lanes'], 'Writing in order').lanes.lock({ tx, keys: locks })
+      }
+      const announce = !isObservable || batch.isAnnounced
+      results = await this.#store.insert({ tx, rows: batch.rows, lease: this.#hotPath?.lease, announce })
+    } catch (error) {
+      batch.giveBack()
+      throw error
+    }
+
+    const written = batch.written(results)
+    if (written.length > 0) this.#follow(context, batch, written)
+    return results.map((result, index) =>
+      result.kind === 'duplicate' ? result.eventId : events[index]!.eventId,
+    )
+  }
+
+  /**
+   * Whether a transaction itself tells other processes of its events. Where no other transaction of this process is open, a signal
+   * inside it costs next to nothing. Many at once would make their commits wait for each other: there the hot path gives one signal
+   * afterwards, if there is a hot path.
+   */
+  get #tellsOthers(): boolean {
+    if (this.#hotPath === undefined) return true
+    const { txContext } = this.#options
+    return txContext instanceof AmbientTransactions && txContext.openCount === 1
+  }
+
+  // One registration per batch, however many events it has.
+  #follow(context: TxContext<StoreTx>, batch: WrittenBatch, written: readonly EventEnvelope[]): void {
+    const { hookCalls, clock } = this.#options
+    if (this.#hotPath === undefined && hookCalls === undefined) return
+    if (context.observable === false) this.#hotPath?.perhapsLater()
+
+    context.afterCommit(() => {
+      const isConfirmed = context.confirmsCommit ?? true
+      batch.committed(isConfirmed, clock.now(), hookCalls?.onKnown(batch, false, true))
+    })
+    context.afterRollback(() => {
+      batch.giveBack()
+      hookCalls?.call('afterRollback', written)
+    })
+    context.afterDoubt?.((isOver = false) => {
+      batch.lookUp(!isOver, hookCalls?.onKnown(batch, !isOver, false))
+    })
+    hookCalls?.call('afterWrite', written)
+  }
+}

@@ -1,0 +1,146 @@
+import type { EventEnvelope } from '../event/event-envelope.ts'
+import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../store/index.ts'
+import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
+
+/** Told whether events were kept; false where that could not be seen. `hasAsked` says whether the database was asked for long enough. */
+export type OnKnown = (isKept: boolean, hasAsked: boolean) => void
+
+/** The events of one insert, with the places that the hot path keeps for them. */
+export class WrittenBatch {
+  readonly rows: readonly NewRow[]
+  /** Whether the transaction itself tells other processes of rows without a holder. */
+  readonly isAnnounced: boolean
+  readonly #events: readonly EventEnvelope[]
+  readonly #hotPath: HotPath | undefined
+  readonly #places: (HotSlot | ColdReason)[]
+  #results: readonly InsertResult[] = []
+
+  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined, tellsOthers: boolean) {
+    this.#events = events
+    this.#hotPath = hotPath
+    this.#places = events.map((event) => hotPath?.reserve(event) ?? 'stopped')
+    this.rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
+    this.isAnnounced =
+      tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
+  }
+
+  /** Takes the results of the insert. Returns the events that are part of the transaction, as far as the store can tell. */
+  written(results: readonly InsertResult[]): readonly EventEnvelope[] {
+    this.#results = results
+    return this.kept()
+  }
+
+  /** Dispatches the events after their commit. `onKnown` hears whether they were kept, at once where that is certain. */
+  committed(isConfirmed: boolean, now: number, onKnown: OnKnown | undefined): void {
+    this.kept()
+    const uncertain: number[] = []
+    let isAnyCertain = false
+    this.#places.forEach((place, index) => {
+      const result = this.#resultOf(index)
+      if (result?.kind === 'duplicate') return
+
+      const isCertain = isConfirmed && result?.certain === true
+      isAnyCertain ||= isCertain
+      if (typeof place === 'string') return
+      if (isCertain) place.fill(bornRow(this.rows[index]!, result, this.#hotPath!.lease.owner, now))
+      else uncertain.push(index)
+    })
+    this.#lookUp(uncertain, false, isAnyCertain ? undefined : onKnown)
+    this.#leaveToPoller()
+    if (isAnyCertain) onKnown?.(true, false)
+  }
+
+  /** Dispatches the events that the database has, after a commit whose outcome is open. */
+  lookUp(inDoubt: boolean, onKnown: OnKnown | undefined): void {
+    this.#lookUp([...this.#places.keys()], inDoubt, onKnown)
+    this.#leaveToPoller()
+  }
+
+  #lookUp(indexes: readonly number[], inDoubt: boolean, onKnown: OnKnown | undefined): void {
+    let asked = 0
+    let isKnown = false
+    const onAnswer =
+      onKnown &&
+      ((exists: boolean | undefined) => {
+        asked--
+        if (isKnown || (!exists && asked > 0)) return
+        isKnown = true
+        onKnown(exists === true, true)
+      })
+    for (const index of indexes) {
+      const place = this.#places[index]!
+      if (typeof place === 'string') continue
+      asked++
+      place.lookUp(this.rows[index]!, inDoubt, onAnswer)
+    }
+    if (asked === 0) onKnown?.(false, false)
+  }
+
+  /** The events without those whose idempotency key was used before, as far as that is known. */
+  kept(): readonly EventEnvelope[] {
+    if (this.#results.every(({ kind }) => kind === 'inserted')) return this.#events
+    return this.#events.filter((_, index) => {
+      const isDuplicate = this.#resultOf(index)?.kind === 'duplicate'
+      if (isDuplicate) this.#giveBack(index)
+      return !isDuplicate
+    })
+  }
+
+  /** The result of a row; undefined as long as the store does not know it. */
+  #resultOf(index: number): InsertedRow | DuplicateRow | undefined {
+    const result = this.#results[index]
+    return result?.kind === 'queued' ? result.result() : result
+  }
+
+  #leaveToPoller(): void {
+    const left: LeftToPoller[] = []
+    this.#places.forEach((place, index) => {
+      const isLeft = typeof place === 'string' && this.#resultOf(index)?.kind !== 'duplicate'
+      const partition = this.rows[index]!.partitionNo
+      if (isLeft) left.push({ event: this.#events[index]!, partition, reason: place })
+    })
+    if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)
+  }
+
+  giveBack(): void {
+    this.#places.forEach((_, index) => this.#giveBack(index))
+  }
+
+  #giveBack(index: number): void {
+    const place = this.#places[index]
+    if (typeof place === 'object') place.giveBack()
+  }
+}
+
+/** The row as the database has it, known without reading it back. */
+function bornRow(
+  row: NewRow,
+  { seq, deliveries }: { seq: number; deliveries: number },
+  owner: string,
+  now: number,
+): Row {
+  const { eventId, destination, eventType, aggregateType, aggregateId, tenantId, orderingKey, partitionNo } =
+    row
+  const { payload, contentType, headers, occurredAt } = row
+  return {
+    seq,
+    eventId,
+    destination,
+    eventType,
+    aggregateType,
+    aggregateId,
+    tenantId,
+    orderingKey,
+    partitionNo,
+    payload,
+    contentType,
+    headers,
+    attempts: 0,
+    deliveries,
+    losses: 0,
+    availableAt: now,
+    occurredAt,
+    createdAt: now,
+    lockedBy: owner,
+  }
+}
