@@ -111,3 +111,24 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
 export interface LeaseTaker {
   carryOn(claimed: readonly Delivery[]): void
 }
+
+/** The value of each option that is left out. */
+export const dispatchDefaults = {
+  workerCount: 4,
+  hotQueueCapacity: 1_000,
+  coldQueueCapacity: 1_000,
+  hotShare: 2,
+  maxAttempts: 10,
+  maxLosses: 20,
+  listenerTimeoutMs: 300_000,
+  timeoutGraceMs: 30_000,
+  onUnroutable: 'dead',
+  unroutableDelayMs: 60_000,
+  settleFirst: false,
+  deleteCompleted: false,
+  resultsKeptMs: 120_000,
+  maxUnsettled: 2_000,
+} as const
+
+/** The time limits of closing, where the caller sets none. */
+export const closeDefaults = { drainTimeoutMs: 5_000, shutdownTimeoutMs: 15_000 }

@@ -26,7 +26,7 @@ import type { WriterHook } from './writer-hook.ts'
 export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly store: OutboxStore<StoreTx>
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
-  readonly writerHook?: WriterHook
+  readonly writerHook?: WriterHook | undefined
   readonly hotPath?: HotPath | undefined
   /** What has to be locked so that events are committed in the order of writing: nothing. */
   readonly writeOrder?: () => WriteOrder
@@ -45,9 +45,9 @@ export interface WriteOptions<UserTx> {
  *
  * Whatever is written exists if and only if that transaction commits. Rows that the hot path has
  * room for are born with this process's lease, so that it can dispatch them right after the
- * commit while nobody else takes them.
+ * commit while nobody else takes them. `Id` is `string` for a writer without a hook that suppresses events.
  */
-export class OutboxWriter<UserTx, StoreTx> {
+export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | null> {
   readonly #store: OutboxStore<StoreTx>
   readonly #txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly #hook: WriterHook | undefined
@@ -69,25 +69,21 @@ export class OutboxWriter<UserTx, StoreTx> {
     this.#logger = options.logger ?? standardLogger
   }
 
-  /** Writes an event that is in its envelope already. Answers its id, or null if a hook suppressed it. */
-  write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<string | null>
+  /** Writes an event that is in its envelope already. Returns its id; null where the hook suppressed it. */
+  write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<Id>
   /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
   write(
     type: string | PlainEventType,
     payload: unknown,
     options?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null>
+  ): Promise<Id>
   /** Writes a defined event. */
   write<Input, Output>(
     type: DefinedEvent<Input, Output>,
     payload: Input,
     options?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null>
-  write(
-    first: unknown,
-    second?: unknown,
-    third?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null> {
+  ): Promise<Id>
+  write(first: unknown, second?: unknown, third?: EventFields & WriteOptions<UserTx>): Promise<Id> {
     if (first instanceof EventEnvelope || isEventToWrite(first)) {
       return this.writeMade(() => first, second as WriteOptions<UserTx>)
     }
@@ -97,14 +93,11 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   /** Writes the event that `make` returns. An error of `make` is one of the write. */
-  writeMade(
-    make: () => EventEnvelope | EventToWrite,
-    options: WriteOptions<UserTx> = {},
-  ): Promise<string | null> {
+  writeMade(make: () => EventEnvelope | EventToWrite, options: WriteOptions<UserTx> = {}): Promise<Id> {
     return this.#writeOne(options.tx, () => this.#encode(make(), this.#clock.now()))
   }
 
-  /** Writes events in one statement. Answers their ids in order, or nothing if a hook suppressed them. */
+  /** Writes events in one statement. Returns their ids in order, or nothing where the hook suppressed them. */
   writeAll(
     events: readonly (EventEnvelope | EventToWrite)[],
     options: WriteOptions<UserTx> = {},
@@ -122,10 +115,10 @@ export class OutboxWriter<UserTx, StoreTx> {
     return encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, now)
   }
 
-  #writeOne(tx: UserTx | undefined, encode: () => Encoded): Promise<string | null> {
+  #writeOne(tx: UserTx | undefined, encode: () => Encoded): Promise<Id> {
     return this.#tracked(tx, async (context) => {
       const [id = null] = await this.#write(context, () => [encode()])
-      return id
+      return id as Id
     })
   }
 
