@@ -1,4 +1,4 @@
-import type { OutboxStore } from 'sendoff'
+import type { OutboxStore } from 'sendoff/store'
 import type { Service } from '../test/services/service.ts'
 import type { OrderPayload } from './bench-event.ts'
 import type { Measurement } from './metrics.ts'

@@ -1,4 +1,4 @@
-import type { Publisher } from 'sendoff'
+import type { Publisher } from 'sendoff/parts'
 import type { Service } from '../../test/services/service.ts'
 
 /** A broker that events are relayed to. */

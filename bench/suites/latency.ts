@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Outbox } from 'sendoff'
+import { Outbox, type WriterOutbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { percentile, sharedNow } from '../statistics.ts'
@@ -90,7 +90,7 @@ async function latencyHere<Tx>(
 }
 
 async function writeOrder<Tx>(
-  outbox: Outbox<Tx>,
+  outbox: WriterOutbox<Tx>,
   database: BenchDatabase<Tx>,
   number: number,
 ): Promise<number> {

@@ -2,14 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type DispatchContext,
-  type EventEnvelope,
-  InMemoryMetrics,
-  ListenerRegistry,
-  Outbox,
-  type OutboxStore,
-} from 'sendoff'
+import { type DispatchContext, type EventEnvelope, InMemoryMetrics, ListenerRegistry, Outbox } from 'sendoff'
+import type { OutboxStore } from 'sendoff/store'
 import { type OrderPayload, OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { DestinationAnswer, DestinationOrder } from '../destination-process.ts'
 import type { Measurement } from '../metrics.ts'

@@ -1,4 +1,5 @@
-import { ListenerRegistry, Outbox, type Publisher } from 'sendoff'
+import { ListenerRegistry, Outbox } from 'sendoff'
+import type { Publisher } from 'sendoff/parts'
 import { OrderPlaced, orderIdOf, payloadOf } from '../bench-event.ts'
 import type { BareMessage, OpenBroker, RelayBroker } from '../brokers/relay-broker.ts'
 import { startWatch } from '../statistics.ts'

@@ -1,4 +1,5 @@
-import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxStore } from 'sendoff'
+import { ListenerRegistry, type ListenerFunction, Outbox } from 'sendoff'
+import type { OutboxStore } from 'sendoff/store'
 import { type OrderPayload, OrderPlaced } from '../bench-event.ts'
 import type { BenchDatabases, Conditions, StartWorker } from '../store-bench.ts'
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Outbox } from 'sendoff'
+import { Outbox, type WriterOutbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import { stackedCharts } from '../charts/stacked-charts.ts'
 import { percentile, sharedNow } from '../statistics.ts'
@@ -57,7 +57,7 @@ export function sustainedSubject<Tx>(
 async function writeUntil<Tx>(
   until: number,
   run: SustainedRun,
-  outbox: Outbox<Tx>,
+  outbox: WriterOutbox<Tx>,
   database: BenchDatabase<Tx>,
 ): Promise<void> {
   while (sharedNow() < until) {

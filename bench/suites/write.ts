@@ -1,4 +1,4 @@
-import { Outbox } from 'sendoff'
+import { Outbox, type WriterOutbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { type Elapsed, startWatch } from '../statistics.ts'
@@ -23,7 +23,7 @@ export function writeSubjects<Tx>(
 ): readonly Subject[] {
   const subject = (
     name: string,
-    makeOutbox: (database: BenchDatabase<Tx>, conditions: Conditions) => Outbox<Tx>,
+    makeOutbox: (database: BenchDatabase<Tx>, conditions: Conditions) => WriterOutbox<Tx>,
   ): Subject => ({
     name,
     measure: (conditions) =>

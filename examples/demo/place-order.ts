@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Outbox } from 'sendoff'
+import type { EventWriter } from 'sendoff'
 import { OrderPlaced } from './order-placed.ts'
 
 /** By which way an order comes in: `web` by the order service, `phone` by the worker's own process. */
@@ -12,7 +12,7 @@ export class PaymentDeclined extends Error {
 
 /** Stores an order and its event in one transaction: both are kept, or neither is. */
 export async function placeOrder(
-  outbox: Outbox<DatabaseSync>,
+  outbox: EventWriter<DatabaseSync>,
   channel: Channel,
   payment: 'accepted' | 'declined' = 'accepted',
 ): Promise<void> {

@@ -4,12 +4,15 @@ export interface PageSection {
   readonly anchor: string
   /** What the rows of its tables begin with: the code in their first cells. */
   readonly names: readonly string[]
+  /** The second cells of these rows, by the name in the first. */
+  readonly defaults: ReadonlyMap<string, string>
 }
 
 /** The sections of a page by their headings, whatever their level. */
 export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
-  const sections = new Map<string, PageSection & { readonly names: string[] }>()
-  let current: string[] = []
+  const sections = new Map<string, PageSection>()
+  let names: string[] = []
+  let defaults = new Map<string, string>()
   let inBlock = false
 
   for (const line of markdown.split('\n')) {
@@ -18,11 +21,15 @@ export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
 
     const heading = /^#+ (.+)$/.exec(line)?.[1]
     if (heading !== undefined) {
-      current = []
-      sections.set(heading, { anchor: anchorOf(heading), names: current })
+      names = []
+      defaults = new Map()
+      sections.set(heading, { anchor: anchorOf(heading), names, defaults })
     }
-    const firstCell = /^\| *(`.+?`) *\|/.exec(line)?.[1]
-    if (firstCell !== undefined) current.push(...[...firstCell.matchAll(/`(.+?)`/g)].map(([, name]) => name!))
+    const [, firstCell, secondCell] = /^\| *(`.+?`) *\| *(.*?) *\|/.exec(line) ?? []
+    if (firstCell === undefined) continue
+    const named = [...firstCell.matchAll(/`(.+?)`/g)].map(([, name]) => name!)
+    names.push(...named)
+    for (const name of named) defaults.set(name, secondCell!)
   }
   return sections
 }

@@ -18,6 +18,7 @@ import {
   bounceWebhook,
   failoverTransport,
   fileTransport,
+  httpMailTransport,
   KeyRing,
   logTransport,
   MailOutbox,
@@ -30,9 +31,11 @@ import { mysqlStore } from 'sendoff/mysql'
 import { natsPublisher } from 'sendoff/nats'
 import { postgresStore } from 'sendoff/postgres'
 import { rabbitmqPublisher } from 'sendoff/rabbitmq'
+import { redisStore } from 'sendoff/redis'
 import { redisStreamsPublisher } from 'sendoff/redis-streams'
 import { sqliteStore } from 'sendoff/sqlite'
 import ts from 'typescript'
+import { isValue, optionDefaults, plainCell } from './option-defaults.ts'
 import { sectionsOf } from './page-sections.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -49,6 +52,12 @@ describe('docs/options.md', () => {
   const sections = sectionsOf(pageText('docs/options.md'))
   const listed = (...headings: readonly string[]) =>
     headings.flatMap((heading) => sections.get(heading)?.names ?? [`no section "${heading}"`]).toSorted()
+  const requiredIn = (headings: readonly string[]) =>
+    headings
+      .flatMap((heading) => [...sections.get(heading)!.defaults])
+      .filter(([, cell]) => cell === 'required')
+      .map(([option]) => option)
+      .toSorted()
 
   it('has a table under each of its headings that is about options', () => {
     deepEqual(
@@ -74,6 +83,7 @@ describe('docs/options.md', () => {
     it(`lists exactly the options of Outbox.${preset}`, () => {
       const make: Make = (options) => Outbox[preset as keyof typeof ofPresets](options as never)
       deepEqual(listed(...headings), optionsOfOutbox(make).toSorted())
+      deepEqual(requiredIn(headings), neededBy(make))
     })
   }
 
@@ -87,6 +97,7 @@ describe('docs/options.md', () => {
     sqliteStore: [['`sqliteStore`'], sqliteStore as Make],
     postgresStore: [['`postgresStore`'], postgresStore as Make],
     mysqlStore: [['`mysqlStore`'], mysqlStore as Make],
+    redisStore: [['`redisStore`'], redisStore as Make],
     memoryStore: [['`memoryStore`'], memoryStore],
     kafkaPublisher: [['Every publisher', '`kafkaPublisher`'], kafkaPublisher as Make],
     rabbitmqPublisher: [['Every publisher', '`rabbitmqPublisher`'], rabbitmqPublisher as Make],
@@ -96,6 +107,7 @@ describe('docs/options.md', () => {
     MailOutbox: [['`MailOutbox`'], (options) => new MailOutbox(options as never)],
     MailOutboxWorker: [['`MailOutboxWorker`'], (options) => new MailOutboxWorker(options as never)],
     nodemailerTransport: [['`nodemailerTransport`'], nodemailerTransport as Make],
+    httpMailTransport: [['`httpMailTransport`'], httpMailTransport as Make],
     fileTransport: [['`fileTransport`'], fileTransport as Make],
     logTransport: [['`logTransport`'], logTransport],
     failoverTransport: [['`failoverTransport`'], (options) => failoverTransport([logTransport()], options)],
@@ -106,6 +118,27 @@ describe('docs/options.md', () => {
   for (const [name, [headings, make]] of Object.entries(others)) {
     it(`lists exactly the options of ${name}`, () => {
       deepEqual(listed(...headings), acceptedBy(make).toSorted())
+    })
+  }
+
+  it('has a section for everything whose defaults are compared, and no other', () => {
+    deepEqual(Object.keys(optionDefaults).toSorted(), [...sections.keys()].slice(1).toSorted())
+  })
+
+  for (const [heading, defaults] of Object.entries(optionDefaults)) {
+    it(`tells the defaults that the code has: ${heading}`, () => {
+      const cells = [...sections.get(heading)!.defaults]
+      const told = cells.filter(([name, cell]) => name in defaults || isValue(cell))
+      deepEqual(
+        Object.fromEntries(told.map(([name, cell]) => [name, plainCell(cell)])),
+        Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, String(value)])),
+      )
+    })
+  }
+
+  for (const [name, [headings, make]] of Object.entries(others)) {
+    it(`says which options ${name} needs`, () => {
+      deepEqual(requiredIn(headings), neededBy(make))
     })
   }
 
@@ -159,6 +192,42 @@ function acceptedBy(make: Make): readonly string[] {
     throw error
   }
   throw new Error('An unknown option was accepted.')
+}
+
+/** Values of which one is fit for any option that is needed. */
+const fitting = [
+  new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : () => {}) }),
+  'text',
+  'https://example.com',
+  () => ({}),
+  ['whsec_c2VjcmV0'],
+  new MailOutbox({ store: memoryStore() }),
+  { default: logTransport() },
+]
+
+/** The names of the options that `make` does not do without, as its errors say one after another. */
+function neededBy(make: Make): readonly string[] {
+  let given: Readonly<Record<string, unknown>> = {}
+  for (let missing = missingIn(make, given); missing !== undefined; missing = missingIn(make, given)) {
+    const name = missing
+    const value = fitting.find((each) => !messageOf(make, { ...given, [name]: each }).includes(`"${name}"`))
+    if (value === undefined) throw new Error(`No value is fit for the option "${name}".`)
+    given = { ...given, [name]: value }
+  }
+  return Object.keys(given).toSorted()
+}
+
+function missingIn(make: Make, given: object): string | undefined {
+  return /needs the option "(\w+)"/.exec(messageOf(make, given))?.[1]
+}
+
+function messageOf(make: Make, options: object): string {
+  try {
+    make(options)
+    return ''
+  } catch (error) {
+    return String(error)
+  }
 }
 
 function optionsOfOutbox(make: Make): readonly string[] {

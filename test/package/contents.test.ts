@@ -158,13 +158,13 @@ function besides(file: string, path: string): string {
 }
 
 /**
- * The entry of `exports` that a source file asks for: an `index.ts` is the front door of its folder, and
- * a way into an ORM's transactions is one file. Empty for every other file.
+ * The entry of `exports` that a source file asks for: an `index.ts` is the front door of its folder; the parts and
+ * every way into an ORM's transactions are one file each. Empty for every other file.
  */
 function frontDoor(file: string): readonly [subpath: string, entry: object][] {
   const [, name] =
     /^src\/(?:(?:stores|publishers|observe)\/)?([^/]+)\/index\.ts$/.exec(file) ??
-    /^src\/(transactions\/[^/]+)\.ts$/.exec(file) ??
+    /^src\/(parts|transactions\/[^/]+)\.ts$/.exec(file) ??
     (file === 'src/index.ts' ? ['', ''] : [])
   if (name === undefined) return []
 

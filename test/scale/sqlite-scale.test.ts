@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
-import { DeadEventManager, OutboxPurgeScheduler } from 'sendoff'
+import { DeadEventManager, OutboxPurgeScheduler } from 'sendoff/parts'
 import { sqliteStore } from 'sendoff/sqlite'
 
 // A tenth of the size unless the full one is asked for.

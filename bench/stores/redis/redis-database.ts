@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import type { OutboxStore } from 'sendoff'
+import type { OutboxStore } from 'sendoff/store'
 import { redisStore } from 'sendoff/redis'
 import { orderIdOf } from '../../bench-event.ts'
 import type { BenchDatabase, BenchDatabases, Conditions } from '../../store-bench.ts'

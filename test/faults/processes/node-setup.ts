@@ -6,6 +6,7 @@ import type { Logger } from '../../../packages/sendoff/src/observe/logger.ts'
 import { InMemoryMetrics } from '../../../packages/sendoff/src/observe/metrics.ts'
 import { fixedDelay } from '../../../packages/sendoff/src/retry/fixed-delay.ts'
 import { Outbox } from '../../../packages/sendoff/src/outbox/outbox.ts'
+import type { WriterOutbox } from '../../../packages/sendoff/src/outbox/writer-outbox.ts'
 import type { FaultStore } from '../stores/fault-store.ts'
 import { faultStore } from '../stores/fault-stores.ts'
 import { HistoryFile, monotonicMs } from '../history/history-file.ts'
@@ -45,7 +46,7 @@ export interface NodeSettings {
 }
 
 export interface Node {
-  readonly outbox: Outbox<any>
+  readonly outbox: WriterOutbox<any>
   readonly store: FaultStore
   readonly settings: NodeSettings
   readonly history: HistoryFile
@@ -127,7 +128,7 @@ function sizesOf({ mode, workerCount, intervalMs, hasUsualQueues }: NodeSettings
 }
 
 /** As a supervisor would: a process that is started while its database is down is started again. */
-async function startWhenPossible(outbox: Outbox<any>, logger: Logger): Promise<void> {
+async function startWhenPossible(outbox: WriterOutbox<any>, logger: Logger): Promise<void> {
   for (;;) {
     try {
       await outbox.start()

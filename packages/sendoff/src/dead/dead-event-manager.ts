@@ -44,6 +44,9 @@ const filterChecks = {
   tenantId: text,
 }
 
+/** The value of each option of `replayAll` that is left out. */
+export const replayDefaults = { batchSize: 500 }
+
 /** Finds events that were given up, and gives them another chance. */
 export class DeadEventManager {
   readonly #options: DeadEventManagerOptions
@@ -117,7 +120,10 @@ export class DeadEventManager {
     const people = this.#people
     const { onReplayed } = this.#options
     const { ratePerSecond, onProgress, signal } = options
-    const limit = Math.min(options.batchSize ?? 500, Math.max(1, Math.floor(ratePerSecond ?? Infinity)))
+    const limit = Math.min(
+      options.batchSize ?? replayDefaults.batchSize,
+      Math.max(1, Math.floor(ratePerSecond ?? Infinity)),
+    )
     const startedAt = performance.now()
     let afterSeq = 0
 

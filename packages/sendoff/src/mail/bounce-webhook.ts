@@ -29,6 +29,9 @@ const secrets: OptionCheck = (value) =>
 
 const maxBodyBytes = 1_048_576
 
+/** The value of each option that is left out. */
+export const bounceWebhookDefaults = { toleranceMs: 300_000 }
+
 /**
  * Takes what a mail provider tells of bounces and complaints, and puts the addresses on the suppression list.
  *
@@ -92,7 +95,12 @@ function isSigned(headers: Headers, body: Buffer, options: BounceWebhookOptions)
   const timestamp = headers.get('webhook-timestamp')
   const signatures = headers.get('webhook-signature')?.split(' ') ?? []
   const ageMs = Math.abs(Date.now() - Number(timestamp) * 1_000)
-  if (id === null || timestamp === null || !(ageMs <= (options.toleranceMs ?? 300_000))) return false
+  if (
+    id === null ||
+    timestamp === null ||
+    !(ageMs <= (options.toleranceMs ?? bounceWebhookDefaults.toleranceMs))
+  )
+    return false
 
   return options.secrets.some((secret) => {
     const expected = webhookSignature({ id, timestamp, body }, secret)

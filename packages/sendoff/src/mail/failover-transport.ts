@@ -14,6 +14,9 @@ const transportList: OptionCheck = (value) =>
     ? undefined
     : 'a list of transports'
 
+/** The value of each option that is left out. */
+export const failoverDefaults = { timeoutMs: 30_000 }
+
 /**
  * Tries one transport after the other, in their order. The next one gets those recipients whom the one before did not accept
  * for now; who was refused for good is not offered elsewhere. A transport that fails after it has handed the mail over, such as
@@ -27,7 +30,7 @@ export function failoverTransport(
     throw invalidOption('failoverTransport', 'transports', transports, transportList)
   }
   checkOptions('failoverTransport', options, { timeoutMs: duration })
-  const { timeoutMs = 30_000 } = options
+  const { timeoutMs = failoverDefaults.timeoutMs } = options
 
   return {
     name: transports.map(({ name }) => name).join(', '),

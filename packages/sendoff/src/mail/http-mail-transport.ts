@@ -64,6 +64,9 @@ const shortestSecret = 6
 const unavailableStatus = new Set([401, 402, 403, 407, 429, 502, 503])
 const passingStatus = new Set([408, 409, 425])
 
+/** The value of each option that is left out. */
+export const httpMailDefaults = { timeoutMs: 60_000, name: 'http' }
+
 /**
  * Posts mails as JSON to the API of a provider. A status of the 200s accepts them for everybody.
  *
@@ -78,7 +81,7 @@ export function httpMailTransport(options: HttpMailTransportOptions): MailTransp
   if (url.username !== '' || url.password !== '') {
     throw invalidOption('httpMailTransport', 'url', options.url, () => 'without a password; use a header')
   }
-  const { timeoutMs = 60_000, rejectedOf, name = 'http' } = options
+  const { timeoutMs = httpMailDefaults.timeoutMs, rejectedOf, name = httpMailDefaults.name } = options
   const AgentOfProtocol = url.protocol === 'https:' ? HttpsAgent : HttpAgent
   const agent = options.agent ?? new AgentOfProtocol({ keepAlive: true })
 

@@ -6,6 +6,7 @@ import { monotonicUlids } from '../event/ulid.ts'
 import { anything, checkOptions, invalidOption, text } from '../options.ts'
 import type { KeyRing } from './key-ring.ts'
 import { checkedMessage, type MailMessage, type StoredMessage } from './mail-message.ts'
+import { mailOutboxDefaults } from './mail-outbox-options.ts'
 import { encodePayload } from './mail-payload.ts'
 
 export interface EnqueueOptions<Tx> {
@@ -49,7 +50,11 @@ export function mailEvent(
 ): EventEnvelope {
   checkOptions('enqueue', options, optionChecks)
   const { provider = 'default', idempotencyKey, sendAt } = options
-  const { maxAttachmentBytes = 524_288, maxRecipients = 100, keyRing } = settings
+  const {
+    maxAttachmentBytes = mailOutboxDefaults.maxAttachmentBytes,
+    maxRecipients = mailOutboxDefaults.maxRecipients,
+    keyRing,
+  } = settings
   const stored = checkedMessage(message, { maxAttachmentBytes, maxRecipients })
   const id = nextId()
   if (sendAt !== undefined && sendAt.getTime() - now > maxDelayMs) {

@@ -38,6 +38,9 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
 }
 
 // What became of each has to find room in the text of one error.
+/** The value of each option of a `MailOutbox` that is left out. */
+export const mailOutboxDefaults = { encryptedOnly: false, maxAttachmentBytes: 524_288, maxRecipients: 100 }
+
 const mostRecipients = 500
 // In Base64 they have to find room in the payload of a row, beside 64 KiB of texts.
 const mostAttachmentBytes = ((maxPayloadBytes - 65_536) * 3) / 4

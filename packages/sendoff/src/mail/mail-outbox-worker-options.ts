@@ -74,6 +74,17 @@ const byProvider =
       ? undefined
       : `an object of ${what} by provider`
 
+/** The value of each option of a `MailOutboxWorker` that is left out. */
+export const mailWorkerDefaults = {
+  workerCount: 5,
+  batchSize: 50,
+  intervalMs: 30_000,
+  leaseMs: 300_000,
+  sendTimeoutMs: 600_000,
+  // Where mails are removed; mails that are kept for longer keep their keys for as long.
+  idempotencyRetentionMs: 30 * 86_400_000,
+}
+
 const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, OptionCheck>> = {
   outbox: (value) => (value instanceof MailOutbox ? undefined : 'a MailOutbox'),
   transports: byProvider(having('send'), 'transports'),

@@ -8,7 +8,11 @@ import type { OutboxStore } from '../store/index.ts'
 import { Availability } from './availability.ts'
 import { MailSuppressedError } from './mail-errors.ts'
 import { mailAggregate } from './mail-event.ts'
-import { checkMailOutboxWorkerOptions, type MailOutboxWorkerOptions } from './mail-outbox-worker-options.ts'
+import {
+  checkMailOutboxWorkerOptions,
+  type MailOutboxWorkerOptions,
+  mailWorkerDefaults,
+} from './mail-outbox-worker-options.ts'
 import { mailRetries } from './mail-retries.ts'
 import { MailSender } from './mail-sender.ts'
 import { RateLimit } from './rate-limit.ts'
@@ -36,15 +40,19 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
 
   constructor(options: MailOutboxWorkerOptions<Tx, StoreTx>) {
     checkMailOutboxWorkerOptions(options)
-    const { batchSize = 50, intervalMs = 30_000, sendTimeoutMs = 600_000 } = options
+    const {
+      batchSize = mailWorkerDefaults.batchSize,
+      intervalMs = mailWorkerDefaults.intervalMs,
+      sendTimeoutMs = mailWorkerDefaults.sendTimeoutMs,
+    } = options
     this.#options = options
     this.#outbox = Outbox.multiNode<StoreTx, Tx>({
       store: keptOpen(options.outbox.store),
       listeners: this.#listeners(sendTimeoutMs),
-      workerCount: options.workerCount ?? 5,
+      workerCount: options.workerCount ?? mailWorkerDefaults.workerCount,
       // What one process has claimed, no other can send meanwhile.
       coldQueueCapacity: batchSize,
-      leaseMs: options.leaseMs ?? 300_000,
+      leaseMs: options.leaseMs ?? mailWorkerDefaults.leaseMs,
       // A mail that was accepted and not yet marked is sent again after a crash: one for each place at the most.
       settleFirst: true,
       // Other workers may have the transport, such as while a new version is rolled out.
@@ -167,7 +175,8 @@ function purgeOf(
     purge: {
       retentionMs: bodyRetentionMs ?? centuryMs,
       intervalMs: Math.min(longestPurgeIntervalMs, Math.max(shortestPurgeIntervalMs, shortestMs / 10)),
-      idempotencyRetentionMs: idempotencyRetentionMs ?? Math.max(30 * dayMs, bodyRetentionMs ?? 0),
+      idempotencyRetentionMs:
+        idempotencyRetentionMs ?? Math.max(mailWorkerDefaults.idempotencyRetentionMs, bodyRetentionMs ?? 0),
       ...(failedRetentionMs !== undefined && { deadRetentionMs: failedRetentionMs }),
     },
   }

@@ -22,7 +22,7 @@ import { ClaimedRows } from './claimed-rows.ts'
 import { composeMail } from './compose-mail.ts'
 import { type EnqueueOptions, mailAggregate, mailEvent } from './mail-event.ts'
 import { type MailMessage, recipientsOf, type StoredMessage } from './mail-message.ts'
-import { checkMailOutboxOptions, type MailOutboxOptions } from './mail-outbox-options.ts'
+import { checkMailOutboxOptions, mailOutboxDefaults, type MailOutboxOptions } from './mail-outbox-options.ts'
 import { decodePayload, type MailPayload } from './mail-payload.ts'
 import { mailRetryDelaysMs } from './mail-retries.ts'
 import type { ComposedMail } from './mail-transport.ts'
@@ -54,7 +54,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly #options: MailOutboxOptions<Tx, StoreTx, TxOptions>
   readonly #clock: Clock
   readonly #transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
-  readonly #writer: OutboxWriter<Tx, StoreTx>
+  readonly #writer: OutboxWriter<Tx, StoreTx, string>
   readonly #dead: DeadEventManager
   readonly #backend: OutboxBackend<StoreTx>
   readonly #claimed = new ClaimedRows()
@@ -108,7 +108,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
     const make = () => mailEvent(message, options, this.#options, this.#clock.now())
     // Without a hook no event is suppressed.
-    return this.#writer.writeMade(make, options.tx === undefined ? {} : { tx: options.tx }) as Promise<string>
+    return this.#writer.writeMade(make, options.tx === undefined ? {} : { tx: options.tx })
   }
 
   /**
@@ -208,7 +208,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
 
   /** The mail in a row, decrypted. */
   read(row: Pick<Row, 'eventId' | 'payload' | 'contentType'>): MailPayload {
-    const { keyRing, encryptedOnly = false } = this.#options
+    const { keyRing, encryptedOnly = mailOutboxDefaults.encryptedOnly } = this.#options
     return decodePayload(row, keyRing, encryptedOnly)
   }
 

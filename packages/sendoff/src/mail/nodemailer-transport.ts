@@ -41,11 +41,14 @@ export interface NodemailerTransportOptions {
   readonly name?: string
 }
 
+/** The value of each option that is left out. */
+export const nodemailerDefaults = { name: 'nodemailer' }
+
 /** Sends by SMTP, or whatever else nodemailer was made for. */
 export function nodemailerTransport(options: NodemailerTransportOptions): MailTransport {
   checkOptions('nodemailerTransport', options, { transporter: having('sendMail'), name: text })
   requireOptions('nodemailerTransport', options, ['transporter'])
-  const { transporter, name = 'nodemailer' } = options
+  const { transporter, name = nodemailerDefaults.name } = options
 
   return {
     name,

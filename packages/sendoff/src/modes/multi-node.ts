@@ -1,5 +1,5 @@
 import { claimSource } from '../poll/claim-source.ts'
-import { defaultBatchSize, defaultIntervalMs } from '../poll/outbox-poller.ts'
+import { pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
 import { TypedClaimSource } from '../poll/typed-claim-source.ts'
 import { hotPathOf } from './hot-path-of.ts'
@@ -13,7 +13,7 @@ export const multiNode: Mode = {
   open(options, parts) {
     const source = sourceOf(options, parts)
     return {
-      dispatching: { prefetch: { first: options.poller?.batchSize ?? defaultBatchSize } },
+      dispatching: { prefetch: { first: options.poller?.batchSize ?? pollerDefaults.batchSize } },
       polling: {},
       connect: (dispatcher) => ({ source, hotPath: hotPathOf(dispatcher, options, parts) }),
     }
@@ -26,6 +26,6 @@ function sourceOf({ listeners, poller, onUnroutable }: ModeOptions, parts: ModeP
   return new TypedClaimSource({
     ...parts,
     listeners,
-    intervalMs: poller?.intervalMs ?? defaultIntervalMs,
+    intervalMs: poller?.intervalMs ?? pollerDefaults.intervalMs,
   })
 }

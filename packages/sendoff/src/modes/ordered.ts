@@ -4,8 +4,8 @@ import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
 import { requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
 import { dispatchingUnderLock } from './dispatching-under-lock.ts'
-import { laneBatches } from './lane-batches.ts'
 import { usualLockTimes } from './lock-times.ts'
+import { laneBatches, orderedDefaults } from './mode-defaults.ts'
 import type { Mode, ModeOptions } from './mode.ts'
 import { namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
 
@@ -39,8 +39,8 @@ export const ordered: Mode<OrderedSettings> = {
 }
 
 function oneByOne({
-  onFailure = 'dead',
-  maxAttempts = 1,
+  onFailure = orderedDefaults.onFailure,
+  maxAttempts = orderedDefaults.maxAttempts,
 }: OrderedSettings): Partial<OutboxDispatcherOptions> {
   return {
     lanes: { laneOf: () => onlyLane, partitionOf: () => 0, onFailure: 'wait' },

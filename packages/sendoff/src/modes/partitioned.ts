@@ -6,17 +6,14 @@ import { LaneSource } from '../poll/lane-source.ts'
 import { participantLock, requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
 import { dispatchingUnderLock } from './dispatching-under-lock.ts'
-import { laneBatches } from './lane-batches.ts'
 import { usualLockTimes } from './lock-times.ts'
+import { laneBatches, partitionedDefaults } from './mode-defaults.ts'
 import type { Mode, ModeOptions } from './mode.ts'
 import { namedLockOf } from './named-lock-of.ts'
 
 interface PartitionedSettings extends ModeOptions {
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
 }
-
-/** Each key has few events queued at a time: there has to be room for many keys. */
-const laneCapacity = 8_000
 
 /** Many processes at once share the ordering keys, and deliver the events of each key one by one. */
 export const partitioned: Mode<PartitionedSettings> = {
@@ -60,8 +57,8 @@ export const partitioned: Mode<PartitionedSettings> = {
 }
 
 function keyByKey({
-  onKeyFailure = 'blockUntilDead',
-  coldQueueCapacity = laneCapacity,
+  onKeyFailure = partitionedDefaults.onKeyFailure,
+  coldQueueCapacity = partitionedDefaults.coldQueueCapacity,
 }: PartitionedSettings): Partial<OutboxDispatcherOptions> {
   return {
     coldQueueCapacity,

@@ -9,6 +9,7 @@ import { dispatchingUnderLock } from './dispatching-under-lock.ts'
 import { hotPathOf } from './hot-path-of.ts'
 import type { LockTimes } from './lock-times.ts'
 import type { Mode, ModeOptions, ModeParts } from './mode.ts'
+import { singleWriterDefaults } from './mode-defaults.ts'
 import { namedLockOf, pollerLock } from './named-lock-of.ts'
 
 interface SingleWriterSettings extends ModeOptions {
@@ -16,9 +17,6 @@ interface SingleWriterSettings extends ModeOptions {
   readonly circuitBreaker?: CircuitBreakerOptions | false
   readonly tracer?: Tracer
 }
-
-/** The first batch of a tick. */
-const tickBatches = { batchSize: 500 }
 
 /** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
 const tickUnsettled = 500
@@ -42,10 +40,10 @@ export const singleWriter: Mode<SingleWriterSettings> = {
         ...dispatchingUnderLock(lock, source, parts),
         ...(breaker && { breaker }),
         ...withPauses(lock, breaker, parts),
-        workerCount: options.workerCount ?? 1,
+        workerCount: options.workerCount ?? singleWriterDefaults.workerCount,
         maxUnsettled: tickUnsettled,
       },
-      polling: tickBatches,
+      polling: { batchSize: singleWriterDefaults.batchSize },
       connect: (dispatcher) => ({
         source: new SingleWriterSource({
           source,

@@ -6,11 +6,12 @@ import { LeaseKeeper } from '../hold/lease-keeper.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import type { PartitionKeeper } from '../hold/partition-keeper.ts'
 import type { Pauses } from '../hold/pauses.ts'
-import type { Mode, ModeEnds, ModeParts } from '../modes/mode.ts'
+import { blindBusyIntervalMs } from '../modes/mode-defaults.ts'
+import type { Mode, ModeEnds, ModeOptions, ModeParts } from '../modes/mode.ts'
 import type { Logger } from '../observe/logger.ts'
 import { claimRows } from '../poll/claim-source.ts'
 import { memberSource } from '../poll/member-source.ts'
-import { OutboxPoller } from '../poll/outbox-poller.ts'
+import { OutboxPoller, pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { WakeUp } from '../store/index.ts'
@@ -24,8 +25,8 @@ export interface OutboxEngineParts extends Omit<ModeParts, 'inFlight' | 'waker' 
   readonly codec: JsonCodec
 }
 
-/** Poll interval while busy, for stores without wake-ups. */
-const blindBusyIntervalMs = 100
+/** Options of any mode that delivers, with the registry of its listeners. */
+export type EngineOptions = OutboxOptions<never, never> & Pick<ModeOptions, 'listeners'>
 
 /** The parts that deliver, put together as their mode says. */
 export class OutboxEngine {
@@ -43,14 +44,14 @@ export class OutboxEngine {
   readonly #options: OutboxOptions<never, never>
   #stopListening: Promise<(() => Promise<void>) | undefined> | undefined
 
-  constructor(mode: Mode, options: OutboxOptions<never, never>, engineParts: OutboxEngineParts) {
+  constructor(mode: Mode, options: EngineOptions, engineParts: OutboxEngineParts) {
     const { lease, store, membership } = engineParts
     this.#alarm = new PollerAlarm(engineParts)
     const parts = {
       ...engineParts,
       waker: this.#alarm,
       inFlight: options.inFlightTracker ?? new InFlightTracker(),
-      skipRecentMs: options.poller?.skipRecentMs ?? 0,
+      skipRecentMs: options.poller?.skipRecentMs ?? pollerDefaults.skipRecentMs,
     }
     const setup = mode.open(options, parts)
 
@@ -90,7 +91,7 @@ export class OutboxEngine {
 
   start(): void {
     this.#leaseKeeper.start()
-    if (!(this.#options.poller?.enabled ?? true)) return
+    if (!(this.#options.poller?.enabled ?? pollerDefaults.enabled)) return
     this.#keeper?.start()
     this.poller.start()
     this.#stopListening = this.#listen()

@@ -26,17 +26,22 @@ import { type PurgeOptions, purgeOptionChecks } from '../purge/outbox-purge-sche
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import type { OutboxStore } from '../store/index.ts'
 import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
-import type { WriterHook } from '../write/writer-hook.ts'
+import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
-/** How long a lease lasts where `leaseMs` does not say. */
-export const defaultLeaseMs = 30_000
+/** The value of each option that is left out and that no part has a default for. */
+export const outboxDefaults = { leaseMs: 30_000, migrate: true }
 
-/** What a process needs that only writes. */
-export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> {
+/** Options of `Outbox.writerOnly`. */
+export interface WriterOnlyOptions<
+  Tx,
+  StoreTx,
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+> {
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
-  readonly writerHook?: WriterHook
+  readonly writerHook?: Hook
   readonly codec?: JsonCodec
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
   readonly logger?: Logger | false
@@ -49,10 +54,16 @@ export interface WriterOnlyOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly clock?: Clock
 }
 
-/** What a process needs that delivers. */
-export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
-  extends Omit<WriterOnlyOptions<Tx, StoreTx, TxOptions>, 'purge'>, Partial<DispatchSettings> {
-  readonly listeners: ListenerRegistry
+/** Options of `Outbox.singleNode` and `Outbox.multiNode`. */
+export interface OutboxOptions<
+  Tx,
+  StoreTx,
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+>
+  extends Omit<WriterOnlyOptions<Tx, StoreTx, TxOptions, Hook>, 'purge'>, Partial<DispatchSettings> {
+  /** Where listeners are registered, beside `outbox.on`: an empty registry of its own. */
+  readonly listeners?: ListenerRegistry
   /** How long an event stays with a process that does not renew its lease: 30 s. */
   readonly leaseMs?: number
   readonly poller?: Partial<PollerSettings>
@@ -65,12 +76,13 @@ export interface OutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
   readonly metrics?: MetricsExporter
 }
 
-/** What a process needs of which one at a time delivers what was not sent right after its commit. */
-export interface SingleWriterOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends OutboxOptions<
+/** Options of `Outbox.singleWriter`. */
+export interface SingleWriterOptions<
   Tx,
   StoreTx,
-  TxOptions
-> {
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+> extends OutboxOptions<Tx, StoreTx, TxOptions, Hook> {
   readonly lock?: Partial<SingleWriterLock>
   /** Between a commit and the listener; `false` for none. */
   readonly circuitBreaker?: CircuitBreakerOptions | false
@@ -88,18 +100,20 @@ export interface SingleWriterLock {
 }
 
 /** Order leaves no choice about these: there is no way past the poller. */
-interface InOrder<Tx, StoreTx, TxOptions> extends Omit<
-  OutboxOptions<Tx, StoreTx, TxOptions>,
+interface InOrder<Tx, StoreTx, TxOptions, Hook extends MaybeHook> extends Omit<
+  OutboxOptions<Tx, StoreTx, TxOptions, Hook>,
   'hotQueueCapacity' | 'hotShare' | 'poller'
 > {
   readonly poller?: Omit<Partial<PollerSettings>, 'skipRecentMs'>
 }
 
-/** What a process needs that delivers all events one by one. */
-export interface OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends Omit<
-  InOrder<Tx, StoreTx, TxOptions>,
-  'workerCount'
-> {
+/** Options of `Outbox.ordered`. */
+export interface OrderedOptions<
+  Tx,
+  StoreTx,
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+> extends Omit<InOrder<Tx, StoreTx, TxOptions, Hook>, 'workerCount'> {
   /**
    * What becomes of an event that has failed: it is `'dead'`, after one attempt unless `maxAttempts` says otherwise. With
    * `'retryForever'` it is tried again and again, with pauses as the retry policy says, and everything behind it waits.
@@ -107,12 +121,13 @@ export interface OrderedOptions<Tx, StoreTx, TxOptions = TransactionOptions> ext
   readonly onFailure?: 'dead' | 'retryForever'
 }
 
-/** What a process needs that delivers the events of each ordering key one by one. */
-export interface PartitionedOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends InOrder<
+/** Options of `Outbox.partitioned`. */
+export interface PartitionedOptions<
   Tx,
   StoreTx,
-  TxOptions
-> {
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+> extends InOrder<Tx, StoreTx, TxOptions, Hook> {
   /**
    * What a failed event does to those of its key: `'blockUntilDead'` lets them wait until it is delivered or DEAD. With
    * `'block'` it never becomes DEAD by itself, and they wait until somebody decides. `'continue'` delivers them before it.
@@ -200,6 +215,9 @@ const optionChecks: Record<OutboxMode, Record<string, OptionCheck>> = {
 export type OutboxMode =
   'singleNode' | 'multiNode' | 'singleWriter' | 'ordered' | 'partitioned' | 'writerOnly'
 
+/** The modes that deliver. */
+export type DeliveringMode = Exclude<OutboxMode, 'writerOnly'>
+
 /** Refuses what does not fit, and what means nothing in this mode. */
 export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   if (!Object.hasOwn(optionChecks, mode)) {
@@ -211,7 +229,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   }
   const what = `Outbox.${mode}`
   checkOptions(what, options, optionChecks[mode])
-  requireOptions(what, options, mode === 'writerOnly' ? ['store'] : ['store', 'listeners'])
+  requireOptions(what, options, ['store'])
 
   const {
     poller = {},
@@ -255,7 +273,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
 function requireMarginWithin(
   what: string,
   { ttlMs, renewMarginMs }: Partial<SingleWriterLock>,
-  leaseMs = defaultLeaseMs,
+  leaseMs = outboxDefaults.leaseMs,
 ): void {
   const longestMs = ttlMs ?? leaseMs
   if (renewMarginMs === undefined || renewMarginMs < longestMs) return

@@ -43,11 +43,14 @@ const fullLookMs = 1_000
 
 const firstRetryMs = 100
 
-/** How many rows the first fetch of a drain asks for. */
-export const defaultBatchSize = 50
-
-/** The longest pause between two polls. */
-export const defaultIntervalMs = 5_000
+/** The value of each setting of a poller that is left out. */
+export const pollerDefaults = {
+  enabled: true,
+  intervalMs: 5_000,
+  batchSize: 50,
+  maxBatchSize: 500,
+  skipRecentMs: 0,
+}
 
 /** How far a drain has come. */
 interface Drain {
@@ -81,7 +84,11 @@ export class OutboxPoller {
   #polling: Promise<void> = Promise.resolve()
 
   constructor(options: OutboxPollerOptions) {
-    const { batchSize = defaultBatchSize, intervalMs = defaultIntervalMs, clock = systemClock } = options
+    const {
+      batchSize = pollerDefaults.batchSize,
+      intervalMs = pollerDefaults.intervalMs,
+      clock = systemClock,
+    } = options
     this.#options = {
       alarm: new PollerAlarm({ clock }),
       inFlight: new InFlightTracker(),
@@ -93,7 +100,7 @@ export class OutboxPoller {
       intervalMs,
       busyIntervalMs: Math.min(options.busyIntervalMs ?? intervalMs, intervalMs),
       batchSize,
-      maxBatchSize: Math.max(options.maxBatchSize ?? 500, batchSize),
+      maxBatchSize: Math.max(options.maxBatchSize ?? pollerDefaults.maxBatchSize, batchSize),
     }
     this.#alarm = this.#options.alarm
     this.#pauseMs = intervalMs

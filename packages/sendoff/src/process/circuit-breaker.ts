@@ -27,6 +27,15 @@ export const circuitBreakerChecks: Readonly<Record<keyof CircuitBreakerOptions, 
   trialCalls: count,
 }
 
+/** The value of each option of a circuit breaker that is left out. */
+export const circuitBreakerDefaults: Readonly<Required<CircuitBreakerOptions>> = {
+  failureRate: 0.5,
+  minimumCalls: 10,
+  windowMs: 10_000,
+  coolDownMs: 5_000,
+  trialCalls: 1,
+}
+
 export interface CircuitBreakerParts {
   readonly clock: Clock
   readonly logger: Logger
@@ -45,14 +54,7 @@ export class CircuitBreaker {
 
   constructor(options: CircuitBreakerOptions, parts: CircuitBreakerParts) {
     checkOptions('circuitBreaker', options, circuitBreakerChecks)
-    this.#options = {
-      failureRate: 0.5,
-      minimumCalls: 10,
-      windowMs: 10_000,
-      coolDownMs: 5_000,
-      trialCalls: 1,
-      ...options,
-    }
+    this.#options = { ...circuitBreakerDefaults, ...options }
     this.#parts = parts
   }
 

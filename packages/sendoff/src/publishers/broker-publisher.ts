@@ -5,7 +5,7 @@ import { loggerFrom } from '../observe/logger.ts'
 import type { PublishAnswer, Publisher } from '../publisher.ts'
 import { Answers } from './answers.ts'
 import { type Attempt, Outages } from './outages.ts'
-import type { PublisherOptions } from './publisher-options.ts'
+import { publisherDefaults, type PublisherOptions } from './publisher-options.ts'
 
 /** What is particular to one kind of broker. */
 export interface Broker<Message> {
@@ -42,7 +42,11 @@ export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
 export type Verdict = 'unavailable' | 'retry' | 'fatal' | 'unsent' | { readonly retryAfterMs: number }
 
 export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
-  const { retryAfterMs = 1_000, maxRetryAfterMs = 5_000, filter } = options
+  const {
+    retryAfterMs = publisherDefaults.retryAfterMs,
+    maxRetryAfterMs = publisherDefaults.maxRetryAfterMs,
+    filter,
+  } = options
   const outages = new Outages({
     name: broker.name,
     firstDelayMs: retryAfterMs,

@@ -31,6 +31,9 @@ export interface CloudEventsOptions {
   readonly type?: Routed<string>
 }
 
+/** The value of each option of a publisher that is left out. */
+export const publisherDefaults = { timeoutMs: 10_000, retryAfterMs: 1_000, maxRetryAfterMs: 5_000 }
+
 /** The checks of the options that all publishers have. */
 export const publisherOptionChecks: Readonly<Record<string, OptionCheck>> = {
   headers: anything,

@@ -39,6 +39,9 @@ export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
 
 const dayMs = 86_400_000
 
+/** The value of each option of a purge that is left out. */
+export const purgeDefaults = { retentionMs: 7 * dayMs, batchSize: 500, intervalMs: dayMs / 24 }
+
 export const purgeOptionChecks = {
   retentionMs: duration,
   deadRetentionMs: duration,
@@ -124,15 +127,15 @@ export class OutboxPurgeScheduler {
   }
 
   get #intervalMs(): number {
-    return this.#options.intervalMs ?? dayMs / 24
+    return this.#options.intervalMs ?? purgeDefaults.intervalMs
   }
 
   async #purge(): Promise<PurgeProgress> {
     const {
-      retentionMs = 7 * dayMs,
+      retentionMs = purgeDefaults.retentionMs,
       deadRetentionMs,
       ageMs,
-      batchSize = 500,
+      batchSize = purgeDefaults.batchSize,
       onProgress,
       mayPurge = () => true,
     } = this.#options

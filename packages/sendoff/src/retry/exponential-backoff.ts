@@ -10,6 +10,9 @@ export interface ExponentialBackoffOptions extends ErrorFilter {
   readonly random?: () => number
 }
 
+/** The value of each option that is left out. */
+export const exponentialBackoffDefaults = { baseDelayMs: 200, maxDelayMs: 60_000, clampJitter: true }
+
 /**
  * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is drawn between half and
  * one and a half of its step, so that events which failed together do not come back together.
@@ -24,10 +27,10 @@ export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Ret
     ...errorFilterChecks,
   })
   const {
-    baseDelayMs = 200,
-    maxDelayMs = 60_000,
+    baseDelayMs = exponentialBackoffDefaults.baseDelayMs,
+    maxDelayMs = exponentialBackoffDefaults.maxDelayMs,
     maxAttempts,
-    clampJitter = true,
+    clampJitter = exponentialBackoffDefaults.clampJitter,
     random = Math.random,
   } = options
 

@@ -1,6 +1,7 @@
 import { checkOptions, countOrInfinity, duration, invalidOption } from '../options.ts'
 import {
   jitterChecks,
+  jitterDefaults,
   type JitterOptions,
   retryFilter,
   type RetryPolicy,
@@ -18,7 +19,7 @@ export function fixedDelay(delayMs: number, options: FixedDelayOptions = {}): Re
     maxAttempts: countOrInfinity,
     ...jitterChecks,
   })
-  const { maxAttempts, jitterMs = 0, random = Math.random } = options
+  const { maxAttempts, jitterMs = jitterDefaults.jitterMs, random = Math.random } = options
 
   return {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),

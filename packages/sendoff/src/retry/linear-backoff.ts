@@ -1,6 +1,7 @@
 import { checkOptions, countOrInfinity, duration, durationOrZero } from '../options.ts'
 import {
   jitterChecks,
+  jitterDefaults,
   type JitterOptions,
   retryFilter,
   type RetryPolicy,
@@ -15,6 +16,14 @@ export interface LinearBackoffOptions extends JitterOptions {
   readonly maxAttempts?: number
 }
 
+/** The value of each option that is left out. */
+export const linearBackoffDefaults = {
+  ...jitterDefaults,
+  baseDelayMs: 2_000,
+  stepMs: 2_000,
+  maxDelayMs: 60_000,
+}
+
 /** Waits a little longer after every failure, up to `maxDelayMs`. */
 export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
   checkOptions('linearBackoff', options, {
@@ -25,11 +34,11 @@ export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
     ...jitterChecks,
   })
   const {
-    baseDelayMs = 2_000,
-    stepMs = 2_000,
-    maxDelayMs = 60_000,
+    baseDelayMs = linearBackoffDefaults.baseDelayMs,
+    stepMs = linearBackoffDefaults.stepMs,
+    maxDelayMs = linearBackoffDefaults.maxDelayMs,
     maxAttempts,
-    jitterMs = 0,
+    jitterMs = jitterDefaults.jitterMs,
     random = Math.random,
   } = options
 

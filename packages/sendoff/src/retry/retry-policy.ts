@@ -27,6 +27,9 @@ export interface JitterOptions extends ErrorFilter {
   readonly random?: () => number
 }
 
+/** The jitter of a policy whose options name none. */
+export const jitterDefaults = { jitterMs: 0 }
+
 export const jitterChecks = { jitterMs: durationOrZero, random: callable, ...errorFilterChecks }
 
 /** Whether an error is worth a retry, judged by its class and those of all its causes. */

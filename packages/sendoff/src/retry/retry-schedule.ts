@@ -1,6 +1,7 @@
 import { checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 import {
   jitterChecks,
+  jitterDefaults,
   type JitterOptions,
   retryFilter,
   type RetryPolicy,
@@ -21,7 +22,7 @@ const waits: OptionCheck = (value) =>
 export function retrySchedule(delaysMs: readonly number[], options: RetryScheduleOptions = {}): RetryPolicy {
   if (waits(delaysMs) !== undefined) throw invalidOption('retrySchedule', 'delaysMs', delaysMs, waits)
   checkOptions('retrySchedule', options, jitterChecks)
-  const { jitterMs = 0, random = Math.random } = options
+  const { jitterMs = jitterDefaults.jitterMs, random = Math.random } = options
 
   return {
     maxAttempts: delaysMs.length + 1,

@@ -19,6 +19,9 @@ import {
 } from './event-listener.ts'
 import type { Fallback } from './fallback.ts'
 
+/** How many events one call of a batch listener gets where `maxBatchSize` does not say. */
+export const defaultMaxBatchSize = 100
+
 export interface ListenerOptions<Payload = never> {
   /** Used instead of the outbox's retry policy. */
   readonly retry?: RetryPolicy
@@ -40,7 +43,8 @@ export interface Route {
 /** Anything that an event type can be given as. */
 export type EventTypeLike = string | EventType | DefinedEvent<never, unknown>
 
-type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Payload> | BatchEventListener
+/** Anything that can be registered as a listener. */
+export type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Payload> | BatchEventListener
 
 /** Maps each pair of aggregate type and event type to exactly one listener. */
 export class ListenerRegistry {
@@ -179,7 +183,7 @@ function eventNameOf(value: unknown): EventName {
     return { aggregateType: AggregateType.GLOBAL.name, eventType: name }
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
-    'register takes an event type (a defined event, a name, or an object with a name) or several, a listener, and options.',
+    'on and register take an event type (a defined event, a name, or an object with a name) or several, a listener, and options.',
   )
 }
 

@@ -7,8 +7,8 @@ import { JsonCodec } from '../event/json-codec.ts'
 import { EventStatus } from '../store/event-status.ts'
 import { duration, having, invalidOption, oneOf, type OptionCheck } from '../options.ts'
 import type {
+  DeliveringMode,
   OrderedOptions,
-  OutboxMode,
   OutboxOptions,
   PartitionedOptions,
   SingleWriterOptions,
@@ -19,6 +19,7 @@ import { type OutboxStore, requireParts, type StoredRow, type StoreWith } from '
 import { checkingEveryPayload } from '../write/encode-event.ts'
 import { memoryStore, type MemoryTx } from '../stores/memory/index.ts'
 import type { TransactionOptions } from '../transactions.ts'
+import type { MaybeHook, WriterHook, WrittenId } from '../write/writer-hook.ts'
 import { DeliveryRecorder, type RecordedDelivery } from './delivery-recorder.ts'
 import { describeOutbox } from './describe-outbox.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
@@ -28,9 +29,14 @@ import { defaultTimeLimitMs, expectationFailed, withinTimeLimit } from './time-l
 import { type WrittenEvent, writtenEvent } from './written-event.ts'
 
 /** The options of an outbox in any mode, none of them required. A mode refuses those of another. */
-export interface TestOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
+export interface TestOutboxOptions<
+  Tx,
+  StoreTx,
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = WriterHook | undefined,
+>
   extends
-    Partial<SingleWriterOptions<Tx, StoreTx, TxOptions>>,
+    Partial<SingleWriterOptions<Tx, StoreTx, TxOptions, Hook>>,
     Pick<OrderedOptions<Tx, StoreTx, TxOptions>, 'onFailure'>,
     Pick<PartitionedOptions<Tx, StoreTx, TxOptions>, 'onKeyFailure'> {
   /** `'multiNode'`. */
@@ -43,14 +49,15 @@ export interface TestOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions>
   readonly timeLimitMs?: number
 }
 
-export type TestOutboxMode = Exclude<OutboxMode, 'writerOnly'>
+export type TestOutboxMode = DeliveringMode
 
 /** An outbox for tests: a real one, in a time of its own that the test moves. */
-export interface TestOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> extends Outbox<
+export interface TestOutbox<
   Tx,
-  StoreTx,
-  TxOptions
-> {
+  StoreTx = Tx,
+  TxOptions = TransactionOptions,
+  Id extends string | null = string,
+> extends Outbox<Tx, StoreTx, TxOptions, Id> {
   /** Its `advance` rejects in real time. */
   readonly clock: FakeClock
   readonly store: StoreWith<StoreTx, 'people'>
@@ -128,9 +135,14 @@ const realTime: FakeClock = {
  * Starts an outbox in memory that takes every event, or has the listeners that it is given. The transaction's type is that of the
  * store or of `transactions`, whatever is expected of the result: an outbox in memory is none of an ORM's.
  */
-export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = TransactionOptions>(
-  options: TestOutboxOptions<Tx, StoreTx, TxOptions> = {},
-): Promise<TestOutbox<NoInfer<Tx>, NoInfer<StoreTx>, NoInfer<TxOptions>>> {
+export async function testOutbox<
+  StoreTx = MemoryTx,
+  Tx = StoreTx,
+  TxOptions = TransactionOptions,
+  Hook extends MaybeHook = MaybeHook,
+>(
+  options: TestOutboxOptions<Tx, StoreTx, TxOptions, Hook> = {},
+): Promise<TestOutbox<NoInfer<Tx>, NoInfer<StoreTx>, NoInfer<TxOptions>, WrittenId<NoInfer<Hook>>>> {
   const { mode = 'multiNode', timeLimitMs = defaultTimeLimitMs, ...outboxOptions } = options
   checkTestOptions(options)
   const inRealTime = options.store !== undefined && options.clock === undefined
@@ -140,7 +152,7 @@ export async function testOutbox<StoreTx = MemoryTx, Tx = StoreTx, TxOptions = T
   if (options.store !== undefined) await requireTimeOf(store, options.clock)
   const recorder = new DeliveryRecorder()
 
-  const outbox = await Outbox[mode]<StoreTx, Tx, TxOptions>({
+  const outbox = await Outbox[mode]<StoreTx, Tx, TxOptions, Hook>({
     listeners: new ListenerRegistry().registerDefault(() => {}),
     logger: false,
     ...(inRealTime ? {} : standingStill),

@@ -28,7 +28,7 @@ import type { WriterHook } from './writer-hook.ts'
 export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly store: OutboxStore<StoreTx>
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
-  readonly writerHook?: WriterHook
+  readonly writerHook?: WriterHook | undefined
   readonly hotPath?: HotPath | undefined
   /** The locks that keep commits in the order of writing: none. */
   readonly writeOrder?: () => WriteOrder
@@ -47,9 +47,10 @@ export interface WriteOptions<UserTx> {
  * Writes events in the transaction of the data they are about.
  *
  * An event exists if and only if that transaction commits. Rows that the hot path has room for are born with this process's
- * lease, so that it can dispatch them right after the commit and no other process takes them.
+ * lease, so that it can dispatch them right after the commit and no other process takes them. `Id` is `string` for a writer without
+ * a hook that suppresses events.
  */
-export class OutboxWriter<UserTx, StoreTx> {
+export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | null> {
   readonly #txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly #hook: WriterHook | undefined
   readonly #inserts: EventInserts<UserTx, StoreTx>
@@ -68,24 +69,20 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   /** Writes an event that is in its envelope already. Returns its id, or null if a hook suppressed it. */
-  write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<string | null>
+  write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<Id>
   /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
   write(
     type: string | PlainEventType,
     payload: unknown,
     options?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null>
+  ): Promise<Id>
   /** Writes a defined event. */
   write<Input, Output>(
     type: DefinedEvent<Input, Output>,
     payload: Input,
     options?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null>
-  write(
-    first: unknown,
-    second?: unknown,
-    third?: EventFields & WriteOptions<UserTx>,
-  ): Promise<string | null> {
+  ): Promise<Id>
+  write(first: unknown, second?: unknown, third?: EventFields & WriteOptions<UserTx>): Promise<Id> {
     if (first instanceof EventEnvelope || isEventToWrite(first)) {
       return this.writeMade(() => first, second as WriteOptions<UserTx>)
     }
@@ -95,10 +92,7 @@ export class OutboxWriter<UserTx, StoreTx> {
   }
 
   /** Writes the event that `make` returns. An error of `make` is one of the write. */
-  writeMade(
-    make: () => EventEnvelope | EventToWrite,
-    options: WriteOptions<UserTx> = {},
-  ): Promise<string | null> {
+  writeMade(make: () => EventEnvelope | EventToWrite, options: WriteOptions<UserTx> = {}): Promise<Id> {
     return this.#writeOne(options.tx, () => this.#encode(make(), this.#clock.now()))
   }
 
@@ -120,10 +114,10 @@ export class OutboxWriter<UserTx, StoreTx> {
     return encodeEvent(event.type, event.payload, event.fields ?? {}, this.#codec, now)
   }
 
-  #writeOne(tx: UserTx | undefined, encode: () => Encoded): Promise<string | null> {
+  #writeOne(tx: UserTx | undefined, encode: () => Encoded): Promise<Id> {
     return this.#tracked(tx, async (context) => {
       const [id = null] = await this.#write(context, () => [encode()])
-      return id
+      return id as Id
     })
   }
 

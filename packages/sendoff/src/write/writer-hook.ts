@@ -14,3 +14,20 @@ export interface WriterHook {
   afterCommit?(events: Events): unknown
   afterRollback?(events: Events): unknown
 }
+
+declare const isNone: unique symbol
+
+/** Stands for the hook of an outbox that is given none. No value has this type. */
+export interface NoHook {
+  readonly [isNone]: never
+}
+
+/** The type of a `writerHook` option of which the compiler does not know yet whether it is given. */
+export type MaybeHook = WriterHook | NoHook | undefined
+
+/** The id that `write` returns; null where a hook may have suppressed the event. */
+export type WrittenId<Hook extends MaybeHook> = NoHook extends Hook
+  ? string
+  : [Hook] extends [undefined]
+    ? string
+    : string | null

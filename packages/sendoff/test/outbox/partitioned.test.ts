@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
+import type { EventWriter } from '../../src/write/event-writer.ts'
 import type { PartitionedOptions } from '../../src/outbox/outbox-options.ts'
 import { fixedDelay } from '../../src/retry/fixed-delay.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
@@ -45,10 +46,10 @@ async function start(
   return outbox
 }
 
-function write(outbox: Outbox<any>, ...steps: Step[]): Promise<string[]> {
+function write(outbox: EventWriter<any>, ...steps: Step[]): Promise<string[]> {
   return outbox.transaction(async () => {
     const ids: string[] = []
-    for (const step of steps) ids.push((await outbox.write('Stepped', step, { orderingKey: step.key }))!)
+    for (const step of steps) ids.push(await outbox.write('Stepped', step, { orderingKey: step.key }))
     return ids
   })
 }

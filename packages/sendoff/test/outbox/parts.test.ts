@@ -1,16 +1,15 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { EventEnvelope, ListenerRegistry } from '../../src/index.ts'
 import {
   AmbientTransactions,
   claimSource,
-  EventEnvelope,
   LeaseKeeper,
-  ListenerRegistry,
   OutboxBackend,
   OutboxDispatcher,
   OutboxPoller,
   OutboxWriter,
-} from '../../src/index.ts'
+} from '../../src/parts.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 

@@ -3,6 +3,7 @@ import { it, type TestContext } from 'node:test'
 import { partitionCount, partitionOf } from '../../src/store/partition-of.ts'
 import { UnrecoverableError } from '../../src/errors.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
+import type { WriterOutbox } from '../../src/outbox/writer-outbox.ts'
 import type { CompleteStore, OutboxWakeUps, WakeUp } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
@@ -70,7 +71,7 @@ function sharedStore(signals: Signals): CompleteStore<any> {
   }
 }
 
-async function startWriter(test: TestContext, store: CompleteStore<any>): Promise<Outbox<any>> {
+async function startWriter(test: TestContext, store: CompleteStore<any>): Promise<WriterOutbox<any>> {
   const outbox = await Outbox.writerOnly<any>({ store, logger: false }).start()
   test.after(() => outbox.close())
   return outbox

@@ -29,6 +29,16 @@ export interface HttpPublisherOptions extends PublisherOptions {
   readonly allowPrivateAddresses?: boolean
 }
 
+/** The value of each option that is left out. */
+export const httpDefaults = {
+  method: 'POST',
+  onUnreachable: 'defer',
+  timeoutMs: 15_000,
+  maxConcurrentRequests: 32,
+  allowRedirects: false,
+  allowPrivateAddresses: false,
+} as const
+
 /**
  * Posts events to URLs. A status of the 200s is the acknowledgement.
  *
@@ -51,8 +61,16 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
   })
   requireOptions('httpPublisher', options, ['url'])
   checkSecret(options)
-  const { url, method = 'POST', secret, onUnreachable = 'defer', timeoutMs = 15_000 } = options
-  const { allowRedirects = false, allowPrivateAddresses = false, maxConcurrentRequests = 32 } = options
+  const {
+    url,
+    secret,
+    method = httpDefaults.method,
+    onUnreachable = httpDefaults.onUnreachable,
+    timeoutMs = httpDefaults.timeoutMs,
+    allowRedirects = httpDefaults.allowRedirects,
+    allowPrivateAddresses = httpDefaults.allowPrivateAddresses,
+    maxConcurrentRequests = httpDefaults.maxConcurrentRequests,
+  } = options
   const requester = new HttpRequester({
     timeoutMs,
     maxConcurrentRequests,

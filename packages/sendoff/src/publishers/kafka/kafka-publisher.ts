@@ -30,6 +30,9 @@ export interface KafkaPublisherOptions extends PublisherOptions {
   readonly maxRequestBytes?: number
 }
 
+/** The value of each option that is left out. */
+export const kafkaDefaults = { maxRequestBytes: 500_000, timeoutMs: 30_000 }
+
 /** Produces events to topics, acknowledged by all replicas that are in sync. A batch is one request. */
 export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   checkOptions('kafkaPublisher', options, {
@@ -47,7 +50,8 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
     maxRequestBytes: count,
   })
   requireOptions('kafkaPublisher', options, ['producer', 'topic'])
-  const { producer, topic, key, partition, maxRequestBytes = 500_000, timeoutMs = 30_000 } = options
+  const { producer, topic, key, partition } = options
+  const { maxRequestBytes = kafkaDefaults.maxRequestBytes, timeoutMs = kafkaDefaults.timeoutMs } = options
 
   const sender = new BoundedSender(senderOf(producer, timeoutMs, loggerFrom(options.logger)), timeoutMs)
 

@@ -3,7 +3,7 @@ import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import { isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
-import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
+import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { NatsJetStream } from './nats-client.ts'
@@ -32,7 +32,7 @@ export function natsPublisher(options: NatsPublisherOptions): Publisher {
     stream: route,
   })
   requireOptions('natsPublisher', options, ['jetstream', 'subject'])
-  const { jetstream, subject, stream, timeoutMs = 10_000 } = options
+  const { jetstream, subject, stream, timeoutMs = publisherDefaults.timeoutMs } = options
 
   return brokerPublisher(
     {

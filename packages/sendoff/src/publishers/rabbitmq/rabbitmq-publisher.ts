@@ -2,7 +2,7 @@ import { callable, checkOptions, flag, having, requireOptions } from '../../opti
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import { Answers, isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
-import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
+import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import { AmqplibSender } from './amqplib-sender.ts'
@@ -34,6 +34,9 @@ export interface RabbitmqPublisher extends Publisher {
   close(): Promise<void>
 }
 
+/** The value of each option that is left out. */
+export const rabbitmqDefaults = { exchange: '', failOnUnroutable: true }
+
 /** Publishes events as persistent messages, each confirmed by the broker. */
 export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPublisher {
   checkOptions('rabbitmqPublisher', options, {
@@ -47,7 +50,13 @@ export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPu
     failOnUnroutable: flag,
   })
   requireOptions('rabbitmqPublisher', options, ['connection'])
-  const { connection, exchange = '', routingKey, failOnUnroutable = true, timeoutMs = 10_000 } = options
+  const {
+    connection,
+    exchange = rabbitmqDefaults.exchange,
+    routingKey,
+    failOnUnroutable = rabbitmqDefaults.failOnUnroutable,
+    timeoutMs = publisherDefaults.timeoutMs,
+  } = options
   const sender = openSender(connection)
   const lonely = new OneByOneSender(() => openSender(connection), timeoutMs)
 

@@ -2,7 +2,7 @@ import { callable, checkOptions, count, having, requireOptions, text } from '../
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
 import { isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
-import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
+import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { RedisStreamsClient } from './redis-streams-client.ts'
@@ -32,7 +32,7 @@ export function redisStreamsPublisher(options: RedisStreamsPublisherOptions): Pu
     maxLength: count,
   })
   requireOptions('redisStreamsPublisher', options, ['client', 'stream'])
-  const { client, stream, maxLength, timeoutMs = 10_000 } = options
+  const { client, stream, maxLength, timeoutMs = publisherDefaults.timeoutMs } = options
 
   return brokerPublisher<RedisStreamMessage>(
     {

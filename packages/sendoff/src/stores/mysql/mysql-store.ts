@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './drivers/driver-of.ts'
@@ -54,6 +55,9 @@ const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, Option
   partitionBy: oneOf('day', 'week', 'month'),
 }
 
+/** The value of each option that is left out. */
+export const mysqlDefaults = { table: defaultTable, prepare: true }
+
 /** Keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6 on. */
 export function mysqlStore<Client extends MysqlClient>(
   options: MysqlStoreOptions<Client>,
@@ -61,7 +65,13 @@ export function mysqlStore<Client extends MysqlClient>(
   checkOptions('mysqlStore', options, optionChecks)
   requireOptions('mysqlStore', options, ['client'])
 
-  const { client, database, table = 'outbox_event', prepare = true, partitionBy } = options
+  const {
+    client,
+    database,
+    table = mysqlDefaults.table,
+    prepare = mysqlDefaults.prepare,
+    partitionBy,
+  } = options
   const tables = mysqlTables(database, table, partitionBy)
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })

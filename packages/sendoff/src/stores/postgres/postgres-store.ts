@@ -24,6 +24,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import { settleRows } from './settle-rows.ts'
 import { statementsFor } from './sql/statements.ts'
+import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 
 export interface PostgresStoreOptions<Client extends PostgresClient> {
@@ -65,6 +66,9 @@ const transactionChecks = {
   isolation: oneOf('read committed', 'repeatable read', 'serializable'),
 }
 
+/** The value of each option that is left out. */
+export const postgresDefaults = { schema: 'public', table: defaultTable, notify: true, prepare: true }
+
 /** Keeps events in a PostgreSQL database, from version 15 on. */
 export function postgresStore<Client extends PostgresClient>(
   options: PostgresStoreOptions<Client>,
@@ -74,10 +78,10 @@ export function postgresStore<Client extends PostgresClient>(
 
   const {
     client,
-    schema = 'public',
-    table = 'outbox_event',
-    notify = true,
-    prepare = true,
+    schema = postgresDefaults.schema,
+    table = postgresDefaults.table,
+    notify = postgresDefaults.notify,
+    prepare = postgresDefaults.prepare,
     partitionBy,
   } = options
   const tables = postgresTables(schema, table, partitionBy)

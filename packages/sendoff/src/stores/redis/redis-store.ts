@@ -46,6 +46,9 @@ const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, Option
 
 const version = 1
 
+/** The value of each option that is left out. */
+export const redisDefaults = { prefix: 'outbox' }
+
 /**
  * Keeps events in Redis, from version 6.2 on, alone or in a Cluster. Each state change is one script, and all times
  * are those of the server's clock.
@@ -58,7 +61,7 @@ export function redisStore<Client extends RedisClient>(
   checkOptions('redisStore', options, optionChecks)
   requireOptions('redisStore', options, ['client'])
 
-  const { client, prefix = 'outbox' } = options
+  const { client, prefix = redisDefaults.prefix } = options
   const keys = redisKeys(prefix)
   const channel = wakeChannel(prefix)
   const driver = driverOf(client)

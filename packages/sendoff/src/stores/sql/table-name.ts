@@ -1,5 +1,8 @@
 import { OutboxError } from '../../errors.ts'
 
+/** The table of events where the options name none. */
+export const defaultTable = 'outbox_event'
+
 const tableNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
 
 /**

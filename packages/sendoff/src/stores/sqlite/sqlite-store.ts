@@ -1,7 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore, RowId } from '../../store/index.ts'
-import { checkedTableName } from '../sql/table-name.ts'
+import { checkedTableName, defaultTable } from '../sql/table-name.ts'
 import { nextPlace } from '../due-order.ts'
 import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
 import { insertRows } from './insert-rows.ts'
@@ -62,6 +62,9 @@ const optionChecks: Readonly<Record<keyof SqliteStoreOptions<SqliteHandle>, Opti
   now: callable,
 }
 
+/** The value of each option that is left out. */
+export const sqliteDefaults = { table: defaultTable, synchronous: 'FULL', busyTimeoutMs: 5_000 } as const
+
 /** Keeps events in an SQLite database, by `node:sqlite` or better-sqlite3. Several processes may share the file. */
 export function sqliteStore<Handle extends SqliteHandle>(
   options: SqliteStoreOptions<Handle>,
@@ -69,8 +72,12 @@ export function sqliteStore<Handle extends SqliteHandle>(
   checkOptions('sqliteStore', options, optionChecks)
   requireOptions('sqliteStore', options, ['open'])
 
-  const { open, synchronous = 'FULL', busyTimeoutMs = 5_000 } = options
-  const table = checkedTableName(options.table ?? 'outbox_event')
+  const {
+    open,
+    synchronous = sqliteDefaults.synchronous,
+    busyTimeoutMs = sqliteDefaults.busyTimeoutMs,
+  } = options
+  const table = checkedTableName(options.table ?? sqliteDefaults.table)
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
 

@@ -11,7 +11,7 @@ import {
 import type { RedisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-
+import type { EventWriter } from '../../../src/write/event-writer.ts'
 import { type RedisStore, redisStore } from '../../../src/stores/redis/index.ts'
 import { RecordingListener } from '../../fixtures/recording-listener.ts'
 import { startOutbox } from '../../fixtures/outbox-fixture.ts'
@@ -109,7 +109,7 @@ class Writing {
   #next = 0
   #isStopped = false
 
-  constructor(outbox: Outbox<any>) {
+  constructor(outbox: EventWriter<any>) {
     this.#lanes = Array.from({ length: 4 }, () => this.#write(outbox))
   }
 
@@ -122,7 +122,7 @@ class Writing {
     await Promise.all(this.#lanes)
   }
 
-  async #write(outbox: Outbox<any>): Promise<void> {
+  async #write(outbox: EventWriter<any>): Promise<void> {
     while (!this.#isStopped) {
       const payload = ++this.#next
       try {

@@ -1,0 +1,136 @@
+import { replayDefaults } from '../../packages/sendoff/src/dead/dead-event-manager.ts'
+import { closeDefaults, dispatchDefaults } from '../../packages/sendoff/src/dispatch/dispatcher-options.ts'
+import { bounceWebhookDefaults } from '../../packages/sendoff/src/mail/bounce-webhook.ts'
+import { failoverDefaults } from '../../packages/sendoff/src/mail/failover-transport.ts'
+import { httpMailDefaults } from '../../packages/sendoff/src/mail/http-mail-transport.ts'
+import { mailOutboxDefaults } from '../../packages/sendoff/src/mail/mail-outbox-options.ts'
+import { mailWorkerDefaults } from '../../packages/sendoff/src/mail/mail-outbox-worker-options.ts'
+import { nodemailerDefaults } from '../../packages/sendoff/src/mail/nodemailer-transport.ts'
+import {
+  blindBusyIntervalMs,
+  laneBatches,
+  orderedDefaults,
+  partitionedDefaults,
+  singleWriterDefaults,
+} from '../../packages/sendoff/src/modes/mode-defaults.ts'
+import { pollerLock } from '../../packages/sendoff/src/modes/named-lock-of.ts'
+import { outboxDefaults } from '../../packages/sendoff/src/outbox/outbox-options.ts'
+import { pollerDefaults } from '../../packages/sendoff/src/poll/outbox-poller.ts'
+import { circuitBreakerDefaults } from '../../packages/sendoff/src/process/circuit-breaker.ts'
+import { httpDefaults } from '../../packages/sendoff/src/publishers/http/http-publisher.ts'
+import { kafkaDefaults } from '../../packages/sendoff/src/publishers/kafka/kafka-publisher.ts'
+import { publisherDefaults } from '../../packages/sendoff/src/publishers/publisher-options.ts'
+import { rabbitmqDefaults } from '../../packages/sendoff/src/publishers/rabbitmq/rabbitmq-publisher.ts'
+import { purgeDefaults } from '../../packages/sendoff/src/purge/outbox-purge-scheduler.ts'
+import { exponentialBackoffDefaults } from '../../packages/sendoff/src/retry/exponential-backoff.ts'
+import { linearBackoffDefaults } from '../../packages/sendoff/src/retry/linear-backoff.ts'
+import { jitterDefaults } from '../../packages/sendoff/src/retry/retry-policy.ts'
+import { defaultMaxBatchSize } from '../../packages/sendoff/src/route/listener-registry.ts'
+import { mysqlDefaults } from '../../packages/sendoff/src/stores/mysql/mysql-store.ts'
+import { postgresDefaults } from '../../packages/sendoff/src/stores/postgres/postgres-store.ts'
+import { redisDefaults } from '../../packages/sendoff/src/stores/redis/redis-store.ts'
+import { sqliteDefaults } from '../../packages/sendoff/src/stores/sqlite/sqlite-store.ts'
+
+/** The defaults that the code has, by the option's name, as the page writes them. */
+export type Defaults = Readonly<Record<string, unknown>>
+
+const { workerCount, hotQueueCapacity, hotShare, coldQueueCapacity, maxAttempts } = dispatchDefaults
+const { maxLosses, listenerTimeoutMs, onUnroutable, unroutableDelayMs } = dispatchDefaults
+const { settleFirst, deleteCompleted } = dispatchDefaults
+const { enabled, intervalMs, batchSize, maxBatchSize, skipRecentMs } = pollerDefaults
+const { idempotencyRetentionMs: mailKeysMs, ...mailWorker } = mailWorkerDefaults
+const dayMs = 86_400_000
+
+/** The defaults in the sections of `docs/options.md`, by their headings. */
+export const optionDefaults: Readonly<Record<string, Defaults>> = {
+  'Every outbox': { migrate: outboxDefaults.migrate, ...prefixed('purge', purgeDefaults) },
+  'Outboxes that only write': {},
+  'Outboxes that deliver': {
+    ...closeDefaults,
+    leaseMs: outboxDefaults.leaseMs,
+    coldQueueCapacity: `${coldQueueCapacity}; ${partitionedDefaults.coldQueueCapacity} for partitioned`,
+    maxAttempts: `${maxAttempts}; ${orderedDefaults.maxAttempts} for ordered`,
+    maxLosses,
+    listenerTimeoutMs,
+    onUnroutable,
+    unroutableDelayMs,
+    settleFirst,
+    deleteCompleted,
+    ...prefixed('poller', {
+      enabled,
+      intervalMs,
+      busyIntervalMs: `${blindBusyIntervalMs}, or as intervalMs`,
+      batchSize: `${batchSize}; ${singleWriterDefaults.batchSize} for singleWriter; ${laneBatches.batchSize} for ordered and partitioned`,
+      maxBatchSize: `${maxBatchSize}; ${laneBatches.maxBatchSize} for ordered and partitioned`,
+    }),
+  },
+  'Outboxes with order per key': { workerCount, onKeyFailure: partitionedDefaults.onKeyFailure },
+  'Outboxes with one order': { onFailure: orderedDefaults.onFailure },
+  'Outboxes without order': {
+    workerCount: `${workerCount}; ${singleWriterDefaults.workerCount} for singleWriter`,
+    hotQueueCapacity,
+    hotShare,
+    ...prefixed('poller', { skipRecentMs }),
+  },
+  'Outboxes with a single writer': {
+    'lock.name': pollerLock,
+    ...prefixed('circuitBreaker', circuitBreakerDefaults),
+  },
+  '`register`': { maxBatchSize: defaultMaxBatchSize },
+  'Retry policies': {},
+  '`exponentialBackoff`': exponentialBackoffDefaults,
+  '`linearBackoff`': linearBackoffDefaults,
+  '`fixedDelay`': jitterDefaults,
+  '`retrySchedule`': jitterDefaults,
+  '`replayAll`': replayDefaults,
+  '`sqliteStore`': sqliteDefaults,
+  '`postgresStore`': postgresDefaults,
+  '`mysqlStore`': mysqlDefaults,
+  '`redisStore`': redisDefaults,
+  '`memoryStore`': {},
+  'Every publisher': {
+    ...publisherDefaults,
+    timeoutMs: `${publisherDefaults.timeoutMs}; ${kafkaDefaults.timeoutMs} for Kafka; ${httpDefaults.timeoutMs} for HTTP`,
+  },
+  '`kafkaPublisher`': without(kafkaDefaults, 'timeoutMs'),
+  '`rabbitmqPublisher`': rabbitmqDefaults,
+  '`natsPublisher`': {},
+  '`redisStreamsPublisher`': {},
+  '`httpPublisher`': without(httpDefaults, 'timeoutMs'),
+  '`MailOutbox`': mailOutboxDefaults,
+  '`MailOutboxWorker`': {
+    ...mailWorker,
+    ...closeDefaults,
+    migrate: outboxDefaults.migrate,
+    idempotencyRetentionMs: `${mailKeysMs / dayMs} days, or bodyRetentionMs if longer`,
+  },
+  '`nodemailerTransport`': nodemailerDefaults,
+  '`httpMailTransport`': httpMailDefaults,
+  '`fileTransport`': {},
+  '`logTransport`': {},
+  '`failoverTransport`': failoverDefaults,
+  '`KeyRing`': {},
+  '`bounceWebhook`': bounceWebhookDefaults,
+  '`SuppressionList`': {},
+}
+
+function prefixed(group: string, defaults: Defaults): Defaults {
+  return Object.fromEntries(Object.entries(defaults).map(([name, value]) => [`${group}.${name}`, value]))
+}
+
+function without(defaults: Defaults, left: string): Defaults {
+  return Object.fromEntries(Object.entries(defaults).filter(([name]) => name !== left))
+}
+
+/** A cell of a table as a value of the code is written: without quotes, separators of thousands and remarks in brackets. */
+export function plainCell(cell: string): string {
+  return cell
+    .replaceAll(/[`']/g, '')
+    .replaceAll(/(?<=\d),(?=\d{3})/g, '')
+    .replace(/ *\(.*\)$/, '')
+}
+
+/** Whether a cell has a value in it, rather than words about it. */
+export function isValue(cell: string): boolean {
+  return /^`?('|\d|true\b|false\b)/.test(cell)
+}
