@@ -111,7 +111,7 @@ onEveryStore('places of the hot queue come back after a failed write', async (te
 onEveryStore('a row that nobody here listens for is left free', async (test, open, mode) => {
   const { outbox, store } = await startOutbox(test, open(), { mode, poller: { enabled: false } })
   const id = await outbox.transaction(() => outbox.write('Unknown', 1))
-  const row = (await rowOf(store, id!))!
+  const row = (await rowOf(store, id))!
   equal(row.lockedBy, null)
   equal(row.deliveries, 0)
 })
@@ -120,7 +120,7 @@ onEveryStore('an event that nobody listens for becomes DEAD with a reason', asyn
   const { outbox, store, metrics } = await startOutbox(test, open(), { mode })
   const id = await outbox.transaction(() => outbox.write('Unknown', 1))
   await metrics.until((seen) => seen.dispatchDead === 1)
-  const row = (await rowOf(store, id!))!
+  const row = (await rowOf(store, id))!
   equal(row.status, 3)
   equal(row.attempts, 0)
   match(row.lastError!, /^UnroutableEventError: No listener is registered for event type "Unknown"/)

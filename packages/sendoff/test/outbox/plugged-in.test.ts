@@ -74,7 +74,7 @@ onEveryStore('an answer that cannot be read is a failed attempt', async (test, o
   const [single] = await writeTested(outbox, 1)
   const inBatch = await outbox.transaction(() => outbox.write('InBatch', 1))
   await metrics.until((seen) => seen.dispatchDead === 2)
-  for (const id of [single!, inBatch!]) {
+  for (const id of [single!, inBatch]) {
     const row = (await rowOf(store, id))!
     deepEqual([row.attempts, row.lastError], [1, 'Error: no reason'])
   }

@@ -79,7 +79,7 @@ describe('the scenarios of the processing chain', () => {
     await metrics.until((seen) => seen.dispatchDead === 2)
     equal((await rowOf(store, plain!))!.lastError, 'TypeError: primary')
     match(
-      (await rowOf(store, both!))!.lastError!,
+      (await rowOf(store, both))!.lastError!,
       /^TypeError: .*primary.*the fallback failed: Error: secondary/,
     )
   })

@@ -73,7 +73,7 @@ onEveryStoreInTime(
       const id = await outbox.write('Tested', 'slow')
       hasWritten.open()
       await mayCommit.passed
-      return id!
+      return id
     })
     await hasWritten.passed
     await clock.advance(leaseMs + 1_000)
@@ -104,7 +104,7 @@ onEveryStoreInTime(
       const id = await outbox.write('Tested', 'slow', { orderingKey: 'k' })
       hasWritten.open()
       await mayCommit.passed
-      return id!
+      return id
     })
     await hasWritten.passed
     await clock.advance(3 * leaseMs + 1_700)
