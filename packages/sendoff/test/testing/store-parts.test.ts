@@ -28,7 +28,11 @@ describe('a store that leaves a part out', () => {
   }
 
   it('without several parts, has checks skipped with a reason that names them', () => {
-    const store = { ...memoryStore(), lanes: undefined, controls: undefined } as OutboxStore<MemoryTx>
+    const store = {
+      ...memoryStore(),
+      lanes: undefined,
+      controls: undefined,
+    } as unknown as OutboxStore<MemoryTx>
     const reasons = new Set(storeChecks.map((check) => skipReason(check, { store })))
     deepEqual(
       reasons,
