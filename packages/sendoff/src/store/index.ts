@@ -1,6 +1,7 @@
 /** The contract of a store, and the values that a store needs to keep it. */
 export { OutboxError, type OutboxErrorCode } from '../errors.ts'
 export type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
+export { boundsAround, inDueOrder, nextPlace, placeBehind } from './due-order.ts'
 export { duplicateEventId } from './duplicate-event-id.ts'
 export { maxErrorLength, storedErrorText } from './error-text.ts'
 export { EventStatus, isPending } from './event-status.ts'

@@ -9,7 +9,7 @@ import type {
   PollRequest,
   RowFilter,
 } from '../../store/index.ts'
-import { inDueOrder } from '../due-order.ts'
+import { inDueOrder } from '../../store/due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { keyOf } from './memory-row.ts'
 import type { KeyUse, MemoryTables } from './memory-transaction.ts'

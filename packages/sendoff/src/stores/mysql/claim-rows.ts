@@ -8,7 +8,7 @@ import type {
   Row,
   RowId,
 } from '../../store/index.ts'
-import { nextPlace } from '../due-order.ts'
+import { nextPlace } from '../../store/due-order.ts'
 import type { MysqlDriver, MysqlSession, Rows, Value } from './drivers/mysql-driver.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { DueOptions } from './sql/row-conditions.ts'

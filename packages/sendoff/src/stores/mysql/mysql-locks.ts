@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
-import { boundsAround, boundsOfEnds, sameBounds } from '../due-order.ts'
+import { boundsAround, boundsOfEnds, sameBounds } from '../../store/due-order.ts'
 import { heldInText } from '../sql/held-text.ts'
 import { dueOptions, dueValues } from './claim-rows.ts'
 import { fencesOf } from './held-rows.ts'

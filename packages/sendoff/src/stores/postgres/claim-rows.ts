@@ -1,5 +1,5 @@
 import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
-import { inDueOrder, nextPlace } from '../due-order.ts'
+import { inDueOrder, nextPlace } from '../../store/due-order.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'
 import { keyValues } from './sql/row-keys.ts'

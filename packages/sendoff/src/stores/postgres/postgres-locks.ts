@@ -1,5 +1,5 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
-import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../due-order.ts'
+import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../../store/due-order.ts'
 import { placeValues, skipRecentValue } from './claim-rows.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'

@@ -7,7 +7,7 @@ import type {
   PollRequest,
   Row,
 } from '../../store/index.ts'
-import { boundsAround, placeBehind } from '../due-order.ts'
+import { boundsAround, placeBehind } from '../../store/due-order.ts'
 import { memberOf } from './redis-keys.ts'
 import { claimedRows } from './row-text.ts'
 import { claimKeysScript, claimScript, claimTypesScript, pollScript } from './scripts/claim-scripts.ts'

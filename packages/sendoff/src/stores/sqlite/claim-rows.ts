@@ -1,5 +1,5 @@
 import type { ClaimRequest, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
-import { inDueOrder } from '../due-order.ts'
+import { inDueOrder } from '../../store/due-order.ts'
 import type { ReadRow } from './sql/row-columns.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { SqliteValue } from './drivers/sqlite-client.ts'

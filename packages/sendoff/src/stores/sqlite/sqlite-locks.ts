@@ -1,6 +1,6 @@
 import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
 import { heldPairs } from '../sql/held-text.ts'
-import { boundsAround, sameBounds } from '../due-order.ts'
+import { boundsAround, sameBounds } from '../../store/due-order.ts'
 import { dueRows, isAnyDue } from './claim-rows.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 

@@ -1,7 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { inDueOrder } from '../../../src/stores/due-order.ts'
+import { inDueOrder } from '../../../src/store/due-order.ts'
 import type { MemoryRow } from '../../../src/stores/memory/memory-row.ts'
 import { newMemoryRow } from '../../../src/stores/memory/memory-row.ts'
 import { OrderedRows } from '../../../src/stores/memory/ordered-rows.ts'

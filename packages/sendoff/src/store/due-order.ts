@@ -1,4 +1,5 @@
-import type { Bounds, DuePlace } from '../store/index.ts'
+import type { Bounds } from './owners.ts'
+import type { DuePlace } from './rows.ts'
 
 /** Compares two places for sorting. */
 export function inDueOrder(a: DuePlace, b: DuePlace): number {
@@ -10,7 +11,10 @@ export function placeBehind({ availableAt, seq }: DuePlace): DuePlace {
   return { availableAt, seq: seq + 1 }
 }
 
-/** Where a claim of `limit` rows goes on that looked no further than `last`; undefined for up to the end. */
+/**
+ * The place where the next `claimTypes` goes on, after one that took `rows`. `last` is the last row that it examined where the window
+ * ended it; undefined where it examined everything due.
+ */
 export function nextPlace(
   rows: readonly DuePlace[],
   limit: number,
@@ -32,6 +36,7 @@ export function boundsAround(held: Bounds | null, rows: readonly DuePlace[]): Bo
   return bounds
 }
 
+/** Whether two bounds are the same. */
 export function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
   if (a === null || b === null) return a === b
   return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
