@@ -48,7 +48,7 @@ export class SnippetRun {
    * Runs the module of a page in a process and a folder of its own. Answers what went wrong, with the
    * page's name in place of the module's; undefined when it ended by itself and well.
    */
-  async failureOf(page: string, timeoutMs = 30_000): Promise<string | undefined> {
+  async failureOf(page: string, timeoutMs = 120_000): Promise<string | undefined> {
     const file = this.#files.get(page)!
     const folder = temporaryFolder('snippets')
     const group = new ProcessGroup(process.execPath, [file], {
