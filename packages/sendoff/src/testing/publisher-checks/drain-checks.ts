@@ -20,8 +20,7 @@ export const drainChecks: readonly PublisherCheck[] = [
       }).start()
       const ids = await outbox.transaction(async () => {
         const written: string[] = []
-        for (let number = 0; number < 250; number++)
-          written.push((await outbox.write('Checked', { number })))
+        for (let number = 0; number < 250; number++) written.push(await outbox.write('Checked', { number }))
         return written
       })
       await outbox.close()
