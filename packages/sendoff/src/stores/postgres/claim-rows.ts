@@ -1,9 +1,9 @@
-import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
+import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, Row } from '../../store/index.ts'
 import { inDueOrder, nextPlace } from '../../store/due-order.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'
-import { keyValues } from './sql/row-keys.ts'
-import { roundedUp, storable, textArray } from './sql/statement-values.ts'
+import { rowIdValues } from './sql/row-ids.ts'
+import { placeValues, roundedUp, skipRecentValue, storable, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** Takes due rows, in due order. */
@@ -12,15 +12,15 @@ export async function claimRows(
   statements: PostgresStatements,
   request: ClaimRequest,
 ): Promise<readonly Row[]> {
-  const { limit, rows: keys } = request
-  if (limit <= 0 || keys?.length === 0) return []
+  const { limit, rows } = request
+  if (limit <= 0 || rows?.length === 0) return []
 
   const wanted = wantedValues(request)
   const answer =
-    keys === undefined
+    rows === undefined
       ? await session.run(statements.claim, wanted)
-      : await session.run(statements.claimKeys, [...wanted, ...keyValues(keys)])
-  // An UPDATE answers in whatever order it came across its rows.
+      : await session.run(statements.claimKeys, [...wanted, ...rowIdValues(rows)])
+  // An UPDATE returns rows in whatever order it came across them.
   return readRows(answer).sort(inDueOrder)
 }
 
@@ -46,7 +46,7 @@ export async function claimRowsOfTypes(
   return { rows, next: nextPlace(rows, limit, end) }
 }
 
-function wantedValues({ lease, limit, from, skipRecentMs }: Omit<ClaimRequest, 'keys'>): Value[] {
+function wantedValues({ lease, limit, from, skipRecentMs }: Omit<ClaimRequest, 'rows'>): Value[] {
   return [
     lease.owner,
     roundedUp(lease.ms),
@@ -54,13 +54,4 @@ function wantedValues({ lease, limit, from, skipRecentMs }: Omit<ClaimRequest, '
     String(limit),
     skipRecentValue(skipRecentMs),
   ]
-}
-
-/** The parameters of a statement that reads from a place on. */
-export function placeValues(from: DuePlace | undefined): [at: string, seq: string] {
-  return from === undefined ? ['-Infinity', '0'] : [String(from.availableAt), String(from.seq)]
-}
-
-export function skipRecentValue(skipRecentMs: number | undefined): Value {
-  return skipRecentMs ? String(skipRecentMs) : null
 }

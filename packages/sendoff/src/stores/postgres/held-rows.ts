@@ -1,15 +1,14 @@
-import type { HeldRow, Lease } from '../../store/index.ts'
+import type { HeldRow, RenewRequest } from '../../store/index.ts'
 import type { PostgresSession, Statement, Value } from './drivers/postgres-driver.ts'
-import { heldValues } from './sql/row-keys.ts'
+import { heldValues } from './sql/row-ids.ts'
 import { roundedUp } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Leases held rows anew and answers those that were lost. */
+/** Leases held rows anew and returns those that were lost. */
 export async function renewRows(
   session: PostgresSession,
   { renew, renewOne }: PostgresStatements,
-  rows: readonly HeldRow[],
-  lease: Lease,
+  { rows, lease }: RenewRequest,
 ): Promise<readonly HeldRow[]> {
   return changeHeld(session, [renew, renewOne], rows, [roundedUp(lease.ms)])
 }
@@ -25,9 +24,9 @@ export async function releaseRows(
 }
 
 /**
- * Changes rows and answers those that are held no longer. Those that somebody is changing meanwhile, mostly
- * to settle them, are left out at first and then waited for one by one: whoever waits with
- * nothing in hand is in nobody's way, so that there is never a deadlock.
+ * Changes rows and returns those that are held no longer. The first statement leaves out rows that another transaction is
+ * changing, mostly to settle them. They are waited for one by one: a statement that waits without a lock of its own is
+ * in no other's way, so that there is never a deadlock.
  */
 async function changeHeld(
   session: PostgresSession,

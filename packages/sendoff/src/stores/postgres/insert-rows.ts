@@ -2,8 +2,9 @@ import type { OutboxError } from '../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
+import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
-import { rowName } from './sql/row-keys.ts'
+import { rowName } from './sql/row-ids.ts'
 import { roundedUp, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
@@ -11,19 +12,24 @@ import type { PostgresStatements } from './sql/statements.ts'
 const most = { rows: 1_000, characters: 8_388_608 }
 
 /**
- * Adds rows to the open transaction, all or none. The transaction goes on after `OUTBOX_DUPLICATE_EVENT_ID`; any other error leaves
- * it fit for a rollback only.
+ * Adds rows to the open transaction, all or none. With a channel, its commit tells others of rows that they can take now, and of
+ * those that fall due later. The transaction stays usable after `OUTBOX_DUPLICATE_EVENT_ID`; any other error leaves it fit for a
+ * rollback only.
  */
 export async function insertRows(
   session: PostgresSession,
   statements: PostgresStatements,
   rows: readonly NewRow[],
   lease: Lease | undefined,
-  announce: boolean,
+  channel: string | undefined,
 ): Promise<readonly InsertResult[]> {
+  const later = channel === undefined ? undefined : wakeUpForLater(rows, Date.now())
+  if (later !== undefined) await session.run(statements.notify, [channel!, textOfWakeUp(later)])
+
   const batches: InsertedBatch[] = []
   for (const batch of insertBatches(rows, most)) {
-    const inserted = await insertBatch(session, statements, batch, lease, announce && isForOthers(batch))
+    const announce = channel !== undefined && isForOthers(batch)
+    const inserted = await insertBatch(session, statements, batch, lease, announce)
     if (inserted.results !== undefined && batch.length === rows.length) return inserted.results
 
     batches.push(inserted)
@@ -37,13 +43,13 @@ interface InsertedBatch {
   /** One for each row; undefined where an event id was used before. */
   readonly results: readonly InsertResult[] | undefined
   readonly rows: readonly NewRow[]
-  /** What the statement answered for those that were added. */
+  /** What the statement returned for those that were added. */
   readonly written: readonly (readonly Value[])[]
   /** Idempotency keys that were used for the first time, as far as something was missing. */
   readonly keys: ReadonlyMap<string, string>
 }
 
-/** Takes all batches back, and answers the error for the first row of the last one whose event id was used before. */
+/** Takes all batches back, and returns the error for the first row of the last one whose event id was used before. */
 async function duplicateAmong(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -62,8 +68,8 @@ async function duplicateAmong(
   return duplicateEventId(duplicate ?? rows[0]!)
 }
 
-/** As `insertRows` on a partitioned table, where a further statement tells whether rows are certain. */
-export async function insertPartitionedRows(
+/** As `insertRows` on a table in time partitions, where a further statement tells whether rows are certain. */
+export async function insertTimePartitionedRows(
   ...request: Parameters<typeof insertRows>
 ): Promise<readonly InsertResult[]> {
   const [session, statements, rows] = request
@@ -90,7 +96,7 @@ async function insertBatch(
   const statement = statements[statementFor(rows, announce)]
   const values = rows.length === 1 ? fieldsOf(rows[0]!, lease) : [jsonOf(rows, lease)]
   const written = await session.run(statement, values)
-  // Whatever order they are answered in, `seq` is that in which they were given.
+  // Whatever order they are returned in, `seq` is that in which they were given.
   const inOrder = written.length < 2 ? written : [...written].sort((a, b) => Number(a[1]) - Number(b[1]))
   return {
     results:
@@ -121,7 +127,7 @@ async function insertKeyed(
   const statement = announce ? statements.insertKeyedAnnounced : statements.insertKeyed
   const answer = await session.run(statement, [jsonOf(rows, lease)])
   const written = answer.filter(([, seq]) => seq !== null)
-  // Keys are answered only where something is missing. Where nothing is, all of them were used here.
+  // Keys are returned only where something is missing. Where nothing is, all of them were used here.
   const keys =
     written.length === rows.length
       ? new Map(
@@ -216,7 +222,7 @@ function deliveriesOf(row: NewRow): number {
   return row.claimed ? 1 : 0
 }
 
-// Whether somebody else could take one of them now, as far as can be told from here.
+// Whether another process could take one of them now, as far as can be told from here.
 function isForOthers(rows: readonly NewRow[]): boolean {
   return rows.some(({ claimed, due }) => !claimed && ('at' in due || due.inMs <= 0))
 }

@@ -1,32 +1,18 @@
-import type { PauseTarget } from '../../store/index.ts'
+import type { OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-export async function pause(
-  session: PostgresSession,
-  statements: PostgresStatements,
-  target: PauseTarget,
-): Promise<void> {
-  await session.run(statements.pause, controlOf(target))
+/** The switches of a PostgreSQL store. */
+export function postgresControls(session: PostgresSession, statements: PostgresStatements): OutboxControls {
+  return {
+    pause: async (target) => void (await session.run(statements.pause, controlOf(target))),
+    resume: async (target) => void (await session.run(statements.resume, controlOf(target))),
+    paused: async () => pausedTargets(await session.run(statements.paused)),
+  }
 }
 
-export async function resume(
-  session: PostgresSession,
-  statements: PostgresStatements,
-  target: PauseTarget,
-): Promise<void> {
-  await session.run(statements.resume, controlOf(target))
-}
-
-export async function paused(
-  session: PostgresSession,
-  statements: PostgresStatements,
-): Promise<readonly PauseTarget[]> {
-  return targetsOf(await session.run(statements.paused))
-}
-
-/** The targets among rows of kind and name; those of other kinds, and without one, say nothing. */
-export function targetsOf(controls: readonly (readonly Value[])[]): readonly PauseTarget[] {
+/** The paused targets among rows of kind and name; rows of other kinds, and without one, are left out. */
+export function pausedTargets(controls: readonly (readonly Value[])[]): readonly PauseTarget[] {
   return controls
     .filter(([kind]) => kind === 'pauseType' || kind === 'pauseDestination')
     .map(([kind, name]) => (kind === 'pauseType' ? { eventType: name! } : { destination: name! }))

@@ -36,11 +36,6 @@ export function needsTransaction(error: unknown): boolean {
   return serverErrorOf(error)?.code === '25P01'
 }
 
-/** Whether what it was about to change is locked by somebody for longer than it was to wait. */
-export function isLocked(error: unknown): boolean {
-  return serverErrorOf(error)?.code === '55P03'
-}
-
 /** Whether the server itself said that it has undone the transaction. */
 export function isCommitRefused(error: unknown): boolean {
   const code = serverErrorOf(error)?.code

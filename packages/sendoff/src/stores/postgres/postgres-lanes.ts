@@ -1,13 +1,36 @@
 import { partitionCount } from '../../store/partition-of.ts'
-import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, Row } from '../../store/index.ts'
-import { placeValues } from './claim-rows.ts'
-import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import type {
+  HoldRequest,
+  LaneAnswer,
+  LaneRequest,
+  OneLaneRequest,
+  OrderedRow,
+  OutboxLanes,
+  Row,
+} from '../../store/index.ts'
+import { heldText } from '../sql/held-text.ts'
+import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'
-import { roundedUp, textArray } from './sql/statement-values.ts'
+import { placeValues, roundedUp, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
+import { lockKeys } from './write-locks.ts'
+
+/** The lanes of a PostgreSQL store. Writers lock their keys in transactions of `driver`. */
+export function postgresLanes<Tx extends object>(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  driver: PostgresDriver<Tx>,
+): OutboxLanes<Tx> {
+  return {
+    lock: ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
+    read: (request) => readLanes(session, statements, request),
+    readAll: (request) => readOneLane(session, statements, request),
+    hold: (request) => holdRows(session, statements, request),
+  }
+}
 
 /** Finds keys and reads their rows, in one statement. */
-export async function readLanes(
+async function readLanes(
   session: PostgresSession,
   statements: PostgresStatements,
   request: LaneRequest,
@@ -45,7 +68,7 @@ export async function readLanes(
 }
 
 /** Reads all pending rows as one lane. */
-export async function readAll(
+async function readOneLane(
   session: PostgresSession,
   statements: PostgresStatements,
   { owner, limit, afterSeq = 0, renewMs }: OneLaneRequest,
@@ -61,6 +84,14 @@ export async function readAll(
     answer.filter((each) => each[oneLane.seq] !== null),
     oneLane,
   )
+}
+
+async function holdRows(
+  session: PostgresSession,
+  { holdRows: statement }: PostgresStatements,
+  { owner: { lock, token }, rows }: HoldRequest,
+): Promise<boolean> {
+  return (await session.run(statement, [lock, token, heldText(rows)])).length > 0
 }
 
 /** Where a row stands in an answer: its wait, and its columns, which begin with its number. */

@@ -1,12 +1,18 @@
-import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
-import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../../store/due-order.ts'
-import { placeValues, skipRecentValue } from './claim-rows.ts'
-import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
-import { readRows } from './sql/row-columns.ts'
+import type { LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
+import type { PostgresSession } from './drivers/postgres-driver.ts'
 import { roundedUp } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-export async function acquireLock(
+/** The named locks of a PostgreSQL store. */
+export function postgresLocks(session: PostgresSession, statements: PostgresStatements): OutboxLocks {
+  return {
+    acquire: (request) => acquireLock(session, statements, request),
+    renew: (request) => renewLock(session, statements, request),
+    release: (fence) => releaseLock(session, statements, fence),
+  }
+}
+
+async function acquireLock(
   session: PostgresSession,
   { acquireLock: statement }: PostgresStatements,
   { lock, token, ttlMs }: LockRequest,
@@ -14,7 +20,7 @@ export async function acquireLock(
   return (await session.run(statement, [lock, token, roundedUp(ttlMs)])).length > 0
 }
 
-export async function renewLock(
+async function renewLock(
   session: PostgresSession,
   { renewLock: statement }: PostgresStatements,
   { lock, token, ttlMs }: LockRequest,
@@ -22,53 +28,10 @@ export async function renewLock(
   return (await session.run(statement, [lock, token, roundedUp(ttlMs)])).length > 0
 }
 
-export async function releaseLock(
+async function releaseLock(
   session: PostgresSession,
   { releaseLock: statement }: PostgresStatements,
   { lock, token }: OwnerFence,
 ): Promise<void> {
   await session.run(statement, [lock, token])
-}
-
-/** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
-export async function pollPending(
-  session: PostgresSession,
-  statements: PostgresStatements,
-  request: PollRequest,
-): Promise<readonly Row[] | undefined> {
-  const { owner, limit, from, held, renewMs } = request
-  const values = [
-    owner.lock,
-    owner.token,
-    String(Math.max(0, limit)),
-    ...placeValues(from),
-    skipRecentValue(request.skipRecentMs),
-  ]
-  const answer =
-    renewMs === undefined
-      ? await session.run(statements.pollDue, values)
-      : await session.run(statements.pollDueRenewing, [...values, roundedUp(renewMs)])
-  const lock = answer.find((values) => values[seqColumn] === null)
-  if (lock === undefined) return undefined
-
-  const rows = readRows(
-    answer.filter((each) => each !== lock),
-    seqColumn,
-  )
-  const bounds = boundsAround(held, rows)
-  if (!sameBounds(boundsOfEnds(lock), bounds)) {
-    const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])
-    // Nobody else had the lock before, either: its token is never used again.
-    if (recorded.length === 0) return undefined
-  }
-  return rows.sort(inDueOrder)
-}
-
-/** Behind the bounds of the lock, the columns of a row begin with its number. */
-const seqColumn = 4
-
-function endsOf(bounds: Bounds | null): Value[] {
-  if (bounds === null) return [null, null, null, null]
-  const { low, high } = bounds
-  return [low.availableAt, low.seq, high.availableAt, high.seq].map(String)
 }

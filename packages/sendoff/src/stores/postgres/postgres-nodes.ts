@@ -1,11 +1,22 @@
-import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
-import { targetsOf } from './postgres-controls.ts'
+import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
 import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { pausedTargets } from './postgres-controls.ts'
 import { roundedUp } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
+/** The processes that use a PostgreSQL store. */
+export function postgresNodes<Tx extends object>(
+  driver: PostgresDriver<Tx>,
+  statements: PostgresStatements,
+): OutboxNodes {
+  return {
+    join: (node) => joinNode(driver, statements, node),
+    leave: async (id) => void (await driver.run(statements.leaveNode, [id])),
+  }
+}
+
 /** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
-export async function joinNode<Tx extends object>(
+async function joinNode<Tx extends object>(
   driver: PostgresDriver<Tx>,
   statements: PostgresStatements,
   node: NodeRequest,
@@ -37,5 +48,5 @@ async function joinAlone(
 
 function joined(controls: readonly (readonly Value[])[]): NodeAnswer {
   const mode = controls.find(([kind]) => kind === 'mode')?.[1] ?? null
-  return { kind: 'joined', paused: targetsOf(controls), mode }
+  return { kind: 'joined', paused: pausedTargets(controls), mode }
 }

@@ -1,11 +1,29 @@
-import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store/index.ts'
-import { heldText } from '../sql/held-text.ts'
+import type {
+  AcquirePartitionsRequest,
+  OutboxPartitions,
+  OwnedPartition,
+  OwnerFence,
+  PartitionShares,
+  ReleasePartitionsRequest,
+} from '../../store/index.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { numberArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Tells who takes part and who owns what. Where somebody's time is over, its part is ended first. */
-export async function sharesOf(
+/** The partitions of a PostgreSQL store. */
+export function postgresPartitions(
+  session: PostgresSession,
+  statements: PostgresStatements,
+): OutboxPartitions {
+  return {
+    shares: (owner) => readShares(session, statements, owner),
+    acquire: (request) => acquirePartitions(session, statements, request),
+    release: (request) => releasePartitions(session, statements, request),
+  }
+}
+
+/** Reads who takes part and who owns what. Where the lock of a participant has run out, its part is ended first. */
+async function readShares(
   session: PostgresSession,
   statements: PostgresStatements,
   { lock, token }: OwnerFence,
@@ -15,14 +33,13 @@ export async function sharesOf(
     await session.run(statements.endShares)
     answer = await session.run(statements.shares, [lock, token])
   }
-  return answer.length === 0 ? undefined : readShares(answer, token)
+  return answer.length === 0 ? undefined : sharesOf(answer, token)
 }
 
-export async function acquirePartitions(
+async function acquirePartitions(
   session: PostgresSession,
   { acquirePartitions: statement }: PostgresStatements,
-  { lock, token }: OwnerFence,
-  partitions: readonly number[],
+  { owner: { lock, token }, partitions }: AcquirePartitionsRequest,
 ): Promise<readonly OwnedPartition[]> {
   if (partitions.length === 0) return []
 
@@ -32,11 +49,10 @@ export async function acquirePartitions(
     .sort((a, b) => a.partition - b.partition)
 }
 
-export async function releasePartitions(
+async function releasePartitions(
   session: PostgresSession,
   { releasePartitions: statement }: PostgresStatements,
-  { lock, token }: OwnerFence,
-  partitions: readonly OwnedPartition[],
+  { owner: { lock, token }, partitions }: ReleasePartitionsRequest,
 ): Promise<void> {
   if (partitions.length === 0) return
   const numbers = numberArray(partitions.map(({ partition }) => partition))
@@ -44,17 +60,8 @@ export async function releasePartitions(
   await session.run(statement, [lock, token, numbers, epochs])
 }
 
-export async function holdRows(
-  session: PostgresSession,
-  { holdRows: statement }: PostgresStatements,
-  { lock, token }: OwnerFence,
-  rows: readonly FencedRow[],
-): Promise<boolean> {
-  return (await session.run(statement, [lock, token, heldText(rows)])).length > 0
-}
-
 // A row has the number of a partition, a token and an epoch, or, without a number, a token and what is left of its time.
-function readShares(answer: readonly (readonly Value[])[], asker: string): PartitionShares {
+function sharesOf(answer: readonly (readonly Value[])[], asker: string): PartitionShares {
   const participants = answer.filter(([partition]) => partition === null)
   const others = participants.filter(([, token]) => token !== asker)
 

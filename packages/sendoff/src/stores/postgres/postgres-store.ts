@@ -1,32 +1,33 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
-import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
-import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
-import { driverOf } from './drivers/driver-of.ts'
-import { releaseRows, renewRows } from './held-rows.ts'
-import { insertPartitionedRows, insertRows } from './insert-rows.ts'
-import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
-import { ownDriver } from './drivers/own-driver.ts'
-import { addPartitions, dropPartitions } from './schema/time-partition-upkeep.ts'
-import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
-import { pause, paused, resume } from './postgres-controls.ts'
-import { isCommitRefused, needsTransaction, serverErrorOf } from './postgres-errors.ts'
-import { blockedKeys, lockKeys, parkKey, retryKey, skipKey, unparkKey } from './postgres-keys.ts'
-import { readAll, readLanes } from './postgres-lanes.ts'
-import { acquireLock, pollPending, releaseLock, renewLock } from './postgres-locks.ts'
-import { joinNode } from './postgres-nodes.ts'
-import { acquirePartitions, holdRows, releasePartitions, sharesOf } from './postgres-partitions.ts'
-import { postgresTables } from './schema/postgres-tables.ts'
-import { PostgresWakeUps } from './postgres-wake-ups.ts'
-import { purgeRows } from './purge-rows.ts'
-import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { replayRows } from './replay-rows.ts'
-import { settleRows } from './settle-rows.ts'
-import { statementsFor } from './sql/statements.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
+import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
+import { driverOf } from './drivers/driver-of.ts'
+import { isInTransaction } from './drivers/foreign-session.ts'
+import { ownDriver } from './drivers/own-driver.ts'
+import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
+import { releaseRows, renewRows } from './held-rows.ts'
+import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
+import { pollPending } from './poll-pending.ts'
+import { postgresControls } from './postgres-controls.ts'
+import { isCommitRefused } from './postgres-errors.ts'
+import { postgresLanes } from './postgres-lanes.ts'
+import { postgresLocks } from './postgres-locks.ts'
+import { postgresNodes } from './postgres-nodes.ts'
+import { postgresOrderingKeys } from './postgres-ordering-keys.ts'
+import { postgresPartitions } from './postgres-partitions.ts'
+import { postgresPeople } from './postgres-people.ts'
+import { postgresWakeUps } from './postgres-wake-ups.ts'
+import { purgeRows } from './purge-rows.ts'
+import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { postgresTables } from './schema/postgres-tables.ts'
+import { addTimePartitions } from './schema/time-partition-upkeep.ts'
+import { settleRows } from './settle-rows.ts'
+import { statementsFor } from './sql/statements.ts'
 
+/** Options of `postgresStore`. */
 export interface PostgresStoreOptions<Client extends PostgresClient> {
   /** A pool of `pg`, the `sql` of postgres.js, or a PGlite database. The store does not close it. */
   readonly client: Client
@@ -88,21 +89,17 @@ export function postgresStore<Client extends PostgresClient>(
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
-  const insert = partitionBy ? insertPartitionedRows : insertRows
-  const wakeUps = new PostgresWakeUps(own, tables.channel, statements)
+  const insert = partitionBy ? insertTimePartitionedRows : insertRows
+  const wakeUps = postgresWakeUps(own, statements, tables.channel)
 
   const store: PostgresStore<object> = {
     capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
 
     schemaSql: () => schemaSql(tables),
-
     async migrate() {
       await migrate(own, tables)
-      if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
+      await addTimePartitions(own, tables)
     },
-
-    refusedCommit: isCommitRefused,
-
     checkSchema: () => checkSchema(own, tables),
 
     async transaction(work, options) {
@@ -111,107 +108,33 @@ export function postgresStore<Client extends PostgresClient>(
         ? own.transaction(work, options?.isolation)
         : driver.nested(options.within, work))
     },
-
-    async inTransaction(tx) {
-      const told = driver.inTransaction(tx)
-      if (told !== undefined) return told
-      try {
-        await driver.session(tx).run(statements.assertTransaction)
-        return true
-      } catch (error) {
-        if (needsTransaction(error)) return false
-        // A transaction that has failed is one nevertheless: the insert will say what is wrong with it.
-        if (serverErrorOf(error) !== undefined) return true
-        throw error
-      }
-    },
-
-    insert({ tx, rows, lease, announce = false }) {
-      const session = driver.session(tx)
-      const later = announce && notify ? wakeUpForLater(rows, Date.now()) : undefined
-      const inserted = () => insert(session, statements, rows, lease, announce && notify)
-      if (later === undefined) return inserted()
-      return session.run(statements.notify, [tables.channel, textOfWakeUp(later)]).then(inserted)
-    },
+    refusedCommit: isCommitRefused,
+    inTransaction: async (tx) =>
+      driver.inTransaction(tx) ?? isInTransaction(driver.session(tx), statements.assertTransaction),
+    insert: ({ tx, rows, lease, announce }) =>
+      insert(driver.session(tx), statements, rows, lease, announce && notify ? tables.channel : undefined),
 
     claim: (request) => claimRows(own, statements, request),
-
     claimTypes: (request) => claimRowsOfTypes(own, statements, request),
-
+    renew: (request) => renewRows(own, statements, request),
+    release: (rows) => releaseRows(own, statements, rows),
+    settle: (request) => settleRows(own, statements, request),
     pollPending: (request) => pollPending(own, statements, request),
 
-    renew: ({ rows, lease }) => renewRows(own, statements, rows, lease),
-
-    release: (rows) => releaseRows(own, statements, rows),
-
-    settle: ({ settlements, owner }) => settleRows(own, statements, settlements, owner),
-
-    locks: {
-      acquire: (request) => acquireLock(own, statements, request),
-      renew: (request) => renewLock(own, statements, request),
-      release: (fence) => releaseLock(own, statements, fence),
-    },
-
-    partitions: {
-      shares: (owner) => sharesOf(own, statements, owner),
-      acquire: ({ owner, partitions }) => acquirePartitions(own, statements, owner, partitions),
-      release: ({ owner, partitions }) => releasePartitions(own, statements, owner, partitions),
-    },
-
-    lanes: {
-      lock: ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
-      read: (request) => readLanes(own, statements, request),
-      readAll: (request) => readAll(own, statements, request),
-      hold: ({ owner, rows }) => holdRows(own, statements, owner, rows),
-    },
-
-    orderingKeys: {
-      blocked: (filter) => blockedKeys(own, statements, filter),
-      retry: (key) => retryKey(own, statements, key),
-      skip: ({ orderingKey, reason }) => skipKey(own, statements, orderingKey, reason),
-      park: (key) => parkKey(own, statements, key),
-      unpark: (key) => unparkKey(own, statements, key),
-    },
-
-    people: {
-      query: (filter) => queryRows(own, statements, filter),
-      count: (filter) => countRows(own, statements, filter),
-      attempts: (row) => failedAttempts(own, statements, row),
-      replay: (rows) => replayRows(own, statements, rows),
-    },
-
-    async purge(request) {
-      if (partitionBy === undefined || request.cursor !== undefined) {
-        return purgeRows(own, statements, request)
-      }
-
-      await addPartitions(own, tables, partitionBy)
-      const dropped = await dropPartitions(own, tables, request)
-      const result = await purgeRows(own, statements, request)
-      return { ...result, deletedRows: result.deletedRows + dropped }
-    },
-
-    controls: {
-      pause: (target) => pause(own, statements, target),
-      resume: (target) => resume(own, statements, target),
-      paused: () => paused(own, statements),
-    },
-
-    nodes: {
-      join: (node) => joinNode(own, statements, node),
-      leave: async (id) => void (await own.run(statements.leaveNode, [id])),
-    },
-
+    locks: postgresLocks(own, statements),
+    lanes: postgresLanes(own, statements, driver),
+    partitions: postgresPartitions(own, statements),
+    orderingKeys: postgresOrderingKeys(own, statements),
+    people: postgresPeople(own, statements),
+    controls: postgresControls(own, statements),
+    nodes: postgresNodes(own, statements),
     ...(notify && { wakeUps }),
 
+    purge: (request) => purgeRows(own, statements, tables, request),
+    ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
     ping: async () => void (await own.run({ text: 'select 1' })),
-
     ...(driver.dropSilent && { dropSilent: (silentMs: number) => driver.dropSilent!(silentMs) }),
-
     ...(driver.warnings && { doctor: async () => driver.warnings! }),
-
-    ...(partitionBy && { upkeep: () => addPartitions(own, tables, partitionBy) }),
-
     async close() {
       own.close()
       await wakeUps.close()

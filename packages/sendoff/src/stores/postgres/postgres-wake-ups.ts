@@ -1,36 +1,35 @@
-import type { OutboxWakeUps, WakeUp } from '../../store/index.ts'
+import type { OutboxWakeUps } from '../../store/index.ts'
 import { textOfWakeUp, wakeUpIn } from '../wake-up-text.ts'
 import type { PostgresDriver } from './drivers/postgres-driver.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** Signals by LISTEN and NOTIFY. */
-export class PostgresWakeUps implements OutboxWakeUps {
-  readonly #driver: PostgresDriver<object>
-  readonly #channel: string
-  readonly #statements: PostgresStatements
-  readonly #stops = new Set<() => Promise<void>>()
+export interface PostgresWakeUps extends OutboxWakeUps {
+  /** Stops all listening. Never rejects: where the client was ended before, its listeners have ended with it. */
+  close(): Promise<void>
+}
 
-  constructor(driver: PostgresDriver<object>, channel: string, statements: PostgresStatements) {
-    this.#driver = driver
-    this.#channel = channel
-    this.#statements = statements
-  }
+/** The signals of a PostgreSQL store, on the channel of its table. */
+export function postgresWakeUps(
+  driver: PostgresDriver<object>,
+  statements: PostgresStatements,
+  channel: string,
+): PostgresWakeUps {
+  const stops = new Set<() => Promise<void>>()
 
-  async listen(callback: (wakeUp: WakeUp) => void): Promise<() => Promise<void>> {
-    const stopListening = await this.#driver.listen(this.#channel, (text) => callback(wakeUpIn(text)))
-    const stop = async () => {
-      if (this.#stops.delete(stop)) await stopListening()
-    }
-    this.#stops.add(stop)
-    return stop
-  }
+  return {
+    async listen(callback) {
+      const stopListening = await driver.listen(channel, (text) => callback(wakeUpIn(text)))
+      const stop = async () => {
+        if (stops.delete(stop)) await stopListening()
+      }
+      stops.add(stop)
+      return stop
+    },
 
-  async announce(wakeUp: WakeUp = {}): Promise<void> {
-    await this.#driver.run(this.#statements.notify, [this.#channel, textOfWakeUp(wakeUp)])
-  }
+    announce: async (wakeUp = {}) =>
+      void (await driver.run(statements.notify, [channel, textOfWakeUp(wakeUp)])),
 
-  /** Stops all listening. Where the client was ended before, nobody listens any more. */
-  async close(): Promise<void> {
-    await Promise.allSettled([...this.#stops].map((stop) => stop()))
+    close: async () => void (await Promise.allSettled([...stops].map((stop) => stop()))),
   }
 }

@@ -1,8 +1,10 @@
 import type { PurgeCursor, PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { youngestAgeOf } from '../purge-cutoffs.ts'
+import type { PostgresDriver, PostgresSession } from './drivers/postgres-driver.ts'
+import type { PostgresTables } from './schema/postgres-tables.ts'
+import { addTimePartitions, dropTimePartitions } from './schema/time-partition-upkeep.ts'
 import { nextDayOfIds } from './sql/event-id-time.ts'
-import type { PostgresSession } from './drivers/postgres-driver.ts'
-import { agesOf } from './sql/purge-ages.ts'
+import { ageValues } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]
@@ -14,23 +16,37 @@ interface Progress {
   readonly keysLeft: boolean
 }
 
-/** Deletes one batch of old rows and one of old idempotency keys. */
-export async function purgeRows(
-  session: PostgresSession,
+/** Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions that are old as a whole. */
+export async function purgeRows<Tx extends object>(
+  driver: PostgresDriver<Tx>,
   statements: PostgresStatements,
+  tables: PostgresTables,
   request: PurgeRequest,
 ): Promise<PurgeResult> {
+  const droppedRows = request.cursor === undefined ? await rotateTimePartitions(driver, tables, request) : 0
+
   const progress = progressOf(request)
   // A purge that looks at nothing would never end.
   const limit = Math.max(1, request.limit)
-
-  const rows = await purgeWindow(session, statements, progress.after, request, limit)
-  const deletedIdempotencyKeys = progress.keysLeft ? await purgeKeys(session, statements, request, limit) : 0
+  const rows = await purgeWindow(driver, statements, progress.after, request, limit)
+  const deletedIdempotencyKeys = progress.keysLeft ? await purgeKeys(driver, statements, request, limit) : 0
   return {
-    deletedRows: rows.deleted,
+    deletedRows: droppedRows + rows.deleted,
     deletedIdempotencyKeys,
     cursor: cursorOf({ after: rows.next, keysLeft: deletedIdempotencyKeys === limit }),
   }
+}
+
+/** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
+async function rotateTimePartitions<Tx extends object>(
+  driver: PostgresDriver<Tx>,
+  tables: PostgresTables,
+  request: PurgeRequest,
+): Promise<number> {
+  if (tables.partitionBy === undefined) return 0
+
+  await addTimePartitions(driver, tables)
+  return dropTimePartitions(driver, tables, request)
 }
 
 async function purgeWindow(
@@ -43,14 +59,14 @@ async function purgeWindow(
   const youngestAge = youngestAgeOf(request)
   if (after === null || youngestAge === undefined) return { deleted: 0, next: null }
 
-  const values = [...after, String(limit), ...agesOf(request), String(youngestAge)]
+  const values = [...after, String(limit), ...ageValues(request), String(youngestAge)]
   const [answer] = await session.run(purge, values)
   if (answer === undefined) return { deleted: 0, next: null }
 
   const [size, first, last, destination, areYoung, deleted] = answer as string[]
   if (Number(size) < limit) return { deleted: Number(deleted), next: null }
 
-  // Ids rise with time: behind young ones all are young, up to those that somebody may be making now.
+  // Ids rise with time: behind young ones all are young, up to those that a writer may be making now.
   const next = areYoung === 't' ? nextDayOfIds(first!, last!) : undefined
   return { deleted: Number(deleted), next: next === undefined ? [last!, destination!] : [next, ''] }
 }

@@ -1,19 +1,18 @@
 import { partitionCount, partitionOfRow } from '../../store/partition-of.ts'
-import type { OwnerFence, Settlement } from '../../store/index.ts'
+import type { OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
 import type { PostgresSession } from './drivers/postgres-driver.ts'
-import { rowName } from './sql/row-keys.ts'
+import { rowName } from './sql/row-ids.ts'
 import { numberArray, roundedUp, storable, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Records outcomes in one statement, and answers the settlements that were refused. */
+/** Records outcomes in one statement, and returns the settlements that were refused. */
 export async function settleRows(
   session: PostgresSession,
   statements: PostgresStatements,
-  batch: readonly Settlement[],
-  owner: OwnerFence | undefined,
+  { settlements, owner }: SettleRequest,
 ): Promise<readonly Settlement[]> {
-  const { first, repeated } = firstOfEachRow(batch)
+  const { first, repeated } = firstOfEachRow(settlements)
   if (first.length === 0) return []
 
   const epochs = areAlike(first) ? epochsOf(first) : undefined

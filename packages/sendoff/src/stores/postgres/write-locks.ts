@@ -1,26 +1,21 @@
-import { hash } from 'node:crypto'
-import type { PostgresTables } from './schema/postgres-tables.ts'
+import { partitionOf } from '../../store/partition-of.ts'
+import type { KeyLocks } from '../../store/index.ts'
+import type { PostgresSession } from './drivers/postgres-driver.ts'
+import { numberArray, textArray } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
 
-/**
- * The numbers of advisory locks for those who write with ordering keys, as SQL. Part of the function that writes, and
- * so of a published migration: whoever locks otherwise locks nothing. Each table, and each of the two
- * kinds, has numbers of its own, as far as 64 bits allow.
- */
-export function keyLock(tables: PostgresTables, key: string): string {
-  return `hashtextextended(${key}, ${seedOf(tables, 'key')})`
-}
-
-export function partitionLock(tables: PostgresTables, partition: string): string {
-  return `hashtextextended((${partition})::text, ${seedOf(tables, 'partition')})`
-}
-
-/** That of whoever keeps all rows in one order. */
-export function allKeysLock(tables: PostgresTables): string {
-  return `hashtextextended('all', ${seedOf(tables, 'partition')})`
-}
-
-// A negative number would stand in brackets.
-function seedOf({ schema, table }: PostgresTables, kind: string): string {
-  const digest = hash('sha256', `sendoff ${kind} ${schema}.${table}`, 'buffer')
-  return String(digest.readBigUInt64BE() >> 1n)
+/** Locks ordering keys for a writer, until the end of its transaction. */
+export async function lockKeys(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  keys: KeyLocks,
+): Promise<void> {
+  if (keys === 'all') {
+    await session.run(statements.lockAllKeys)
+  } else if ('partitions' in keys) {
+    if (keys.partitions.length > 0)
+      await session.run(statements.lockPartitions, [numberArray(keys.partitions)])
+  } else if (keys.length > 0) {
+    await session.run(statements.lockKeys, [textArray(keys), numberArray(keys.map(partitionOf))])
+  }
 }

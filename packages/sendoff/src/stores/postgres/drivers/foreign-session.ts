@@ -1,7 +1,8 @@
 import { OutboxError } from '../../../errors.ts'
 import { kindOf } from '../../../options.ts'
 import type { ForeignTransaction } from './postgres-client.ts'
-import type { PostgresSession } from './postgres-driver.ts'
+import { needsTransaction, serverErrorOf } from '../postgres-errors.ts'
+import type { PostgresSession, Statement } from './postgres-driver.ts'
 import { asText } from './postgres-driver.ts'
 
 /** Runs statements through any handle that has `query(text, values)` or `unsafe(text, values)`. */
@@ -25,6 +26,22 @@ export function foreignSession(tx: object): PostgresSession {
     `A PostgreSQL transaction needs query(text, values) or unsafe(text, values); this is ${kindOf(tx)}. ` +
       'Hand over the handle that the transaction was opened with, or use the adapter of your ORM.',
   )
+}
+
+/** Whether a transaction is open on a session, for handles of which only the server can tell. */
+export async function isInTransaction(
+  session: PostgresSession,
+  assertTransaction: Statement,
+): Promise<boolean> {
+  try {
+    await session.run(assertTransaction)
+    return true
+  } catch (error) {
+    if (needsTransaction(error)) return false
+    // A transaction that has failed is one nevertheless: the insert will say what is wrong with it.
+    if (serverErrorOf(error) !== undefined) return true
+    throw error
+  }
 }
 
 // Whatever its columns are called by then, they are in the order of the statement.

@@ -1,5 +1,5 @@
 import type { PostgresTables } from './postgres-tables.ts'
-import { keyStorageParameters, storageParameters } from './storage-parameters.ts'
+import { primaryKeyStorageParameters, storageParameters } from './storage-parameters.ts'
 
 /**
  * Times are in whole milliseconds, so that a program that counts in those means the very same.
@@ -10,8 +10,8 @@ import { keyStorageParameters, storageParameters } from './storage-parameters.ts
  * changes none of their columns. `_attention` has what waits for a person: dead rows and blocked ones. Only
  * the primary key grows with DONE rows, at its end, since ids rise with time.
  *
- * A partitioned table is divided by its ids, which begin with the time: the primary key alone then still tells
- * that no id is used twice, and leads to the right part. Ids of another kind are in the default part.
+ * A table in time partitions is divided by its ids, which begin with the time: the primary key alone then still tells
+ * that no id is used twice, and leads to the right partition. Ids of another kind are in the default one.
  */
 export function firstSchema(tables: PostgresTables): readonly string[] {
   const {
@@ -57,9 +57,9 @@ create table if not exists ${events} (
   headers        json,
   payload        json,
   payload_bytes  bytea,
-  primary key (event_id, destination) with (${keyStorageParameters})
+  primary key (event_id, destination) with (${primaryKeyStorageParameters})
 ) ${partitionBy ? 'partition by range (event_id)' : `with (${storageParameters})`}`,
-    ...(partitionBy ? [defaultPartition(tables)] : []),
+    ...(partitionBy ? [defaultTimePartition(tables)] : []),
     `
 create index if not exists "${table}_due" on ${events} (available_at, seq)
  where status not in (1, 3) and blocked_at is null`,
@@ -141,6 +141,6 @@ create table if not exists ${inbox} (
   ]
 }
 
-function defaultPartition({ schema, table, events }: PostgresTables): string {
+function defaultTimePartition({ schema, table, events }: PostgresTables): string {
   return `create table if not exists "${schema}"."${table}_default" partition of ${events} default with (${storageParameters})`
 }

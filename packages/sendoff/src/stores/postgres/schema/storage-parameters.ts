@@ -25,4 +25,4 @@ export const storageParameters = `
  * How the primary key is kept. A settled row has a new version, and the key an entry for it: a page that was filled
  * to a half has room for both. A full one would first be searched for entries of dead versions, and the table with it.
  */
-export const keyStorageParameters = 'fillfactor = 50'
+export const primaryKeyStorageParameters = 'fillfactor = 50'

@@ -2,57 +2,58 @@ import type { PurgeRequest } from '../../../store/index.ts'
 import { youngestAgeOf } from '../../purge-cutoffs.ts'
 import {
   missingPartitions,
-  type PartitionPeriod,
   partitionSuffix,
   type TimePartition,
   warningOfMissing,
 } from '../../sql/time-partitions.ts'
 import { ulidStart } from '../../sql/ulid-time.ts'
-import { boundsOfPartition, partitionFromBounds } from './time-partition-bounds.ts'
-import { agesOf } from '../sql/purge-ages.ts'
+import { boundsOfTimePartition, timePartitionFromBounds } from './time-partition-bounds.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
 import { isNotPermitted, serverErrorOf } from '../postgres-errors.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { outlivedRow, pending } from '../sql/row-conditions.ts'
+import { ageValues } from '../sql/statement-values.ts'
 import { storageParameters } from './storage-parameters.ts'
 
-interface NamedPartition extends TimePartition {
+interface NamedTimePartition extends TimePartition {
   /** As it stands in SQL. */
   readonly name: string
 }
 
-/** How long others are held up at most for each lock that is waited for. */
+/** How long other transactions are held up at most for each lock that is waited for. */
 const lockTimeout = `set local lock_timeout = '100ms'`
 
 /**
- * Makes partitions ahead of time. One that others are in the way of is left for the next time: there are
- * more periods ahead. So is, for good, one whose events have been written to the default partition already. Returns
- * what a person has to do where this user may not make them.
+ * Makes time partitions ahead of time, for a table that has them. One that other transactions are in the way of is left for the
+ * next time: there are more periods ahead. So is, for good, one whose events have been written to the default partition
+ * already. Returns what a person has to do where this user may not make them.
  */
-export async function addPartitions<Tx extends object>(
+export async function addTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
-  period: PartitionPeriod,
 ): Promise<readonly string[]> {
-  const { partitions, now } = await partitionsOf(driver, tables)
+  const { table, partitionBy: period } = tables
+  if (period === undefined) return []
+
+  const { partitions, now } = await timePartitionsOf(driver, tables)
   try {
     for (const partition of missingPartitions(partitions, period, now)) {
       await unlessInTheWay(() =>
-        driver.transaction((tx) => addPartition(driver.session(tx), tables, partition)),
+        driver.transaction((tx) => addTimePartition(driver.session(tx), tables, partition)),
       )
     }
     return []
   } catch (error) {
-    if (isNotPermitted(error)) return warningOfMissing(tables.table, partitions, period, now)
+    if (isNotPermitted(error)) return warningOfMissing(table, partitions, period, now)
     throw error
   }
 }
 
 /**
- * Removes partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
- * rows are left to be deleted one by one.
+ * Removes time partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not,
+ * their rows are left to be deleted one by one.
  */
-export async function dropPartitions<Tx extends object>(
+export async function dropTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
   request: PurgeRequest,
@@ -60,11 +61,11 @@ export async function dropPartitions<Tx extends object>(
   const youngestAge = youngestAgeOf(request)
   if (youngestAge === undefined) return 0
 
-  const { partitions, now } = await partitionsOf(driver, tables)
+  const { partitions, now } = await timePartitionsOf(driver, tables)
   let dropped = 0
   for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
     try {
-      dropped += (await unlessInTheWay(() => dropPartition(driver, tables, partition, request))) ?? 0
+      dropped += (await unlessInTheWay(() => dropTimePartition(driver, tables, partition, request))) ?? 0
     } catch (error) {
       if (isNotPermitted(error)) return dropped
       throw error
@@ -73,11 +74,11 @@ export async function dropPartitions<Tx extends object>(
   return dropped
 }
 
-async function partitionsOf(
+async function timePartitionsOf(
   session: PostgresSession,
   { schema, table }: PostgresTables,
-): Promise<{ partitions: NamedPartition[]; now: number }> {
-  // $1 schema, $2 table. There is one at least, for everything that has no other.
+): Promise<{ partitions: NamedTimePartition[]; now: number }> {
+  // $1 schema, $2 table. There is at least the default one.
   const text = `
   select format('%I.%I', $1::text, partition.relname), pg_get_expr(partition.relpartbound, partition.oid),
          (date_part('epoch', clock_timestamp()) * 1000)::bigint
@@ -88,14 +89,14 @@ async function partitionsOf(
    where nspname = $1 and parent.relname = $2`
   const answer = await session.run({ text }, [schema, table])
   const partitions = answer.flatMap(([name, bounds]) => {
-    const partition = partitionFromBounds(bounds ?? '')
+    const partition = timePartitionFromBounds(bounds ?? '')
     return partition === undefined ? [] : [{ ...partition, name: name! }]
   })
   return { partitions: partitions.sort((a, b) => a.start - b.start), now: Number(answer[0]?.[2]) }
 }
 
-// Attached when it is ready: to create it in its place would keep everybody out meanwhile.
-async function addPartition(
+// Attached when it is ready: to create it in its place would keep all writers out meanwhile.
+async function addTimePartition(
   session: PostgresSession,
   { schema, table, events }: PostgresTables,
   partition: TimePartition,
@@ -106,7 +107,7 @@ async function addPartition(
   await session.run({ text: lockTimeout })
   await session.run({ text: `create table ${name} ${like} with (${storageParameters})` })
   await session.run({
-    text: `alter table ${events} attach partition ${name} ${boundsOfPartition(partition)}`,
+    text: `alter table ${events} attach partition ${name} ${boundsOfTimePartition(partition)}`,
   })
 }
 
@@ -115,15 +116,15 @@ async function addPartition(
  * more under the lock, by index. A row that came meanwhile and is done already would go before its
  * time; but for that it must have been written with an id of long ago.
  */
-async function dropPartition<Tx extends object>(
+async function dropTimePartition<Tx extends object>(
   driver: PostgresDriver<Tx>,
   { events, attempt }: PostgresTables,
-  { name, start, end }: NamedPartition,
+  { name, start, end }: NamedTimePartition,
   request: PurgeRequest,
 ): Promise<number> {
   // $1 to $3 ages. Reads the partition, up to the first row that is to be kept.
   const kept = `select 1 from ${name} where (${outlivedRow('$1', '$2', '$3')}) is not true limit 1`
-  if ((await driver.run({ text: kept }, agesOf(request))).length > 0) return 0
+  if ((await driver.run({ text: kept }, ageValues(request))).length > 0) return 0
 
   const [counted] = await driver.run({ text: `select count(*) from ${name}` })
   const isDropped = await driver.transaction(async (tx) => {
@@ -148,7 +149,7 @@ async function hasPending(session: PostgresSession, name: string): Promise<boole
   return (await session.run({ text: `select 1 from ${name} where ${pending} limit 1` })).length > 0
 }
 
-/** Undefined where somebody holds a lock for too long, or has done the same already. */
+/** Undefined where another transaction holds a lock for too long, or has done the same already. */
 async function unlessInTheWay<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-import { allKeysLock, keyLock, partitionLock } from '../write-locks.ts'
+import { allKeysLock, keyLock, partitionLock } from '../sql/advisory-locks.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { maxCountedWaiting } from '../../../store/index.ts'
-import { allKeysLock, keyLock, partitionLock } from '../write-locks.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
+import { allKeysLock, keyLock, partitionLock } from './advisory-locks.ts'
 import { storedColumns } from './row-columns.ts'
 import { isStillToCome, noneOf, now, pendingOf, rows, timeIn } from './row-conditions.ts'
 

@@ -1,3 +1,4 @@
+import type { DuePlace, PurgeRequest } from '../../../store/index.ts'
 import type { Value } from '../drivers/postgres-driver.ts'
 
 /** Texts as one array literal of PostgreSQL. */
@@ -5,6 +6,7 @@ export function textArray(texts: readonly Value[]): string {
   return `{${texts.map(element).join(',')}}`
 }
 
+/** Numbers as one array literal of PostgreSQL. */
 export function numberArray(numbers: readonly number[]): string {
   return `{${numbers.join(',')}}`
 }
@@ -20,6 +22,23 @@ export function roundedUp(ms: number): string {
 /** A text as PostgreSQL can store it: without NUL and halves of surrogate pairs. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
+}
+
+/** The parameters of a statement that reads from a place on. */
+export function placeValues(from: DuePlace | undefined): [at: string, seq: string] {
+  return from === undefined ? ['-Infinity', '0'] : [String(from.availableAt), String(from.seq)]
+}
+
+/** The age in milliseconds under which rows are passed over; null for none. */
+export function skipRecentValue(skipRecentMs: number | undefined): Value {
+  return skipRecentMs ? String(skipRecentMs) : null
+}
+
+/** The ages from which DONE, DEAD and any rows are deleted; null to keep them. */
+export function ageValues({ doneOlderThanMs, deadOlderThanMs, anyOlderThanMs }: PurgeRequest): Value[] {
+  return [doneOlderThanMs, deadOlderThanMs, anyOlderThanMs].map((age) =>
+    age === undefined ? null : String(age),
+  )
 }
 
 // Plain ones, as most are, need no look at each character.

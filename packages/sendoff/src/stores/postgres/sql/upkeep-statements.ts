@@ -15,7 +15,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   const { events, attempt, control, idempotency, node } = tables
 
   // As arrays, of which PostgreSQL does not guess that they hold many: it would read the whole table for them.
-  const oldKeys = `
+  const oldIds = `
            unnest((select array_agg(event_id) from outlived), (select array_agg(destination) from outlived))
            as old (event_id, destination)`
 
@@ -86,11 +86,11 @@ export function upkeepStatementsFor(tables: PostgresTables) {
        for update skip locked
   ), gone as (
     delete from ${events} as event
-     using ${oldKeys}
+     using ${oldIds}
      where event.event_id = old.event_id and event.destination = old.destination
   ), forgotten as (
     delete from ${attempt} as attempt
-     using ${oldKeys}
+     using ${oldIds}
      where attempt.event_id = old.event_id and attempt.destination = old.destination
   )
   select (select count(*) from seen), (select min(event_id) from seen), last.event_id, last.destination,

@@ -1,27 +1,25 @@
-import { partitionOf } from '../../store/partition-of.ts'
-import type { BlockedKey, BlockedKeyFilter, KeyLocks } from '../../store/index.ts'
+import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys, SkipRequest } from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readStoredRow } from './sql/row-columns.ts'
-import { numberArray, storable, textArray } from './sql/statement-values.ts'
+import { storable } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-export async function lockKeys(
+/** The ordering keys of a PostgreSQL store, for people. */
+export function postgresOrderingKeys(
   session: PostgresSession,
   statements: PostgresStatements,
-  keys: KeyLocks,
-): Promise<void> {
-  if (keys === 'all') {
-    await session.run(statements.lockAllKeys)
-  } else if ('partitions' in keys) {
-    if (keys.partitions.length > 0)
-      await session.run(statements.lockPartitions, [numberArray(keys.partitions)])
-  } else if (keys.length > 0) {
-    await session.run(statements.lockKeys, [textArray(keys), numberArray(keys.map(partitionOf))])
+): OutboxOrderingKeys {
+  return {
+    blocked: (filter) => blockedKeys(session, statements, filter),
+    retry: (orderingKey) => retryKey(session, statements, orderingKey),
+    skip: (request) => skipHead(session, statements, request),
+    park: (orderingKey) => parkKey(session, statements, orderingKey),
+    unpark: (orderingKey) => unparkKey(session, statements, orderingKey),
   }
 }
 
-export async function blockedKeys(
+async function blockedKeys(
   session: PostgresSession,
   { blockedKeys: statement }: PostgresStatements,
   { limit, after = '' }: BlockedKeyFilter,
@@ -29,37 +27,36 @@ export async function blockedKeys(
   return (await session.run(statement, [after, String(Math.max(0, limit))])).map(readBlockedKey)
 }
 
-export async function retryKey(
+async function retryKey(
   session: PostgresSession,
   { retryKey: statement }: PostgresStatements,
-  key: string,
+  orderingKey: string,
 ): Promise<boolean> {
-  return (await session.run(statement, [key])).length > 0
+  return (await session.run(statement, [orderingKey])).length > 0
 }
 
-export async function skipKey(
+async function skipHead(
   session: PostgresSession,
   { skipKey: statement }: PostgresStatements,
-  key: string,
-  reason: string,
+  { orderingKey, reason }: SkipRequest,
 ): Promise<boolean> {
-  return (await session.run(statement, [key, storedErrorText(storable(reason))])).length > 0
+  return (await session.run(statement, [orderingKey, storedErrorText(storable(reason))])).length > 0
 }
 
-export async function parkKey(
+async function parkKey(
   session: PostgresSession,
   { pause }: PostgresStatements,
-  key: string,
+  orderingKey: string,
 ): Promise<void> {
-  await session.run(pause, ['park', key])
+  await session.run(pause, ['park', orderingKey])
 }
 
-export async function unparkKey(
+async function unparkKey(
   session: PostgresSession,
   { resume }: PostgresStatements,
-  key: string,
+  orderingKey: string,
 ): Promise<void> {
-  await session.run(resume, ['park', key])
+  await session.run(resume, ['park', orderingKey])
 }
 
 function readBlockedKey([orderingKey, isParked, pending, ...head]: readonly Value[]): BlockedKey {

@@ -1,0 +1,49 @@
+import type { Bounds, PollRequest, Row } from '../../store/index.ts'
+import { boundsAround, boundsOfEnds, inDueOrder, sameBounds } from '../../store/due-order.ts'
+import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { readRows } from './sql/row-columns.ts'
+import { placeValues, roundedUp, skipRecentValue } from './sql/statement-values.ts'
+import type { PostgresStatements } from './sql/statements.ts'
+
+/** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
+export async function pollPending(
+  session: PostgresSession,
+  statements: PostgresStatements,
+  request: PollRequest,
+): Promise<readonly Row[] | undefined> {
+  const { owner, limit, from, held, renewMs } = request
+  const values = [
+    owner.lock,
+    owner.token,
+    String(Math.max(0, limit)),
+    ...placeValues(from),
+    skipRecentValue(request.skipRecentMs),
+  ]
+  const answer =
+    renewMs === undefined
+      ? await session.run(statements.pollDue, values)
+      : await session.run(statements.pollDueRenewing, [...values, roundedUp(renewMs)])
+  const lock = answer.find((values) => values[seqColumn] === null)
+  if (lock === undefined) return undefined
+
+  const rows = readRows(
+    answer.filter((each) => each !== lock),
+    seqColumn,
+  )
+  const bounds = boundsAround(held, rows)
+  if (!sameBounds(boundsOfEnds(lock), bounds)) {
+    const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])
+    // No other process had the lock before, either: its token is never used again.
+    if (recorded.length === 0) return undefined
+  }
+  return rows.sort(inDueOrder)
+}
+
+/** Behind the bounds of the lock, the columns of a row begin with its number. */
+const seqColumn = 4
+
+function endsOf(bounds: Bounds | null): Value[] {
+  if (bounds === null) return [null, null, null, null]
+  const { low, high } = bounds
+  return [low.availableAt, low.seq, high.availableAt, high.seq].map(String)
+}
