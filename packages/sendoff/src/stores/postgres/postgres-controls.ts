@@ -7,15 +7,22 @@ export function postgresControls(session: PostgresSession, statements: PostgresS
   return {
     pause: async (target) => void (await session.run(statements.pause, controlOf(target))),
     resume: async (target) => void (await session.run(statements.resume, controlOf(target))),
-    paused: async () => pausedTargets(await session.run(statements.paused)),
+    paused: async () => pausesAndMode(await session.run(statements.paused)).paused,
   }
 }
 
-/** The paused targets among rows of kind and name; rows of other kinds, and without one, are left out. */
-export function pausedTargets(controls: readonly (readonly Value[])[]): readonly PauseTarget[] {
-  return controls
-    .filter(([kind]) => kind === 'pauseType' || kind === 'pauseDestination')
-    .map(([kind, name]) => (kind === 'pauseType' ? { eventType: name! } : { destination: name! }))
+/** What is paused, and the mode with which a process joined last. Each control has a kind and a name, or two nulls for none. */
+export function pausesAndMode(controls: readonly (readonly Value[])[]): {
+  paused: readonly PauseTarget[]
+  mode: string | null
+} {
+  const pauses = controls.filter(([kind]) => kind === 'pauseType' || kind === 'pauseDestination')
+  return {
+    paused: pauses.map(([kind, name]) =>
+      kind === 'pauseType' ? { eventType: name! } : { destination: name! },
+    ),
+    mode: controls.find(([kind]) => kind === 'mode')?.[1] ?? null,
+  }
 }
 
 function controlOf(target: PauseTarget): [kind: string, name: string] {

@@ -40,8 +40,8 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
   /** Whether statements are prepared by name. False where a pooler does not support it. */
   readonly prepare?: boolean
   /**
-   * Divides the table into parts, by the time that ids of events begin with, of which a purge drops
-   * those that are old as a whole. To be decided when the table is made.
+   * Divides the table into time partitions, by the time that ids of events begin with. A purge drops those that are old as a
+   * whole. To be decided when the table is made.
    */
   readonly partitionBy?: PartitionPeriod
 }

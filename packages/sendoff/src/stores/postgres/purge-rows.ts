@@ -23,7 +23,7 @@ export async function purgeRows<Tx extends object>(
   tables: PostgresTables,
   request: PurgeRequest,
 ): Promise<PurgeResult> {
-  const droppedRows = request.cursor === undefined ? await rotateTimePartitions(driver, tables, request) : 0
+  const droppedRows = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
 
   const progress = progressOf(request)
   // A purge that looks at nothing would never end.
@@ -38,7 +38,7 @@ export async function purgeRows<Tx extends object>(
 }
 
 /** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
-async function rotateTimePartitions<Tx extends object>(
+async function purgeTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
   request: PurgeRequest,

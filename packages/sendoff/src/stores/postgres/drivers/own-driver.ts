@@ -6,6 +6,7 @@ import { isConflict } from '../postgres-errors.ts'
 /** How often a statement is tried that is undone because of others. */
 const attempts = 5
 
+/** The driver for the store's own statements. */
 export interface OwnDriver<Tx extends object> extends PostgresDriver<Tx> {
   /** Refuses everything from now on. */
   close(): void

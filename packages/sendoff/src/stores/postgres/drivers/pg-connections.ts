@@ -24,7 +24,7 @@ export class PgConnections {
     let client: PgClient
     try {
       const connected = this.#pool.connect()
-      // Whoever has given up waiting for it must give it back.
+      // A client that comes after the wait has ended goes back to the pool.
       connected.then((late) => connecting.isEnded && late.release(), ignore)
       client = await connecting.answer(connected)
     } finally {
@@ -54,7 +54,7 @@ export class PgConnections {
     this.#waits.endSilent(silentMs)
     const latest = performance.now() - silentMs
     const isSilent = (client: PgClient) => (this.#heardAt.get(client) ?? -Infinity) <= latest
-    // Idle ones are taken out of the pool first: nobody else may get one that is about to end.
+    // Idle ones are taken out of the pool first: no other caller may get one that is about to end.
     for (let idle = this.#pool.idleCount ?? 0; idle > 0; idle--) {
       this.#pool.connect().then((client) => {
         client.release(isSilent(client))

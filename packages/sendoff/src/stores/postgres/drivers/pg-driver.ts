@@ -144,8 +144,8 @@ function guardPool(pool: PgPool): void {
 }
 
 /**
- * While a client is in use nobody else listens, and a lost connection would end the process. From the moment on in which the
- * pool lets go of it: what the server sends together with the word that it is ready is heard before whoever asked for it.
+ * While a client is in use the pool does not listen to its errors, and a lost connection would end the process. The handler is
+ * attached when the pool hands the client out, before its caller sees it.
  */
 function guardClient(client: PgClient): void {
   if (guarded.has(client)) return
@@ -182,7 +182,7 @@ async function commit(client: PgClient, wait: ConnectionWait): Promise<void> {
   if (answer.command !== 'COMMIT') throw rolledBack()
 }
 
-/** Rolls back; true where the state of the client is unclear then, so that nobody should use it again. */
+/** Rolls back; true where the state of the client is unclear then, so that it must not be used again. */
 async function isBeyondRollback(client: PgClient, wait: ConnectionWait): Promise<boolean> {
   if (wait.isEnded) return true
   if (client.getTransactionStatus?.() === 'I') return false

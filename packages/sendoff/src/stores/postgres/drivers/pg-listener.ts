@@ -9,7 +9,7 @@ export interface PingTimes {
 
 const pingTimes: PingTimes = { everyMs: 60_000, timeoutMs: 5_000 }
 
-/** Whoever closes waits no longer for the other side to say goodbye. */
+/** Longest wait for the server to end a connection that is closed. */
 const goodbyeMs = 500
 
 const shortestPauseMs = 100

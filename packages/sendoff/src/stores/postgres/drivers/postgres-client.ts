@@ -32,6 +32,7 @@ export interface PgClient {
   }
 }
 
+/** A statement as `pg` takes it. */
 export interface PgQuery {
   readonly name?: string
   readonly text: string
@@ -39,6 +40,7 @@ export interface PgQuery {
   types?: { getTypeParser(): (value: string) => string }
 }
 
+/** The result of a statement of `pg`. */
 export interface PgResult {
   readonly command: string
   readonly rows: unknown[]
@@ -62,6 +64,7 @@ export interface PostgresJsTransaction {
   savepoint(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
 }
 
+/** A statement of postgres.js, run when it is awaited. */
 export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
   /** Rows as arrays of undecoded bytes. */
   raw(): PromiseLike<readonly (readonly (Uint8Array | null)[])[]>
@@ -79,15 +82,18 @@ export interface PgliteTransaction extends PgliteQueries {
   readonly closed: boolean
 }
 
+/** Runs statements of PGlite, in a transaction or without one. */
 export interface PgliteQueries {
   query(text: string, values?: (string | null)[], options?: PgliteQueryOptions): Promise<{ rows: unknown[] }>
 }
 
+/** How PGlite returns rows. */
 export interface PgliteQueryOptions {
   readonly rowMode?: 'array'
   readonly parsers?: Record<number, (value: string) => string>
 }
 
+/** A client that a store can use. */
 export type PostgresClient = PgPool | PostgresJsSql | PgliteDatabase
 
 /**

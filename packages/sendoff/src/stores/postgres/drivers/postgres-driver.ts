@@ -54,6 +54,7 @@ export interface PostgresDriver<Tx extends object> extends PostgresSession {
   listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>
 }
 
+/** Options of a driver, as `postgresStore` takes them. */
 export interface DriverOptions {
   readonly prepare: boolean
 }

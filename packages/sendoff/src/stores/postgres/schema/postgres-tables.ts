@@ -7,7 +7,7 @@ import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string
-  /** How events are kept in parts, by the time that their ids begin with; undefined for one table. */
+  /** The period of time partitions, by the time that ids of events begin with; undefined for one table. */
   readonly partitionBy: PartitionPeriod | undefined
   /** The function that writes an event. */
   readonly write: string

@@ -9,7 +9,7 @@
  * Every delivery leaves dead versions behind, also in the index that claims read. By default they would be
  * cleared away when they are a fifth of a table that is mostly DONE rows; here, a fiftieth. A small table is
  * left alone, and a table that was large keeps its pages: PostgreSQL reads a table without its indexes when
- * it has seen it nearly empty, and goes on with that plan for a while after it has filled up.
+ * it has seen it nearly empty, and keeps that plan for a while after it has filled up.
  */
 export const storageParameters = `
   fillfactor = 50,

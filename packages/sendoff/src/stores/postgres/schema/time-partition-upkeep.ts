@@ -25,7 +25,7 @@ const lockTimeout = `set local lock_timeout = '100ms'`
 
 /**
  * Makes time partitions ahead of time, for a table that has them. One that other transactions are in the way of is left for the
- * next time: there are more periods ahead. So is, for good, one whose events have been written to the default partition
+ * next time: there are more periods ahead. So is, for good, one whose events have been written to the default one
  * already. Returns what a person has to do where this user may not make them.
  */
 export async function addTimePartitions<Tx extends object>(
@@ -35,16 +35,16 @@ export async function addTimePartitions<Tx extends object>(
   const { table, partitionBy: period } = tables
   if (period === undefined) return []
 
-  const { partitions, now } = await timePartitionsOf(driver, tables)
+  const { timePartitions, now } = await timePartitionsOf(driver, tables)
   try {
-    for (const partition of missingPartitions(partitions, period, now)) {
+    for (const timePartition of missingPartitions(timePartitions, period, now)) {
       await unlessInTheWay(() =>
-        driver.transaction((tx) => addTimePartition(driver.session(tx), tables, partition)),
+        driver.transaction((tx) => addTimePartition(driver.session(tx), tables, timePartition)),
       )
     }
     return []
   } catch (error) {
-    if (isNotPermitted(error)) return warningOfMissing(table, partitions, period, now)
+    if (isNotPermitted(error)) return warningOfMissing(table, timePartitions, period, now)
     throw error
   }
 }
@@ -61,11 +61,11 @@ export async function dropTimePartitions<Tx extends object>(
   const youngestAge = youngestAgeOf(request)
   if (youngestAge === undefined) return 0
 
-  const { partitions, now } = await timePartitionsOf(driver, tables)
+  const { timePartitions, now } = await timePartitionsOf(driver, tables)
   let dropped = 0
-  for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
+  for (const timePartition of timePartitions.filter(({ end }) => end <= now - youngestAge)) {
     try {
-      dropped += (await unlessInTheWay(() => dropTimePartition(driver, tables, partition, request))) ?? 0
+      dropped += (await unlessInTheWay(() => dropTimePartition(driver, tables, timePartition, request))) ?? 0
     } catch (error) {
       if (isNotPermitted(error)) return dropped
       throw error
@@ -77,7 +77,7 @@ export async function dropTimePartitions<Tx extends object>(
 async function timePartitionsOf(
   session: PostgresSession,
   { schema, table }: PostgresTables,
-): Promise<{ partitions: NamedTimePartition[]; now: number }> {
+): Promise<{ timePartitions: NamedTimePartition[]; now: number }> {
   // $1 schema, $2 table. There is at least the default one.
   const text = `
   select format('%I.%I', $1::text, partition.relname), pg_get_expr(partition.relpartbound, partition.oid),
@@ -88,31 +88,31 @@ async function timePartitionsOf(
     join pg_namespace on pg_namespace.oid = parent.relnamespace
    where nspname = $1 and parent.relname = $2`
   const answer = await session.run({ text }, [schema, table])
-  const partitions = answer.flatMap(([name, bounds]) => {
-    const partition = timePartitionFromBounds(bounds ?? '')
-    return partition === undefined ? [] : [{ ...partition, name: name! }]
+  const timePartitions = answer.flatMap(([name, bounds]) => {
+    const timePartition = timePartitionFromBounds(bounds ?? '')
+    return timePartition === undefined ? [] : [{ ...timePartition, name: name! }]
   })
-  return { partitions: partitions.sort((a, b) => a.start - b.start), now: Number(answer[0]?.[2]) }
+  return { timePartitions: timePartitions.sort((a, b) => a.start - b.start), now: Number(answer[0]?.[2]) }
 }
 
 // Attached when it is ready: to create it in its place would keep all writers out meanwhile.
 async function addTimePartition(
   session: PostgresSession,
   { schema, table, events }: PostgresTables,
-  partition: TimePartition,
+  timePartition: TimePartition,
 ): Promise<void> {
-  const name = `"${schema}"."${table}_${partitionSuffix(partition)}"`
+  const name = `"${schema}"."${table}_${partitionSuffix(timePartition)}"`
   const like = `(like ${events} including defaults including constraints)`
 
   await session.run({ text: lockTimeout })
   await session.run({ text: `create table ${name} ${like} with (${storageParameters})` })
   await session.run({
-    text: `alter table ${events} attach partition ${name} ${boundsOfTimePartition(partition)}`,
+    text: `alter table ${events} attach partition ${name} ${boundsOfTimePartition(timePartition)}`,
   })
 }
 
 /**
- * Looks through the partition without a lock at first, as it can be large. What is pending is looked for once
+ * Reads the time partition without a lock at first, as it can be large, and looks for pending rows once
  * more under the lock, by index. A row that came meanwhile and is done already would go before its
  * time; but for that it must have been written with an id of long ago.
  */
@@ -122,7 +122,7 @@ async function dropTimePartition<Tx extends object>(
   { name, start, end }: NamedTimePartition,
   request: PurgeRequest,
 ): Promise<number> {
-  // $1 to $3 ages. Reads the partition, up to the first row that is to be kept.
+  // $1 to $3 ages. Reads the time partition, up to the first row that is to be kept.
   const kept = `select 1 from ${name} where (${outlivedRow('$1', '$2', '$3')}) is not true limit 1`
   if ((await driver.run({ text: kept }, ageValues(request))).length > 0) return 0
 
@@ -144,7 +144,7 @@ async function dropTimePartition<Tx extends object>(
   return Number(counted![0])
 }
 
-// No parameters. By the partition's own part of <table>_written.
+// No parameters. By the time partition's own part of <table>_written.
 async function hasPending(session: PostgresSession, name: string): Promise<boolean> {
   return (await session.run({ text: `select 1 from ${name} where ${pending} limit 1` })).length > 0
 }

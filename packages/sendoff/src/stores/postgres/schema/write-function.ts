@@ -9,7 +9,7 @@ import type { PostgresTables } from './postgres-tables.ts'
  * It takes JSON as json, jsonb or text: `anycompatible` stands for any type, which is the same for payload and headers, and text for
  * plain literals and untyped parameters.
  *
- * It runs with the rights of its owner, so that the right to call it is enough, which nobody has unless it is granted. Nothing of the
+ * It runs with the rights of its owner, so that the right to call it is enough. That right has to be granted. Nothing of the
  * caller may run in it: names are looked up in `pg_catalog` alone, and a value is converted only after its type is known
  * to be one of the server's own, since a type of the caller's could bring its own conversion.
  */

@@ -36,11 +36,11 @@ const unlessUsed = 'on conflict do nothing'
 const isCertain = 'xmin = pg_current_xact_id()::xid'
 
 /**
- * The statements that run in the caller's transaction, for a checked table name. They answer text:
- * whoever opened the transaction may have set type parsers that we know nothing about.
+ * The statements that run in the caller's transaction, for a checked table name. They return text:
+ * the caller may have set type parsers that we know nothing about.
  */
 export function insertStatementsFor({ events, partitionBy, idempotency, channel }: PostgresTables) {
-  // What a row of a partitioned table has beside its columns is not told until it is read.
+  // In time partitions, an insert cannot return what a row has beside its columns.
   const certain = partitionBy === undefined ? isCertain : 'null'
 
   // $1 rows as a JSON array of arrays. Ordered, so that `seq` rises in the given order. As one JSON
@@ -63,7 +63,7 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
         on conflict (key) do nothing
     returning key, event_id
   )`
-  // One for all rows, with their partitions unless there are rows without, and none where nobody could take one of them now.
+  // One for all rows, with their partitions unless there are rows without, and none where no other process could take one of them now.
   const signal = `,
          (select pg_notify('${channel}', case count(partition_no) when count(*) then string_agg(distinct partition_no::text, ',') else '' end)
             from written
@@ -75,7 +75,7 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
         or exists (select from used where used.key = given.key and used.event_id = given.fields ->> 0)`
 
   return {
-    // singleRow. Nothing is added, and nothing answered, for an id that was used before: an error would be the end of the
+    // singleRow. Nothing is added, and nothing returned, for an id that was used before: an error would be the end of the
     // caller's transaction.
     insert: inserted(`values (${singleRow}) ${unlessUsed}`),
     insertAnnounced: announced(`values (${singleRow}) ${unlessUsed}`),
@@ -90,14 +90,14 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
     insertManyNew: inserted(`select ${givenRow} from ${given} order by place`),
     insertManyNewAnnounced: announced(`select ${givenRow} from ${given} order by place`),
 
-    // given, with idempotency keys as one more field. Whoever has used a key and not committed yet is
+    // given, with idempotency keys as one more field. A transaction that has used a key and not ended yet is
     // waited for. Rows that are not in the answer have a key or an id that was used before: in that case it says which
     // keys were used here, without a seq.
     insertKeyed: keyed(''),
     insertKeyedAnnounced: keyed(signal),
 
     // $1 event ids, $2 seqs, $3 idempotency keys. By primary key. Takes back what the caller's transaction has just added, and
-    // answers which rows these were.
+    // returns which rows these were.
     undoInsert: `
   with forgotten as (
     delete from ${idempotency} where key = any ($3::text[])

@@ -14,7 +14,7 @@ import {
   unleased,
 } from './row-conditions.ts'
 
-/** The statements that read rows in their order, for those who own partitions, and for checked names. */
+/** The statements that read rows in their order for the owner of a lock, for checked names. */
 export function laneStatementsFor(tables: PostgresTables) {
   const { events, lock } = tables
   const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
@@ -44,7 +44,7 @@ export function laneStatementsFor(tables: PostgresTables) {
   // $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 1 to pass over what has to wait,
   // $12 time limit to renew the lock with, where that is done.
   //
-  // Answers nothing without the lock. Otherwise one row with the place to go on from, or nulls, and one for each row
+  // Returns nothing without the lock. Otherwise one row with the place to go on from, or nulls, and one for each row
   // that was read, with its wait.
   //
   // The window reads <table>_due in its order: no sort, no DONE row touched; it ends as soon as enough is found. What
@@ -107,7 +107,7 @@ export function laneStatementsFor(tables: PostgresTables) {
   }
 
   // $1 lock, $2 token, $3 number to start behind, $4 limit, $5 time limit to renew the lock with, where that is done.
-  // Reads <table>_written in its order. Answers nothing without the lock, otherwise a row of nulls and one for each
+  // Reads <table>_written in its order. Returns nothing without the lock, otherwise a row of nulls and one for each
   // row that was read, with its wait.
   function readAll(owner: string): string {
     return `

@@ -65,7 +65,7 @@ export function lockStatementsFor(tables: PostgresTables) {
     pollDue: poll(held),
     pollDueRenewing: poll(renewed),
 
-    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Answers nothing without the lock.
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without the lock.
     recordHeld: `
   update ${lock}
      set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
@@ -75,7 +75,7 @@ export function lockStatementsFor(tables: PostgresTables) {
   } as const
 
   // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the lock
-  // with, where that is done. Answers nothing without the lock.
+  // with, where that is done. Returns nothing without the lock.
   // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
   // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
   function poll(owner: string): string {

@@ -9,7 +9,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
   const isParticipant = `starts_with(name, '${participantPrefix}')`
 
   return {
-    // $1 lock, $2 token. Reads both tables, which are small. Answers a row for each who takes part, with the
+    // $1 lock, $2 token. Reads both tables, which are small. Returns a row for each process that takes part, with the
     // milliseconds that are left and no number, and one for each partition; nothing without the lock.
     shares: `
   with owner as materialized (
@@ -39,8 +39,8 @@ export function partitionStatementsFor(tables: PostgresTables) {
   select 1`,
 
     // $1 lock, $2 token, $3 numbers. By primary key. What was free when the statement began is free still if its epoch is
-    // the same: whether its owner takes part would be answered as of the beginning. SKIP LOCKED, so that
-    // of two who want the same nobody waits for the other.
+    // the same: a later check whether its owner takes part would read the state of the beginning as well. SKIP LOCKED, so that
+    // of two processes that want the same none waits for the other.
     acquirePartitions: `
   with free as materialized (
     select partition_no, epoch
@@ -74,7 +74,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
      and part.owner = $2
      and (select count(*) from settled) >= 0`,
 
-    // $1 lock, $2 token, $3 the rows as `heldText` has them. By primary key. Answers nothing
+    // $1 lock, $2 token, $3 the rows as `heldText` has them. By primary key. Returns nothing
     // without the lock.
     holdRows: `update ${lock} set held = $3 from ${uncertain} where ${isOwner} returning 1`,
   } as const
@@ -82,7 +82,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
 
 /**
  * Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then, and, where
- * that is asked for, in partitions of whoever had the lock.
+ * that is asked for, in partitions of the process that had the lock.
  *
  * Runs are written out by way of an array, of which PostgreSQL expects ten values. Of a plain series it expects a
  * thousand, a hundred times for each lock, and compiles the statement for that many, in a tenth of a second.

@@ -67,6 +67,7 @@ function kept(text: string, before: Value | undefined): string {
   return text === before ? before : text
 }
 
+/** Makes a stored row of its values. */
 export function readStoredRow(values: readonly Value[]): StoredRow {
   return {
     ...readRow(values),

@@ -33,8 +33,8 @@ export const uncertain = `(select set_config('synchronous_commit', 'off', true))
 export const now = '(select clock_timestamp())'
 
 /**
- * Whether a lock was over already when the statement began. Whoever takes over what its owner had in hand counts a loss in
- * rows as they were then, and what the owner did since, in its last moments, would not be among them.
+ * Whether a lock was over already when the statement began. The process that takes over counts a loss in rows as they were
+ * then. What the owner did since, in its last moments, would not be among them.
  */
 export function wasOver(until = 'until'): string {
   return `${until} <= statement_timestamp()`
@@ -78,13 +78,13 @@ export function noneOf(conditions: readonly string[]): string {
   return `case ${conditions.map((each) => `when ${each} then null`).join('\n            ')} else true end is not null`
 }
 
-/** Whether nobody has a lease on a row. */
+/** Whether no process has a lease on a row. */
 export const unleased = noneOf([`locked_by is not null and locked_until > ${now}`])
 
-/** A row written for later that nobody has had so far takes its place among the others when it is due. */
+/** Whether a row was written for later, and no process has had it yet: it takes its place among the others when it is due. */
 export const isStillToCome = `available_at > ${now} and deliveries = 0 and blocked_at is null`
 
-/** Whether it is for people to say when a row goes on: it is blocked, paused, or its key is parked. */
+/** Whether a row waits for people to decide: it is blocked, paused, or its key is parked. */
 export function isHeldUp({ control }: PostgresTables): string {
   return `blocked_at is not null
                 or event_type = any (array(select name from ${control} where kind = 'pauseType'))
@@ -92,7 +92,7 @@ export function isHeldUp({ control }: PostgresTables): string {
                 or ordering_key in (select name from ${control} where kind = 'park')`
 }
 
-/** Whether a row may go out now, as far as its times say: it is due, and nobody has a lease on it. */
+/** Whether a row may go out now, as far as its times say: it is due, and no process has a lease on it. */
 export const isReady = `greatest(available_at, locked_until) <= ${now}`
 
 /**
@@ -105,6 +105,7 @@ export function outlivedRow(done: string, dead: string, any: string): string {
         or created_at < ${timeAgo(any)})`
 }
 
+/** The time so many milliseconds ago. */
 export function timeAgo(ms: string): string {
   return `(select clock_timestamp() - ${ms}::float8 * interval '1 millisecond')`
 }

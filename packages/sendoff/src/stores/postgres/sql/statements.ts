@@ -32,8 +32,8 @@ export function statementsFor(tables: PostgresTables) {
     // its order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
     // another. No indexed column changes, so that the update can stay in its page and leave the
     // indexes alone. Rows are then found by their place in the file, a tenth cheaper in all than by
-    // primary key; a row that somebody changed in between has moved, and is left out. Places mean nothing in a
-    // partitioned table, hence the look at what kind of table it is.
+    // primary key; a row that another transaction changed in between has moved, and is left out. Places mean nothing in
+    // time partitions, hence the check that the row is in the table itself.
     claim: claim(),
 
     // $1 and $2 place to start from, $3 rows. Where a window of so many due rows ends, read from <table>_due in its order: the
@@ -71,18 +71,18 @@ export function statementsFor(tables: PostgresTables) {
    where event.event_id = due.event_id and event.destination = due.destination
   returning ${rowColumns('event')}`,
 
-    // givenRows, $5 lease. By primary key. Answers the places of rows that were not changed, and whether that is
-    // because somebody is changing them now.
+    // givenRows, $5 lease. By primary key. Returns the places of rows that were not changed, and whether that is
+    // because another transaction is changing them now.
     renew: changed(`locked_until = ${timeIn('$5')}`, 'skip locked'),
     // The same for a single row, which is waited for.
     renewOne: changed(`locked_until = ${timeIn('$5')}`),
 
-    // givenRows. By primary key. Answers as renew.
+    // givenRows. By primary key. Returns the same as renew.
     release: changed('locked_by = null, locked_until = null', 'skip locked'),
     releaseOne: changed('locked_by = null, locked_until = null'),
 
-    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in whatever order: hence nobody
-    // else may do so with rows that are held.
+    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in whatever order: hence no
+    // other statement may do so with rows that are held.
     settleDone: alike('done', 'event.locked_by = $4'),
     settleDelete: alike('delete', 'event.locked_by = $4'),
 
@@ -92,13 +92,13 @@ export function statementsFor(tables: PostgresTables) {
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
     // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those of which no row is given, $7 how many
-    // have one: of rows that the owner of partitions read. Who owns a partition is read without a lock: nobody takes
+    // have one: of rows that the owner of partitions read. Who owns a partition is read without a lock: no process takes
     // it before the row of the owner's lock is gone, and that is waited for.
     settleDoneShared: alike('done', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
     settleDeleteShared: alike('delete', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
 
     // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
-    // once, with their history. By primary key. Answers the places of those that were refused. Takes a third
+    // once, with their history. By primary key. Returns the places of those that were refused. Takes a third
     // more of the server's time for a row than those for rows that are alike.
     settle: `
   with owner as materialized (${owner('$2', '$3')}
@@ -226,7 +226,7 @@ export function statementsFor(tables: PostgresTables) {
    where place not in (select place from held)`
   }
 
-  // $1 event ids, $2 the destination and $3 the deliveries of all of them. Answers the ids of rows that were refused.
+  // $1 event ids, $2 the destination and $3 the deliveries of all of them. Returns the ids of rows that were refused.
   function alike(kind: 'done' | 'delete', isHeld: string, ownerRow?: string): string {
     const done = `update ${events} as event
        set status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, ${handedBack}`

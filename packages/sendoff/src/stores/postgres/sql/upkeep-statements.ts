@@ -43,7 +43,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    order by id`,
 
     // $1 event ids, $2 destinations. By primary key, in ascending order; DEAD is asked for in words that are no reason
-    // to read all dead rows. The fence rises here too: whoever held the row before it died must not settle it now.
+    // to read all dead rows. The fence rises here too: a process that held the row before it died must not settle it now.
     replay: `
   with dead as materialized (
     select event.event_id, event.destination
@@ -63,8 +63,8 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   select count(*) from replayed`,
 
     // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under which a
-    // row is young. By primary key, which is in the order of time for most. Rows that somebody works on are left
-    // for the next time. Answers how many rows were looked at, the first id and the last key, whether all are
+    // row is young. By primary key, which is in the order of time for most. Rows that a transaction has locked are left
+    // for the next time. Returns how many rows were looked at, the first event id and the last row id, whether all are
     // young, and how many are gone.
     purge: `
   with seen as materialized (
@@ -128,7 +128,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    order by kind, name`,
 
     // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps others out.
-    // Answers the last mode and what is paused, or at least one row of nulls; nothing for a process that is not registered.
+    // Returns the last mode and what is paused, or at least one row of nulls; nothing for a process that is not registered.
     keepNode: `
   with kept as (
     update ${node}
@@ -148,7 +148,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    where kind in ('mode', 'pauseType', 'pauseDestination')
    order by kind, name`,
 
-    // No parameters. Until the end of the transaction nobody else joins.
+    // No parameters. Until the end of the transaction no other process joins.
     lockNodes: `lock table ${node} in share row exclusive mode`,
 
     // No parameters. Reads the table, which has a row for each process.
@@ -175,7 +175,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     // $1 id. By primary key.
     leaveNode: `delete from ${node} where id = $1`,
 
-    // $1 channel.
+    // $1 channel, $2 text.
     notify: `select pg_notify($1, $2)::text`,
   } as const
 
