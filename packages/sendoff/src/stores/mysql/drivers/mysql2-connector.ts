@@ -33,7 +33,7 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
-        // First out of the pool, so that nobody gets it.
+        // First out of the pool, so that no caller gets it.
         connection.destroy()
         breakOff(connection)
       }),

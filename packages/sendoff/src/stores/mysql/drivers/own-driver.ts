@@ -6,6 +6,7 @@ import { isConflict } from '../mysql-errors.ts'
 /** How often something is tried that is undone because of others. */
 const attempts = 5
 
+/** A driver that the store can close. */
 export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
   /** Refuses everything from now on. */
   close(): void

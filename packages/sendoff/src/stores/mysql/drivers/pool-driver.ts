@@ -114,7 +114,7 @@ export function poolDriver<Connection extends PooledConnection>(
     recover: (session: MysqlSession, error: unknown) => Promise<boolean>,
   ): Promise<Result> {
     const connection = await acquire()
-    // While a connection is in use nobody else listens, and a lost one would end the process.
+    // While a connection is in use nothing else listens, and a lost one would end the process.
     connection.on('error', ignore)
     const wait = waits.open(() => connector.breakOff(connection))
     const session = awaitedSession(connectionSession(connection)!, wait)
@@ -135,7 +135,7 @@ export function poolDriver<Connection extends PooledConnection>(
     const wait = waits.open(ignore)
     try {
       const acquired = connector.acquire()
-      // Whoever has given up waiting for it must give it back.
+      // A caller that has given up waiting for it must give it back.
       acquired.then((late) => wait.isEnded && void giveBack(late, true), ignore)
       return await wait.answer(acquired)
     } finally {
@@ -196,7 +196,7 @@ function connectionSession(tx: object): ConnectionSession | undefined {
   return mariadbSession(tx) ?? mysql2Session(tx)
 }
 
-// Somebody else's transaction is theirs to watch.
+// A transaction that the caller began is the caller's to watch.
 function foreignParts<Tx extends object>() {
   return {
     savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>

@@ -62,7 +62,7 @@ export class TransactionWatch {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  /** Something was done that nobody has looked at. */
+  /** The code did something unseen. */
   lostSight(): void {
     this.#isDoubtful = true
   }

@@ -8,10 +8,10 @@ import {
   type StoredSchema,
 } from '../../sql/schema-version.ts'
 import { tableNames } from '../../sql/table-name.ts'
-import type { MysqlDriver, MysqlSession } from '../drivers/mysql-driver.ts'
+import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from '../mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
-import { partitioning } from './time-partitioning.ts'
+import { timePartitioning } from './time-partitioning.ts'
 import { placeholders } from '../sql/statement-values.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 import { writeLockRows } from '../write-locks.ts'
@@ -34,7 +34,7 @@ export function migrationsFor(tables: MysqlTables): readonly Migration[] {
   return [{ version: 1, statements: firstSchema(tables) }]
 }
 
-/** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */
+/** The whole current schema, for people who bring it in with their own tool; `migrate` then finds nothing to do. */
 export function schemaSql(tables: MysqlTables): string {
   const statements = [
     ...migrationsFor(tables).flatMap((migration) => migration.statements),
@@ -44,10 +44,7 @@ export function schemaSql(tables: MysqlTables): string {
 }
 
 /** Runs the missing steps, and all of them where something is missing. Of many processes that do so at once, one does the work. */
-export async function migrate<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  tables: MysqlTables,
-): Promise<void> {
+export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   if (isCurrent(await storedSchema(driver, tables), newestVersion(tables))) return
 
@@ -61,10 +58,7 @@ export async function migrate<Tx extends object>(
 }
 
 /** Refuses a schema that `migrate` would have to change, and a connection that it would refuse. Needs no right but those of a worker. */
-export async function checkSchema<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  tables: MysqlTables,
-): Promise<void> {
+export async function checkSchema(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   assertCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))
 }
@@ -161,7 +155,7 @@ function stillMigrating({ table }: MysqlTables): OutboxError {
  * There are no partial indexes. Generated columns stand in, which are null for what is none of an index's
  * business: `due_at` for claims, `queue` for those who read in write order (NEW 0 and RETRY 2) and for what waits for a
  * person, dead rows (1) and blocked ones (3), `pending_key` for the rows of one ordering key. DONE rows are in these
- * indexes too, but all in one place that nobody reads. A claim changes none of the columns. They are stored: virtual
+ * indexes too, but all in one place that no statement reads. A claim changes none of the columns. They are stored: virtual
  * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
  */
 function firstSchema(tables: MysqlTables): readonly string[] {
@@ -208,7 +202,7 @@ create table if not exists ${events} (
   key due (due_at, seq),
   key queue (queue, seq),
   key pending_key (pending_key, seq)
-) ${options}${partitionBy ? partitioning : ''}`,
+) ${options}${partitionBy ? timePartitioning : ''}`,
     `
 create table if not exists ${meta} (
   \`key\` varchar(64) not null primary key,
@@ -238,7 +232,7 @@ create table if not exists ${partition} (
   owner        varchar(255),
   epoch        bigint not null default 0
 ) ${options}`,
-    // `uses` is 1 for whoever has just used a key for the first time, and more for everybody else.
+    // `uses` is 1 for the transaction that has just used a key for the first time, and more for every other one.
     `
 create table if not exists ${idempotency} (
   \`key\`      varbinary(800) not null primary key,
