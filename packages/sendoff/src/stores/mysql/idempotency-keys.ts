@@ -1,7 +1,7 @@
 import type { NewRow } from '../../store/index.ts'
 import type { CallersSession } from './drivers/mysql-driver.ts'
-import type { MysqlStatements } from './sql/statements.ts'
 import { isAmong } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** What became of idempotency keys. */
 export type KeyUses = ReadonlyMap<string, KeyUse>

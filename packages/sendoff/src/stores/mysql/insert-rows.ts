@@ -1,14 +1,14 @@
-import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
-import { insertedRow } from './sql/insert-statements.ts'
 import type { CallersSession, Value } from './drivers/mysql-driver.ts'
+import { forgetIdempotencyKeys, type KeyUses, useIdempotencyKeys } from './idempotency-keys.ts'
 import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
+import { insertedRow } from './sql/insert-statements.ts'
 import { textOf } from './sql/row-columns.ts'
 import { rowIdCondition, rowName } from './sql/row-ids.ts'
 import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
-import { forgetIdempotencyKeys, type KeyUses, useIdempotencyKeys } from './idempotency-keys.ts'
 
 /** How much goes into one statement: servers take 16 MB at once by default. */
 const most = { rows: 1_000, characters: 2_097_152 }

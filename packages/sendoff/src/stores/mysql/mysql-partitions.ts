@@ -1,4 +1,3 @@
-import { partitionCount } from '../../store/partition-of.ts'
 import type {
   AcquirePartitionsRequest,
   OutboxPartitions,
@@ -7,6 +6,7 @@ import type {
   PartitionShares,
   ReleasePartitionsRequest,
 } from '../../store/index.ts'
+import { partitionCount } from '../../store/partition-of.ts'
 import type { MysqlSession, Rows, StoreDriver } from './drivers/mysql-driver.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
 import { isAmongPartitions } from './owned-epochs.ts'

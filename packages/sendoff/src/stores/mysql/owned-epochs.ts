@@ -1,6 +1,6 @@
 import type { HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
-import { ownsLock } from './mysql-locks.ts'
 import type { MysqlSession } from './drivers/mysql-driver.ts'
+import { ownsLock } from './mysql-locks.ts'
 import { partitionOfRow } from './sql/partition-statements.ts'
 import { numberList, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'

@@ -20,7 +20,7 @@ export async function purgeRows(
 ): Promise<PurgeResult> {
   const dropped = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
   const { rowsAfter, keysLeft } = purgeProgress(request)
-  // A purge that looks at nothing would never end.
+  // A purge that reads nothing would never end.
   const limit = Math.max(1, rowLimit(request.limit))
 
   const rows = await purgeWindow(driver, statements, request, rowsAfter, limit)
@@ -45,7 +45,7 @@ async function purgeTimePartitions(
 
 interface PurgedWindow {
   readonly deleted: number
-  /** Rows behind this one are still to be looked at. */
+  /** Rows behind this one are still to be read. */
   readonly next: number | undefined
 }
 

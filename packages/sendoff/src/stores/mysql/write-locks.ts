@@ -1,5 +1,5 @@
-import { partitionCount, partitionOf } from '../../store/partition-of.ts'
 import type { KeyLocks } from '../../store/index.ts'
+import { partitionCount, partitionOf } from '../../store/partition-of.ts'
 import type { CallersSession } from './drivers/mysql-driver.ts'
 import { placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'

@@ -1,8 +1,8 @@
 import { OutboxError } from '../../../errors.ts'
 import { kindOf } from '../../../options.ts'
 import type { SqlTx } from '../../../transactions.ts'
-import type { CallersSession } from './mysql-driver.ts'
 import { isUnknownSavepoint, noLongerOpen } from '../mysql-errors.ts'
+import type { CallersSession } from './mysql-driver.ts'
 
 /** Runs statements through any handle that has `query(text, values)`. */
 export function foreignSession(tx: object): CallersSession {

@@ -15,7 +15,7 @@ interface IdleConnection {
   readonly stream?: { destroy?(error: Error): unknown }
 }
 
-// With an error: the package does not tell those who wait on a connection that it has ended itself.
+// With an error: the package does not tell callers that wait on a connection that it has ended itself.
 function breakOff(connection: IdleConnection | undefined): void {
   connection?.stream?.destroy?.(new Error('The connection was silent for too long.'))
 }

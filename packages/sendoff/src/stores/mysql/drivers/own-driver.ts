@@ -1,7 +1,7 @@
 import { OutboxError } from '../../../errors.ts'
 import { insideTransaction, refuseInsideTransaction } from '../../inside-transaction.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
 import { isConflict } from '../mysql-errors.ts'
+import type { MysqlDriver } from './mysql-driver.ts'
 
 /** How often something is tried that is undone because of others. */
 const attempts = 5

@@ -10,11 +10,11 @@ import {
 import { ulidStart, ulidTime } from '../../sql/ulid-time.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isConflict, isNotPermitted } from '../mysql-errors.ts'
-import type { MysqlTables } from './mysql-tables.ts'
-import { aheadTimePartition } from './time-partitioning.ts'
 import { outlived } from '../sql/outlived-rows.ts'
 import { inMs } from '../sql/row-columns.ts'
 import { now as serverTime, pendingQueues } from '../sql/row-conditions.ts'
+import type { MysqlTables } from './mysql-tables.ts'
+import { aheadTimePartition } from './time-partitioning.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 interface NamedTimePartition extends TimePartition {

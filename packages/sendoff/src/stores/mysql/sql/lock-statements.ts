@@ -35,7 +35,7 @@ export function lockStatementsFor(tables: MysqlTables) {
   values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
       on duplicate key update name = name`,
 
-    // ? token, ? name. By primary key. Whether it is the asker's own, whether it has run out, and what it remembers.
+    // ? token, ? name. By primary key. Whether it is the owner's own, whether it has run out, and what it remembers.
     lockRow: `
   select token = ?, until <= ${now}, held, ${bounds}
     from ${lock}

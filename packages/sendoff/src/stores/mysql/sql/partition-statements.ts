@@ -11,7 +11,7 @@ export const partitionOfRow = 'coalesce(partition_no, seq % 256)'
 /** The statements about partitions and the processes that share them, for checked names. */
 export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   return {
-    // No parameters. Both by primary key and of one moment: names and tokens of those who take part with what is left of their
+    // No parameters. Both by primary key and of one moment: names and tokens of participants with what is left of their
     // time in microseconds, and then partitions with their owners and epochs.
     shares: `
   select name, token, timestampdiff(microsecond, ${now}, until), null
@@ -21,7 +21,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   select null, owner, partition_no, epoch
     from ${partition}`,
 
-    // ? name for each. By primary key, and in its order: waits for settlements of those whose part is over.
+    // ? name for each. By primary key, and in its order: waits for settlements of participants whose part is over.
     lapsedLocks: (names: string) => `
   select name, held, token
     from ${lock} force index (primary)

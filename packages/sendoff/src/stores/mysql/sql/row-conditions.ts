@@ -22,7 +22,7 @@ export const timeIn = `${wholeNow} + interval ? microsecond`
 /** The time so many microseconds ago: ? microseconds. */
 export const ago = `${now} - interval ? microsecond`
 
-/** What a statement that looks for due rows was asked for beside them. */
+/** What a statement that finds due rows was asked for beside them. */
 export interface DueOptions {
   readonly from: boolean
   readonly skipRecent: boolean

@@ -1,5 +1,5 @@
-import { maxDelayMs } from '../../../store/rows.ts'
 import type { FencedRow, HeldRow } from '../../../store/index.ts'
+import { maxDelayMs } from '../../../store/rows.ts'
 
 // What a DATETIME can hold.
 const earliest = Date.UTC(1000, 0, 1)

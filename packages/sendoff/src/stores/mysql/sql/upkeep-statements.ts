@@ -39,7 +39,7 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    where ${rowIds} and status = 3`,
 
     // ago (the age under which a row is young), ? seq to start behind. By primary key: how many rows one step of a
-    // purge looks at, the last of them, and whether all are young.
+    // purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `
   select count(*), max(seq), min(created_at) >= ${ago}
     from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,
