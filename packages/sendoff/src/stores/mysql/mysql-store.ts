@@ -82,58 +82,38 @@ export function mysqlStore<Client extends MysqlClient>(
     capabilities: { durable: true, multiProcess: true },
 
     schemaSql: () => schemaSql(tables),
-
     async migrate() {
       await migrate(own, tables)
-      if (partitionBy !== undefined) await addTimePartitions(own, tables, partitionBy)
+      await addTimePartitions(own, tables)
     },
-
-    refusedCommit: isCommitRefused,
-
     checkSchema: () => checkSchema(own, tables),
 
     transaction: (work, options) =>
       options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
-
+    refusedCommit: isCommitRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
-
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 
     claim: (request) => claimRows(own, statements, request, lastClaim),
-
     claimTypes: (request) => claimRowsOfTypes(own, statements, request, lastClaim),
-
+    renew: (request) => renewRows(own, statements, request),
+    release: (rows) => releaseRows(own, statements, rows),
+    settle: (request) => settleRows(own, statements, request),
     pollPending: (request) => pollPending(own, statements, request),
 
-    renew: (request) => renewRows(own, statements, request),
-
-    release: (rows) => releaseRows(own, statements, rows),
-
-    settle: (request) => settleRows(own, statements, request),
-
     locks: mysqlLocks(own, statements),
-
-    partitions: mysqlPartitions(own, statements),
-
     lanes: mysqlLanes(own, statements),
-
+    partitions: mysqlPartitions(own, statements),
     orderingKeys: mysqlOrderingKeys(own, statements),
-
     people: mysqlPeople(own, statements),
-
-    purge: (request) => purgeRows(own, statements, tables, request),
-
     controls: mysqlControls(own, statements),
-
     nodes: mysqlNodes(own, statements),
 
+    purge: (request) => purgeRows(own, statements, tables, request),
+    ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
     ping: async () => void (await own.run('do 0')),
-
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
-
-    ...(partitionBy && { upkeep: () => addTimePartitions(own, tables, partitionBy) }),
-
     async close() {
       own.close()
     },

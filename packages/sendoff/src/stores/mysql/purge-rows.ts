@@ -11,14 +11,14 @@ import { rowLimit } from './sql/row-limit.ts'
 import { ageValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Deletes one batch of old rows and one of old idempotency keys; before the first batch, time partitions that are old as a whole. */
+/** Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions that are old as a whole. */
 export async function purgeRows(
   driver: StoreDriver,
   statements: MysqlStatements,
   tables: MysqlTables,
   request: PurgeRequest,
 ): Promise<PurgeResult> {
-  const dropped = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
+  const droppedRows = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
   const { rowsAfter, keysLeft } = purgeProgress(request)
   // A purge that reads nothing would never end.
   const limit = Math.max(1, rowLimit(request.limit))
@@ -26,12 +26,13 @@ export async function purgeRows(
   const rows = await purgeWindow(driver, statements, request, rowsAfter, limit)
   const keys = keysLeft ? await purgeKeys(driver, statements, request, limit) : 0
   return {
-    deletedRows: dropped + rows.deleted,
+    deletedRows: droppedRows + rows.deleted,
     deletedIdempotencyKeys: keys,
     cursor: purgeCursor({ rowsAfter: rows.next, keysLeft: keys === limit }),
   }
 }
 
+/** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
 async function purgeTimePartitions(
   driver: StoreDriver,
   tables: MysqlTables,
@@ -39,7 +40,7 @@ async function purgeTimePartitions(
 ): Promise<number> {
   if (tables.partitionBy === undefined) return 0
 
-  await addTimePartitions(driver, tables, tables.partitionBy)
+  await addTimePartitions(driver, tables)
   return dropTimePartitions(driver, tables, request)
 }
 

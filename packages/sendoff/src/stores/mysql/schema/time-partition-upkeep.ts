@@ -26,22 +26,24 @@ interface NamedTimePartition extends TimePartition {
 const longestWait = 1
 
 /**
- * Makes time partitions ahead of time, out of the one for all times to come, which is empty unless no process has done so for
- * long. Where others are in the way it is left for the next time: there are more periods ahead. Returns what a person has
- * to do where this user may not make them.
+ * Makes time partitions ahead of time, for a table that has them, out of the one for all times to come. That one is empty unless
+ * no process has done so for long. Where other transactions are in the way it is left for the next time: there are more periods
+ * ahead. Returns what a person has to do where this user may not make them.
  */
 export async function addTimePartitions(
   driver: StoreDriver,
   tables: MysqlTables,
-  period: PartitionPeriod,
 ): Promise<readonly string[]> {
+  const { table, partitionBy: period } = tables
+  if (period === undefined) return []
+
   const { timePartitions, now } = await timePartitionsOf(driver, tables)
   if (missingPartitions(timePartitions, period, now).length === 0) return []
   try {
     await unlessInTheWay(driver, tables, (session) => addMissing(session, tables, period))
     return []
   } catch (error) {
-    if (isNotPermitted(error)) return warningOfMissing(tables.table, timePartitions, period, now)
+    if (isNotPermitted(error)) return warningOfMissing(table, timePartitions, period, now)
     throw error
   }
 }
