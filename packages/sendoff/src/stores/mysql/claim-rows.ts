@@ -1,33 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { nextPlace } from '../../store/due-order.ts'
 import type {
   ClaimRequest,
   ClaimTypesAnswer,
   ClaimTypesRequest,
-  DuePlace,
   Lease,
   Row,
   RowId,
 } from '../../store/index.ts'
-import { nextPlace } from '../../store/due-order.ts'
-import type { MysqlDriver, MysqlSession, Rows, Value } from './drivers/mysql-driver.ts'
+import type { MysqlSession, Rows, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import { dueOptions, dueValues, placeValues, recentValues } from './sql/due-values.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { DueOptions } from './sql/row-conditions.ts'
+import { distinctRowIds, rowIdCondition, rowName } from './sql/row-ids.ts'
 import { rowLimit } from './sql/row-limit.ts'
+import { durationValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
-import {
-  ageValue,
-  distinctKeys,
-  durationValue,
-  keyCondition,
-  rowName,
-  rowsOf,
-  timeValue,
-} from './sql/statement-values.ts'
-
-interface DueRequest {
-  readonly from?: DuePlace | undefined
-  readonly skipRecentMs?: number
-}
 
 /** What the last claim of a store came to. */
 export interface LastClaim {
@@ -35,22 +23,22 @@ export interface LastClaim {
 }
 
 /** Takes due rows, in due order. */
-export async function claimRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+export async function claimRows(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: ClaimRequest,
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  const { rows: keys } = request
-  if (rowLimit(request.limit) === 0 || keys?.length === 0) return []
-  if (keys !== undefined) return claimKeys(driver, statements, request, distinctKeys(keys))
+  const { rows: ids } = request
+  if (rowLimit(request.limit) === 0 || ids?.length === 0) return []
+  if (ids !== undefined) return claimNamed(driver, statements, request, distinctRowIds(ids))
 
   return claimDue(driver, statements, request, dueOptions(request), dueValues(request), last)
 }
 
 /** Takes due rows of some types, among so many due rows. */
-export async function claimRowsOfTypes<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+export async function claimRowsOfTypes(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: ClaimTypesRequest,
   last: LastClaim,
@@ -73,8 +61,8 @@ export async function claimRowsOfTypes<Tx extends object>(
   return { rows, next: nextPlace(rows, limit, end) }
 }
 
-async function claimDue<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function claimDue(
+  driver: StoreDriver,
   statements: MysqlStatements,
   { lease, limit }: ClaimRequest,
   options: DueOptions,
@@ -92,20 +80,20 @@ async function claimDue<Tx extends object>(
   return rows
 }
 
-// Whoever tries to write an event again locks its row until their transaction ends, which it does at once as a rule.
+// A writer that writes an event again locks its row until the transaction ends, which it does at once as a rule.
 const waitsForLocksMs = [5, 20, 80, 320]
 
-/** Takes the rows that are named, also those that somebody locks for a moment. */
-async function claimKeys<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Takes the rows that are named, also those that another transaction locks for a moment. */
+async function claimNamed(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: ClaimRequest,
-  keys: readonly RowId[],
+  ids: readonly RowId[],
 ): Promise<readonly Row[]> {
   const { lease, limit } = request
   const options = dueOptions(request)
   const claimed: Row[] = []
-  for (let left = keys, tries = 0; ; tries += 1) {
+  for (let left = ids, tries = 0; ; tries += 1) {
     const { condition, values } = named(left)
     const rows = await driver.briefly(async (session) => {
       const text = statements.claimKeys(condition, options, limit - claimed.length)
@@ -116,7 +104,7 @@ async function claimKeys<Tx extends object>(
     claimed.push(...rows)
 
     const names = new Set(rows.map(rowName))
-    left = left.filter((key) => !names.has(rowName(key)))
+    left = left.filter((id) => !names.has(rowName(id)))
     const waitMs = waitsForLocksMs[tries]
     if (left.length === 0 || claimed.length === limit || waitMs === undefined) return claimed
 
@@ -127,7 +115,7 @@ async function claimKeys<Tx extends object>(
   }
 
   function named(some: readonly RowId[]): { condition: string; values: Value[] } {
-    const { condition, values } = keyCondition(some)
+    const { condition, values } = rowIdCondition(some)
     return {
       condition,
       values: [...values, ...placeValues(request.from), lease.owner, ...recentValues(request)],
@@ -135,7 +123,7 @@ async function claimKeys<Tx extends object>(
   }
 }
 
-/** Leases rows that this transaction has locked, and answers them as they are then. */
+/** Leases rows that this transaction has locked, and returns them as they are then. */
 async function leased(
   session: MysqlSession,
   found: Rows,
@@ -157,24 +145,4 @@ async function leased(
       lockedBy: owner,
     }
   })
-}
-
-export function dueOptions({ from, skipRecentMs }: DueRequest): DueOptions {
-  return { from: from !== undefined, skipRecent: (skipRecentMs ?? 0) > 0 }
-}
-
-/** The parameters of a statement that looks for due rows. */
-export function dueValues(request: DueRequest): Value[] {
-  return [...placeValues(request.from), ...recentValues(request)]
-}
-
-export function recentValues({ skipRecentMs = 0 }: DueRequest): Value[] {
-  return skipRecentMs > 0 ? [ageValue(skipRecentMs)] : []
-}
-
-/** The parameters of a place to start at, if there is one. */
-export function placeValues(from: DuePlace | undefined): Value[] {
-  if (from === undefined) return []
-  const at = timeValue(from.availableAt)
-  return [at, at, from.seq]
 }

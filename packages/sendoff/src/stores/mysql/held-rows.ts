@@ -1,14 +1,13 @@
-import type { FencedRow, HeldRow, Lease } from '../../store/index.ts'
-import type { MysqlDriver, Value } from './drivers/mysql-driver.ts'
-import { durationValue, inSeqOrder, isAmong, numberList, rowsOf } from './sql/statement-values.ts'
+import type { HeldRow, RenewRequest } from '../../store/index.ts'
+import type { StoreDriver, Value } from './drivers/mysql-driver.ts'
+import { durationValue, fencesOf, inSeqOrder } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Leases held rows anew and answers those that were lost. */
-export async function renewRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Leases held rows anew and returns those that were lost. */
+export async function renewRows(
+  driver: StoreDriver,
   { renew, held }: MysqlStatements,
-  rows: readonly HeldRow[],
-  lease: Lease,
+  { rows, lease }: RenewRequest,
 ): Promise<readonly HeldRow[]> {
   const lost: HeldRow[] = rows.filter((row) => row.lockedBy === null)
   for (const { holder, rows: group } of byHolder(rows)) {
@@ -25,8 +24,8 @@ export async function renewRows<Tx extends object>(
 }
 
 /** Hands leased rows back. */
-export async function releaseRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+export async function releaseRows(
+  driver: StoreDriver,
   { release }: MysqlStatements,
   rows: readonly HeldRow[],
 ): Promise<void> {
@@ -34,20 +33,6 @@ export async function releaseRows<Tx extends object>(
     const fences = fencesOf(group)
     await driver.run(release(...fences), [holder])
   }
-}
-
-/** Conditions for the one called `held`. */
-export function fencesOf(rows: readonly FencedRow[]): [rows: string, fences: string] {
-  return [rowsOf(rows.map((row) => row.seq)), fenceCondition(rows)]
-}
-
-// Mostly all of them are delivered for the first time, which takes a tenth of the text to say.
-function fenceCondition(rows: readonly FencedRow[]): string {
-  const deliveries = rows[0]?.deliveries
-  if (rows.every((row) => row.deliveries === deliveries)) return `deliveries = ${numberList([deliveries!])}`
-
-  const fences = rows.map((row) => `(${numberList([row.seq, row.deliveries])})`)
-  return isAmong('(seq, deliveries)', fences)
 }
 
 // Mostly one: this process.

@@ -1,13 +1,14 @@
-import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
+import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { insertBatches } from '../sql/insert-batches.ts'
-import { insertedRow } from './sql/insert-statements.ts'
 import type { CallersSession, Value } from './drivers/mysql-driver.ts'
+import { forgetIdempotencyKeys, type KeyUses, useIdempotencyKeys } from './idempotency-keys.ts'
 import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
-import { durationValue, keyCondition, rowsOf, rowName, timeValue } from './sql/statement-values.ts'
+import { insertedRow } from './sql/insert-statements.ts'
 import { textOf } from './sql/row-columns.ts'
+import { rowIdCondition, rowName } from './sql/row-ids.ts'
+import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
-import { forgetKeys, type KeyUses, useKeys } from './use-keys.ts'
 
 /** How much goes into one statement: servers take 16 MB at once by default. */
 const most = { rows: 1_000, characters: 2_097_152 }
@@ -22,7 +23,7 @@ export async function insertRows(
 ): Promise<readonly InsertResult[]> {
   if (session.assertInTransaction !== undefined) await session.assertInTransaction()
   const isKeyed = rows.some(({ idempotencyKey }) => idempotencyKey !== null)
-  const uses = isKeyed ? await useKeys(session, statements, rows) : noUses
+  const uses = isKeyed ? await useIdempotencyKeys(session, statements, rows) : noUses
   const seqs: number[] = []
   try {
     const added = isKeyed ? rows.filter((row) => usedBefore(row, uses) === undefined) : rows
@@ -52,7 +53,7 @@ function usedBefore({ idempotencyKey, eventId }: NewRow, uses: KeyUses): string 
   return use === undefined || (use.isFirst && use.eventId === eventId) ? undefined : use.eventId
 }
 
-/** Adds the rows in one statement, and answers their numbers. */
+/** Adds the rows in one statement, and returns their numbers. */
 async function insertBatch(
   session: CallersSession,
   statements: MysqlStatements,
@@ -70,7 +71,7 @@ async function insertBatch(
   if (textOf(lastEventId ?? null) === rows.at(-1)!.eventId) {
     return rows.map((_, index) => Number(first) + index * Number(step))
   }
-  const { condition, values } = keyCondition(rows)
+  const { condition, values } = rowIdCondition(rows)
   const answer = await session.run(statements.insertedSeqs(condition), values)
   const seqs = new Map(
     answer.rows.map(([seq, eventId, destination]) => [
@@ -115,7 +116,7 @@ async function undo(
 ): Promise<void> {
   try {
     if (seqs.length > 0) await session.run(statements.deleteRows(rowsOf(seqs), seqs.length))
-    await forgetKeys(session, statements, uses)
+    await forgetIdempotencyKeys(session, statements, uses)
   } catch {
     // The error that led here tells more.
   }

@@ -1,32 +1,18 @@
-import type { PauseTarget } from '../../store/index.ts'
+import type { OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { MysqlSession } from './drivers/mysql-driver.ts'
 import { textOf } from './sql/row-columns.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-export async function pause(
-  session: MysqlSession,
-  statements: MysqlStatements,
-  target: PauseTarget,
-): Promise<void> {
-  await session.run(statements.setControl, controlOf(target))
+/** The switches of a MySQL store. */
+export function mysqlControls(session: MysqlSession, statements: MysqlStatements): OutboxControls {
+  return {
+    pause: async (target) => void (await session.run(statements.setControl, controlOf(target))),
+    resume: async (target) => void (await session.run(statements.liftControl, controlOf(target))),
+    paused: async () => (await pausesAndMode(session, statements)).paused,
+  }
 }
 
-export async function resume(
-  session: MysqlSession,
-  statements: MysqlStatements,
-  target: PauseTarget,
-): Promise<void> {
-  await session.run(statements.liftControl, controlOf(target))
-}
-
-export async function paused(
-  session: MysqlSession,
-  statements: MysqlStatements,
-): Promise<readonly PauseTarget[]> {
-  return (await pausesAndMode(session, statements)).paused
-}
-
-/** What is paused, and the last mode that anybody joined with. */
+/** What is paused, and the mode that a process joined with last. */
 export async function pausesAndMode(
   session: MysqlSession,
   statements: MysqlStatements,

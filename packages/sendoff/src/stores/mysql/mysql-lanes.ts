@@ -1,20 +1,43 @@
-import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, OwnerFence } from '../../store/index.ts'
+import type {
+  HoldRequest,
+  LaneAnswer,
+  LaneRequest,
+  OneLaneRequest,
+  OrderedRow,
+  OutboxLanes,
+  OwnerFence,
+} from '../../store/index.ts'
 import { type DueRow, DueSearch } from '../sql/due-search.ts'
-import { placeValues } from './claim-rows.ts'
-import type { MysqlDriver, Rows } from './drivers/mysql-driver.ts'
-import { renewLock } from './mysql-locks.ts'
-import { readOrderedRow, textOf } from './sql/row-columns.ts'
+import { heldText } from '../sql/held-text.ts'
+import type { MysqlDriver, Rows, StoreDriver } from './drivers/mysql-driver.ts'
+import { ownsLock, renewLock } from './mysql-locks.ts'
+import { placeValues } from './sql/due-values.ts'
+import { numberOf, readOrderedRow, textOf } from './sql/row-columns.ts'
 import { pendingQueues } from './sql/row-conditions.ts'
 import { rowLimit } from './sql/row-limit.ts'
 import { rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
+import { lockKeys } from './write-locks.ts'
 
 /** How many keys are read by one statement. */
 const keysAtOnce = 100
 
-/** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
-export async function readLanes<Tx extends object>(
+/** The lanes of a MySQL store. Writers lock keys in transactions that they bring along. */
+export function mysqlLanes<Tx extends object>(
   driver: MysqlDriver<Tx>,
+  statements: MysqlStatements,
+): OutboxLanes<Tx> {
+  return {
+    lock: async ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
+    read: (request) => readLanes(driver, statements, request),
+    readAll: (request) => readOneLane(driver, statements, request),
+    hold: (request) => holdRows(driver, statements, request),
+  }
+}
+
+/** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
+async function readLanes(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: LaneRequest,
 ): Promise<LaneAnswer | undefined> {
@@ -33,8 +56,8 @@ export async function readLanes<Tx extends object>(
 }
 
 /** Reads pending rows in write order, whatever their keys. */
-export async function readOneLane<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function readOneLane(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: OneLaneRequest,
 ): Promise<readonly OrderedRow[] | undefined> {
@@ -46,8 +69,8 @@ export async function readOneLane<Tx extends object>(
 }
 
 /** Whether the lock is the owner's, and renewed if it was asked for. */
-async function isKept<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function isKept(
+  driver: StoreDriver,
   statements: MysqlStatements,
   { owner, renewMs }: { readonly owner: OwnerFence; readonly renewMs?: number },
 ): Promise<boolean> {
@@ -55,8 +78,8 @@ async function isKept<Tx extends object>(
   return (await driver.run(statements.ownLock, [owner.lock, owner.token])).rows.length > 0
 }
 
-async function findDue<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function findDue(
+  driver: StoreDriver,
   { dueKeys }: MysqlStatements,
   request: LaneRequest,
 ): Promise<DueSearch> {
@@ -75,13 +98,13 @@ function readDueRow([seq, availableAt, eventId, orderingKey, partitionNo]: reado
     availableAt: Number(availableAt),
     eventId: String(eventId),
     orderingKey: textOf(orderingKey),
-    partitionNo: partitionNo === null ? null : Number(partitionNo),
+    partitionNo: numberOf(partitionNo),
   }
 }
 
 /** Most lanes are told by their first rows. Only those are read again in which there may be others to take the place of some. */
-async function lanesOfKeys<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function lanesOfKeys(
+  driver: StoreDriver,
   statements: MysqlStatements,
   keys: readonly string[],
   { skipWaiting = false, ...request }: LaneRequest,
@@ -120,8 +143,8 @@ function inLanes(rows: OrderedRow[]): readonly OrderedRow[] {
   return [...Map.groupBy(rows, ({ orderingKey }) => orderingKey).values()].flat()
 }
 
-async function readByKey<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function readByKey(
+  driver: StoreDriver,
   keys: readonly string[],
   statement: (count: number) => string,
 ): Promise<Rows> {
@@ -133,8 +156,8 @@ async function readByKey<Tx extends object>(
   return rows
 }
 
-async function keylessRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function keylessRows(
+  driver: StoreDriver,
   { ordered }: MysqlStatements,
   found: readonly DueRow[],
 ): Promise<readonly OrderedRow[]> {
@@ -142,4 +165,15 @@ async function keylessRows<Tx extends object>(
 
   const { rows } = await driver.run(ordered(rowsOf(found.map(({ seq }) => seq))))
   return rows.map(readOrderedRow).filter(({ waitMs }) => waitMs === 0)
+}
+
+/** Whether the lock is still the owner's, so that what it holds is remembered. */
+async function holdRows(
+  driver: StoreDriver,
+  statements: MysqlStatements,
+  { owner, rows }: HoldRequest,
+): Promise<boolean> {
+  const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
+  // Where nothing has changed, not all servers count the row.
+  return affectedRows > 0 || ownsLock(driver, statements, owner)
 }

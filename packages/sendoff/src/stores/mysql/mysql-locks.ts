@@ -1,21 +1,27 @@
-import type { Bounds, LockRequest, OwnerFence, PollRequest, Row } from '../../store/index.ts'
-import { boundsAround, boundsOfEnds, sameBounds } from '../../store/due-order.ts'
+import { boundsOfEnds } from '../../store/due-order.ts'
+import type { Bounds, LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
 import { heldInText } from '../sql/held-text.ts'
-import { dueOptions, dueValues } from './claim-rows.ts'
-import { fencesOf } from './held-rows.ts'
-import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
-import { readRow, textOf } from './sql/row-columns.ts'
-import { rowLimit } from './sql/row-limit.ts'
-import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
+import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { textOf } from './sql/row-columns.ts'
+import { durationValue, fencesOf, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-export async function acquireLock<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** The named locks of a MySQL store. */
+export function mysqlLocks(driver: StoreDriver, statements: MysqlStatements): OutboxLocks {
+  return {
+    acquire: (request) => acquireLock(driver, statements, request),
+    renew: (request) => renewLock(driver, statements, request),
+    release: (fence) => releaseLock(driver, statements, fence),
+  }
+}
+
+async function acquireLock(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: LockRequest,
 ): Promise<boolean> {
   const { lock, token } = request
-  // Those who wait for a lock ask often, and are mostly told no.
+  // Processes that wait for a lock ask often, and mostly another one has it.
   if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
 
   return driver.briefly((session) => takeLock(session, statements, request))
@@ -54,7 +60,7 @@ async function countLosses(
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
 }
 
-/** Counts a loss for each of the rows that somebody held, as far as they are as they were then and a condition holds. */
+/** Counts a loss for each of the rows that an owner held, as far as they are as they were then and a condition holds. */
 export async function countLossesOfHeld(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -67,8 +73,9 @@ export async function countLossesOfHeld(
   await session.run(statements.countLossesOfHeld(numbers, `${fences} and ${condition}`), [null])
 }
 
-export async function renewLock<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Extends the lock while it is the owner's and has not run out; false when it was lost. */
+export async function renewLock(
+  driver: StoreDriver,
   statements: MysqlStatements,
   { lock, token, ttlMs }: LockRequest,
 ): Promise<boolean> {
@@ -88,48 +95,10 @@ export async function ownsLock(
   return (await session.run(shareLock, [lock, token])).rows.length > 0
 }
 
-export async function releaseLock<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function releaseLock(
+  driver: StoreDriver,
   { releaseLock: statement }: MysqlStatements,
   { lock, token }: OwnerFence,
 ): Promise<void> {
   await driver.run(statement, [lock, token])
-}
-
-/** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
-export async function pollPending<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  statements: MysqlStatements,
-  request: PollRequest,
-): Promise<readonly Row[] | undefined> {
-  const { owner, held, renewMs } = request
-  if (renewMs !== undefined && !(await renewLock(driver, statements, { ...owner, ttlMs: renewMs }))) {
-    return undefined
-  }
-  const options = dueOptions(request)
-  const { rows: preview } = await driver.run(statements.previewPoll(options), [
-    ...dueValues(request),
-    owner.lock,
-    owner.token,
-  ])
-  if (preview.length === 0) return undefined
-
-  const [isAnyDue, ...ends] = preview[0]!
-  const rows = Number(isAnyDue) === 0 ? [] : await dueRows()
-  const bounds = boundsAround(held, rows)
-  if (sameBounds(boundsOfEnds(ends), bounds)) return rows
-
-  const recorded = await driver.run(statements.recordBounds, [...endsOf(bounds), owner.lock, owner.token])
-  return recorded.affectedRows > 0 ? rows : undefined
-
-  async function dueRows(): Promise<readonly Row[]> {
-    const text = statements.pollDue(options, rowLimit(request.limit))
-    return (await driver.run(text, dueValues(request))).rows.map(readRow)
-  }
-}
-
-function endsOf(bounds: Bounds | null): Value[] {
-  if (bounds === null) return [null, null, null, null]
-  const { low, high } = bounds
-  return [timeValue(low.availableAt), low.seq, timeValue(high.availableAt), high.seq]
 }

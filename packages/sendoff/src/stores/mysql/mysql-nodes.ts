@@ -1,12 +1,20 @@
-import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
-import type { MysqlDriver, MysqlSession } from './drivers/mysql-driver.ts'
+import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
+import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
 import { pausesAndMode } from './mysql-controls.ts'
 import { durationValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
+/** The processes that use a MySQL store. */
+export function mysqlNodes(driver: StoreDriver, statements: MysqlStatements): OutboxNodes {
+  return {
+    join: (node) => joinNode(driver, statements, node),
+    leave: async (id) => void (await driver.run(statements.leaveNode, [id])),
+  }
+}
+
 /** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
-export async function joinNode<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function joinNode(
+  driver: StoreDriver,
   statements: MysqlStatements,
   node: NodeRequest,
 ): Promise<NodeAnswer> {

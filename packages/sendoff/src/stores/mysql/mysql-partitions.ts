@@ -1,16 +1,31 @@
+import type {
+  AcquirePartitionsRequest,
+  OutboxPartitions,
+  OwnedPartition,
+  OwnerFence,
+  PartitionShares,
+  ReleasePartitionsRequest,
+} from '../../store/index.ts'
 import { partitionCount } from '../../store/partition-of.ts'
-import type { FencedRow, OwnedPartition, OwnerFence, PartitionShares } from '../../store/index.ts'
-import { heldText } from '../sql/held-text.ts'
-import type { MysqlDriver, MysqlSession, Rows } from './drivers/mysql-driver.ts'
+import type { MysqlSession, Rows, StoreDriver } from './drivers/mysql-driver.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
 import { isAmongPartitions } from './owned-epochs.ts'
 import { textOf } from './sql/row-columns.ts'
 import { numberList, placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
+/** The partitions of a MySQL store. */
+export function mysqlPartitions(driver: StoreDriver, statements: MysqlStatements): OutboxPartitions {
+  return {
+    shares: (owner) => readShares(driver, statements, owner),
+    acquire: (request) => acquirePartitions(driver, statements, request),
+    release: (request) => releasePartitions(driver, statements, request),
+  }
+}
+
 /** Who takes part and who owns what, after the end of those whose time is over. Mostly there are none: one statement then. */
-export async function readShares<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function readShares(
+  driver: StoreDriver,
   statements: MysqlStatements,
   owner: OwnerFence,
 ): Promise<PartitionShares | undefined> {
@@ -87,11 +102,10 @@ async function endParts(
 }
 
 /** Takes partitions that are free. */
-export async function acquirePartitions<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function acquirePartitions(
+  driver: StoreDriver,
   statements: MysqlStatements,
-  owner: OwnerFence,
-  partitions: readonly number[],
+  { owner, partitions }: AcquirePartitionsRequest,
 ): Promise<readonly OwnedPartition[]> {
   if (partitions.length === 0) return []
 
@@ -111,26 +125,13 @@ export async function acquirePartitions<Tx extends object>(
   })
 }
 
-export async function releasePartitions<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function releasePartitions(
+  driver: StoreDriver,
   { releasePartitions: statement }: MysqlStatements,
-  { token }: OwnerFence,
-  partitions: readonly OwnedPartition[],
+  { owner, partitions }: ReleasePartitionsRequest,
 ): Promise<void> {
   if (partitions.length === 0) return
   const numbers = numberList(partitions.map(({ partition }) => partition))
   const pairs = partitions.map(({ partition, epoch }) => `(${numberList([partition, epoch])})`)
-  await driver.run(statement(numbers, pairs.join(', ')), [token])
-}
-
-/** Whether the lock is still the owner's, so that what it holds is remembered. */
-export async function holdRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  statements: MysqlStatements,
-  owner: OwnerFence,
-  rows: readonly FencedRow[],
-): Promise<boolean> {
-  const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
-  // Where nothing has changed, not all count it.
-  return affectedRows > 0 || ownsLock(driver, statements, owner)
+  await driver.run(statement(numbers, pairs.join(', ')), [owner.token])
 }

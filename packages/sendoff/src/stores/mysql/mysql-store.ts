@@ -5,28 +5,28 @@ import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './drivers/driver-of.ts'
+import { isInTransaction } from './drivers/foreign-session.ts'
+import type { MysqlClient, MysqlTx } from './drivers/mysql-client.ts'
+import { ownDriver } from './drivers/own-driver.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
-import type { MysqlClient, MysqlTx } from './drivers/mysql-client.ts'
-import { pause, paused, resume } from './mysql-controls.ts'
+import { mysqlControls } from './mysql-controls.ts'
 import { isCommitRefused } from './mysql-errors.ts'
-import { blockedKeys, retryKey, skipHead } from './mysql-keys.ts'
-import { acquireLock, pollPending, releaseLock, renewLock } from './mysql-locks.ts'
-import { joinNode } from './mysql-nodes.ts'
-import { acquirePartitions, holdRows, readShares, releasePartitions } from './mysql-partitions.ts'
-import { mysqlTables } from './schema/mysql-tables.ts'
-import { ownDriver } from './drivers/own-driver.ts'
-import { addPartitions, dropPartitions } from './schema/time-partition-upkeep.ts'
+import { mysqlLanes } from './mysql-lanes.ts'
+import { mysqlLocks } from './mysql-locks.ts'
+import { mysqlNodes } from './mysql-nodes.ts'
+import { mysqlOrderingKeys } from './mysql-ordering-keys.ts'
+import { mysqlPartitions } from './mysql-partitions.ts'
+import { mysqlPeople } from './mysql-people.ts'
+import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
-import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { readLanes, readOneLane } from './mysql-lanes.ts'
-import { replayRows } from './replay-rows.ts'
+import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { mysqlTables } from './schema/mysql-tables.ts'
+import { addTimePartitions } from './schema/time-partition-upkeep.ts'
 import { settleRows } from './settle-rows.ts'
-import { isInTransaction } from './drivers/foreign-session.ts'
 import { statementsFor } from './sql/statements.ts'
-import { lockKeys } from './write-locks.ts'
 
+/** How a MySQL store is made. */
 export interface MysqlStoreOptions<Client extends MysqlClient> {
   /** A pool of `mysql2` (with promises or callbacks) or of `mariadb`. The store does not close it. */
   readonly client: Client
@@ -42,7 +42,7 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
 
 /** A store in MySQL or MariaDB. It leaves out only wake-ups. */
 export interface MysqlStore<Tx> extends CompleteStore<Tx> {
-  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  /** The whole current schema as SQL, for people who migrate with a tool of their own. */
   schemaSql(): string
 }
 
@@ -82,98 +82,38 @@ export function mysqlStore<Client extends MysqlClient>(
     capabilities: { durable: true, multiProcess: true },
 
     schemaSql: () => schemaSql(tables),
-
     async migrate() {
       await migrate(own, tables)
-      if (partitionBy !== undefined) await addPartitions(own, tables, partitionBy)
+      await addTimePartitions(own, tables)
     },
-
-    refusedCommit: isCommitRefused,
-
     checkSchema: () => checkSchema(own, tables),
 
     transaction: (work, options) =>
       options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
-
+    refusedCommit: isCommitRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
-
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 
     claim: (request) => claimRows(own, statements, request, lastClaim),
-
     claimTypes: (request) => claimRowsOfTypes(own, statements, request, lastClaim),
-
+    renew: (request) => renewRows(own, statements, request),
+    release: (rows) => releaseRows(own, statements, rows),
+    settle: (request) => settleRows(own, statements, request),
     pollPending: (request) => pollPending(own, statements, request),
 
-    renew: ({ rows, lease }) => renewRows(own, statements, rows, lease),
+    locks: mysqlLocks(own, statements),
+    lanes: mysqlLanes(own, statements),
+    partitions: mysqlPartitions(own, statements),
+    orderingKeys: mysqlOrderingKeys(own, statements),
+    people: mysqlPeople(own, statements),
+    controls: mysqlControls(own, statements),
+    nodes: mysqlNodes(own, statements),
 
-    release: (rows) => releaseRows(own, statements, rows),
-
-    settle: ({ settlements, owner }) => settleRows(own, statements, settlements, owner),
-
-    locks: {
-      acquire: (request) => acquireLock(own, statements, request),
-      renew: (request) => renewLock(own, statements, request),
-      release: (fence) => releaseLock(own, statements, fence),
-    },
-
-    partitions: {
-      shares: (owner) => readShares(own, statements, owner),
-      acquire: ({ owner, partitions }) => acquirePartitions(own, statements, owner, partitions),
-      release: ({ owner, partitions }) => releasePartitions(own, statements, owner, partitions),
-    },
-
-    lanes: {
-      lock: async ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
-      read: (request) => readLanes(own, statements, request),
-      readAll: (request) => readOneLane(own, statements, request),
-      hold: ({ owner, rows }) => holdRows(own, statements, owner, rows),
-    },
-
-    orderingKeys: {
-      blocked: (filter) => blockedKeys(own, statements, filter),
-      retry: (key) => retryKey(own, statements, key),
-      skip: ({ orderingKey, reason }) => skipHead(own, statements, orderingKey, reason),
-      park: async (key) => void (await own.run(statements.setControl, ['park', Buffer.from(key)])),
-      unpark: async (key) => void (await own.run(statements.liftControl, ['park', Buffer.from(key)])),
-    },
-
-    people: {
-      query: (filter) => queryRows(own, statements, filter),
-      count: (filter) => countRows(own, statements, filter),
-      attempts: (row) => failedAttempts(own, statements, row),
-      replay: (rows) => replayRows(own, statements, rows),
-    },
-
-    async purge(request) {
-      if (partitionBy === undefined || request.cursor !== undefined) {
-        return purgeRows(own, statements, request)
-      }
-
-      await addPartitions(own, tables, partitionBy)
-      const dropped = await dropPartitions(own, tables, request)
-      const result = await purgeRows(own, statements, request)
-      return { ...result, deletedRows: result.deletedRows + dropped }
-    },
-
-    controls: {
-      pause: (target) => pause(own, statements, target),
-      resume: (target) => resume(own, statements, target),
-      paused: () => paused(own, statements),
-    },
-
-    nodes: {
-      join: (node) => joinNode(own, statements, node),
-      leave: async (id) => void (await own.run(statements.leaveNode, [id])),
-    },
-
+    purge: (request) => purgeRows(own, statements, tables, request),
+    ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
     ping: async () => void (await own.run('do 0')),
-
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
-
-    ...(partitionBy && { upkeep: () => addPartitions(own, tables, partitionBy) }),
-
     async close() {
       own.close()
     },

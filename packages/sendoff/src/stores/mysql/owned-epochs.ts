@@ -1,11 +1,11 @@
 import type { HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
-import { ownsLock } from './mysql-locks.ts'
 import type { MysqlSession } from './drivers/mysql-driver.ts'
+import { ownsLock } from './mysql-locks.ts'
 import { partitionOfRow } from './sql/partition-statements.ts'
 import { numberList, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The epochs of the partitions that somebody owns, as far as they matter, by their number. */
+/** The epochs of the partitions that an owner has, as far as they matter, by their number. */
 export type OwnedEpochs = ReadonlyMap<number, number>
 
 /** What the owner has partitions for, to the end of the transaction; undefined where it has not even its lock. */

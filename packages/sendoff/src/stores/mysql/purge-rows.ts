@@ -1,42 +1,59 @@
 import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
-import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
-import { ago } from './sql/row-conditions.ts'
+import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { isAmongKeys } from './idempotency-keys.ts'
+import type { MysqlTables } from './schema/mysql-tables.ts'
+import { addTimePartitions, dropTimePartitions } from './schema/time-partition-upkeep.ts'
+import { outlived } from './sql/outlived-rows.ts'
+import { rowIdCondition } from './sql/row-ids.ts'
 import { rowLimit } from './sql/row-limit.ts'
+import { ageValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
-import { ageValue, keyCondition, rowsOf } from './sql/statement-values.ts'
-import { keysAmong } from './use-keys.ts'
 
-/** Deletes one batch of old rows and one of old idempotency keys. */
-export async function purgeRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions that are old as a whole. */
+export async function purgeRows(
+  driver: StoreDriver,
   statements: MysqlStatements,
+  tables: MysqlTables,
   request: PurgeRequest,
 ): Promise<PurgeResult> {
+  const droppedRows = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
   const { rowsAfter, keysLeft } = purgeProgress(request)
-  // A purge that looks at nothing would never end.
+  // A purge that reads nothing would never end.
   const limit = Math.max(1, rowLimit(request.limit))
 
   const rows = await purgeWindow(driver, statements, request, rowsAfter, limit)
   const keys = keysLeft ? await purgeKeys(driver, statements, request, limit) : 0
   return {
-    deletedRows: rows.deleted,
+    deletedRows: droppedRows + rows.deleted,
     deletedIdempotencyKeys: keys,
     cursor: purgeCursor({ rowsAfter: rows.next, keysLeft: keys === limit }),
   }
 }
 
+/** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
+async function purgeTimePartitions(
+  driver: StoreDriver,
+  tables: MysqlTables,
+  request: PurgeRequest,
+): Promise<number> {
+  if (tables.partitionBy === undefined) return 0
+
+  await addTimePartitions(driver, tables)
+  return dropTimePartitions(driver, tables, request)
+}
+
 interface PurgedWindow {
   readonly deleted: number
-  /** Rows behind this one are still to be looked at. */
+  /** Rows behind this one are still to be read. */
   readonly next: number | undefined
 }
 
 const nothing: PurgedWindow = { deleted: 0, next: undefined }
 
-async function purgeWindow<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function purgeWindow(
+  driver: StoreDriver,
   statements: MysqlStatements,
   request: PurgeRequest,
   after: number | undefined,
@@ -67,32 +84,17 @@ async function deleteOutlived(
   if (rows.length === 0) return 0
 
   await session.run(statements.deleteRows(rowsOf(rows.map(([seq]) => Number(seq))), rows.length))
-  const keys = rows.map(([, eventId, destination]) => ({
+  const ids = rows.map(([, eventId, destination]) => ({
     eventId: String(eventId),
     destination: String(destination),
   }))
-  const keyed = keyCondition(keys)
-  await session.run(statements.deleteAttempts(keyed.condition), keyed.values)
+  const named = rowIdCondition(ids)
+  await session.run(statements.deleteAttempts(named.condition), named.values)
   return rows.length
 }
 
-/** The condition called `outlived` and its parameters. A state that was set without an end counts from the row's beginning. */
-export function outlived(request: PurgeRequest): { condition: string; values: Value[] } {
-  const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs } = request
-  const cases = [
-    { age: doneOlderThanMs, condition: `status = 1 and coalesce(done_at, created_at) < ${ago}` },
-    { age: deadOlderThanMs, condition: `status = 3 and coalesce(done_at, created_at) < ${ago}` },
-    { age: anyOlderThanMs, condition: `created_at < ${ago}` },
-  ]
-  const given = cases.flatMap(({ age, condition }) => (age === undefined ? [] : [{ age, condition }]))
-  return {
-    condition: given.map(({ condition }) => condition).join(' or '),
-    values: given.map(({ age }) => ageValue(age)),
-  }
-}
-
-async function purgeKeys<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function purgeKeys(
+  driver: StoreDriver,
   statements: MysqlStatements,
   { idempotencyKeysOlderThanMs }: PurgeRequest,
   limit: number,
@@ -102,7 +104,7 @@ async function purgeKeys<Tx extends object>(
   return driver.briefly(async (session) => {
     const { rows } = await session.run(statements.outlivedKeys(limit), [ageValue(idempotencyKeysOlderThanMs)])
     const keys = rows.map(([key]) => Buffer.from(key as Uint8Array))
-    if (keys.length > 0) await session.run(statements.forgetKeys(keysAmong(keys), keys.length), keys)
+    if (keys.length > 0) await session.run(statements.forgetKeys(isAmongKeys(keys), keys.length), keys)
     return keys.length
   })
 }

@@ -8,6 +8,7 @@ import { numberList } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 import type { RowSource } from './sql/upkeep-statements.ts'
 
+/** Rows that match, in write order. */
 export async function queryRows(
   session: MysqlSession,
   { query }: MysqlStatements,
@@ -23,6 +24,7 @@ export async function queryRows(
   return rows.map(readStoredRow)
 }
 
+/** How many rows match. */
 export async function countRows(
   session: MysqlSession,
   { count }: MysqlStatements,
@@ -34,6 +36,7 @@ export async function countRows(
   return Number(rows[0]![0])
 }
 
+/** The failures of a row, oldest first. */
 export async function failedAttempts(
   session: MysqlSession,
   { attempts: statement }: MysqlStatements,

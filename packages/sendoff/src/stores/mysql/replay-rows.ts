@@ -1,16 +1,16 @@
 import type { RowId } from '../../store/index.ts'
-import type { MysqlDriver } from './drivers/mysql-driver.ts'
-import { distinctKeys, keyCondition } from './sql/statement-values.ts'
+import type { StoreDriver } from './drivers/mysql-driver.ts'
+import { distinctRowIds, rowIdCondition } from './sql/row-ids.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Brings DEAD rows back and answers how many there were. */
-export async function replayRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Brings DEAD rows back and returns how many there were. */
+export async function replayRows(
+  driver: StoreDriver,
   { replay }: MysqlStatements,
-  keys: readonly RowId[],
+  ids: readonly RowId[],
 ): Promise<number> {
-  if (keys.length === 0) return 0
+  if (ids.length === 0) return 0
 
-  const { condition, values } = keyCondition(distinctKeys(keys))
+  const { condition, values } = rowIdCondition(distinctRowIds(ids))
   return driver.briefly(async (session) => (await session.run(replay(condition), values)).affectedRows)
 }

@@ -1,20 +1,19 @@
-import type { Outcome, OwnerFence, Settlement } from '../../store/index.ts'
-import { fencesOf } from './held-rows.ts'
-import type { MysqlDriver, MysqlSession, Value } from './drivers/mysql-driver.ts'
-import { textOf } from './sql/row-columns.ts'
-import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
+import type { Outcome, OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
+import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-epochs.ts'
-import { inSeqOrder, keyCondition, rowsOf } from './sql/statement-values.ts'
+import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
+import { textOf } from './sql/row-columns.ts'
+import { rowIdCondition } from './sql/row-ids.ts'
+import { fencesOf, inSeqOrder, rowsOf } from './sql/statement-values.ts'
 import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
-/** Records outcomes in one transaction and answers the settlements that were refused. */
-export async function settleRows<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Records outcomes in one transaction and returns the settlements that were refused. */
+export async function settleRows(
+  driver: StoreDriver,
   statements: MysqlStatements,
-  batch: readonly Settlement[],
-  owner: OwnerFence | undefined,
+  { settlements, owner }: SettleRequest,
 ): Promise<readonly Settlement[]> {
-  const { first, repeated } = firstOfEachRow(inSeqOrder(batch, ({ row }) => row))
+  const { first, repeated } = firstOfEachRow(inSeqOrder(settlements, ({ row }) => row))
   if (first.length === 0) return []
 
   const isSettled = await settleAlike(driver, statements, first, owner)
@@ -31,10 +30,10 @@ class Incomplete extends Error {
 
 /**
  * The common case in one statement: rows of one holder that are all done, or all to be deleted, and all still held.
- * Answers false, and has changed nothing, where it is not that.
+ * Returns false, and has changed nothing, where it is not that.
  */
-async function settleAlike<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function settleAlike(
+  driver: StoreDriver,
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
@@ -130,7 +129,7 @@ async function forgetHistory(
   { deleteAttempts }: MysqlStatements,
   removed: readonly Settlement[],
 ): Promise<void> {
-  const { condition, values } = keyCondition(removed.map(({ row }) => row))
+  const { condition, values } = rowIdCondition(removed.map(({ row }) => row))
   await session.run(deleteAttempts(condition), values)
 }
 

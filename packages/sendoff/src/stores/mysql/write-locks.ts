@@ -1,12 +1,12 @@
-import { partitionCount, partitionOf } from '../../store/partition-of.ts'
 import type { KeyLocks } from '../../store/index.ts'
+import { partitionCount, partitionOf } from '../../store/partition-of.ts'
 import type { CallersSession } from './drivers/mysql-driver.ts'
 import { placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 const allKeys = 'write/all'
 
-/** The locks of writers as rows of an INSERT: nobody owns them, their rows are locked. */
+/** The locks of writers as rows of an INSERT. They have no owner: a writer locks the row itself. */
 export const writeLockRows = [...Array.from({ length: partitionCount }, (_, index) => lockOf(index)), allKeys]
   .map((name) => `('${name}', '', '1970-01-01')`)
   .join(', ')
@@ -25,7 +25,7 @@ export async function lockKeys(
 
   await session.assertInTransaction?.()
   const { rows } = await session.run(statements.lockNames(placeholders(names.length)), names)
-  // Somebody has emptied the table: without the rows nothing would be locked.
+  // The table was emptied by hand: without the rows nothing would be locked.
   if (rows.length < names.length) await session.run(statements.makeLocks(names.length), names)
 }
 

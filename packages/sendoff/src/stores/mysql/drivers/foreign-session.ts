@@ -1,8 +1,8 @@
 import { OutboxError } from '../../../errors.ts'
 import { kindOf } from '../../../options.ts'
 import type { SqlTx } from '../../../transactions.ts'
-import type { CallersSession } from './mysql-driver.ts'
 import { isUnknownSavepoint, noLongerOpen } from '../mysql-errors.ts'
+import type { CallersSession } from './mysql-driver.ts'
 
 /** Runs statements through any handle that has `query(text, values)`. */
 export function foreignSession(tx: object): CallersSession {
@@ -42,7 +42,7 @@ export async function isInTransaction(session: CallersSession): Promise<boolean>
   }
 }
 
-// Whatever its columns are called by then, they are in the order of the statement. Where a statement answers
+// Whatever its columns are called by then, they are in the order of the statement. Where a statement returns
 // none, adapters may still say something of their own.
 function columnsOf(row: unknown): readonly unknown[] {
   return Array.isArray(row) ? (row as unknown[]) : Object.values(row ?? {})

@@ -66,6 +66,7 @@ export interface MariadbQuery {
   readonly namedPlaceholders: false
 }
 
+/** The clients that a MySQL store takes. */
 export type MysqlClient = Mysql2Pool | Mysql2CallbackPool | MariadbPool
 
 /** What transactions on such a client are handed: connections, as its driver says. */

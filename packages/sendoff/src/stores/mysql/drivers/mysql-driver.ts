@@ -7,7 +7,7 @@ export type Value = string | number | Buffer | null
 /** Rows as arrays, in the order of the columns. */
 export type Rows = readonly (readonly unknown[])[]
 
-/** What is known of a statement that ran in somebody else's transaction. */
+/** What is known of a statement that ran in the caller's transaction. */
 export interface CallersAnswer {
   readonly rows: Rows
   /** Of the only row that it added; left out where the handle does not tell. */
@@ -26,6 +26,7 @@ export interface CallersSession {
   assertInTransaction?(): Promise<void>
 }
 
+/** What the server says of a statement of the store itself. */
 export interface Answer extends CallersAnswer {
   readonly insertId: number
   /**
@@ -40,11 +41,8 @@ export interface MysqlSession {
   run(text: string, values?: readonly Value[]): Promise<Answer>
 }
 
-/** One way to talk to the server. Run on its own, a statement takes any connection and is a transaction. */
-export interface MysqlDriver<Tx extends object> extends MysqlSession {
-  /** Stands for the connection where there is but one, which a transaction keeps to its end. */
-  readonly onlyConnection: Mutex | undefined
-
+/** Runs statements and transactions of the store itself. Run on its own, a statement takes any connection and is a transaction. */
+export interface StoreDriver extends MysqlSession {
   /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
   readonly escapesByBackslash: boolean
 
@@ -56,6 +54,12 @@ export interface MysqlDriver<Tx extends object> extends MysqlSession {
    * the default, statements would lock what lies between rows, too, and writers would wait for claims.
    */
   briefly<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
+}
+
+/** One way to talk to the server, for the store itself and for its callers. */
+export interface MysqlDriver<Tx extends object> extends StoreDriver {
+  /** Stands for the connection where there is but one, which a transaction keeps to its end. */
+  readonly onlyConnection: Mutex | undefined
 
   /** Runs a transaction of the caller. Resolves only when the server has confirmed the commit. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TransactionOptions): Promise<Result>
@@ -76,6 +80,7 @@ export interface MysqlDriver<Tx extends object> extends MysqlSession {
   dropSilent(silentMs: number): void
 }
 
+/** How a driver sends statements. */
 export interface DriverOptions {
   readonly prepare: boolean
 }

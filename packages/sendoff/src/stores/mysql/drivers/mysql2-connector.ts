@@ -15,7 +15,7 @@ interface IdleConnection {
   readonly stream?: { destroy?(error: Error): unknown }
 }
 
-// With an error: the package does not tell those who wait on a connection that it has ended itself.
+// With an error: the package does not tell callers that wait on a connection that it has ended itself.
 function breakOff(connection: IdleConnection | undefined): void {
   connection?.stream?.destroy?.(new Error('The connection was silent for too long.'))
 }
@@ -33,7 +33,7 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
-        // First out of the pool, so that nobody gets it.
+        // First out of the pool, so that no caller gets it.
         connection.destroy()
         breakOff(connection)
       }),

@@ -1,11 +1,12 @@
 import { OutboxError } from '../../../errors.ts'
 import { insideTransaction, refuseInsideTransaction } from '../../inside-transaction.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
 import { isConflict } from '../mysql-errors.ts'
+import type { MysqlDriver } from './mysql-driver.ts'
 
 /** How often something is tried that is undone because of others. */
 const attempts = 5
 
+/** A driver that the store can close. */
 export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
   /** Refuses everything from now on. */
   close(): void

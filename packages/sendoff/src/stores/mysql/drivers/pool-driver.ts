@@ -1,14 +1,14 @@
 import type { TransactionOptions } from '../../../transactions.ts'
 import { type ConnectionWait, ConnectionWaits } from '../../connection-waits.ts'
 import { endingView, type ViewOwner } from '../../sql/ending-view.ts'
+import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import { SqlTransaction, transactionOf } from '../../sql/sql-transaction.ts'
+import { commitFailure, isReadOnly } from '../mysql-errors.ts'
 import type { ConnectionSession, Connector } from './connector.ts'
 import { foreignSession } from './foreign-session.ts'
 import { mariadbSession } from './mariadb-connector.ts'
 import type { CallersSession, DriverOptions, MysqlDriver, MysqlSession } from './mysql-driver.ts'
-import { commitFailure, isReadOnly } from '../mysql-errors.ts'
 import { mysql2Session } from './mysql2-connector.ts'
-import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import { withinSavepoint } from './savepoint.ts'
 import { transactionView } from './transaction-view.ts'
 import { TransactionWatch } from './transaction-watch.ts'
@@ -114,7 +114,7 @@ export function poolDriver<Connection extends PooledConnection>(
     recover: (session: MysqlSession, error: unknown) => Promise<boolean>,
   ): Promise<Result> {
     const connection = await acquire()
-    // While a connection is in use nobody else listens, and a lost one would end the process.
+    // While a connection is in use nothing else listens, and a lost one would end the process.
     connection.on('error', ignore)
     const wait = waits.open(() => connector.breakOff(connection))
     const session = awaitedSession(connectionSession(connection)!, wait)
@@ -135,7 +135,7 @@ export function poolDriver<Connection extends PooledConnection>(
     const wait = waits.open(ignore)
     try {
       const acquired = connector.acquire()
-      // Whoever has given up waiting for it must give it back.
+      // A caller that has given up waiting for it must give it back.
       acquired.then((late) => wait.isEnded && void giveBack(late, true), ignore)
       return await wait.answer(acquired)
     } finally {
@@ -196,7 +196,7 @@ function connectionSession(tx: object): ConnectionSession | undefined {
   return mariadbSession(tx) ?? mysql2Session(tx)
 }
 
-// Somebody else's transaction is theirs to watch.
+// A transaction that the caller began is the caller's to watch.
 function foreignParts<Tx extends object>() {
   return {
     savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>

@@ -1,6 +1,6 @@
 import { endedByHand } from '../../sql/sql-transaction.ts'
-import type { CallersSession } from './mysql-driver.ts'
 import { isUnknownSavepoint } from '../mysql-errors.ts'
+import type { CallersSession } from './mysql-driver.ts'
 import type { TransactionWatch } from './transaction-watch.ts'
 
 /** Runs `work` within a savepoint, by statements. */

@@ -1,5 +1,5 @@
-import { isDeadlock, rolledBack } from '../mysql-errors.ts'
 import { endedByHand } from '../../sql/sql-transaction.ts'
+import { isDeadlock, rolledBack } from '../mysql-errors.ts'
 
 // Statements that neither end a transaction nor set a savepoint.
 const harmless = /^\s*(select|insert|update|delete|replace|with|values|show|explain|describe)\b/i
@@ -62,7 +62,7 @@ export class TransactionWatch {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  /** Something was done that nobody has looked at. */
+  /** The code did something unseen. */
   lostSight(): void {
     this.#isDoubtful = true
   }

@@ -7,7 +7,7 @@ export interface MysqlTables extends SqlTables {
   /** As given: null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
-  /** How events are kept in parts, by the time that their ids begin with; undefined for one table. */
+  /** The period of a time partition, by the time that event ids begin with; undefined for a table without any. */
   readonly partitionBy: PartitionPeriod | undefined
 }
 

@@ -8,16 +8,16 @@ import {
   warningOfMissing,
 } from '../../sql/time-partitions.ts'
 import { ulidStart, ulidTime } from '../../sql/ulid-time.ts'
-import type { MysqlDriver, MysqlSession } from '../drivers/mysql-driver.ts'
+import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isConflict, isNotPermitted } from '../mysql-errors.ts'
-import type { MysqlTables } from './mysql-tables.ts'
-import { aheadPartition } from './time-partitioning.ts'
-import { outlived } from '../purge-rows.ts'
+import { outlived } from '../sql/outlived-rows.ts'
 import { inMs } from '../sql/row-columns.ts'
 import { now as serverTime, pendingQueues } from '../sql/row-conditions.ts'
+import type { MysqlTables } from './mysql-tables.ts'
+import { aheadTimePartition } from './time-partitioning.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
-interface NamedPartition extends TimePartition {
+interface NamedTimePartition extends TimePartition {
   /** As it stands in SQL. */
   readonly name: string
 }
@@ -26,22 +26,24 @@ interface NamedPartition extends TimePartition {
 const longestWait = 1
 
 /**
- * Makes partitions ahead of time, out of the one for all times to come, which is empty unless nobody has done so for
- * long. Where others are in the way it is left for the next time: there are more periods ahead. Returns what a person has
- * to do where this user may not make them.
+ * Makes time partitions ahead of time, for a table that has them, out of the one for all times to come. That one is empty unless
+ * no process has done so for long. Where other transactions are in the way it is left for the next time: there are more periods
+ * ahead. Returns what a person has to do where this user may not make them.
  */
-export async function addPartitions<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+export async function addTimePartitions(
+  driver: StoreDriver,
   tables: MysqlTables,
-  period: PartitionPeriod,
 ): Promise<readonly string[]> {
-  const { partitions, now } = await partitionsOf(driver, tables)
-  if (missingPartitions(partitions, period, now).length === 0) return []
+  const { table, partitionBy: period } = tables
+  if (period === undefined) return []
+
+  const { timePartitions, now } = await timePartitionsOf(driver, tables)
+  if (missingPartitions(timePartitions, period, now).length === 0) return []
   try {
     await unlessInTheWay(driver, tables, (session) => addMissing(session, tables, period))
     return []
   } catch (error) {
-    if (isNotPermitted(error)) return warningOfMissing(tables.table, partitions, period, now)
+    if (isNotPermitted(error)) return warningOfMissing(table, timePartitions, period, now)
     throw error
   }
 }
@@ -52,36 +54,36 @@ async function addMissing(
   period: PartitionPeriod,
 ): Promise<void> {
   // Asked again under the lock: another process may have been faster.
-  const { partitions, now } = await partitionsOf(session, tables)
-  const missing = missingPartitions(partitions, period, now)
+  const { timePartitions, now } = await timePartitionsOf(session, tables)
+  const missing = missingPartitions(timePartitions, period, now)
   if (missing.length === 0) return
 
   const added = missing.map(
-    (partition) =>
-      `partition p${partitionSuffix(partition)} values less than ('${ulidStart(partition.end)}')`,
+    (timePartition) =>
+      `partition p${partitionSuffix(timePartition)} values less than ('${ulidStart(timePartition.end)}')`,
   )
   await session.run(
-    `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadPartition].join()})`,
+    `alter table ${tables.events} reorganize partition ahead into (${[...added, aheadTimePartition].join()})`,
   )
 }
 
 /**
- * Removes partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
+ * Removes time partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
  * rows are left to be deleted one by one.
  */
-export async function dropPartitions<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+export async function dropTimePartitions(
+  driver: StoreDriver,
   tables: MysqlTables,
   request: PurgeRequest,
 ): Promise<number> {
   const youngestAge = youngestAgeOf(request)
   if (youngestAge === undefined) return 0
 
-  const { partitions, now } = await partitionsOf(driver, tables)
+  const { timePartitions, now } = await timePartitionsOf(driver, tables)
   let dropped = 0
-  for (const partition of partitions.filter(({ end }) => end <= now - youngestAge)) {
+  for (const timePartition of timePartitions.filter(({ end }) => end <= now - youngestAge)) {
     try {
-      dropped += await dropPartition(driver, tables, partition, request)
+      dropped += await dropTimePartition(driver, tables, timePartition, request)
     } catch (error) {
       if (isNotPermitted(error)) return dropped
       throw error
@@ -91,10 +93,10 @@ export async function dropPartitions<Tx extends object>(
 }
 
 /** Those with an end, oldest first, each from the end of the one before. */
-async function partitionsOf(
+async function timePartitionsOf(
   session: MysqlSession,
   { database, table }: MysqlTables,
-): Promise<{ partitions: readonly NamedPartition[]; now: number }> {
+): Promise<{ timePartitions: readonly NamedTimePartition[]; now: number }> {
   // ? database, ? table.
   const text = `
   select partition_name, partition_description, ${inMs(serverTime)}
@@ -102,29 +104,33 @@ async function partitionsOf(
    where table_schema = coalesce(?, database()) and table_name = ?
    order by partition_ordinal_position`
   const { rows } = await session.run(text, [database, table])
-  const partitions: NamedPartition[] = []
+  const timePartitions: NamedTimePartition[] = []
   for (const [name, bound] of rows) {
     const [, end] = /^'([0-9A-Z]{10})'$/.exec(String(bound)) ?? []
     if (end === undefined) continue
-    partitions.push({ name: `\`${String(name)}\``, start: partitions.at(-1)?.end ?? 0, end: ulidTime(end) })
+    timePartitions.push({
+      name: `\`${String(name)}\``,
+      start: timePartitions.at(-1)?.end ?? 0,
+      end: ulidTime(end),
+    })
   }
-  return { partitions, now: Number(rows[0]?.[2]) }
+  return { timePartitions, now: Number(rows[0]?.[2]) }
 }
 
 /**
- * Looks through the partition without a lock at first, as it can be large. What is pending is looked for once
+ * Reads the time partition without a lock at first, as it can be large. What is pending is looked for once
  * more under the lock, by index. A row that came meanwhile and is done already would go before its
  * time; but for that it must have been written with an id of long ago.
  */
-async function dropPartition<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function dropTimePartition(
+  driver: StoreDriver,
   tables: MysqlTables,
-  { name, start, end }: NamedPartition,
+  { name, start, end }: NamedTimePartition,
   request: PurgeRequest,
 ): Promise<number> {
   const { events, attempt } = tables
   const { condition, values } = outlived(request)
-  // The parameters of `outlived`. Reads the partition, up to the first row that is to be kept.
+  // The parameters of `outlived`. Reads the time partition, up to the first row that is to be kept.
   const kept = `select 1 from ${events} partition (${name}) where (${condition}) is not true limit 1`
   if ((await driver.run(kept, values)).rows.length > 0) return 0
 
@@ -147,7 +153,7 @@ async function dropPartition<Tx extends object>(
   return Number(counted[0]![0])
 }
 
-// No parameters. By the partition's own part of the index `queue`.
+// No parameters. By the time partition's own part of the index `queue`.
 async function hasPending(session: MysqlSession, events: string, name: string): Promise<boolean> {
   const { rows } = await session.run(
     `select 1 from ${events} partition (${name}) force index (queue) where queue in (${pendingQueues.join()}) limit 1`,
@@ -156,11 +162,11 @@ async function hasPending(session: MysqlSession, events: string, name: string): 
 }
 
 /**
- * Runs what changes the table. Undefined where another process does so now, or where somebody uses the table for too
+ * Runs what changes the table. Undefined where another process does so now, or where a transaction uses the table for too
  * long. While this waits, all others wait for it: as short as the server can.
  */
-async function unlessInTheWay<Tx extends object, Result>(
-  driver: MysqlDriver<Tx>,
+async function unlessInTheWay<Result>(
+  driver: StoreDriver,
   tables: MysqlTables,
   work: (session: MysqlSession) => Promise<Result>,
 ): Promise<Result | undefined> {

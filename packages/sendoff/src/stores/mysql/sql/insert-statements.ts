@@ -6,6 +6,7 @@ const columns = `
          payload, payload_bytes, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by,
          locked_until`
 
+/** What the text of an inserted row depends on. */
 export interface InsertedRowShape {
   readonly isFirst: boolean
   readonly isTimed: boolean
@@ -54,11 +55,11 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
             from ${events}
            where seq = last_insert_id() + ${count - 1} * @@auto_increment_increment)`,
 
-    // keyed. By the index `event`.
-    insertedSeqs: (keyed: string) => `
+    // rowIds. By the index `event`.
+    insertedSeqs: (rowIds: string) => `
   select seq, event_id, destination
     from ${events}
-   where ${keyed}`,
+   where ${rowIds}`,
 
     // ? key, ? event id for each, in ascending order: transactions that use the same keys wait for each other,
     // and never in a circle. Locks keys that were used before as well, without a lock that others share.

@@ -1,13 +1,23 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
-import { inMs, rowColumns, storedColumns } from './row-columns.ts'
-import { due, heldUp, inLine, now, pendingQueues, wholeNow } from './row-conditions.ts'
+import { inMs, rowColumns } from './row-columns.ts'
+import { due, heldUp, inLine, now, pendingQueues } from './row-conditions.ts'
+
+/** What to read of lanes. */
+export interface LaneRows {
+  readonly columns: string
+  readonly condition: string
+  /** How many lanes. */
+  readonly count: number
+  /** How many rows of each. */
+  readonly limit: number
+}
 
 /**
  * The statements about rows in the order of their keys, for checked names. Keys are parameters of bytes: compared as text,
  * some would be the same but for spaces at their end.
  */
 export function laneStatementsFor(tables: MysqlTables) {
-  const { events, control } = tables
+  const { events, lock } = tables
 
   // In microseconds, -1 for until a person decides.
   const wait = `case
@@ -33,17 +43,26 @@ export function laneStatementsFor(tables: MysqlTables) {
    order by event.due_at, event.seq
    limit ${limit}`,
 
-    // ? key for each. The numbers by the index `pending_key` alone, for each key by itself, and then the rows by primary key. Rows
-    // that were written for later come along, and say so at their end: to leave them out takes the server half as long
-    // again, since the index does not tell.
+    // lanesOf. Rows that were written for later come along, and say so at their end: to leave them out takes the server half as
+    // long again, since the index does not tell.
     firstOfLanes: (count: number, perKey: number) =>
-      lanes(`${orderedColumns}, ${inLine} as in_line`, count, 'true', perKey),
+      lanesOf(tables, {
+        columns: `${orderedColumns}, ${inLine} as in_line`,
+        condition: 'true',
+        count,
+        limit: perKey,
+      }),
 
-    // ? key for each. As firstOfLanes, without rows that were written for later, or with `skipWaiting` without all that have to wait.
+    // lanesOf. As firstOfLanes, without rows that were written for later, or with `skipWaiting` without all that have to wait.
     lanes: (count: number, perKey: number, skipWaiting: boolean) =>
-      lanes(orderedColumns, count, skipWaiting ? ready : inLine, perKey),
+      lanesOf(tables, {
+        columns: orderedColumns,
+        condition: skipWaiting ? ready : inLine,
+        count,
+        limit: perKey,
+      }),
 
-    // No parameters. By primary key: rows that still wait for somebody.
+    // No parameters. By primary key: rows that are still pending.
     ordered: (rows: string) => `
   select ${orderedColumns}
     from ${events} as event force index (primary)
@@ -64,63 +83,23 @@ export function laneStatementsFor(tables: MysqlTables) {
    order by seq
    limit ${limit}`,
 
-    // ? key to start behind, twice. Rows that failed or are blocked by the index `queue`, parked keys by primary key.
-    troubledKeys: (limit: number) => `
-  select pending_key
-    from ${events} force index (queue)
-   where queue in (2, 3) and pending_key > ?
-   union
-  select name from ${control} where kind = 'park' and name > ?
-   order by 1
-   limit ${limit}`,
-
-    // ? key for each. As lanes: the first row of each key.
-    headsOfKeys: (count: number) => lanes(storedColumns, count, inLine, 1),
-
-    // ? key, ? seq to start behind for each. By the index `pending_key`.
-    waitingBehind: (count: number, most: number) =>
-      Array.from(
-        { length: count },
-        (_, index) => `
-  (select ${index}, count(*)
-     from (select 1
-             from ${events} as event force index (pending_key)
-            where event.pending_key = ? and event.seq > ?
-              and ${inLine}
-            limit ${most}) as waiting)`,
-      ).join(' union all '),
-
-    // The parameters of `keys`. By primary key.
-    parkedKeys: (keys: string) => `select name from ${control} where kind = 'park' and name in (${keys})`,
-
-    // ? key. By the index `pending_key`.
-    lockHead: `
-  select ${storedColumns}
-    from ${events} as event force index (pending_key)
-   where event.pending_key = ?
-     and ${inLine}
-   order by event.seq
-   limit 1
-     for update`,
-
-    // ? seq. By primary key: a row that is locked. The fence rises: whoever read it before must not settle it now.
-    retryNow: `
-  update ${events} force index (primary)
-     set blocked_at = null, available_at = ${wholeNow}, deliveries = deliveries + 1
-   where seq = ?
-     and (blocked_at is not null or available_at > ${now})
-     and (locked_by is null or locked_until <= ${now})`,
+    // ? held, ? name, ? token. By primary key.
+    hold: `update ${lock} set held = ? where name = ? and token = ? and until > ${now}`,
   } as const
+}
 
-  function lanes(columns: string, count: number, condition: string, limit: number): string {
-    const lane = `(select event.seq
+/**
+ * Reads the first rows of so many lanes, with ? key for each. The numbers by the index `pending_key` alone, for each key by itself,
+ * and then the rows by primary key.
+ */
+export function lanesOf({ events }: MysqlTables, { columns, condition, count, limit }: LaneRows): string {
+  const lane = `(select event.seq
              from ${events} as event force index (pending_key)
             where event.pending_key = ? and ${condition}
             order by event.seq
             limit ${limit})`
-    return `
+  return `
   select ${columns}
     from (${Array.from({ length: count }, () => lane).join(' union all ')}) as lane
     straight_join ${events} as event force index (primary) on event.seq = lane.seq`
-  }
 }

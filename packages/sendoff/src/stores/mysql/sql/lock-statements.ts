@@ -9,10 +9,10 @@ export function lockStatementsFor(tables: MysqlTables) {
   const bounds = `${inMs('low_at')}, low_seq, ${inMs('high_at')}, high_seq`
 
   return {
-    // ? name, ? token. By primary key: whether somebody else has the lock. Locks nothing.
+    // ? name, ? token. By primary key: whether another owner has the lock. Locks nothing.
     lockOfOthers: `select 1 from ${lock} where name = ? and token <> ? and until > ${now}`,
 
-    // ? name, ? token. By primary key: whether the lock is the asker's. Locks nothing.
+    // ? name, ? token. By primary key: whether the lock is this owner's. Locks nothing.
     ownLock: `select 1 from ${lock} where name = ? and token = ? and until > ${now}`,
 
     // ? name. By primary key. Makes the row if there is none, and locks it: waits for settlements of the last owner.
@@ -21,7 +21,7 @@ export function lockStatementsFor(tables: MysqlTables) {
   values (?, '', '1970-01-01')
       on duplicate key update name = name`,
 
-    // ? name for each. By primary key, and in its order: two who lock several never wait for each other in a circle.
+    // ? name for each. By primary key, and in its order: two writers that lock several never wait for each other in a circle.
     lockNames: (names: string) => `
   select 1
     from ${lock} force index (primary)
@@ -35,7 +35,7 @@ export function lockStatementsFor(tables: MysqlTables) {
   values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
       on duplicate key update name = name`,
 
-    // ? token, ? name. By primary key. Whether it is the asker's own, whether it has run out, and what it remembers.
+    // ? token, ? name. By primary key. Whether it is the owner's own, whether it has run out, and what it remembers.
     lockRow: `
   select token = ?, until <= ${now}, held, ${bounds}
     from ${lock}
@@ -46,7 +46,7 @@ export function lockStatementsFor(tables: MysqlTables) {
     takeLock: `update ${lock} set token = ?, until = ${timeIn} where name = ?`,
 
     // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq. By the index `due` between the bounds,
-    // about as many rows as the last owner held. What somebody has locked is being leased, or was never read.
+    // about as many rows as the last owner held. What another transaction has locked is being leased, or was never read.
     leftRows: `
   select seq
     from ${events} force index (due)
@@ -78,7 +78,7 @@ export function lockStatementsFor(tables: MysqlTables) {
     lock in share mode`,
 
     // due, freeRow, ? name, ? token. By primary key: the bounds that are recorded, and whether anything is due.
-    // Answers nothing without the lock.
+    // Returns nothing without the lock.
     previewPoll: (options: DueOptions) => `
   select exists (select 1
                    from ${events} as event force index (due)

@@ -1,5 +1,5 @@
-import type { Outcome, Settlement } from '../../../store/index.ts'
 import { storedErrorText } from '../../../store/error-text.ts'
+import type { Outcome, Settlement } from '../../../store/index.ts'
 import type { Value } from '../drivers/mysql-driver.ts'
 import { wholeNow } from './row-conditions.ts'
 import { durationValue, numberList, placeholders } from './statement-values.ts'

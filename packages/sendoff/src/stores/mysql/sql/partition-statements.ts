@@ -8,10 +8,10 @@ const participantEnd = participantPrefix.replace(/\/$/, '0')
 /** The partition that a row belongs to. */
 export const partitionOfRow = 'coalesce(partition_no, seq % 256)'
 
-/** The statements about partitions and those who share them, for checked names. */
+/** The statements about partitions and the processes that share them, for checked names. */
 export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   return {
-    // No parameters. Both by primary key and of one moment: names and tokens of those who take part with what is left of their
+    // No parameters. Both by primary key and of one moment: names and tokens of participants with what is left of their
     // time in microseconds, and then partitions with their owners and epochs.
     shares: `
   select name, token, timestampdiff(microsecond, ${now}, until), null
@@ -21,7 +21,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   select null, owner, partition_no, epoch
     from ${partition}`,
 
-    // ? name for each. By primary key, and in its order: waits for settlements of those whose part is over.
+    // ? name for each. By primary key, and in its order: waits for settlements of participants whose part is over.
     lapsedLocks: (names: string) => `
   select name, held, token
     from ${lock} force index (primary)
@@ -36,7 +36,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
     endParts: (names: string, count: number) => `
   delete from ${lock} where name in (${names}) order by name limit ${count}`,
 
-    // No parameters. By primary key: those whose owner takes part no longer are free. What somebody else takes at the moment
+    // No parameters. By primary key: those whose owner takes part no longer are free. What another process takes at the moment
     // is passed over. Subqueries lock nothing.
     freePartitions: (numbers: string) => `
   select partition_no, epoch
@@ -62,12 +62,9 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
      set owner = null
    where partition_no in (${numbers}) and (partition_no, epoch) in (${numbersWithEpochs}) and owner = ?`,
 
-    // ? token. Reads the table, which has a row for each partition. Locks nothing: whoever takes one over has to end
-    // the part of its owner first, and that waits for whoever has shared its lock.
+    // ? token. Reads the table, which has a row for each partition. Locks nothing: a process that takes one over has to
+    // end the part of its owner first, and that waits for transactions that share its lock.
     ownedPartitions: (epochs: string) => `
   select partition_no, epoch from ${partition} where owner = ? and epoch in (${epochs})`,
-
-    // ? held, ? name, ? token. By primary key.
-    hold: `update ${lock} set held = ? where name = ? and token = ? and until > ${now}`,
   } as const
 }

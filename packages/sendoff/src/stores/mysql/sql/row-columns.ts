@@ -20,6 +20,7 @@ export const storedColumns = `${rowColumns},
          event.status, ${inMs('event.done_at')}, event.last_error, ${inMs('event.locked_until')},
          ${inMs('event.blocked_at')}`
 
+/** A `Row` from the values of `rowColumns`. */
 export function readRow(values: Values): Row {
   return {
     seq: Number(values[0]),
@@ -45,6 +46,7 @@ export function readRow(values: Values): Row {
   }
 }
 
+/** A `StoredRow` from the values of `storedColumns`. */
 export function readStoredRow(values: Values): StoredRow {
   return {
     ...readRow(values),
@@ -56,16 +58,18 @@ export function readStoredRow(values: Values): StoredRow {
   }
 }
 
+/** A number, or null for none. */
 export function numberOf(value: unknown): number | null {
   return value === null ? null : Number(value)
 }
 
-/** Of the columns of a `Row`, and then its wait in microseconds; -1 for one without an end. */
+/** An `OrderedRow` from the values of `rowColumns`, and then its wait in microseconds; -1 for one without an end. */
 export function readOrderedRow(values: Values): OrderedRow {
   const wait = Number(values[20])
   return { ...readRow(values), waitMs: wait < 0 ? Infinity : Math.ceil(wait / 1_000) }
 }
 
+/** A text, or null for none. */
 export function textOf(value: unknown): string | null {
   return value === null ? null : asText(value)
 }

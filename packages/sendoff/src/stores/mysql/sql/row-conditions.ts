@@ -7,12 +7,13 @@ export const wholeNow = 'utc_timestamp(3)'
 /** The clock that leases and due times are judged by. */
 export const now = 'utc_timestamp(6)'
 
+/** Rows that are still to be delivered. */
 export const pending = 'status in (0, 2)'
 
 /** Where pending rows are in the index `queue`: those that are NEW, RETRY, or blocked. */
 export const pendingQueues = [0, 2, 3] as const
 
-/** Whether a pending row has its place in write order: all have but those written for later that nobody has had yet. */
+/** Whether a pending row has its place in write order: all have but those written for later that no process has had yet. */
 export const inLine = `(event.available_at <= ${now} or event.deliveries > 0 or event.blocked_at is not null)`
 
 /** The time so many microseconds from now: ? microseconds. */
@@ -21,7 +22,7 @@ export const timeIn = `${wholeNow} + interval ? microsecond`
 /** The time so many microseconds ago: ? microseconds. */
 export const ago = `${now} - interval ? microsecond`
 
-/** What a statement that looks for due rows was asked for beside them. */
+/** What a statement that finds due rows was asked for beside them. */
 export interface DueOptions {
   readonly from: boolean
   readonly skipRecent: boolean

@@ -1,7 +1,8 @@
+import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { insertStatementsFor } from './insert-statements.ts'
+import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
-import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
@@ -9,11 +10,11 @@ import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 /**
- * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and `keyed`
+ * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and `rowIds`
  * by event id and destination; limits stand in the text, since prepared statements take no parameters for them.
  *
  * Statements that lock name their index. While a table is small the optimizer would rather read all of it, and then
- * wait for every row that somebody has added and not committed yet.
+ * wait for every row that another transaction has added and not committed yet.
  */
 export function statementsFor(tables: MysqlTables) {
   const { events, attempt } = tables
@@ -39,7 +40,7 @@ export function statementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
-    // due. Where a window of so many due rows ends. The index `due` answers alone. Locks nothing.
+    // due. Where a window of so many due rows ends. By the index `due` alone. Locks nothing.
     windowEnd: (options: DueOptions, window: number) => `
   select ${inMs('due_at')}, seq
     from ${events} as event force index (due)
@@ -47,23 +48,23 @@ export function statementsFor(tables: MysqlTables) {
    order by due_at, seq
    limit ${window - 1}, 1`,
 
-    // keyed, due, freeRow. By the index `event`. Rows that the claimer holds already come as well.
-    claimKeys: (keyed: string, options: DueOptions, limit: number) => `
+    // rowIds, due, freeRow. By the index `event`. Rows that the claimer holds already come as well.
+    claimKeys: (rowIds: string, options: DueOptions, limit: number) => `
   select ${rowColumns}
     from ${events} as event force index (event)
-   where ${keyed}
+   where ${rowIds}
      and ${due(options)}
      and ${freeRow(tables, { ...options, exceptHolder: true })}
    order by due_at, seq
    limit ${limit}
      for update skip locked`,
 
-    // keyed, due, freeRow. By the index `event`: whether a claim has passed over rows because somebody locks them.
+    // rowIds, due, freeRow. By the index `event`: whether a claim has passed over rows because another transaction locks them.
     // Locks nothing.
-    anyKeys: (keyed: string, options: DueOptions) => `
+    anyKeys: (rowIds: string, options: DueOptions) => `
   select 1
     from ${events} as event force index (event)
-   where ${keyed}
+   where ${rowIds}
      and ${due(options)}
      and ${freeRow(tables, { ...options, exceptHolder: true })}
    limit 1`,
@@ -93,7 +94,7 @@ export function statementsFor(tables: MysqlTables) {
     // held.
     release: (rows: string, fences: string) => changed('locked_by = null, locked_until = null', rows, fences),
 
-    // held. What somebody held without a lease, with null for its holder.
+    // held. What an owner held without a lease, with null for its holder.
     countLossesOfHeld: (rows: string, fences: string) =>
       changed('losses = losses + 1, deliveries = deliveries + 1', rows, fences),
 
@@ -133,11 +134,12 @@ export function statementsFor(tables: MysqlTables) {
     deleteRows: (rows: string, count: number) => `
   delete from ${events} where ${rows} order by seq limit ${count}`,
 
-    // keyed. By the index `event` of the history.
-    deleteAttempts: (keyed: string) => `
-  delete from ${attempt} using ${attempt} force index (event) where ${keyed}`,
+    // rowIds. By the index `event` of the history.
+    deleteAttempts: (rowIds: string) => `
+  delete from ${attempt} using ${attempt} force index (event) where ${rowIds}`,
 
     ...insertStatementsFor(tables),
+    ...keyStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...partitionStatementsFor(tables),
@@ -168,4 +170,5 @@ export const attemptRow = `(?, ?, ?, ${wholeNow}, ?, ?)`
 const doneColumns = `status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, deliveries = deliveries + 1, losses = 0,
          locked_by = null, locked_until = null`
 
+/** The statements of a store, by name. */
 export type MysqlStatements = ReturnType<typeof statementsFor>

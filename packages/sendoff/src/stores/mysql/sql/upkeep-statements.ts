@@ -30,21 +30,21 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    where event_id = ? and destination = ?
    order by id`,
 
-    // keyed. By the index `event`. The fence rises here too: whoever held the row before it died must not settle
+    // rowIds. By the index `event`. The fence rises here too: a process that held the row before it died must not settle
     // it now.
-    replay: (keyed: string) => `
+    replay: (rowIds: string) => `
   update ${events} force index (event)
      set status = 0, available_at = ${wholeNow}, attempts = 0, losses = 0, deliveries = deliveries + 1,
          done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
-   where ${keyed} and status = 3`,
+   where ${rowIds} and status = 3`,
 
     // ago (the age under which a row is young), ? seq to start behind. By primary key: how many rows one step of a
-    // purge looks at, the last of them, and whether all are young.
+    // purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `
   select count(*), max(seq), min(created_at) >= ${ago}
     from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,
 
-    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that somebody works on
+    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that another transaction works on
     // are left for the next time.
     outlivedRows: (outlived: string) => `
   select seq, event_id, destination
@@ -87,7 +87,7 @@ export function upkeepStatementsFor(tables: MysqlTables) {
      set until = ${timeIn}
    where id = ? and mode <=> ? and until > ${now}`,
 
-    // No parameters. By primary key. Until the end of the transaction nobody else joins.
+    // No parameters. By primary key. Until the end of the transaction no other process joins.
     lockNodes: `select value from ${meta} where \`key\` = 'version' for update`,
 
     // No parameters. Reads the table, which has a row for each process.

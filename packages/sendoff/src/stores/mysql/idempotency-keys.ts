@@ -1,11 +1,12 @@
 import type { NewRow } from '../../store/index.ts'
 import type { CallersSession } from './drivers/mysql-driver.ts'
-import type { MysqlStatements } from './sql/statements.ts'
 import { isAmong } from './sql/statement-values.ts'
+import type { MysqlStatements } from './sql/statements.ts'
 
 /** What became of idempotency keys. */
 export type KeyUses = ReadonlyMap<string, KeyUse>
 
+/** What became of one idempotency key. */
 export interface KeyUse {
   /** The event that the key stands for. */
   readonly eventId: string
@@ -14,12 +15,12 @@ export interface KeyUse {
 }
 
 /**
- * Uses the idempotency keys of rows within the caller's transaction. Whoever has used one and not
- * committed yet is waited for.
+ * Uses the idempotency keys of rows within the caller's transaction. Waits for every transaction that has used one and not
+ * committed yet.
  *
  * An event that fans out is several rows of one key, written together: one use of it.
  */
-export async function useKeys(
+export async function useIdempotencyKeys(
   session: CallersSession,
   statements: MysqlStatements,
   rows: readonly NewRow[],
@@ -34,7 +35,7 @@ export async function useKeys(
   const values = keys.flatMap((key) => [key, users.get(key.toString())!])
   await session.run(statements.useKeys(keys.length), values)
 
-  const answer = await session.run(statements.usedKeys(keysAmong(keys)), keys)
+  const answer = await session.run(statements.usedKeys(isAmongKeys(keys)), keys)
   return new Map(
     answer.rows.map(([key, eventId, uses]) => [
       Buffer.from(key as Uint8Array).toString(),
@@ -44,17 +45,17 @@ export async function useKeys(
 }
 
 /** Takes the first uses back. */
-export async function forgetKeys(
+export async function forgetIdempotencyKeys(
   session: CallersSession,
   statements: MysqlStatements,
   uses: KeyUses,
 ): Promise<void> {
   const keys = [...uses].filter(([, use]) => use.isFirst).map(([key]) => Buffer.from(key))
-  if (keys.length > 0) await session.run(statements.forgetKeys(keysAmong(keys), keys.length), keys)
+  if (keys.length > 0) await session.run(statements.forgetKeys(isAmongKeys(keys), keys.length), keys)
 }
 
 /** The condition called `keys`, with the keys themselves as parameters. */
-export function keysAmong(keys: readonly Buffer[]): string {
+export function isAmongKeys(keys: readonly Buffer[]): string {
   return isAmong(
     '`key`',
     keys.map(() => '?'),

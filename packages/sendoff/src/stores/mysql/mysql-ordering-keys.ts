@@ -1,19 +1,36 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store/index.ts'
+import type {
+  BlockedKey,
+  BlockedKeyFilter,
+  OutboxOrderingKeys,
+  SkipRequest,
+  StoredRow,
+} from '../../store/index.ts'
 import { maxCountedWaiting } from '../../store/index.ts'
-import type { MysqlDriver, MysqlSession } from './drivers/mysql-driver.ts'
+import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { recordOutcomes } from './settle-rows.ts'
 import { readStoredRow, textOf } from './sql/row-columns.ts'
 import { rowLimit } from './sql/row-limit.ts'
-import { recordOutcomes } from './settle-rows.ts'
 import { placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** How many keys are looked at by one statement. */
+/** How many keys are read by one statement. */
 const keysAtOnce = 100
 
+/** The ordering keys of a MySQL store, for people. */
+export function mysqlOrderingKeys(driver: StoreDriver, statements: MysqlStatements): OutboxOrderingKeys {
+  return {
+    blocked: (filter) => blockedKeys(driver, statements, filter),
+    retry: (orderingKey) => retryKey(driver, statements, orderingKey),
+    skip: (request) => skipHead(driver, statements, request),
+    park: (orderingKey) => parkKey(driver, statements, orderingKey),
+    unpark: (orderingKey) => unparkKey(driver, statements, orderingKey),
+  }
+}
+
 /** Keys that do not go on by themselves, by name. */
-export async function blockedKeys<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+async function blockedKeys(
+  driver: StoreDriver,
   statements: MysqlStatements,
   { limit, after = '' }: BlockedKeyFilter,
 ): Promise<readonly BlockedKey[]> {
@@ -72,27 +89,22 @@ async function waitingBehind(
   return new Map(rows.map(([index, count]) => [heads[Number(index)]!.orderingKey, Number(count)]))
 }
 
-/** Makes the first row of a key due. False where it is due, or in somebody's hands. */
-export function retryKey<Tx extends object>(
-  driver: MysqlDriver<Tx>,
-  statements: MysqlStatements,
-  key: string,
-): Promise<boolean> {
+/** Makes the first row of a key due. False where it is due, or a process has it. */
+function retryKey(driver: StoreDriver, statements: MysqlStatements, orderingKey: string): Promise<boolean> {
   return driver.briefly(async (session) => {
-    const head = await lockedHead(session, statements, key)
+    const head = await lockedHead(session, statements, orderingKey)
     return head !== undefined && (await session.run(statements.retryNow, [head.seq])).affectedRows > 0
   })
 }
 
-/** Makes the first row of a key DEAD, whoever has it. */
-export function skipHead<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+/** Makes the first row of a key DEAD, whichever process has it. */
+function skipHead(
+  driver: StoreDriver,
   statements: MysqlStatements,
-  key: string,
-  reason: string,
+  { orderingKey, reason }: SkipRequest,
 ): Promise<boolean> {
   return driver.briefly(async (session) => {
-    const head = await lockedHead(session, statements, key)
+    const head = await lockedHead(session, statements, orderingKey)
     if (head === undefined) return false
 
     const outcome = { kind: 'dead', failure: { error: reason, counted: false } } as const
@@ -104,8 +116,24 @@ export function skipHead<Tx extends object>(
 async function lockedHead(
   session: MysqlSession,
   { lockHead }: MysqlStatements,
-  key: string,
+  orderingKey: string,
 ): Promise<StoredRow | undefined> {
-  const { rows } = await session.run(lockHead, [Buffer.from(key)])
+  const { rows } = await session.run(lockHead, [Buffer.from(orderingKey)])
   return rows[0] && readStoredRow(rows[0])
+}
+
+async function parkKey(
+  session: MysqlSession,
+  { setControl }: MysqlStatements,
+  orderingKey: string,
+): Promise<void> {
+  await session.run(setControl, ['park', Buffer.from(orderingKey)])
+}
+
+async function unparkKey(
+  session: MysqlSession,
+  { liftControl }: MysqlStatements,
+  orderingKey: string,
+): Promise<void> {
+  await session.run(liftControl, ['park', Buffer.from(orderingKey)])
 }

@@ -1,0 +1,32 @@
+import type { DuePlace } from '../../../store/index.ts'
+import type { Value } from '../drivers/mysql-driver.ts'
+import type { DueOptions } from './row-conditions.ts'
+import { ageValue, timeValue } from './statement-values.ts'
+
+/** Which due rows a request asks for. */
+export interface DueRequest {
+  readonly from?: DuePlace | undefined
+  readonly skipRecentMs?: number
+}
+
+/** What the text of a statement that finds due rows depends on. */
+export function dueOptions({ from, skipRecentMs }: DueRequest): DueOptions {
+  return { from: from !== undefined, skipRecent: (skipRecentMs ?? 0) > 0 }
+}
+
+/** The parameters of a statement that finds due rows. */
+export function dueValues(request: DueRequest): Value[] {
+  return [...placeValues(request.from), ...recentValues(request)]
+}
+
+/** The parameter of the age under which rows are left alone, if there is one. */
+export function recentValues({ skipRecentMs = 0 }: DueRequest): Value[] {
+  return skipRecentMs > 0 ? [ageValue(skipRecentMs)] : []
+}
+
+/** The parameters of a place to start at, if there is one. */
+export function placeValues(from: DuePlace | undefined): Value[] {
+  if (from === undefined) return []
+  const at = timeValue(from.availableAt)
+  return [at, at, from.seq]
+}
