@@ -5,7 +5,8 @@ import type { Mutex } from '../../mutex.ts'
 import { databaseMutex } from './database-mutex.ts'
 import { LoopTurns } from './loop-turns.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
-import { hasOpenTransaction, isBusy, isClosed } from './sqlite-client.ts'
+import { isBusy } from '../sqlite-errors.ts'
+import { hasOpenTransaction, isClosed } from './sqlite-client.ts'
 import type { SqliteTransaction } from './sqlite-transaction.ts'
 
 export interface SqliteConnectionOptions<Handle> {
