@@ -51,7 +51,7 @@ function insertEach(
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
-  // An event that fans out is several rows of one key, written together: no duplicates of each other.
+  // An event that fans out is several rows of one idempotency key, written together: no duplicates of each other.
   const usedHere = new Map<string, string>()
 
   return rows.map((row) => {

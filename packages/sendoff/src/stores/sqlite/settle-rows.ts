@@ -38,9 +38,9 @@ function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]>
   for (const settlement of batch) {
     const { row, outcome } = settlement
     const simple = outcome.kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
-    const key = simple ? `${outcome.kind} ${row.deliveries} ${epochOf(row)} ${row.lockedBy}` : settlement
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [settlement])
+    const alike = simple ? `${outcome.kind} ${row.deliveries} ${epochOf(row)} ${row.lockedBy}` : settlement
+    const group = groups.get(alike)
+    if (group === undefined) groups.set(alike, [settlement])
     else group.push(settlement)
   }
   return groups.values()

@@ -21,6 +21,7 @@ import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
 import { sqlitePeople } from './sqlite-people.ts'
 
+/** The options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
   readonly open: () => Handle

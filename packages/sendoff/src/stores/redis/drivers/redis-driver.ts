@@ -12,7 +12,7 @@ export interface RedisDriver {
   /** Adds a script to a MULTI by its text: one that is missing there would not stop the commands beside it. */
   queue(multi: object, script: Script, keyspace: RedisKeyspace, values: readonly string[]): void
 
-  /** Sends a MULTI and answers what became of each command, errors among them. Rejects if none was run, or nobody knows. */
+  /** Sends a MULTI and returns what became of each command, errors among them. Rejects if none was run, or if that is unknown. */
   exec(multi: object): Promise<readonly unknown[]>
 
   /** Whether this is a MULTI of such a client that has not been sent. */

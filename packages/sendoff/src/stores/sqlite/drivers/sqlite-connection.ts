@@ -9,6 +9,7 @@ import { isBusy } from '../sqlite-errors.ts'
 import { hasOpenTransaction, isClosed } from './sqlite-client.ts'
 import type { SqliteTransaction } from './sqlite-transaction.ts'
 
+/** How the handle is opened and set up. */
 export interface SqliteConnectionOptions<Handle> {
   readonly open: () => Handle
   readonly synchronous: 'FULL' | 'NORMAL'
@@ -18,8 +19,8 @@ export interface SqliteConnectionOptions<Handle> {
 /**
  * The one handle of a store, opened at its first use.
  *
- * Whoever uses the handle holds the mutex of the database file, so that no statement becomes part
- * of somebody else's transaction. A lock held by another process is waited for here, by trying
+ * A call that uses the handle holds the mutex of the database file, so that no statement becomes part
+ * of another call's transaction. A lock held by another process is waited for here, by trying
  * again: SQLite's own waiting would block the event loop. The mutex is kept meanwhile.
  */
 export class SqliteConnection<Handle extends SqliteHandle> {

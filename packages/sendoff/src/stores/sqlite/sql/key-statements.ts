@@ -37,7 +37,7 @@ export function keyStatementsFor({ table, events, control }: SqliteTables) {
              and ${inLine}
            limit ?)`,
 
-    // ? now, ? seq. By primary key. The fence rises: whoever read the row before must not settle it now.
+    // ? now, ? seq. By primary key. The fence rises: a process that read the row before must not settle it now.
     retryNow: `
   update ${events}
      set blocked_at = null, available_at = ?, deliveries = deliveries + 1

@@ -18,7 +18,7 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
     // ? now. By primary key.
     endParts: `delete from ${lock} where ${isParticipant} and until <= ? returning token, held`,
 
-    // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when somebody held them.
+    // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when an owner held them.
     countLossesOfHeld: `
   update ${events}
      set losses = losses + 1, deliveries = deliveries + 1

@@ -8,7 +8,7 @@ export const unblocked = `${pending} and blocked_at is null`
 export const failedOfKey =
   'ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null)'
 
-/** ? now. Pending rows that have their place in write order: all but those written for later that nobody has had yet. */
+/** ? now. Pending rows that have their place in write order: all but those written for later that no process has had yet. */
 export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or blocked_at is not null)`
 
 /**

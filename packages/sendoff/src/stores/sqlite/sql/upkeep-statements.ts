@@ -71,7 +71,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
      and destination = ?
    order by id`,
 
-    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: whoever held
+    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: a process that held
     // the row before it died must not settle it now.
     replay: `
   update ${events}
