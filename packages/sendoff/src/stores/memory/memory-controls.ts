@@ -7,6 +7,7 @@ export interface MemoryControls extends OutboxControls {
   readonly parkedKeys: Set<string>
 }
 
+/** Switches of which none is set. */
 export function memoryControls(): MemoryControls {
   const eventTypes = new Set<string>()
   const destinations = new Set<string>()

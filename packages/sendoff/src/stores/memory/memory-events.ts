@@ -11,7 +11,7 @@ import type {
 } from '../../store/index.ts'
 import { inDueOrder } from '../../store/due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
-import { keyOf } from './memory-row.ts'
+import { rowIdText } from './memory-row.ts'
 import type { KeyUse, MemoryTables } from './memory-transaction.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
@@ -21,7 +21,7 @@ import { OrderedRows } from './ordered-rows.ts'
  * A pending row that is not blocked is in one of two orders: among the free ones by due time, or
  * among the leased ones by the end of the lease. A claim first moves rows whose lease ran out from
  * the second to the first, and so never looks at rows that are held or settled. Besides, everything that is pending is in
- * write order, all together and by its key.
+ * write order, all together and by its ordering key.
  */
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
@@ -37,8 +37,8 @@ export class MemoryEvents implements MemoryTables {
     this.#isPaused = isPaused
   }
 
-  findRow(key: string): MemoryRow | undefined {
-    return this.#rows.get(key)
+  findRow(id: string): MemoryRow | undefined {
+    return this.#rows.get(id)
   }
 
   findIdempotencyKey(key: string): KeyUse | undefined {
@@ -48,7 +48,7 @@ export class MemoryEvents implements MemoryTables {
   keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
     // A nested transaction hands its rows on when it ends, behind later ones of the transaction around it.
     for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
-      this.#rows.set(keyOf(row), row)
+      this.#rows.set(rowIdText(row), row)
       this.#enter(row)
     }
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
@@ -56,7 +56,7 @@ export class MemoryEvents implements MemoryTables {
 
   /** The row, if it is pending and still in the same hands. */
   held({ eventId, destination, deliveries, lockedBy }: HeldRow): MemoryRow | undefined {
-    const row = this.#rows.get(keyOf({ eventId, destination }))
+    const row = this.#rows.get(rowIdText({ eventId, destination }))
     const isHeld = row !== undefined && isPending(row.status) && row.deliveries === deliveries
     return isHeld && row.lockedBy === lockedBy ? row : undefined
   }
@@ -69,11 +69,11 @@ export class MemoryEvents implements MemoryTables {
 
   delete(row: MemoryRow): void {
     this.#leave(row)
-    this.#rows.delete(keyOf(row))
+    this.#rows.delete(rowIdText(row))
   }
 
-  /** Deletes up to `limit` keys that were used before `time`, and answers how many. */
-  deleteKeys(time: number, limit: number): number {
+  /** Deletes up to `limit` idempotency keys that were used before `time`, and returns how many. */
+  deleteIdempotencyKeys(time: number, limit: number): number {
     let count = 0
     for (const [key, use] of this.#idempotencyKeys) {
       if (count >= limit) break
@@ -88,7 +88,7 @@ export class MemoryEvents implements MemoryTables {
   due(request: ClaimRequest | PollRequest, now: number): MemoryRow[] {
     this.#freeLapsed(now)
     if ('lease' in request) {
-      return request.rows === undefined ? this.#dueInOrder(request, now) : this.#dueOfKeys(request, now)
+      return request.rows === undefined ? this.#dueInOrder(request, now) : this.#dueOfIds(request, now)
     }
     return this.#dueInOrder(request, now)
   }
@@ -111,7 +111,7 @@ export class MemoryEvents implements MemoryTables {
     return { rows, last: looked.length < window ? undefined : looked.at(-1) }
   }
 
-  /** Up to `count` rows that nobody holds, in the order in which they fell due. */
+  /** Up to `count` rows that no process holds, in the order in which they fell due. */
   dueFrom(from: DuePlace | undefined, now: number, count: number): MemoryRow[] {
     this.#freeLapsed(now)
     const rows: MemoryRow[] = []
@@ -122,18 +122,18 @@ export class MemoryEvents implements MemoryTables {
     return rows
   }
 
-  /** Pending rows in write order: of a key, or all of them. */
+  /** Pending rows in write order: of an ordering key, or all of them. */
   pendingAsWritten(key?: string, afterSeq = 0): Iterable<MemoryRow> {
     const rows = key === undefined ? this.#pending : this.#pendingByKey.get(key)
     return rows?.from(0, afterSeq + 1) ?? []
   }
 
-  /** The keys of pending rows. */
+  /** The ordering keys of pending rows. */
   pendingKeys(): Iterable<string> {
     return this.#pendingByKey.keys()
   }
 
-  /** Counts a loss for every row within the bounds that nobody has leased. */
+  /** Counts a loss for every row within the bounds that no process has leased. */
   countLosses({ low, high }: Bounds): void {
     for (const row of this.#free.from(low.availableAt, low.seq)) {
       if (inDueOrder(row, high) > 0) break
@@ -143,7 +143,7 @@ export class MemoryEvents implements MemoryTables {
     }
   }
 
-  /** Counts a loss for every row that is as it was when somebody held it without a lease. */
+  /** Counts a loss for every row that is as it was when an owner held it without a lease. */
   countLossesOf(held: readonly FencedRow[], counts: (row: MemoryRow) => boolean = () => true): void {
     for (const { seq, deliveries } of held) {
       const [row] = this.#pending.from(0, seq)
@@ -187,12 +187,12 @@ export class MemoryEvents implements MemoryTables {
     return rows
   }
 
-  #dueOfKeys(request: ClaimRequest, now: number): MemoryRow[] {
-    const { rows: keys = [], lease, from, limit } = request
+  #dueOfIds(request: ClaimRequest, now: number): MemoryRow[] {
+    const { rows: ids = [], lease, from, limit } = request
     const rows = new Set<MemoryRow>()
 
-    for (const key of keys) {
-      const row = this.#rows.get(keyOf(key))
+    for (const id of ids) {
+      const row = this.#rows.get(rowIdText(id))
       const order = row && this.#orders.get(row)
       if (row === undefined || order === undefined || row.availableAt > now) continue
       if (order === this.#leased && row.lockedBy !== lease.owner) continue

@@ -93,7 +93,7 @@ function findKeys(
   return { found, keys: new Set(found.flatMap(({ orderingKey }) => orderingKey ?? [])) }
 }
 
-/** Written for later, and in nobody's hands so far: it takes its place when it is due. */
+/** Written for later, and no process has had it so far: it takes its place when it is due. */
 function isStillToCome(row: MemoryRow, time: number): boolean {
   return row.availableAt > time && row.deliveries === 0 && row.blockedAt === null
 }

@@ -10,6 +10,7 @@ export interface MemoryLocks extends OutboxLocks {
   remove(name: string): void
 }
 
+/** A lock by its name, its owner, and what the owner holds. */
 export interface MemoryLock {
   readonly name: string
   readonly token: string
@@ -26,6 +27,7 @@ interface Lock {
   held: readonly FencedRow[]
 }
 
+/** Locks that count the losses of an owner that vanished. */
 export function memoryLocks(
   now: () => number,
   countLosses: (bounds: Bounds | null, held: readonly FencedRow[]) => void,
@@ -64,7 +66,7 @@ export function memoryLocks(
 
     recordHeld(name, held) {
       const lock = locks.get(name)
-      // As they are now, whatever becomes of them in the hands of whoever asks.
+      // As they are now, whatever the caller does with its rows later.
       if (lock !== undefined) lock.held = held.map(({ seq, deliveries }) => ({ seq, deliveries }))
     },
 

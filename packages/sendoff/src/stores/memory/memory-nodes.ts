@@ -6,6 +6,7 @@ interface Node {
   readonly until: number
 }
 
+/** The processes that use a memory store. */
 export function memoryNodes(now: () => number, controls: OutboxControls): OutboxNodes {
   let nodes: Node[] = []
   let lastMode: string | null = null

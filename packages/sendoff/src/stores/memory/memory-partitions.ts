@@ -14,6 +14,7 @@ interface Partition {
   epoch: number
 }
 
+/** Partitions that no process owns yet. */
 export function memoryPartitions(
   now: () => number,
   events: MemoryEvents,

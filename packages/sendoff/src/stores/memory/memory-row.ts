@@ -4,6 +4,7 @@ import type { Lease, NewRow, Row, RowId, StoredRow } from '../../store/index.ts'
 /** A row as the store keeps it. Never handed out: callers get copies. */
 export type MemoryRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
 
+/** A row as it is when it is added. */
 export function newMemoryRow(row: NewRow, seq: number, lease: Lease | undefined, now: number): MemoryRow {
   return {
     seq,
@@ -33,6 +34,7 @@ export function newMemoryRow(row: NewRow, seq: number, lease: Lease | undefined,
   }
 }
 
+/** A copy for delivery. */
 export function asRow(stored: MemoryRow): Row {
   return {
     seq: stored.seq,
@@ -57,16 +59,17 @@ export function asRow(stored: MemoryRow): Row {
   }
 }
 
+/** A copy for people. */
 export function asStoredRow(row: MemoryRow): StoredRow {
   return { ...row, payload: copyOf(row.payload) }
 }
 
-/** The row's key as text, for use in a map. */
-export function keyOf({ eventId, destination }: RowId): string {
+/** The id of a row as text, for use in a map. */
+export function rowIdText({ eventId, destination }: RowId): string {
   return `${eventId}\0${destination}`
 }
 
-// Bytes can be changed by whoever has them.
+// Bytes can be changed by every caller that has them.
 function copyOf(payload: string | Uint8Array): string | Uint8Array {
   return typeof payload === 'string' ? payload : new Uint8Array(payload)
 }

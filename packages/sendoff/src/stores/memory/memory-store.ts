@@ -1,23 +1,23 @@
 import { OutboxError } from '../../errors.ts'
-import { partitionOfRow } from '../../store/partition-of.ts'
-import { EventStatus } from '../../store/event-status.ts'
 import { callable, checkOptions } from '../../options.ts'
-import type { ClaimRequest, CompleteStore, FailedAttempt, Outcome, Row } from '../../store/index.ts'
-import { boundsAround, nextPlace } from '../../store/due-order.ts'
+import type { CompleteStore } from '../../store/index.ts'
 import { insideTransaction, refuseInsideTransaction } from '../inside-transaction.ts'
 import { Mutex } from '../mutex.ts'
+import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
+import { releaseRows, renewRows } from './held-rows.ts'
+import { insertRows } from './insert-rows.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
-import { insertRows } from './memory-insert.ts'
-import { memoryKeys } from './memory-keys.ts'
 import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { memoryNodes } from './memory-nodes.ts'
+import { memoryOrderingKeys } from './memory-ordering-keys.ts'
 import { memoryPartitions } from './memory-partitions.ts'
-import { purgeRows } from './memory-purge.ts'
-import { asRow, asStoredRow, keyOf, type MemoryRow } from './memory-row.ts'
-import { failedAttempt, replayedFields, settledFields } from './memory-settle.ts'
+import { memoryPeople } from './memory-people.ts'
 import { MemoryTx } from './memory-transaction.ts'
+import { pollPending } from './poll-pending.ts'
+import { purgeRows } from './purge-rows.ts'
+import { type MemoryHistory, settleRows } from './settle-rows.ts'
 
 export interface MemoryStoreOptions {
   /** Epoch milliseconds: `Date.now` unless told otherwise. */
@@ -39,46 +39,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
   const controls = memoryControls()
   const events = new MemoryEvents((row) => controls.isPaused(row))
-  const history = new Map<string, FailedAttempt[]>()
+  const history: MemoryHistory = new Map()
   const locks = memoryLocks(now, (bounds, held) => {
     if (bounds !== null) events.countLosses(bounds)
     events.countLossesOf(held)
   })
   const partitions = memoryPartitions(now, events, locks)
+  const settleParts = { events, history, locks, partitions }
   const transactions = new Mutex()
   let lastSeq = 0
-
-  const settleRow = (row: MemoryRow, outcome: Outcome, time: number): void => {
-    if (outcome.kind === 'delete') {
-      events.delete(row)
-      history.delete(keyOf(row))
-      return
-    }
-    const fields = settledFields(row, outcome, time)
-    const attempt = failedAttempt(row, outcome, fields.attempts ?? row.attempts, time)
-    if (attempt !== undefined) history.set(keyOf(row), [...(history.get(keyOf(row)) ?? []), attempt])
-    events.change(row, fields)
-  }
-
-  const leased = (rows: readonly MemoryRow[], { lease, rows: keys }: ClaimRequest, time: number): Row[] =>
-    rows.map((row) => {
-      // Whoever asks for its own rows by key is their holder and never lost them.
-      const isKept = row.lockedBy === null || (keys !== undefined && row.lockedBy === lease.owner)
-
-      events.change(row, {
-        lockedBy: lease.owner,
-        lockedUntil: Math.ceil(time + lease.ms),
-        deliveries: row.deliveries + 1,
-        losses: row.losses + (isKept ? 0 : 1),
-      })
-      return asRow(row)
-    })
+  const nextSeq = () => ++lastSeq
 
   return {
     capabilities: { durable: false, multiProcess: false },
 
     async migrate() {},
-
     async checkSchema() {},
 
     async transaction(work, { within } = {}) {
@@ -92,108 +67,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     async insert({ tx, rows, lease }) {
       if (!(tx instanceof MemoryTx)) throw noTransaction()
       tx.assertOpen()
-      return insertRows(tx, rows, lease, now(), () => ++lastSeq)
+      return insertRows(tx, rows, lease, now(), nextSeq)
     },
 
-    async claim(request) {
-      const time = now()
-      return leased(events.due(request, time), request, time)
-    },
-
-    async claimTypes(request) {
-      const time = now()
-      const { rows, last } = events.dueOfTypes(request, time)
-      const next = nextPlace(rows, request.limit, last)
-      return { rows: leased(rows, request, time), next }
-    },
-
-    async pollPending(request) {
-      if (!locks.isOwner(request.owner)) return undefined
-
-      const rows = events.due(request, now()).map(asRow)
-      locks.recordBounds(request.owner.lock, boundsAround(request.held, rows))
-      const { owner, renewMs } = request
-      if (renewMs !== undefined) await locks.renew({ ...owner, ttlMs: renewMs })
-      return rows
-    },
-
-    async renew({ rows, lease }) {
-      const lockedUntil = Math.ceil(now() + lease.ms)
-
-      return rows.filter((held) => {
-        const row = held.lockedBy === null ? undefined : events.held(held)
-        if (row !== undefined) events.change(row, { lockedUntil })
-        return row === undefined
-      })
-    },
-
-    async release(rows) {
-      for (const held of rows) {
-        const row = held.lockedBy === null ? undefined : events.held(held)
-        if (row !== undefined) events.change(row, { lockedBy: null, lockedUntil: null })
-      }
-    },
-
-    async settle({ settlements, owner }) {
-      const ownerHolds = owner !== undefined && locks.isOwner(owner)
-      const time = now()
-
-      return settlements.filter(({ row: held, outcome }) => {
-        const row = held.lockedBy === null && !ownerHolds ? undefined : events.held(held)
-        if (row === undefined) return true
-        if (held.lockedBy === null && held.epoch !== undefined) {
-          const partition = { partition: partitionOfRow(row), epoch: held.epoch }
-          if (!partitions.isOwner(owner!.token, partition)) return true
-        }
-
-        settleRow(row, outcome, time)
-        return false
-      })
-    },
+    claim: async (request) => claimRows(events, request, now()),
+    claimTypes: async (request) => claimRowsOfTypes(events, request, now()),
+    renew: async (request) => renewRows(events, request, now()),
+    release: async (rows) => releaseRows(events, rows),
+    settle: async (request) => settleRows(settleParts, request, now()),
 
     locks,
+    pollPending: (request) => pollPending(now, events, locks, request),
 
     lanes: memoryLanes(now, events, locks, controls),
-
     partitions,
-
-    orderingKeys: memoryKeys(now, events, controls, settleRow),
-
-    people: {
-      async query(filter) {
-        return events.matching(filter, filter.limit).map(asStoredRow)
-      },
-
-      async count(filter) {
-        return events.matching(filter, Infinity).length
-      },
-
-      async attempts(row) {
-        return [...(history.get(keyOf(row)) ?? [])]
-      },
-
-      async replay(rows) {
-        const time = now()
-
-        return rows.filter((id) => {
-          const row = events.findRow(keyOf(id))
-          if (row?.status !== EventStatus.DEAD) return false
-
-          events.change(row, replayedFields(row, time))
-          return true
-        }).length
-      },
-    },
-
-    async purge(request) {
-      return purgeRows(events, history, request, now())
-    },
-
+    orderingKeys: memoryOrderingKeys(now, events, controls, history),
+    people: memoryPeople(now, events, history),
     controls,
-
     nodes: memoryNodes(now, controls),
+    purge: async (request) => purgeRows(events, history, request, now()),
 
-    // The rows stay: whoever has the store may still look at them.
+    // The rows stay: a caller that still has the store can look at them.
     async close() {},
   }
 }

@@ -5,7 +5,7 @@ import type { MemoryRow } from './memory-row.ts'
 
 /** Where rows and idempotency keys come to rest: the store itself, or the transaction around. */
 export interface MemoryTables {
-  findRow(key: string): MemoryRow | undefined
+  findRow(id: string): MemoryRow | undefined
   findIdempotencyKey(key: string): KeyUse | undefined
   keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void
 }
@@ -38,8 +38,8 @@ export class MemoryTx implements MemoryTables {
     if (!this.isOpen) throw transactionEnded()
   }
 
-  findRow(key: string): MemoryRow | undefined {
-    return this.#rows.get(key) ?? this.#around.findRow(key)
+  findRow(id: string): MemoryRow | undefined {
+    return this.#rows.get(id) ?? this.#around.findRow(id)
   }
 
   findIdempotencyKey(key: string): KeyUse | undefined {
@@ -47,7 +47,7 @@ export class MemoryTx implements MemoryTables {
   }
 
   keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
-    rows.forEach((row, key) => this.#rows.set(key, row))
+    rows.forEach((row, id) => this.#rows.set(id, row))
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
 

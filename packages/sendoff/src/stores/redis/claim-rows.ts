@@ -1,24 +1,20 @@
-import type {
-  Bounds,
-  ClaimRequest,
-  ClaimTypesAnswer,
-  ClaimTypesRequest,
-  DuePlace,
-  PollRequest,
-  Row,
-} from '../../store/index.ts'
-import { boundsAround, placeBehind } from '../../store/due-order.ts'
-import { memberOf } from './redis-keys.ts'
+import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
+import { placeBehind } from '../../store/due-order.ts'
+import { memberOf } from './redis-keyspace.ts'
 import { claimedRows } from './row-text.ts'
-import { claimKeysScript, claimScript, claimTypesScript, pollScript } from './scripts/claim-scripts.ts'
+import { claimIdsScript, claimScript, claimTypesScript } from './scripts/claim-scripts.ts'
 import type { RunScript } from './drivers/run-script.ts'
 
-type Answer = readonly [place: readonly [at: string, member: string] | null, values: readonly unknown[]]
+/** Where to go on, and the values of rows. */
+export type DueAnswer = readonly [
+  place: readonly [at: string, member: string] | null,
+  values: readonly unknown[],
+]
 
 /** Leases due rows; a script looks at so many at most, and is run again where these were not enough. */
 export async function claimRows(run: RunScript, request: ClaimRequest): Promise<readonly Row[]> {
-  const { lease, limit, rows: keys, skipRecentMs = 0 } = request
-  if (limit <= 0 || keys?.length === 0) return []
+  const { lease, limit, rows: ids, skipRecentMs = 0 } = request
+  if (limit <= 0 || ids?.length === 0) return []
 
   const rows: Row[] = []
   let from = placeArguments(request.from)
@@ -26,10 +22,10 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
     const left = String(limit - rows.length)
     const values = [lease.owner, String(lease.ms), left, ...from, String(skipRecentMs)]
     const [place, claimed] = (
-      keys === undefined
+      ids === undefined
         ? await run(claimScript, values)
-        : await run(claimKeysScript, [...values, ...keys.flatMap((key) => [key.eventId, key.destination])])
-    ) as Answer
+        : await run(claimIdsScript, [...values, ...ids.flatMap((id) => [id.eventId, id.destination])])
+    ) as DueAnswer
     rows.push(...claimedRows(claimed))
     if (!place) break
     from = place
@@ -53,43 +49,14 @@ export async function claimRowsOfTypes(
     String(skipRecentMs),
     String(window),
     ...types.flatMap(({ eventType, aggregateType }) => [eventType, aggregateType]),
-  ])) as Answer
+  ])) as DueAnswer
   return {
     rows: claimedRows(claimed),
     next: place ? placeBehind({ availableAt: Number(place[0]), seq: Number(place[1]) }) : undefined,
   }
 }
 
-/** Reads due rows for the owner of a lock; undefined once it has lost it. */
-export async function pollPending(run: RunScript, request: PollRequest): Promise<readonly Row[] | undefined> {
-  const { owner, limit, held, skipRecentMs = 0, renewMs } = request
-  const rows: Row[] = []
-  let from = placeArguments(request.from)
-  do {
-    const answer = (await run(pollScript, [
-      owner.lock,
-      owner.token,
-      renewMs === undefined ? '' : String(renewMs),
-      ...boundsArguments(boundsAround(held, rows)),
-      String(Math.max(0, limit - rows.length)),
-      ...from,
-      String(skipRecentMs),
-    ])) as Answer | null
-    if (answer === null) return undefined
-
-    const [place, read] = answer
-    rows.push(...claimedRows(read))
-    if (!place) break
-    from = place
-  } while (rows.length < limit)
-  return rows
-}
-
-function placeArguments(place: DuePlace | undefined): readonly [at: string, member: string] {
+/** The place to start from, as scripts take it. */
+export function placeArguments(place: DuePlace | undefined): readonly [at: string, member: string] {
   return place === undefined ? ['', '0'] : [String(place.availableAt), memberOf(place.seq)]
-}
-
-function boundsArguments(bounds: Bounds | null): readonly string[] {
-  if (bounds === null) return ['', '', '', '']
-  return [...placeArguments(bounds.low), ...placeArguments(bounds.high)]
 }

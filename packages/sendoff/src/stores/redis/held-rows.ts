@@ -1,8 +1,9 @@
 import type { HeldRow, Lease } from '../../store/index.ts'
-import { memberOf } from './redis-keys.ts'
+import { memberOf } from './redis-keyspace.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { releaseScript, renewScript } from './scripts/held-scripts.ts'
 
+/** Leases held rows anew. Returns those that were lost meanwhile. */
 export async function renewRows(
   run: RunScript,
   rows: readonly HeldRow[],
@@ -16,6 +17,7 @@ export async function renewRows(
   return rows.filter((row) => row.lockedBy === null || lostRows.has(row))
 }
 
+/** Hands leased rows back. */
 export async function releaseRows(run: RunScript, rows: readonly HeldRow[]): Promise<void> {
   const leased = rows.filter((row) => row.lockedBy !== null)
   if (leased.length > 0) await run(releaseScript, leased.flatMap(heldArguments))

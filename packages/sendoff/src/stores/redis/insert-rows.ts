@@ -1,16 +1,37 @@
 import { randomUUID } from 'node:crypto'
 import { OutboxError } from '../../errors.ts'
-import type { Lease, NewRow } from '../../store/index.ts'
-import type { KnownResult, RecordedInsert } from './drivers/recorded-transaction.ts'
+import type { InsertRequest, InsertResult, Lease, NewRow } from '../../store/index.ts'
+import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
+import type { TransactionPlace } from './drivers/commit-transaction.ts'
+import { type KnownResult, type RecordedInsert, transactionOf } from './drivers/recorded-transaction.ts'
 import { textOfRow } from './row-text.ts'
 import { insertScript, stageScript } from './scripts/insert-script.ts'
 import type { Script } from './scripts/script.ts'
+import { announceScript } from './scripts/upkeep-scripts.ts'
 
 /** Clients hand arguments on in calls, which take some ten thousand of them. */
 const rowsPerScript = 10_000
 
 /** A script runs alone on the server: this bounds for how long. */
 const maxRows = 100_000
+
+/** Adds rows to a transaction of the store, or to a MULTI of its client that has not been sent. */
+export async function insertRows(
+  { driver, keyspace, channel }: TransactionPlace,
+  { tx, rows, lease, announce = false }: InsertRequest<object>,
+): Promise<readonly InsertResult[]> {
+  const insert = { rows, lease, announce, results: undefined }
+  const transaction = transactionOf(tx)
+  if (transaction !== undefined) return transaction.record(insert)
+
+  if (!driver.isOpenMulti(tx)) noTransaction()
+  for (const { script, values } of insertCommands([insert], channel)) {
+    driver.queue(tx, script, keyspace, values)
+  }
+  const later = announce ? wakeUpForLater(rows, Date.now()) : undefined
+  if (later !== undefined) driver.queue(tx, announceScript, keyspace, [channel, textOfWakeUp(later)])
+  return rows.map(() => ({ kind: 'queued', result: () => undefined }))
+}
 
 /** A script and its arguments. */
 export interface InsertCommand {
@@ -90,5 +111,14 @@ function tooManyEvents(count: number): OutboxError {
     'OUTBOX_TOO_MANY_EVENTS',
     `The transaction has ${count} events; on Redis, which does nothing else meanwhile, at most ${maxRows} are written at once. ` +
       'Nothing was written. Write them in several transactions.',
+  )
+}
+
+/** Refuses a `tx` that is no transaction. */
+export function noTransaction(): never {
+  throw new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'A Redis store writes in its own transactions, or in a MULTI of its client that has not been sent. ' +
+      'Pass the tx that transaction() hands out, or what client.multi() answers.',
   )
 }

@@ -1,6 +1,6 @@
 import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
-import { memberOf } from './redis-keys.ts'
+import { memberOf } from './redis-keyspace.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { purgeScript } from './scripts/upkeep-scripts.ts'
 

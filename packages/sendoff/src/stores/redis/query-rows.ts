@@ -40,6 +40,7 @@ export async function countRows(run: RunScript, filter: CountFilter): Promise<nu
   return count
 }
 
+/** Failed attempts at one row, oldest first. */
 export async function failedAttempts(
   run: RunScript,
   { eventId, destination }: RowId,

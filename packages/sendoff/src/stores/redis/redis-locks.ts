@@ -2,6 +2,7 @@ import type { OutboxLocks } from '../../store/index.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { acquireLockScript, releaseLockScript, renewLockScript } from './scripts/lock-scripts.ts'
 
+/** The named locks of a Redis store. */
 export function redisLocks(run: RunScript): OutboxLocks {
   return {
     acquire: async ({ lock, token, ttlMs }) =>

@@ -7,6 +7,7 @@ type Answer =
   | readonly [joined: 1, paused: readonly string[], lastMode: string]
   | readonly [joined: 0, mode: string, nodes: readonly string[]]
 
+/** The processes that use a Redis store. */
 export function redisNodes(run: RunScript): OutboxNodes {
   return {
     async join({ id, mode, ttlMs }) {

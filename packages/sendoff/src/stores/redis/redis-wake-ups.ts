@@ -10,6 +10,7 @@ export interface RedisWakeUps extends OutboxWakeUps {
   close(): Promise<void>
 }
 
+/** The signals of a Redis store on its channel. */
 export function redisWakeUps(driver: RedisDriver, run: RunScript, channel: string): RedisWakeUps {
   const open = new Set<() => Promise<void>>()
 

@@ -77,6 +77,7 @@ type StateValues = readonly [
   lastError: string | null,
 ]
 
+/** Makes a row for people of its name, its state and its text. */
 export function storedRow([member, state, text]: readonly [string, StateValues, string | null]): StoredRow {
   const [status, attempts, deliveries, losses, availableAt, createdAt, lockedBy] = state
   const [, , , , , , , lockedUntil, doneAt, blockedAt, lastError] = state

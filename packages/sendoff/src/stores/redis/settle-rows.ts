@@ -1,6 +1,6 @@
 import type { Outcome, OwnerFence, Settlement } from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
-import { memberOf } from './redis-keys.ts'
+import { memberOf } from './redis-keyspace.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { settleScript } from './scripts/settle-script.ts'
 

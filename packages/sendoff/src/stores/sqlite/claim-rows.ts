@@ -1,37 +1,58 @@
-import type { ClaimRequest, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
-import { inDueOrder } from '../../store/due-order.ts'
-import type { ReadRow } from './sql/row-columns.ts'
-import { readRow } from './sql/row-columns.ts'
-import type { SqliteValue } from './drivers/sqlite-client.ts'
+import type {
+  ClaimRequest,
+  ClaimTypesAnswer,
+  ClaimTypesRequest,
+  DuePlace,
+  Row,
+  RowId,
+} from '../../store/index.ts'
+import { inDueOrder, nextPlace } from '../../store/due-order.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
+import { dueRows, isAnyDue } from './due-rows.ts'
+import { type ReadRow, readRow } from './sql/row-columns.ts'
+import { dueOfTypes, dueWithin, placeValues } from './sql/statement-values.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-/** Whether a claim or read would find anything. */
-export function isAnyDue(statements: PreparedStatements, request: DueRequest, now: number): boolean {
-  return statements.anyDue.get(...dueWithin(request, now), now) !== undefined
+/** Takes due rows. Takes the write lock only where a read has found some, so that an idle poller disturbs no writer. */
+export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<readonly Row[]> {
+  const { limit, rows: ids } = request
+  if (limit <= 0) return []
+
+  return own.alone(async (session) => {
+    const worthwhile =
+      ids === undefined
+        ? await session.read((statements, now) => isAnyDue(statements, request, now))
+        : ids.length > 0
+    return worthwhile ? session.write((statements, now) => claimDue(statements, request, now)) : []
+  })
 }
 
-/** Due rows that nobody holds, in due order. */
-export function dueRows(statements: PreparedStatements, request: DueRequest, now: number): ReadRow[] {
-  return statements.due.all(...dueWithin(request, now), now, Math.max(0, request.limit)).map(readRow)
+/** Takes due rows of some types, among so many due rows. */
+export async function claimRowsOfTypes(
+  own: OwnDriver,
+  request: ClaimTypesRequest,
+): Promise<ClaimTypesAnswer> {
+  if (request.limit <= 0) return { rows: [], next: undefined }
+
+  return own.alone(async (session) => {
+    const end = await session.read((statements, now) => windowEnd(statements, request, now))
+    const worthwhile = await session.read((statements, now) => isAnyDueOfTypes(statements, request, end, now))
+    const rows = worthwhile
+      ? await session.write((statements, now) => claimDueOfTypes(statements, request, end, now))
+      : []
+    return { rows, next: nextPlace(rows, request.limit, end) }
+  })
 }
 
-/** Takes due rows. The transaction around it keeps others from taking the same ones. */
-export function claimRows(
-  statements: PreparedStatements,
-  request: ClaimRequest,
-  now: number,
-): readonly Row[] {
-  const { rows: keys } = request
-  return leased(
-    statements,
-    request,
-    keys === undefined ? dueRows(statements, request, now) : dueRowsOfKeys(statements, request, now),
-    now,
-  )
+function claimDue(statements: PreparedStatements, request: ClaimRequest, now: number): readonly Row[] {
+  const { rows: ids } = request
+  const rows =
+    ids === undefined ? dueRows(statements, request, now) : dueRowsOfIds(statements, request, ids, now)
+  return leased(statements, request, rows, now)
 }
 
 /** The last row that a claim of some types looks at; undefined for up to the last one that is due. */
-export function windowEnd(
+function windowEnd(
   statements: PreparedStatements,
   { from, window }: ClaimTypesRequest,
   now: number,
@@ -40,7 +61,7 @@ export function windowEnd(
 }
 
 /** Whether a claim of some types would find anything. */
-export function isAnyDueOfTypes(
+function isAnyDueOfTypes(
   statements: PreparedStatements,
   request: ClaimTypesRequest,
   end: DuePlace | undefined,
@@ -49,8 +70,7 @@ export function isAnyDueOfTypes(
   return statements.anyDueOfTypes.get(...dueOfTypes(request, end, now)) !== undefined
 }
 
-/** Takes due rows of some types, up to a place. */
-export function claimRowsOfTypes(
+function claimDueOfTypes(
   statements: PreparedStatements,
   request: ClaimTypesRequest,
   end: DuePlace | undefined,
@@ -60,16 +80,35 @@ export function claimRowsOfTypes(
   return leased(statements, request, rows, now)
 }
 
+function dueRowsOfIds(
+  statements: PreparedStatements,
+  request: ClaimRequest,
+  ids: readonly RowId[],
+  now: number,
+): ReadRow[] {
+  const within = dueWithin(request, now)
+  const found = new Map<number, ReadRow>()
+
+  for (const { eventId, destination } of ids) {
+    const values = statements.dueById.get(eventId, destination, ...within, now, request.lease.owner)
+    if (values === undefined) continue
+
+    const row = readRow(values)
+    found.set(row.seq, row)
+  }
+  return [...found.values()].sort(inDueOrder).slice(0, request.limit)
+}
+
 function leased(
   statements: PreparedStatements,
-  { lease, rows: keys }: ClaimRequest,
+  { lease, rows: ids }: ClaimRequest,
   rows: ReadRow[],
   now: number,
 ): readonly Row[] {
   if (rows.length === 0) return rows
 
-  // Whoever asks for its own rows by key is their holder and never lost them.
-  const countedAsKept = keys === undefined ? null : lease.owner
+  // A process that asks for its own rows by their ids is their holder and never lost them.
+  const countedAsKept = ids === undefined ? null : lease.owner
 
   statements.lease.run(
     countedAsKept,
@@ -84,53 +123,4 @@ function leased(
     row.lockedBy = lease.owner
   }
   return rows
-}
-
-/** The part of a `ClaimRequest` or `PollRequest` that says which rows are wanted. */
-export interface DueRequest {
-  readonly limit: number
-  readonly from?: DuePlace | undefined
-  readonly skipRecentMs?: number
-}
-
-function dueRowsOfKeys(statements: PreparedStatements, request: ClaimRequest, now: number): ReadRow[] {
-  const within = dueWithin(request, now)
-  const found = new Map<number, ReadRow>()
-
-  for (const { eventId, destination } of request.rows ?? []) {
-    const values = statements.dueByKey.get(eventId, destination, ...within, now, request.lease.owner)
-    if (values === undefined) continue
-
-    const row = readRow(values)
-    found.set(row.seq, row)
-  }
-  return [...found.values()].sort(inDueOrder).slice(0, request.limit)
-}
-
-// The parameters called `dueWithin` in the statements, without limits where the request has none.
-function dueWithin(request: DueRequest, now: number): SqliteValue[] {
-  return [...placeValues(request.from), now, writtenBy(request, now)]
-}
-
-// The parameters called `dueOfTypes` in the statements.
-function dueOfTypes(request: ClaimTypesRequest, end: DuePlace | undefined, now: number): SqliteValue[] {
-  const types = request.types.map(({ aggregateType, eventType }) => [aggregateType, eventType])
-  const endAt = end?.availableAt ?? now
-  return [
-    ...placeValues(request.from),
-    Math.min(now, endAt),
-    writtenBy(request, now),
-    endAt,
-    end?.seq ?? Number.MAX_SAFE_INTEGER,
-    now,
-    JSON.stringify(types),
-  ]
-}
-
-function placeValues(from: DuePlace | undefined): SqliteValue[] {
-  return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0]
-}
-
-function writtenBy({ skipRecentMs }: DueRequest, now: number): number {
-  return skipRecentMs ? now - skipRecentMs : Number.MAX_SAFE_INTEGER
 }

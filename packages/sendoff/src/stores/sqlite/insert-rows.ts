@@ -1,10 +1,26 @@
-import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
-import { isUniqueViolation } from './drivers/sqlite-client.ts'
+import type { InsertRequest, InsertResult, Lease, NewRow } from '../../store/index.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
+import type { SqliteHandle } from './drivers/sqlite-client.ts'
+import { transactionOf } from './drivers/transaction-view.ts'
 import type { PreparedStatements } from './sql/statements.ts'
+import { isUniqueViolation } from './sqlite-errors.ts'
 
-/** Adds rows to the open transaction, all or none. */
-export function insertRows(
+/** Adds rows to a transaction, all or none: to one of the store, or to one that a handle of the writer has open. */
+export async function insertRows(
+  own: OwnDriver,
+  { tx, rows, lease }: InsertRequest<SqliteHandle>,
+): Promise<readonly InsertResult[]> {
+  const transaction = transactionOf(tx)
+  transaction?.assertOpen()
+  const { statements } = own.session(transaction?.handle ?? tx)
+  const results = insertAll(statements, rows, lease, own.now(), transaction?.keepsRows ?? false)
+  const first = results.findIndex(({ kind }) => kind === 'inserted')
+  if (first >= 0) transaction?.wrote(rows[first]!)
+  return results
+}
+
+function insertAll(
   statements: PreparedStatements,
   rows: readonly NewRow[],
   lease: Lease | undefined,
@@ -35,7 +51,7 @@ function insertEach(
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
-  // An event that fans out is several rows of one key, written together: no duplicates of each other.
+  // An event that fans out is several rows of one idempotency key, written together: no duplicates of each other.
   const usedHere = new Map<string, string>()
 
   return rows.map((row) => {
@@ -49,7 +65,7 @@ function insertEach(
   })
 }
 
-/** Answers the event that used the key before; undefined if none did. */
+/** The event that used the key before; undefined if none did. */
 function useIdempotencyKey(
   statements: PreparedStatements,
   key: string,

@@ -2,17 +2,22 @@ import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import type { PurgeCutoffs } from '../purge-cutoffs.ts'
 import { purgeCutoffs, youngestCutoff } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
 /** Deletes one batch of old rows and one of old idempotency keys. */
-export function purgeRows(statements: PreparedStatements, request: PurgeRequest, now: number): PurgeResult {
+export function purgeRows(own: OwnDriver, request: PurgeRequest): Promise<PurgeResult> {
+  return own.write((statements, now) => purgeBatch(statements, request, now))
+}
+
+function purgeBatch(statements: PreparedStatements, request: PurgeRequest, now: number): PurgeResult {
   const { rowsAfter, keysLeft } = purgeProgress(request)
   const cutoffs = purgeCutoffs(request, now)
   // A purge that looks at nothing would never end.
   const limit = Math.max(1, request.limit)
 
   const rows = purgeWindow(statements, rowsAfter, cutoffs, limit)
-  const keys = keysLeft ? purgeKeys(statements, cutoffs.keys, limit) : 0
+  const keys = keysLeft ? purgeIdempotencyKeys(statements, cutoffs.keys, limit) : 0
   return {
     deletedRows: rows.deleted,
     deletedIdempotencyKeys: keys,
@@ -45,6 +50,6 @@ function purgeWindow(
   return size < limit ? { deleted } : { deleted, next: last }
 }
 
-function purgeKeys(statements: PreparedStatements, cutoff: number | null, limit: number): number {
+function purgeIdempotencyKeys(statements: PreparedStatements, cutoff: number | null, limit: number): number {
   return cutoff === null ? 0 : Number(statements.purgeIdempotencyKeys.run(cutoff, limit).changes)
 }

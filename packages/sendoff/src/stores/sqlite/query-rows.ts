@@ -1,10 +1,32 @@
 import { EventStatus } from '../../store/event-status.ts'
 import type { CountFilter, FailedAttempt, RowFilter, RowId, StoredRow } from '../../store/index.ts'
-import { readStoredRow } from './sql/row-columns.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { SqliteValue } from './drivers/sqlite-client.ts'
+import { readStoredRow } from './sql/row-columns.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-export function queryRows(statements: PreparedStatements, filter: RowFilter): readonly StoredRow[] {
+/** Rows that match, in write order. */
+export function queryRows(own: OwnDriver, filter: RowFilter): Promise<readonly StoredRow[]> {
+  return own.read((statements) => matchingRows(statements, filter))
+}
+
+/** How many rows match. */
+export function countRows(own: OwnDriver, filter: CountFilter): Promise<number> {
+  return own.read((statements) => matchingCount(statements, filter))
+}
+
+/** Failed attempts at one row, oldest first. */
+export function failedAttempts(
+  own: OwnDriver,
+  { eventId, destination }: RowId,
+): Promise<readonly FailedAttempt[]> {
+  return own.read(({ attempts }) => {
+    const rows = attempts.all(eventId, destination) as FailedAttempt[]
+    return rows.map((row) => ({ ...row }))
+  })
+}
+
+function matchingRows(statements: PreparedStatements, filter: RowFilter): readonly StoredRow[] {
   const { eventId, afterSeq = 0, limit } = filter
   const eventIds = eventId === undefined ? filter.eventIds : [eventId]
   const parameters = [...matching(filter), afterSeq, Math.max(0, limit)]
@@ -19,7 +41,7 @@ export function queryRows(statements: PreparedStatements, filter: RowFilter): re
   return find().map(readStoredRow)
 }
 
-export function countRows(statements: PreparedStatements, filter: CountFilter): number {
+function matchingCount(statements: PreparedStatements, filter: CountFilter): number {
   const { eventId } = filter
   const parameters = matching(filter)
 
@@ -29,11 +51,6 @@ export function countRows(statements: PreparedStatements, filter: CountFilter): 
     return statements.count.get(statusMask(filter), ...parameters)
   }
   return (find() as { count: number }).count
-}
-
-export function failedAttempts(statements: PreparedStatements, key: RowId): readonly FailedAttempt[] {
-  const rows = statements.attempts.all(key.eventId, key.destination) as FailedAttempt[]
-  return rows.map((row) => ({ ...row }))
 }
 
 function isDeadOnly({ status }: CountFilter): boolean {

@@ -1,10 +1,14 @@
 import type { RowId } from '../../store/index.ts'
-import type { PreparedStatements } from './sql/statements.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 
-/** Brings DEAD rows back and answers how many there were. */
-export function replayRows({ replay }: PreparedStatements, keys: readonly RowId[], now: number): number {
-  return keys.reduce(
-    (count, { eventId, destination }) => count + Number(replay.run(now, eventId, destination).changes),
-    0,
+/** Brings DEAD rows back. Returns how many there were. */
+export async function replayRows(own: OwnDriver, rows: readonly RowId[]): Promise<number> {
+  if (rows.length === 0) return 0
+
+  return own.write(({ replay }, now) =>
+    rows.reduce(
+      (count, { eventId, destination }) => count + Number(replay.run(now, eventId, destination).changes),
+      0,
+    ),
   )
 }

@@ -1,17 +1,27 @@
-import type { Failure, HeldRow, OwnerFence, Settlement } from '../../store/index.ts'
+import type { Failure, HeldRow, OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
-import { ownedLock } from './sqlite-locks.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { SqliteStatement, SqliteValue } from './drivers/sqlite-client.ts'
+import { changesHeld } from './held-rows.ts'
 import type { PreparedStatements } from './sql/statements.ts'
+import { ownedLock } from './sqlite-locks.ts'
 
-/** Records outcomes and answers the settlements that were refused. */
-export function settleRows(
+/** Records outcomes. Returns the settlements that were refused. */
+export async function settleRows(
+  own: OwnDriver,
+  { settlements, owner }: SettleRequest,
+): Promise<readonly Settlement[]> {
+  if (settlements.length === 0) return []
+  return own.write((statements, now) => settleBatch(statements, settlements, owner, now))
+}
+
+function settleBatch(
   statements: PreparedStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
   now: number,
 ): readonly Settlement[] {
-  // Read in the transaction of the settlements: nobody can take the lock over in between.
+  // Read in the transaction of the settlements: no process can take the lock over in between.
   const ownerHolds = owner !== undefined && ownedLock(statements, owner, now) !== undefined
 
   const refused = new Set<Settlement>()
@@ -28,9 +38,9 @@ function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]>
   for (const settlement of batch) {
     const { row, outcome } = settlement
     const simple = outcome.kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
-    const key = simple ? `${outcome.kind} ${row.deliveries} ${epochOf(row)} ${row.lockedBy}` : settlement
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [settlement])
+    const alike = simple ? `${outcome.kind} ${row.deliveries} ${epochOf(row)} ${row.lockedBy}` : settlement
+    const group = groups.get(alike)
+    if (group === undefined) groups.set(alike, [settlement])
     else group.push(settlement)
   }
   return groups.values()
@@ -45,13 +55,14 @@ function settleGroup(
 ): void {
   if (group.length > 1 && settlesAtOnce(statements, group, owner, now)) return
   for (const settlement of group) {
-    const isSettled = isInHand(statements, settlement.row, owner) && settleRow(statements, settlement, now)
+    const isSettled =
+      isInOwnPartition(statements, settlement.row, owner) && settleRow(statements, settlement, now)
     if (!isSettled) refused.add(settlement)
   }
 }
 
 /** Whether the partition of a row that was read in it is still the owner's. */
-function isInHand(
+function isInOwnPartition(
   { isInOwnedPartition }: PreparedStatements,
   row: HeldRow,
   owner: OwnerFence | undefined,
@@ -123,11 +134,6 @@ export function settleRow(
       return recordsFailure(statements, statement, row, failure, now, [now, storedErrorText(failure.error)])
     }
   }
-}
-
-/** Runs a statement that ends with the parameters called `held`. */
-export function changesHeld(statement: SqliteStatement, row: HeldRow, ...set: SqliteValue[]): boolean {
-  return Number(statement.run(...set, row.seq, row.deliveries, row.lockedBy).changes) > 0
 }
 
 function recordsFailure(

@@ -1,19 +1,17 @@
-import type { PauseTarget } from '../../store/index.ts'
+import type { OutboxControls, PauseTarget } from '../../store/index.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-export function pause(statements: PreparedStatements, target: PauseTarget, now: number): void {
-  statements.setControl.run(...controlOf(target), now)
+/** The switches of an SQLite store. */
+export function sqliteControls(own: OwnDriver): OutboxControls {
+  return {
+    pause: (target) => own.write(({ setControl }, now) => void setControl.run(...controlOf(target), now)),
+    resume: (target) => own.write(({ liftControl }) => void liftControl.run(...controlOf(target))),
+    paused: () => own.read((statements) => pausesAndMode(statements).paused),
+  }
 }
 
-export function resume(statements: PreparedStatements, target: PauseTarget): void {
-  statements.liftControl.run(...controlOf(target))
-}
-
-export function paused(statements: PreparedStatements): readonly PauseTarget[] {
-  return pausesAndMode(statements).paused
-}
-
-/** What is paused, and the last mode that anybody joined with. */
+/** What is paused, and the mode with which a process joined last. */
 export function pausesAndMode(statements: PreparedStatements): {
   paused: readonly PauseTarget[]
   mode: string | null

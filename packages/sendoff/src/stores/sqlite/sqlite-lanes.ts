@@ -1,12 +1,42 @@
-import type { LaneAnswer, LaneRequest, OneLaneRequest, OrderedRow, OwnerFence } from '../../store/index.ts'
+import type {
+  FencedRow,
+  LaneAnswer,
+  LaneRequest,
+  OneLaneRequest,
+  OrderedRow,
+  OutboxLanes,
+  OwnerFence,
+} from '../../store/index.ts'
 import { type DueRow, DueSearch } from '../sql/due-search.ts'
-import { inOrder, readOrderedRow } from './sql/row-columns.ts'
+import { heldText } from '../sql/held-text.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { SqliteStatement } from './drivers/sqlite-client.ts'
-import { ownedLock, renewLock } from './sqlite-locks.ts'
+import type { Step } from './drivers/sqlite-session.ts'
+import { inOrder, readOrderedRow } from './sql/row-columns.ts'
 import type { PreparedStatements } from './sql/statements.ts'
+import { ownedLock, renewLock } from './sqlite-locks.ts'
+
+/** The lanes of an SQLite store. */
+export function sqliteLanes<Tx>(own: OwnDriver): OutboxLanes<Tx> {
+  return {
+    // Transactions run one at a time: they are committed in the order of writing.
+    async lock() {},
+
+    read: (request) =>
+      readingAs(own, request.renewMs, (statements, now) => readLanes(statements, request, now)),
+    readAll: (request) =>
+      readingAs(own, request.renewMs, (statements, now) => readOneLane(statements, request, now)),
+    hold: ({ owner, rows }) => own.write((statements, now) => holdRows(statements, owner, rows, now)),
+  }
+}
+
+/** Takes the write lock only where there is something to renew: an idle owner stands in no writer's way. */
+function readingAs<Result>(own: OwnDriver, renewMs: number | undefined, step: Step<Result>): Promise<Result> {
+  return renewMs === undefined ? own.snapshot(step) : own.write(step)
+}
 
 /** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
-export function readLanes(
+function readLanes(
   statements: PreparedStatements,
   request: LaneRequest,
   now: number,
@@ -27,7 +57,7 @@ export function readLanes(
 }
 
 /** Reads pending rows in write order, whatever their keys. */
-export function readOneLane(
+function readOneLane(
   statements: PreparedStatements,
   request: OneLaneRequest,
   now: number,
@@ -36,6 +66,16 @@ export function readOneLane(
 
   const { afterSeq = 0, limit } = request
   return statements.oneLane.all(now, now, afterSeq, now, Math.max(0, limit)).map(readOrderedRow)
+}
+
+/** Whether the lock is still the owner's, so that what it holds is remembered. */
+function holdRows(
+  { hold }: PreparedStatements,
+  { lock, token }: OwnerFence,
+  rows: readonly FencedRow[],
+  now: number,
+): boolean {
+  return Number(hold.run(heldText(rows), lock, token, now).changes) > 0
 }
 
 /** Whether the lock is the owner's, and renewed if it was asked for. */

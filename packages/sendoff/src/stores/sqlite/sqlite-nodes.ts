@@ -1,13 +1,18 @@
-import type { NodeAnswer, NodeRequest } from '../../store/index.ts'
-import { pausesAndMode } from './sqlite-controls.ts'
+import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
+import { pausesAndMode } from './sqlite-controls.ts'
+
+/** The processes that use the table of an SQLite store. */
+export function sqliteNodes(own: OwnDriver): OutboxNodes {
+  return {
+    join: (node) => own.write((statements, now) => joinNode(statements, node, now)),
+    leave: (id) => own.write(({ leaveNode }) => void leaveNode.run(id)),
+  }
+}
 
 /** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
-export function joinNode(
-  statements: PreparedStatements,
-  { id, mode, ttlMs }: NodeRequest,
-  now: number,
-): NodeAnswer {
+function joinNode(statements: PreparedStatements, { id, mode, ttlMs }: NodeRequest, now: number): NodeAnswer {
   statements.forgetNodes.run(now)
   const others = statements.nodesOfOtherMode.all(id, mode) as { id: string; mode: string }[]
   const [first] = others

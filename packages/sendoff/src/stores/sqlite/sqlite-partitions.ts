@@ -1,16 +1,37 @@
 import type {
-  FencedRow,
+  OutboxPartitions,
   OwnedPartition,
   OwnerFence,
   PartitionShare,
   PartitionShares,
 } from '../../store/index.ts'
-import { heldPairs, heldText } from '../sql/held-text.ts'
-import { ownedLock } from './sqlite-locks.ts'
+import { heldPairs } from '../sql/held-text.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
+import { ownedLock } from './sqlite-locks.ts'
 
-/** Who takes part and who owns what; `lapsed` where somebody's part has to be ended before that. */
-export function readShares(
+/** The partitions of an SQLite store. */
+export function sqlitePartitions(own: OwnDriver): OutboxPartitions {
+  return {
+    shares: (owner) => readShares(own, owner),
+    acquire: ({ owner, partitions }) =>
+      own.write((statements, now) => acquirePartitions(statements, owner, partitions, now)),
+    release: ({ owner, partitions }) =>
+      own.write((statements) => releasePartitions(statements, owner, partitions)),
+  }
+}
+
+/** Who takes part and who owns what. Takes the write lock only where the part of a process has to be ended before that. */
+function readShares(own: OwnDriver, owner: OwnerFence): Promise<PartitionShares | undefined> {
+  return own.alone(async (session) => {
+    const shares = await session.snapshot((statements, now) => livingShares(statements, owner, now))
+    if (shares !== 'lapsed') return shares
+    return session.write((statements, now) => endLapsedParts(statements, owner, now))
+  })
+}
+
+/** The shares; `lapsed` where the lock of a participant has run out. */
+function livingShares(
   statements: PreparedStatements,
   owner: OwnerFence,
   now: number,
@@ -34,8 +55,8 @@ export function readShares(
   }
 }
 
-/** Ends the part of everybody whose lock has run out, and then reads the shares. */
-export function endLapsedParts(
+/** Ends the part of every process whose lock has run out, and then reads the shares. */
+function endLapsedParts(
   statements: PreparedStatements,
   owner: OwnerFence,
   now: number,
@@ -45,10 +66,10 @@ export function endLapsedParts(
   for (const { token, held } of statements.endParts.all(now) as { token: string; held: string | null }[]) {
     if (held !== null) statements.countLossesOfOwned.run(heldPairs(held), token)
   }
-  return readShares(statements, owner, now) as PartitionShares
+  return livingShares(statements, owner, now) as PartitionShares
 }
 
-export function acquirePartitions(
+function acquirePartitions(
   statements: PreparedStatements,
   owner: OwnerFence,
   partitions: readonly number[],
@@ -60,20 +81,10 @@ export function acquirePartitions(
   return taken.map(({ partition, epoch }) => ({ partition, epoch })).sort((a, b) => a.partition - b.partition)
 }
 
-export function releasePartitions(
+function releasePartitions(
   { releasePartitions: statement }: PreparedStatements,
   { token }: OwnerFence,
   partitions: readonly OwnedPartition[],
 ): void {
   statement.run(JSON.stringify(partitions.map(({ partition, epoch }) => [partition, epoch])), token)
-}
-
-/** Whether the lock is still the owner's, so that what it holds is remembered. */
-export function holdRows(
-  { hold }: PreparedStatements,
-  { lock, token }: OwnerFence,
-  rows: readonly FencedRow[],
-  now: number,
-): boolean {
-  return Number(hold.run(heldText(rows), lock, token, now).changes) > 0
 }

@@ -1,36 +1,27 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
-import type { CompleteStore, RowId } from '../../store/index.ts'
-import { checkedTableName, defaultTable } from '../sql/table-name.ts'
-import { nextPlace } from '../../store/due-order.ts'
-import { claimRows, claimRowsOfTypes, isAnyDue, isAnyDueOfTypes, windowEnd } from './claim-rows.ts'
+import type { CompleteStore } from '../../store/index.ts'
+import { defaultTable } from '../sql/table-name.ts'
+import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
+import { OwnDriver } from './drivers/own-driver.ts'
+import type { SqliteHandle } from './drivers/sqlite-client.ts'
+import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import { checkSchema, isCurrent, migrate, schemaSql } from './schema/migrations.ts'
+import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
-import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { readLanes, readOneLane } from './sqlite-lanes.ts'
-import { replayRows } from './replay-rows.ts'
-import { changesHeld, settleRows } from './settle-rows.ts'
-import type { SqliteHandle, SqliteStatement } from './drivers/sqlite-client.ts'
-import { hasOpenTransaction, isDatabaseError } from './drivers/sqlite-client.ts'
-import { SqliteConnection } from './drivers/sqlite-connection.ts'
-import { pause, paused, resume } from './sqlite-controls.ts'
-import { blockedKeys, retryKey, skipHead } from './sqlite-keys.ts'
-import { acquireLock, pollPending, previewPoll, renewLock } from './sqlite-locks.ts'
-import { joinNode } from './sqlite-nodes.ts'
-import {
-  acquirePartitions,
-  endLapsedParts,
-  holdRows,
-  readShares,
-  releasePartitions,
-} from './sqlite-partitions.ts'
-import { endedByHand, SqliteTransaction } from './drivers/sqlite-transaction.ts'
-import { StatementPool } from './drivers/statement-pool.ts'
-import type { PreparedStatements } from './sql/statements.ts'
-import { prepareStatements } from './sql/statements.ts'
-import { transactionOf } from './drivers/transaction-view.ts'
+import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { sqliteTables } from './schema/sqlite-tables.ts'
+import { settleRows } from './settle-rows.ts'
+import { sqliteControls } from './sqlite-controls.ts'
+import { isDatabaseError } from './sqlite-errors.ts'
+import { sqliteLanes } from './sqlite-lanes.ts'
+import { sqliteLocks } from './sqlite-locks.ts'
+import { sqliteNodes } from './sqlite-nodes.ts'
+import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
+import { sqlitePartitions } from './sqlite-partitions.ts'
+import { sqlitePeople } from './sqlite-people.ts'
 
+/** The options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
   readonly open: () => Handle
@@ -77,288 +68,42 @@ export function sqliteStore<Handle extends SqliteHandle>(
     synchronous = sqliteDefaults.synchronous,
     busyTimeoutMs = sqliteDefaults.busyTimeoutMs,
   } = options
-  const table = checkedTableName(options.table ?? sqliteDefaults.table)
+  const tables = sqliteTables(options.table ?? sqliteDefaults.table)
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
-
-  const connection = new SqliteConnection({ open, synchronous, busyTimeoutMs })
-  const preparedOn = new WeakMap<SqliteHandle, PreparedStatements>()
-  const poolsOf = new WeakMap<SqliteHandle, StatementPool>()
-  const foreignTransactions = new WeakMap<SqliteHandle, SqliteTransaction<Handle>>()
+  const own = new OwnDriver({ open, synchronous, busyTimeoutMs, tables, now })
 
   return {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: () => schemaSql(table),
-
-    migrate: () =>
-      connection.alone(async (handle) => {
-        if (await connection.retrying(() => isCurrent(handle, table))) return
-        await writeOn(handle, () => migrate(handle, table))
-      }),
-
-    checkSchema: () => connection.alone((handle) => connection.retrying(() => checkSchema(handle, table))),
+    schemaSql: () => schemaSql(tables),
+    migrate: () => migrate(own, tables),
+    checkSchema: () => checkSchema(own, tables),
 
     transaction: (work, { within } = {}) =>
-      within === undefined ? transaction(work) : transactionAround(within).nested(work),
-
+      within === undefined ? own.transaction(work) : own.nested(within, work),
     // What fails to commit is rolled back right after.
     refusedCommit: isDatabaseError,
+    inTransaction: (tx) => own.inTransaction(tx),
+    insert: (request) => insertRows(own, request),
 
-    inTransaction(tx) {
-      const known = transactionOf(tx)
-      return known === undefined ? hasOpenTransaction(tx) : known.isOpen && hasOpenTransaction(known.handle)
-    },
+    claim: (request) => claimRows(own, request),
+    claimTypes: (request) => claimRowsOfTypes(own, request),
+    renew: (request) => renewRows(own, request),
+    release: (rows) => releaseRows(own, rows),
+    settle: (request) => settleRows(own, request),
 
-    async insert({ tx, rows, lease }) {
-      const transaction = transactionOf(tx)
-      transaction?.assertOpen()
-      // One of our views, or a handle with a transaction of its own.
-      const statements = statementsOn(transaction?.handle ?? tx)
-      const results = insertRows(statements, rows, lease, now(), transaction?.keepsRows ?? false)
-      const first = results.findIndex(({ kind }) => kind === 'inserted')
-      if (first >= 0) transaction?.wrote(rows[first]!)
-      return results
-    },
+    locks: sqliteLocks(own),
+    pollPending: (request) => pollPending(own, request),
 
-    async claim(request) {
-      if (request.limit <= 0) return []
+    lanes: sqliteLanes(own),
+    partitions: sqlitePartitions(own),
+    orderingKeys: sqliteOrderingKeys(own),
+    people: sqlitePeople(own),
+    controls: sqliteControls(own),
+    nodes: sqliteNodes(own),
+    purge: (request) => purgeRows(own, request),
 
-      return connection.alone(async (handle) => {
-        const worthwhile =
-          request.rows === undefined
-            ? await readOn(handle, (statements) => isAnyDue(statements, request, now()))
-            : request.rows.length > 0
-        return worthwhile ? writeOn(handle, (statements) => claimRows(statements, request, now())) : []
-      })
-    },
-
-    async claimTypes(request) {
-      if (request.limit <= 0) return { rows: [], next: undefined }
-
-      return connection.alone(async (handle) => {
-        const end = await readOn(handle, (statements) => windowEnd(statements, request, now()))
-        const worthwhile = await readOn(handle, (statements) =>
-          isAnyDueOfTypes(statements, request, end, now()),
-        )
-        const rows = worthwhile
-          ? await writeOn(handle, (statements) => claimRowsOfTypes(statements, request, end, now()))
-          : []
-        return { rows, next: nextPlace(rows, request.limit, end) }
-      })
-    },
-
-    pollPending: (request) =>
-      connection.alone(async (handle) => {
-        const preview = await readOn(handle, (statements) => previewPoll(statements, request, now()))
-        if (preview === 'work')
-          return writeOn(handle, (statements) => pollPending(statements, request, now()))
-        return preview === 'idle' ? [] : undefined
-      }),
-
-    async renew({ rows, lease }) {
-      if (rows.length === 0) return []
-
-      return write(({ renew }) => {
-        const until = Math.ceil(now() + lease.ms)
-        return rows.filter((row) => row.lockedBy === null || !changesHeld(renew, row, until))
-      })
-    },
-
-    async release(rows) {
-      const leased = rows.filter((row) => row.lockedBy !== null)
-      if (leased.length === 0) return
-
-      await write(({ release }) => leased.forEach((row) => changesHeld(release, row)))
-    },
-
-    async settle({ settlements, owner }) {
-      if (settlements.length === 0) return []
-      return write((statements) => settleRows(statements, settlements, owner, now()))
-    },
-
-    locks: {
-      acquire: (request) => write((statements) => acquireLock(statements, request, now())),
-
-      renew: (request) => write((statements) => renewLock(statements, request, now())),
-
-      release: ({ lock, token }) => write(({ releaseLock }) => void releaseLock.run(lock, token)),
-    },
-
-    partitions: {
-      shares: (owner) =>
-        connection.alone(async (handle) => {
-          const shares = await snapshotOn(handle, (statements) => readShares(statements, owner, now()))
-          if (shares !== 'lapsed') return shares
-          return writeOn(handle, (statements) => endLapsedParts(statements, owner, now()))
-        }),
-
-      acquire: ({ owner, partitions }) =>
-        write((statements) => acquirePartitions(statements, owner, partitions, now())),
-
-      release: ({ owner, partitions }) =>
-        write((statements) => releasePartitions(statements, owner, partitions)),
-    },
-
-    lanes: {
-      // Transactions run one at a time: they are committed in the order of writing.
-      async lock() {},
-
-      read: (request) => readingAs(request.renewMs, (statements) => readLanes(statements, request, now())),
-
-      readAll: (request) =>
-        readingAs(request.renewMs, (statements) => readOneLane(statements, request, now())),
-
-      hold: ({ owner, rows }) => write((statements) => holdRows(statements, owner, rows, now())),
-    },
-
-    orderingKeys: {
-      blocked: (filter) =>
-        connection.alone((handle) =>
-          snapshotOn(handle, (statements) => blockedKeys(statements, filter, now())),
-        ),
-
-      retry: (key) => write((statements) => retryKey(statements, key, now())),
-      skip: ({ orderingKey, reason }) =>
-        write((statements) => skipHead(statements, orderingKey, reason, now())),
-      park: (key) => write(({ setControl }) => void setControl.run('park', key, now())),
-      unpark: (key) => write(({ liftControl }) => void liftControl.run('park', key)),
-    },
-
-    people: {
-      query: (filter) => read((statements) => queryRows(statements, filter)),
-
-      count: (filter) => read((statements) => countRows(statements, filter)),
-
-      attempts: (row) => read((statements) => failedAttempts(statements, row)),
-
-      async replay(rows) {
-        return rows.length === 0 ? 0 : write((statements) => replayRows(statements, rows, now()))
-      },
-    },
-
-    purge: (request) => write((statements) => purgeRows(statements, request, now())),
-
-    controls: {
-      pause: (target) => write((statements) => pause(statements, target, now())),
-      resume: (target) => write((statements) => resume(statements, target)),
-      paused: () => read(paused),
-    },
-
-    nodes: {
-      join: (node) => write((statements) => joinNode(statements, node, now())),
-      leave: (id) => write(({ leaveNode }) => void leaveNode.run(id)),
-    },
-
-    close: () => connection.close(),
-  }
-
-  async function transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
-    const handle = await connection.enter()
-    try {
-      const { begin, commit, exists } = statementsOn(handle)
-      await connection.retrying(() => begin.run())
-
-      const transaction = new SqliteTransaction(handle, poolOf(handle))
-      const isThere = (row: RowId) => exists.get(row.eventId, row.destination) !== undefined
-      try {
-        const result = await connection.asTransaction(transaction, () => transaction.run(work))
-        if (!hasOpenTransaction(handle) || transaction.wasReplaced(isThere)) throw endedByHand()
-        await connection.retrying(() => commit.run())
-        return result
-      } catch (error) {
-        connection.rollBack(handle)
-        throw error
-      }
-    } finally {
-      connection.leave()
-    }
-  }
-
-  function transactionAround(tx: Handle): SqliteTransaction<Handle> {
-    const known = (transactionOf(tx) as SqliteTransaction<Handle> | undefined) ?? foreignTransactions.get(tx)
-    if (known !== undefined) return known
-
-    const foreign = new SqliteTransaction(tx)
-    foreignTransactions.set(tx, foreign)
-    return foreign
-  }
-
-  function read<Result>(work: (statements: PreparedStatements) => Result): Promise<Result> {
-    return connection.alone((handle) => readOn(handle, work))
-  }
-
-  function write<Result>(work: (statements: PreparedStatements) => Result): Promise<Result> {
-    return connection.alone((handle) => writeOn(handle, work))
-  }
-
-  /** Takes the write lock only where there is something to renew: an idle owner stands in nobody's way. */
-  function readingAs<Result>(
-    renewMs: number | undefined,
-    work: (statements: PreparedStatements) => Result,
-  ): Promise<Result> {
-    return connection.alone((handle) =>
-      renewMs === undefined ? snapshotOn(handle, work) : writeOn(handle, work),
-    )
-  }
-
-  function readOn<Result>(
-    handle: Handle,
-    work: (statements: PreparedStatements) => Result,
-  ): Result | Promise<Result> {
-    return connection.retrying(() => work(statementsOn(handle)))
-  }
-
-  function writeOn<Result>(
-    handle: Handle,
-    work: (statements: PreparedStatements) => Result,
-  ): Result | Promise<Result> {
-    return togetherOn(handle, statementsOn(handle).begin, work)
-  }
-
-  /** All that `work` reads is of one moment. */
-  function snapshotOn<Result>(
-    handle: Handle,
-    work: (statements: PreparedStatements) => Result,
-  ): Result | Promise<Result> {
-    return togetherOn(handle, statementsOn(handle).beginRead, work)
-  }
-
-  function togetherOn<Result>(
-    handle: Handle,
-    begin: SqliteStatement,
-    work: (statements: PreparedStatements) => Result,
-  ): Result | Promise<Result> {
-    const statements = statementsOn(handle)
-
-    return connection.retrying(() => {
-      begin.run()
-      try {
-        const result = work(statements)
-        statements.commit.run()
-        return result
-      } catch (error) {
-        connection.rollBack(handle)
-        throw error
-      }
-    })
-  }
-
-  function poolOf(handle: SqliteHandle): StatementPool {
-    const known = poolsOf.get(handle)
-    if (known !== undefined) return known
-
-    const pool = new StatementPool(handle)
-    poolsOf.set(handle, pool)
-    return pool
-  }
-
-  function statementsOn(handle: SqliteHandle): PreparedStatements {
-    const known = preparedOn.get(handle)
-    if (known !== undefined) return known
-
-    const prepared = prepareStatements(handle, table)
-    preparedOn.set(handle, prepared)
-    return prepared
+    close: () => own.close(),
   }
 }

@@ -2,7 +2,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RowId } from '../../../src/store/index.ts'
 import type { RedisStore } from '../../../src/stores/redis/index.ts'
-import { memberOf } from '../../../src/stores/redis/redis-keys.ts'
+import { memberOf } from '../../../src/stores/redis/redis-keyspace.ts'
 import { skipReason } from '../../../src/testing/store-check.ts'
 import { storeChecks } from '../../../src/testing/store-checks/index.ts'
 

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../../../test/services/machine/temporary-
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { ioredisDriver } from '../../../src/stores/redis/drivers/ioredis-driver.ts'
 import { type InsertCommand, insertCommands } from '../../../src/stores/redis/insert-rows.ts'
-import { memberOf, redisKeys } from '../../../src/stores/redis/redis-keys.ts'
+import { memberOf, redisKeyspace } from '../../../src/stores/redis/redis-keyspace.ts'
 import { insertScript } from '../../../src/stores/redis/scripts/insert-script.ts'
 import { resumeScript } from '../../../src/stores/redis/scripts/upkeep-scripts.ts'
 import {
@@ -27,7 +27,7 @@ let prefixes = 0
 
 function newStore() {
   const prefix = `scripts-${process.pid}-${++prefixes}`
-  return { store: redisStore({ client, prefix }), keys: redisKeys(prefix), prefix }
+  return { store: redisStore({ client, prefix }), keys: redisKeyspace(prefix), prefix }
 }
 
 // Where the address of one is given, there need not be another.

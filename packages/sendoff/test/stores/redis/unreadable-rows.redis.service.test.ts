@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { memberOf } from '../../../src/stores/redis/redis-keys.ts'
+import { memberOf } from '../../../src/stores/redis/redis-keyspace.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
 

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { describe, it } from 'node:test'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { sqliteTables } from '../../../src/stores/sqlite/schema/sqlite-tables.ts'
 import { statementsFor } from '../../../src/stores/sqlite/sql/statements.ts'
 import { insertRows } from '../../../src/testing/store-checks/check-steps.ts'
 import { lanesOf, readLanes, takePart } from '../../../src/testing/store-checks/lane-steps.ts'
@@ -44,8 +45,9 @@ describe('sqlite store: lanes', () => {
   })
 
   it('every statement goes by an index in its order', () => {
-    const { dueKeys, lane, controlledLane, oneLane, headOfKey, waitingBehind, ...others } =
-      statementsFor('outbox_event')
+    const { dueKeys, lane, controlledLane, oneLane, headOfKey, waitingBehind, ...others } = statementsFor(
+      sqliteTables('outbox_event'),
+    )
     const byKey = 'SEARCH outbox_event USING INDEX outbox_event_key (ordering_key=?)'
 
     deepEqual(planOf(dueKeys), [

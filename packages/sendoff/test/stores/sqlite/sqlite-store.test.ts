@@ -18,6 +18,7 @@ import type {
   SqliteStoreOptions,
 } from '../../../src/stores/sqlite/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { sqliteTables } from '../../../src/stores/sqlite/schema/sqlite-tables.ts'
 import { statementsFor } from '../../../src/stores/sqlite/sql/statements.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 
@@ -605,9 +606,9 @@ describe('sqlite store: schema and options', () => {
 
   it('claims and settlements go by an index, without sorting', async (t) => {
     const store = await nodeStore(t, ':memory:')
-    const { anyDue, due, dueByKey, settleDone, lock } = statementsFor('outbox_event')
+    const { anyDue, due, dueById, settleDone, lock } = statementsFor(sqliteTables('outbox_event'))
     const plans = await store.transaction(async (tx) =>
-      [anyDue, due, dueByKey, settleDone, lock].map((sql) => planOf(tx, sql)),
+      [anyDue, due, dueById, settleDone, lock].map((sql) => planOf(tx, sql)),
     )
 
     deepEqual(

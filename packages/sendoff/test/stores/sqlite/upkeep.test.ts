@@ -6,6 +6,7 @@ import { EventStatus } from '../../../src/store/event-status.ts'
 import type { RowFilter } from '../../../src/store/index.ts'
 import type { SqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { sqliteTables } from '../../../src/stores/sqlite/schema/sqlite-tables.ts'
 import { statementsFor } from '../../../src/stores/sqlite/sql/statements.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 
@@ -14,7 +15,7 @@ const start = Date.UTC(2026, 0, 1)
 
 describe('sqlite store: upkeep', () => {
   it('dead rows are found and counted by their own index', () => {
-    const { queryDead, countDead } = statementsFor('outbox_event')
+    const { queryDead, countDead } = statementsFor(sqliteTables('outbox_event'))
 
     deepEqual(planOf(queryDead), ['SEARCH outbox_event USING INDEX outbox_event_dead (seq>?)'])
     deepEqual(planOf(countDead), ['SCAN outbox_event USING INDEX outbox_event_dead'])
@@ -42,7 +43,9 @@ describe('sqlite store: upkeep', () => {
   })
 
   it('a purge goes by primary key, and by the age of idempotency keys', () => {
-    const { purgeWindow, purgeAttempts, purge, purgeIdempotencyKeys } = statementsFor('outbox_event')
+    const { purgeWindow, purgeAttempts, purge, purgeIdempotencyKeys } = statementsFor(
+      sqliteTables('outbox_event'),
+    )
     const rows = 'USING INTEGER PRIMARY KEY (rowid>?'
 
     match(planOf(purgeWindow).join(), /SEARCH outbox_event USING INTEGER PRIMARY KEY \(rowid>\?\)/)

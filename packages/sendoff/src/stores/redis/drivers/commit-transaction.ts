@@ -3,18 +3,19 @@ import { duplicateEventId } from '../../../store/duplicate-event-id.ts'
 import { insertCommands, tellResults } from '../insert-rows.ts'
 import type { RecordedInsert, RecordedTransaction } from './recorded-transaction.ts'
 import type { RedisDriver } from './redis-driver.ts'
-import type { RedisKeys } from '../redis-keys.ts'
+import type { RedisKeyspace } from '../redis-keyspace.ts'
 
+/** Where a transaction is sent. */
 export interface TransactionPlace {
   readonly driver: RedisDriver
-  readonly keys: RedisKeys
+  readonly keyspace: RedisKeyspace
   /** Where rows are announced. */
   readonly channel: string
 }
 
 /** Sends what a transaction has gathered: one script where there are only events, and not too many, a MULTI otherwise. */
 export async function commitTransaction(
-  { driver, keys, channel }: TransactionPlace,
+  { driver, keyspace, channel }: TransactionPlace,
   { inserts, calls }: RecordedTransaction,
   multi: () => object,
 ): Promise<void> {
@@ -22,12 +23,12 @@ export async function commitTransaction(
   if (commands.length === 0 && calls.length === 0) return
   if (commands.length === 1 && calls.length === 0) {
     const { script, values } = commands[0]!
-    return takeAnswer(inserts, await driver.run(script, keys, values).catch(serversWord))
+    return takeAnswer(inserts, await driver.run(script, keyspace, values).catch(serversWord))
   }
 
   const sent = multi()
   // First, so that their answers are found by their place.
-  for (const { script, values } of commands) driver.queue(sent, script, keys, values)
+  for (const { script, values } of commands) driver.queue(sent, script, keyspace, values)
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
   const answers = await driver.exec(sent).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import type { IoredisClient, IoredisMulti, IoredisSubscriber } from './redis-client.ts'
-import type { RedisKeys } from '../redis-keys.ts'
+import type { RedisKeyspace } from '../redis-keyspace.ts'
 import { runKnown, type RedisDriver, settingsOf } from './redis-driver.ts'
 import { type ListenerWatch, reviveIfSilent, SharedWait, watchListener } from './revive-silent.ts'
 
@@ -10,16 +10,16 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
   const subscribers = new Set<IoredisSubscriber>()
 
   return {
-    run: (script, keys, values) =>
+    run: (script, keyspace, values) =>
       runKnown(
-        () => wait.patiently(client.evalsha(script.sha, keys.length, ...together(keys, values))),
-        () => wait.patiently(client.eval(script.text, keys.length, ...together(keys, values))),
+        () => wait.patiently(client.evalsha(script.sha, keyspace.length, ...together(keyspace, values))),
+        () => wait.patiently(client.eval(script.text, keyspace.length, ...together(keyspace, values))),
       ),
 
     multi: () => client.multi(),
 
-    queue(multi, script, keys, values) {
-      ;(multi as IoredisMulti).eval(script.text, keys.length, ...together(keys, values))
+    queue(multi, script, keyspace, values) {
+      ;(multi as IoredisMulti).eval(script.text, keyspace.length, ...together(keyspace, values))
     },
 
     async exec(multi) {
@@ -100,6 +100,6 @@ function breakOff(client: object): void {
 }
 
 // One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.
-function together(keys: RedisKeys, values: readonly string[]): string[] {
-  return [[...keys, ...values]] as unknown as string[]
+function together(keyspace: RedisKeyspace, values: readonly string[]): string[] {
+  return [[...keyspace, ...values]] as unknown as string[]
 }

@@ -21,8 +21,8 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   const listeners = new Set<ListenerWatch>()
 
   return {
-    run(script, keys, values) {
-      const options = { keys: [...keys], arguments: [...values] }
+    run(script, keyspace, values) {
+      const options = { keys: [...keyspace], arguments: [...values] }
       return runKnown(
         () => wait.answer(client.evalSha(script.sha, options)),
         () => wait.answer(client.eval(script.text, options)),
@@ -31,8 +31,8 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
 
     multi: () => client.multi(),
 
-    queue(multi, script, keys, values) {
-      ;(multi as NodeRedisMulti).eval(script.text, { keys: [...keys], arguments: [...values] })
+    queue(multi, script, keyspace, values) {
+      ;(multi as NodeRedisMulti).eval(script.text, { keys: [...keyspace], arguments: [...values] })
     },
 
     async exec(multi) {

@@ -48,7 +48,7 @@ export class RecordedTransaction {
   readonly calls: RecordedCall[] = []
   readonly #shape: () => object
   readonly #around: RecordedTransaction | undefined
-  readonly #rowKeys = new Set<string>()
+  readonly #rowIds = new Set<string>()
   readonly #nested = new Set<Promise<unknown>>()
   readonly #mutex = new Mutex()
   #hasEnded = false
@@ -70,14 +70,14 @@ export class RecordedTransaction {
   /** Remembers rows to be added at the end. What becomes of them is known only then. */
   record(insert: RecordedInsert): readonly InsertResult[] {
     this.assertOpen()
-    const rowKeys = new Set<string>()
+    const rowIds = new Set<string>()
     for (const row of insert.rows) {
-      const key = `${row.eventId}\0${row.destination}`
-      // With a key it may be a duplicate, which is no error.
-      if (row.idempotencyKey === null && (rowKeys.has(key) || this.#has(key))) throw duplicateEventId(row)
-      rowKeys.add(key)
+      const id = `${row.eventId}\0${row.destination}`
+      // With an idempotency key it may be a duplicate, which is no error.
+      if (row.idempotencyKey === null && (rowIds.has(id) || this.#has(id))) throw duplicateEventId(row)
+      rowIds.add(id)
     }
-    rowKeys.forEach((key) => this.#rowKeys.add(key))
+    rowIds.forEach((id) => this.#rowIds.add(id))
     this.inserts.push(insert)
     return insert.rows.map((_, index) => ({ kind: 'queued', result: () => insert.results?.[index] }))
   }
@@ -114,12 +114,12 @@ export class RecordedTransaction {
     this.assertOpen()
     this.inserts.push(...part.inserts)
     this.calls.push(...part.calls)
-    part.#rowKeys.forEach((key) => this.#rowKeys.add(key))
+    part.#rowIds.forEach((id) => this.#rowIds.add(id))
     return result
   }
 
-  #has(rowKey: string): boolean {
-    return this.#rowKeys.has(rowKey) || (this.#around !== undefined && this.#around.#has(rowKey))
+  #has(rowId: string): boolean {
+    return this.#rowIds.has(rowId) || (this.#around !== undefined && this.#around.#has(rowId))
   }
 
   #view(): object {

@@ -1,18 +1,18 @@
-import type { RedisKeys } from '../redis-keys.ts'
+import type { RedisKeyspace } from '../redis-keyspace.ts'
 import type { Script } from '../scripts/script.ts'
 
 /** What the store needs of a client. */
 export interface RedisDriver {
   /** Runs a script by its hash, or by its text where the server does not have it yet. */
-  run(script: Script, keys: RedisKeys, values: readonly string[]): Promise<unknown>
+  run(script: Script, keyspace: RedisKeyspace, values: readonly string[]): Promise<unknown>
 
   /** A new MULTI, of which nothing is sent before `exec`. */
   multi(): object
 
   /** Adds a script to a MULTI by its text: one that is missing there would not stop the commands beside it. */
-  queue(multi: object, script: Script, keys: RedisKeys, values: readonly string[]): void
+  queue(multi: object, script: Script, keyspace: RedisKeyspace, values: readonly string[]): void
 
-  /** Sends a MULTI and answers what became of each command, errors among them. Rejects if none was run, or nobody knows. */
+  /** Sends a MULTI and returns what became of each command, errors among them. Rejects if none was run, or if that is unknown. */
   exec(multi: object): Promise<readonly unknown[]>
 
   /** Whether this is a MULTI of such a client that has not been sent. */

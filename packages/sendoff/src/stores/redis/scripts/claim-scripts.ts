@@ -189,7 +189,7 @@ return { place or false, answer }
 )
 
 /** Arguments as above; then pairs of event id and destination. */
-export const claimKeysScript = script(
+export const claimIdsScript = script(
   evenWhenFull,
   headOf,
   rowsOfEvent,

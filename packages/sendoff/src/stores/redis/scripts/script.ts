@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { keyNames } from '../redis-keys.ts'
+import { keyspaceNames } from '../redis-keyspace.ts'
 
 /** A Lua script: one state change of the store, atomic because Redis runs one script at a time. */
 export interface Script {
@@ -7,7 +7,7 @@ export interface Script {
   readonly sha: string
 }
 
-/** A script made of the parts that it uses. All get the keys of the outbox by name, and `now` by the clock of Redis. */
+/** A script made of the parts that it uses. All get the keyspace of the outbox by name, and `now` by the clock of Redis. */
 export function script(...parts: readonly string[]): Script {
   const text = [head, ...parts].map(withoutMargin).join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex') }
@@ -25,7 +25,7 @@ function withoutMargin(part: string): string {
 // What was changed by hand must not fail a script: all other rows would wait with it. A state that cannot be read counts
 // as that of a new row.
 const head = `
-local ${keyNames} = unpack(KEYS)
+local ${keyspaceNames} = unpack(KEYS)
 local call = redis.call
 local NEW, DONE, RETRY, DEAD = 0, 1, 2, 3
 local STATUS, ATTEMPTS, DELIVERIES, LOSSES, AVAILABLE_AT, CREATED_AT = 1, 2, 3, 4, 5, 6

@@ -67,32 +67,3 @@ export function isClosed(handle: SqliteHandle): boolean {
   const { isOpen, open } = handle as { isOpen?: unknown; open?: unknown }
   return isOpen === false || open === false
 }
-
-/** Whether the statement failed because another connection holds a lock: worth trying again. */
-export function isBusy(error: unknown): boolean {
-  const { code, errcode } = failureOf(error)
-
-  // The low byte is the primary result code: 5 is SQLITE_BUSY, 6 SQLITE_LOCKED.
-  if (errcode !== undefined) return (errcode & 0xff) === 5 || (errcode & 0xff) === 6
-  return code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')
-}
-
-/** Whether the statement failed because of a unique constraint other than the primary key. */
-export function isUniqueViolation(error: unknown): boolean {
-  const { code, errcode } = failureOf(error)
-  return errcode === 2067 || code === 'SQLITE_CONSTRAINT_UNIQUE'
-}
-
-/** Whether the error is SQLite's own: node:sqlite gives it a number, better-sqlite3 a code. */
-export function isDatabaseError(error: unknown): boolean {
-  const { code, errcode } = failureOf(error)
-  return errcode !== undefined || code.startsWith('SQLITE_')
-}
-
-function failureOf(error: unknown): { code: string; errcode: number | undefined } {
-  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
-  return {
-    code: typeof code === 'string' ? code : '',
-    errcode: typeof errcode === 'number' ? errcode : undefined,
-  }
-}

@@ -5,9 +5,11 @@ import type { Mutex } from '../../mutex.ts'
 import { databaseMutex } from './database-mutex.ts'
 import { LoopTurns } from './loop-turns.ts'
 import type { SqliteHandle } from './sqlite-client.ts'
-import { hasOpenTransaction, isBusy, isClosed } from './sqlite-client.ts'
+import { isBusy } from '../sqlite-errors.ts'
+import { hasOpenTransaction, isClosed } from './sqlite-client.ts'
 import type { SqliteTransaction } from './sqlite-transaction.ts'
 
+/** How the handle is opened and set up. */
 export interface SqliteConnectionOptions<Handle> {
   readonly open: () => Handle
   readonly synchronous: 'FULL' | 'NORMAL'
@@ -17,8 +19,8 @@ export interface SqliteConnectionOptions<Handle> {
 /**
  * The one handle of a store, opened at its first use.
  *
- * Whoever uses the handle holds the mutex of the database file, so that no statement becomes part
- * of somebody else's transaction. A lock held by another process is waited for here, by trying
+ * A call that uses the handle holds the mutex of the database file, so that no statement becomes part
+ * of another call's transaction. A lock held by another process is waited for here, by trying
  * again: SQLite's own waiting would block the event loop. The mutex is kept meanwhile.
  */
 export class SqliteConnection<Handle extends SqliteHandle> {

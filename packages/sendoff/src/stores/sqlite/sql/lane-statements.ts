@@ -1,15 +1,13 @@
-import { failedOfKey, inLine, ownWaitMs, pending, unblocked, waitMs } from './row-conditions.ts'
-import { rowColumns, storedColumns } from './row-columns.ts'
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
+import { rowColumns } from './row-columns.ts'
+import { inLine, ownWaitMs, unblocked, waitMs } from './row-conditions.ts'
 
-/** The statements about rows in the order of their keys, for a checked table name. */
-export function laneStatementsFor(table: string) {
-  const events = `"${table}"`
-  const orderedColumns = `${rowColumns}, ${waitMs(table)} as wait_ms`
+/** The statements about rows in the order of their keys. */
+export function laneStatementsFor(tables: SqliteTables) {
+  const { table, events, control } = tables
+  const orderedColumns = `${rowColumns}, ${waitMs(tables)} as wait_ms`
 
   return {
-    // Around statements that only read: they see the same state, and take the lock of readers once.
-    beginRead: 'begin',
-
     // ? available_at and ? seq to start at, ? now, ? now, ? limit. Reads <table>_due in its order, and
     // the first columns of its rows.
     dueKeys: `
@@ -23,13 +21,13 @@ export function laneStatementsFor(table: string) {
    limit ?`,
 
     // No parameters. By primary key: whether anything is paused or parked.
-    anyControl: `select 1 from "${table}_control" where kind in ('park', 'pauseType', 'pauseDestination') limit 1`,
+    anyControl: `select 1 from ${control} where kind in ('park', 'pauseType', 'pauseDestination') limit 1`,
 
     // ownWaitMs, ? key, inLine, ? 1 for rows that have to wait as well, ? limit. Reads <table>_key in its order.
     lane: lane(ownWaitMs),
 
     // As lane, where something is paused or parked.
-    controlledLane: lane(waitMs(table)),
+    controlledLane: lane(waitMs(tables)),
 
     // waitMs, ? seqs as a JSON array. By primary key.
     ordered: `
@@ -46,44 +44,6 @@ export function laneStatementsFor(table: string) {
      and ${inLine}
    order by seq
    limit ?`,
-
-    // ? key to start behind, twice. The next key with a failed or blocked row by <table>_failed alone, or
-    // the next one that is parked by primary key, whichever comes first.
-    nextTroubledKey: `
-  select min(key) as key
-    from (select min(ordering_key) as key
-            from ${events} indexed by "${table}_failed"
-           where ${failedOfKey} and ordering_key > ?
-           union all
-          select min(name) from "${table}_control" where kind = 'park' and name > ?)`,
-
-    // ? key. By primary key.
-    isParked: `select 1 from "${table}_control" where kind = 'park' and name = ?`,
-
-    // ? key, inLine. Reads <table>_key up to the first row that fits.
-    headOfKey: `
-  select ${storedColumns}
-    from ${events} indexed by "${table}_key"
-   where ordering_key = ?
-     and ${inLine}
-   order by seq
-   limit 1`,
-
-    // ? key, ? seq to start behind, inLine, ? limit. Reads <table>_key.
-    waitingBehind: `
-  select count(*) as count
-    from (select 1
-            from ${events} indexed by "${table}_key"
-           where ordering_key = ?
-             and seq > ?
-             and ${inLine}
-           limit ?)`,
-
-    // ? now, ? seq. By primary key. The fence rises: whoever read the row before must not settle it now.
-    retryNow: `
-  update ${events}
-     set blocked_at = null, available_at = ?, deliveries = deliveries + 1
-   where seq = ? and ${pending}`,
   } as const
 
   // SQLite takes a limit that is nothing but a parameter as a hint for its plan, and plans anew whenever one is bound:

@@ -1,25 +1,26 @@
 import { participantPrefix } from '../../../store/index.ts'
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { pending } from './row-conditions.ts'
 
 // In the order of bytes, all names that begin with the prefix stand between it and this.
 const participantEnd = participantPrefix.replace(/\/$/, '0')
 const isParticipant = `name >= '${participantPrefix}' and name < '${participantEnd}'`
 
-/** The statements about partitions and those who share them, for a checked table name. */
-export function partitionStatementsFor(table: string) {
+/** The statements about partitions and those who share them. */
+export function partitionStatementsFor({ events, lock, partition }: SqliteTables) {
   return {
     // No parameters. By primary key: a row for each process.
-    participants: `select token, until from "${table}_lock" where ${isParticipant}`,
+    participants: `select token, until from ${lock} where ${isParticipant}`,
 
     // No parameters. By primary key.
-    partitions: `select partition_no as partition, owner, epoch from "${table}_partition" order by partition_no`,
+    partitions: `select partition_no as partition, owner, epoch from ${partition} order by partition_no`,
 
     // ? now. By primary key.
-    endParts: `delete from "${table}_lock" where ${isParticipant} and until <= ? returning token, held`,
+    endParts: `delete from ${lock} where ${isParticipant} and until <= ? returning token, held`,
 
-    // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when somebody held them.
+    // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when an owner held them.
     countLossesOfHeld: `
-  update "${table}"
+  update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
     from json_each(?) as held
    where seq = json_extract(held.value, '$[0]')
@@ -29,7 +30,7 @@ export function partitionStatementsFor(table: string) {
 
     // ? pairs of seq and deliveries as JSON, ? token. The same for rows in partitions that are still their holder's.
     countLossesOfOwned: `
-  update "${table}"
+  update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
     from json_each(?) as held
    where seq = json_extract(held.value, '$[0]')
@@ -37,22 +38,22 @@ export function partitionStatementsFor(table: string) {
      and locked_by is null
      and ${pending}
      and exists (select 1
-                   from "${table}_partition" as part
-                  where part.partition_no = coalesce("${table}".partition_no, seq % 256)
+                   from ${partition} as part
+                  where part.partition_no = coalesce(${events}.partition_no, seq % 256)
                     and part.owner = ?)`,
 
     // ? token, ? partitions as a JSON array. By primary key. Those are free whose owner takes part no longer.
     takePartitions: `
-  update "${table}_partition"
+  update ${partition}
      set owner = ?, epoch = epoch + 1
    where partition_no in (select value from json_each(?))
      and (owner is null
-          or not exists (select 1 from "${table}_lock" where name = '${participantPrefix}' || owner))
+          or not exists (select 1 from ${lock} where name = '${participantPrefix}' || owner))
   returning partition_no as partition, epoch`,
 
     // ? pairs of number and epoch as JSON, ? token. By primary key.
     releasePartitions: `
-  update "${table}_partition" as part
+  update ${partition} as part
      set owner = null
     from json_each(?) as given
    where part.partition_no = json_extract(given.value, '$[0]')
@@ -62,11 +63,11 @@ export function partitionStatementsFor(table: string) {
     // ? seq, ? token, ? epoch. By primary key, both.
     isInOwnedPartition: `
   select 1
-    from "${table}" as event
-    join "${table}_partition" as part on part.partition_no = coalesce(event.partition_no, event.seq % 256)
+    from ${events} as event
+    join ${partition} as part on part.partition_no = coalesce(event.partition_no, event.seq % 256)
    where event.seq = ? and part.owner = ? and part.epoch = ?`,
 
     // ? held, ? name, ? token, ? now. By primary key.
-    hold: `update "${table}_lock" set held = ? where name = ? and token = ? and until > ?`,
+    hold: `update ${lock} set held = ? where name = ? and token = ? and until > ?`,
   } as const
 }

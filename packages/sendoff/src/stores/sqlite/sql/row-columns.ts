@@ -83,6 +83,7 @@ export function readRow(values: unknown): ReadRow {
   }
 }
 
+/** Makes a row for people of its values. */
 export function readStoredRow(values: unknown): StoredRow {
   const row = inOrder<StoredValues>(values)
 

@@ -1,3 +1,5 @@
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
+
 // Conditions in exactly these words let SQLite use the partial indexes <table>_pending, _key and _due.
 export const pending = 'status in (0, 2)'
 export const unblocked = `${pending} and blocked_at is null`
@@ -6,7 +8,7 @@ export const unblocked = `${pending} and blocked_at is null`
 export const failedOfKey =
   'ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null)'
 
-/** ? now. Pending rows that have their place in write order: all but those written for later that nobody has had yet. */
+/** ? now. Pending rows that have their place in write order: all but those written for later that no process has had yet. */
 export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or blocked_at is not null)`
 
 /**
@@ -14,11 +16,11 @@ export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or bl
  * Asking first whether anything is paused at all keeps the usual case cheap: it adds 2 to 5 % to
  * the statements of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
  */
-export function unpaused(table: string): string {
+export function unpaused({ control }: SqliteTables): string {
   return `
-         (not exists (select 1 from "${table}_control" where kind in ('pauseType', 'pauseDestination'))
-          or event_type not in (select name from "${table}_control" where kind = 'pauseType')
-         and destination not in (select name from "${table}_control" where kind = 'pauseDestination'))`
+         (not exists (select 1 from ${control} where kind in ('pauseType', 'pauseDestination'))
+          or event_type not in (select name from ${control} where kind = 'pauseType')
+         and destination not in (select name from ${control} where kind = 'pauseDestination'))`
 }
 
 /** ? now, ? now. How long a row has to wait, in milliseconds, as far as its own columns tell; null for until a person decides. */
@@ -26,10 +28,10 @@ export const ownWaitMs = `iif(blocked_at is null, min(${Number.MAX_SAFE_INTEGER}
            max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?))), null)`
 
 /** As `ownWaitMs`, with pauses and parked keys. Takes SQLite 80 µs to set up, whatever the number of rows. */
-export function waitMs(table: string): string {
+export function waitMs(tables: SqliteTables): string {
   return `case
-           when not ${unpaused(table)} then null
-           when ordering_key in (select name from "${table}_control" where kind = 'park') then null
+           when not ${unpaused(tables)} then null
+           when ordering_key in (select name from ${tables.control} where kind = 'park') then null
            else ${ownWaitMs}
          end`
 }

@@ -1,9 +1,13 @@
+import type { SqliteHandle, SqliteStatement } from '../drivers/sqlite-client.ts'
+import { prepareStatement } from '../drivers/sqlite-client.ts'
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
+import { insertStatementsFor } from './insert-statements.ts'
+import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
+import { lockStatementsFor } from './lock-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
 import { pending, unblocked, unpaused } from './row-conditions.ts'
-import type { SqliteHandle, SqliteStatement } from '../drivers/sqlite-client.ts'
-import { prepareStatement } from '../drivers/sqlite-client.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 // ? available_at and ? seq to start from, ? now, ? written at the latest.
@@ -20,9 +24,9 @@ const held = `
      and locked_by is ?
      and ${pending}`
 
-/** Every statement of the store, for a checked table name. */
-export function statementsFor(table: string) {
-  const events = `"${table}"`
+/** Every statement of the store. */
+export function statementsFor(tables: SqliteTables) {
+  const { events, partition, attempt } = tables
 
   // ? seqs as a JSON array, ? deliveries, ? locked by, ? epoch or null for any, ? token, ? epoch. By primary key, and the
   // partitions by theirs.
@@ -33,7 +37,7 @@ export function statementsFor(table: string) {
      and ${pending}
      and (? is null
           or exists (select 1
-                       from "${table}_partition" as part
+                       from ${partition} as part
                       where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
                         and part.owner = ? and part.epoch = ?))`
 
@@ -44,36 +48,14 @@ export function statementsFor(table: string) {
      and (locked_by is null or locked_until <= ?)
      and (aggregate_type, event_type) in (
            select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?))
-     and ${unpaused(table)}`
+     and ${unpaused(tables)}`
 
   return {
     // Takes the write lock at once: a transaction that reads first and writes later could fail half-way.
     begin: 'begin immediate',
+    // Around statements that only read: they see the same state, and take the lock of readers once.
+    beginRead: 'begin',
     commit: 'commit',
-
-    // Around an insert of several statements: it happens as a whole or not at all.
-    beginInsert: 'savepoint sendoff_insert',
-    keepInsert: 'release sendoff_insert',
-    undoInsert: 'rollback to sendoff_insert',
-
-    // ? one value per column. The unique index on (event_id, destination) refuses an id used before.
-    insert: `
-  insert into ${events} (
-         event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
-         payload, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by, locked_until)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-
-    // ? key, ? event id, ? now. By primary key; changes nothing where the key was used before.
-    useIdempotencyKey: `
-  insert into "${table}_idempotency" (key, event_id, created_at)
-  values (?, ?, ?)
-  on conflict (key) do nothing`,
-
-    // ? key. By primary key: which event used it.
-    idempotencyKey: `select event_id as eventId from "${table}_idempotency" where key = ?`,
-
-    // ? event id, ? destination. The unique index answers alone.
-    exists: `select 1 from ${events} where event_id = ? and destination = ?`,
 
     // dueWithin, ? now. Reads <table>_due, and the table only for rows up to the first that fits.
     // A look before the write lock is taken, so that an idle poller disturbs no writer.
@@ -82,7 +64,7 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused(table)}
+     and ${unpaused(tables)}
    limit 1`,
 
     // dueWithin, ? now, ? limit. Reads <table>_due in its order: no sort, no DONE row touched.
@@ -91,7 +73,7 @@ export function statementsFor(table: string) {
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
-     and ${unpaused(table)}
+     and ${unpaused(tables)}
    order by available_at, seq
    limit ?`,
 
@@ -123,14 +105,14 @@ export function statementsFor(table: string) {
 
     // ? event id, ? destination, dueWithin, ? now, ? claimer. By the unique index; rows that the
     // claimer holds already come as well.
-    dueByKey: `
+    dueById: `
   select ${rowColumns}
     from ${events}
    where event_id = ?
      and destination = ?
      and ${dueWithin}
      and (locked_by is null or locked_until <= ? or locked_by = ?)
-     and ${unpaused(table)}`,
+     and ${unpaused(tables)}`,
 
     // ? holder whose rows count no loss, ? new holder, ? lease end,
     // ? seqs as a JSON array. By primary key; no indexed column changes. Medians for batches of
@@ -184,55 +166,18 @@ export function statementsFor(table: string) {
 
     // ? event id, ? destination, ? attempts, ? now, ? error, ? holder.
     addAttempt: `
-  insert into "${table}_attempt" (event_id, destination, attempts, failed_at, error, locked_by)
+  insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
   values (?, ?, ?, ?, ?, ?)`,
 
     // ? event id, ? destination. By <table>_attempt_row: the history goes with its row.
-    deleteAttempts: `delete from "${table}_attempt" where event_id = ? and destination = ?`,
+    deleteAttempts: `delete from ${attempt} where event_id = ? and destination = ?`,
 
-    // ? name. By primary key.
-    lock: `
-  select token, until, low_at as lowAt, low_seq as lowSeq, high_at as highAt, high_seq as highSeq, held
-    from "${table}_lock"
-   where name = ?`,
-
-    // ? name, ? token, ? until. By primary key.
-    takeLock: `
-  insert into "${table}_lock" (name, token, until)
-  values (?, ?, ?)
-  on conflict (name) do update set token = excluded.token, until = excluded.until`,
-
-    // ? until, ? name, ? token, ? now. By primary key.
-    renewLock: `update "${table}_lock" set until = ? where name = ? and token = ? and until > ?`,
-
-    // ? name, ? token. By primary key; what it remembers goes with the row.
-    releaseLock: `delete from "${table}_lock" where name = ? and token = ?`,
-
-    // ? available_at and ? seq of both ends, ? name. By primary key.
-    recordBounds: `
-  update "${table}_lock"
-     set low_at = ?, low_seq = ?, high_at = ?, high_seq = ?
-   where name = ?`,
-
-    // ? available_at and ? seq of both ends. Reads <table>_due between them: about as many rows as
-    // the vanished owner held.
-    countLosses: `
-  update ${events}
-     set losses = losses + 1, deliveries = deliveries + 1
-   where ${unblocked}
-     and (available_at, seq) >= (?, ?)
-     and (available_at, seq) <= (?, ?)
-     and locked_by is null`,
-
-    // ? name. By primary key.
-    forgetHeld: `
-  update "${table}_lock"
-     set low_at = null, low_seq = null, high_at = null, high_seq = null, held = null
-   where name = ?`,
-
-    ...laneStatementsFor(table),
-    ...partitionStatementsFor(table),
-    ...upkeepStatementsFor(table),
+    ...insertStatementsFor(tables),
+    ...lockStatementsFor(tables),
+    ...laneStatementsFor(tables),
+    ...keyStatementsFor(tables),
+    ...partitionStatementsFor(tables),
+    ...upkeepStatementsFor(tables),
   } as const
 
   function settle(outcome: string, rows = held, unblocks = 'blocked_at = null, '): string {
@@ -256,7 +201,7 @@ export type PreparedStatements = {
 const readingRows: ReadonlySet<string> = new Set([
   'due',
   'dueOfTypes',
-  'dueByKey',
+  'dueById',
   'dueKeys',
   'lane',
   'controlledLane',
@@ -268,10 +213,11 @@ const readingRows: ReadonlySet<string> = new Set([
   'queryEvents',
 ])
 
-export function prepareStatements(handle: SqliteHandle, table: string): PreparedStatements {
+/** The statements, to be prepared on this handle. */
+export function prepareStatements(handle: SqliteHandle, tables: SqliteTables): PreparedStatements {
   const prepared = {}
 
-  for (const [name, sql] of Object.entries(statementsFor(table))) {
+  for (const [name, sql] of Object.entries(statementsFor(tables))) {
     Object.defineProperty(prepared, name, {
       configurable: true,
       get() {

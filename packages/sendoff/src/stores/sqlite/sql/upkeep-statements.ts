@@ -1,3 +1,4 @@
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { storedColumns } from './row-columns.ts'
 
 // ? status mask: bit n for status n.
@@ -17,9 +18,9 @@ const outlived = `
       or status = 3 and coalesce(done_at, created_at) < ?
       or created_at < ?)`
 
-/** The statements that people and schedulers need beside the delivery, for a checked table name. */
-export function upkeepStatementsFor(table: string) {
-  const events = `"${table}"`
+/** The statements that people and schedulers need beside the delivery. */
+export function upkeepStatementsFor(tables: SqliteTables) {
+  const { table, events, idempotency, attempt, control, node } = tables
 
   return {
     // inStatus, matching, ? seq to start behind, ? limit. By primary key, in write order.
@@ -65,12 +66,12 @@ export function upkeepStatementsFor(table: string) {
     // ? event id, ? destination. Reads <table>_attempt_row, whose entries end with the id.
     attempts: `
   select attempts, failed_at as failedAt, error, locked_by as lockedBy
-    from "${table}_attempt"
+    from ${attempt}
    where event_id = ?
      and destination = ?
    order by id`,
 
-    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: whoever held
+    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: a process that held
     // the row before it died must not settle it now.
     replay: `
   update ${events}
@@ -86,11 +87,11 @@ export function upkeepStatementsFor(table: string) {
     // ? seq to start behind, ? last seq, outlived. Rows by primary key, then for each its history by
     // <table>_attempt_row: a cross join is not turned around, however small the history looks.
     purgeAttempts: `
-  delete from "${table}_attempt"
+  delete from ${attempt}
    where id in (
          select attempt.id
            from ${events} as event
-          cross join "${table}_attempt" as attempt
+          cross join ${attempt} as attempt
              on attempt.event_id = event.event_id and attempt.destination = event.destination
           where event.seq > ? and event.seq <= ? and ${outlived})`,
 
@@ -99,46 +100,46 @@ export function upkeepStatementsFor(table: string) {
 
     // ? used before, ? limit. The oldest by <table>_idempotency_at alone, then by primary key.
     purgeIdempotencyKeys: `
-  delete from "${table}_idempotency"
+  delete from ${idempotency}
    where key in (
          select key
-           from "${table}_idempotency"
+           from ${idempotency}
           where created_at < ?
           order by created_at
           limit ?)`,
 
     // ? kind, ? name, ? now. By primary key; what is set already stays as it is.
     setControl: `
-  insert into "${table}_control" (kind, name, updated_at)
+  insert into ${control} (kind, name, updated_at)
   values (?, ?, ?)
   on conflict (kind, name) do nothing`,
 
     // ? kind, ? name. By primary key.
-    liftControl: `delete from "${table}_control" where kind = ? and name = ?`,
+    liftControl: `delete from ${control} where kind = ? and name = ?`,
 
     // No parameters. By primary key.
     pausesAndMode: `
   select kind, name
-    from "${table}_control"
+    from ${control}
    where kind in ('pauseType', 'pauseDestination', 'mode')
    order by kind, name`,
 
     // No parameters. By primary key.
-    forgetMode: `delete from "${table}_control" where kind = 'mode'`,
+    forgetMode: `delete from ${control} where kind = 'mode'`,
 
     // ? now. Reads the table, which has a row for each process.
-    forgetNodes: `delete from "${table}_node" where until <= ?`,
+    forgetNodes: `delete from ${node} where until <= ?`,
 
     // ? id, ? mode. Reads the table: the living with another mode than that. None for null.
-    nodesOfOtherMode: `select id, mode from "${table}_node" where id <> ? and mode <> ? order by id`,
+    nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, ? now, ? until. By primary key.
     joinNode: `
-  insert into "${table}_node" (id, mode, started_at, until)
+  insert into ${node} (id, mode, started_at, until)
   values (?, ?, ?, ?)
   on conflict (id) do update set mode = excluded.mode, until = excluded.until`,
 
     // ? id. By primary key.
-    leaveNode: `delete from "${table}_node" where id = ?`,
+    leaveNode: `delete from ${node} where id = ?`,
   } as const
 }

@@ -1,17 +1,18 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { BlockedKey, OutboxOrderingKeys, Outcome } from '../../store/index.ts'
+import type { BlockedKey, OutboxOrderingKeys } from '../../store/index.ts'
 import { maxCountedWaiting } from '../../store/index.ts'
 import type { MemoryControls } from './memory-controls.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { asStoredRow } from './memory-row.ts'
+import { type MemoryHistory, settleRow } from './settle-rows.ts'
 
 /** What people do about the ordering keys of a memory store. */
-export function memoryKeys(
+export function memoryOrderingKeys(
   now: () => number,
   events: MemoryEvents,
   { parkedKeys }: MemoryControls,
-  settleRow: (row: MemoryRow, outcome: Outcome, now: number) => void,
+  history: MemoryHistory,
 ): OutboxOrderingKeys {
   return {
     async blocked({ limit, after = '' }) {
@@ -37,7 +38,7 @@ export function memoryKeys(
       const head = headOf(orderingKey)
       if (head === undefined) return false
 
-      settleRow(head, { kind: 'dead', failure: { error: reason, counted: false } }, now())
+      settleRow(events, history, head, { kind: 'dead', failure: { error: reason, counted: false } }, now())
       return true
     },
 
@@ -50,7 +51,7 @@ export function memoryKeys(
     },
   }
 
-  // What was written for later, and has been in nobody's hands, does not hold its key up.
+  // What was written for later, and that no process has had yet, does not hold its key up.
   function pendingOf(key: string): MemoryRow[] {
     const time = now()
     const rows: MemoryRow[] = []

@@ -1,16 +1,17 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { FailedAttempt, PurgeRequest, PurgeResult } from '../../store/index.ts'
+import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import type { PurgeCutoffs } from '../purge-cutoffs.ts'
 import { purgeCutoffs, youngestCutoff } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
 import type { MemoryEvents } from './memory-events.ts'
+import type { MemoryHistory } from './settle-rows.ts'
 import type { MemoryRow } from './memory-row.ts'
-import { keyOf } from './memory-row.ts'
+import { rowIdText } from './memory-row.ts'
 
 /** Deletes one batch of old rows with their history, and one of old idempotency keys. */
 export function purgeRows(
   events: MemoryEvents,
-  history: Map<string, FailedAttempt[]>,
+  history: MemoryHistory,
   request: PurgeRequest,
   now: number,
 ): PurgeResult {
@@ -23,12 +24,12 @@ export function purgeRows(
   const outlived = rows.filter((row) => hasOutlived(row, cutoffs))
   for (const row of outlived) {
     events.delete(row)
-    history.delete(keyOf(row))
+    history.delete(rowIdText(row))
   }
   // Rows are written in the order of `seq`: behind a whole batch of young ones all are young.
   const isLast = rows.length < limit || rows.every((row) => row.createdAt >= youngestCutoff(cutoffs))
   const deletedIdempotencyKeys =
-    keysLeft && cutoffs.keys !== null ? events.deleteKeys(cutoffs.keys, limit) : 0
+    keysLeft && cutoffs.keys !== null ? events.deleteIdempotencyKeys(cutoffs.keys, limit) : 0
 
   return {
     deletedRows: outlived.length,

@@ -1,12 +1,30 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { BlockedKey, BlockedKeyFilter, StoredRow } from '../../store/index.ts'
-import { maxCountedWaiting } from '../../store/index.ts'
-import { readStoredRow } from './sql/row-columns.ts'
+import {
+  type BlockedKey,
+  type BlockedKeyFilter,
+  maxCountedWaiting,
+  type OutboxOrderingKeys,
+  type SkipRequest,
+  type StoredRow,
+} from '../../store/index.ts'
+import type { OwnDriver } from './drivers/own-driver.ts'
 import { settleRow } from './settle-rows.ts'
+import { readStoredRow } from './sql/row-columns.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
+/** What people do about the ordering keys of an SQLite store. */
+export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
+  return {
+    blocked: (filter) => own.snapshot((statements, now) => blockedKeys(statements, filter, now)),
+    retry: (key) => own.write((statements, now) => retryKey(statements, key, now)),
+    skip: (request) => own.write((statements, now) => skipHead(statements, request, now)),
+    park: (key) => own.write(({ setControl }, now) => void setControl.run('park', key, now)),
+    unpark: (key) => own.write(({ liftControl }) => void liftControl.run('park', key)),
+  }
+}
+
 /** Keys that do not go on by themselves, by name. */
-export function blockedKeys(
+function blockedKeys(
   statements: PreparedStatements,
   { limit, after = '' }: BlockedKeyFilter,
   now: number,
@@ -22,8 +40,8 @@ export function blockedKeys(
   return blocked
 }
 
-/** Makes the first row of a key due. False where it is due, or in somebody's hands. */
-export function retryKey(statements: PreparedStatements, key: string, now: number): boolean {
+/** Makes the first row of a key due. False where it is due, or a process has it. */
+function retryKey(statements: PreparedStatements, key: string, now: number): boolean {
   const head = headOf(statements, key, now)
   if (head === undefined || (head.blockedAt === null && head.availableAt <= now)) return false
   if (head.lockedBy !== null && head.lockedUntil! > now) return false
@@ -32,9 +50,13 @@ export function retryKey(statements: PreparedStatements, key: string, now: numbe
   return true
 }
 
-/** Makes the first row of a key DEAD, whoever has it. */
-export function skipHead(statements: PreparedStatements, key: string, reason: string, now: number): boolean {
-  const head = headOf(statements, key, now)
+/** Makes the first row of a key DEAD, whichever process has it. */
+function skipHead(
+  statements: PreparedStatements,
+  { orderingKey, reason }: SkipRequest,
+  now: number,
+): boolean {
+  const head = headOf(statements, orderingKey, now)
   if (head === undefined) return false
 
   const failure = { error: reason, counted: false }

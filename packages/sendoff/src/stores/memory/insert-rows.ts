@@ -1,7 +1,7 @@
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import type { MemoryRow } from './memory-row.ts'
-import { keyOf, newMemoryRow } from './memory-row.ts'
+import { rowIdText, newMemoryRow } from './memory-row.ts'
 import type { KeyUse, MemoryTx } from './memory-transaction.ts'
 
 /** Adds rows to the transaction, all or none. */
@@ -20,16 +20,16 @@ export function insertRows(
     if (idempotencyKey !== null) {
       const usedHere = usedKeys.get(idempotencyKey)
       const used = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
-      // An event that fans out is several rows of one key, written together: no duplicates of each other.
+      // An event that fans out is several rows of one idempotency key, written together: no duplicates of each other.
       if (used !== undefined && usedHere?.eventId !== eventId)
         return { kind: 'duplicate', eventId: used.eventId }
       usedKeys.set(idempotencyKey, { eventId, createdAt: now })
     }
 
-    const key = keyOf(row)
-    if (added.has(key) || tx.findRow(key) !== undefined) throw duplicateEventId(row)
+    const id = rowIdText(row)
+    if (added.has(id) || tx.findRow(id) !== undefined) throw duplicateEventId(row)
     const inserted = newMemoryRow(row, nextSeq(), lease, now)
-    added.set(key, inserted)
+    added.set(id, inserted)
     return { kind: 'inserted', seq: inserted.seq, deliveries: inserted.deliveries, certain: true }
   })
 

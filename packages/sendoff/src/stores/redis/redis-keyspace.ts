@@ -1,8 +1,8 @@
 import { OutboxError } from '../../errors.ts'
 
 /**
- * The keys of an outbox, in the order in which every script gets them. All have one hash tag, so that a
- * Cluster keeps them in one place, and there are never more of them: rows are fields, not keys.
+ * What an outbox has in Redis, in the order in which every script gets it. All names have one hash tag, so that a
+ * Cluster keeps them in one place, and there are never more of them: rows are fields, not names of their own.
  *
  * A row is named by its `seq`, as sixteen digits, so that the order of texts is that of numbers.
  */
@@ -19,7 +19,7 @@ const names = [
   'written',
   /** Sorted set of the rows that can still fall due, by `seq`. */
   'pending',
-  /** Sorted set of rows that nobody holds, by due time. */
+  /** Sorted set of rows that no process holds, by due time. */
   'due',
   /** Sorted set of leased rows, by the end of the lease. */
   'leased',
@@ -43,12 +43,13 @@ const names = [
   'staged',
 ] as const
 
-export type RedisKeys = readonly string[]
+/** The names in Redis of all that an outbox has there. */
+export type RedisKeyspace = readonly string[]
 
 const prefixPattern = /^[A-Za-z0-9_.:-]{1,100}$/
 
 /** `{prefix}:meta` and so on. */
-export function redisKeys(prefix: unknown): RedisKeys {
+export function redisKeyspace(prefix: unknown): RedisKeyspace {
   if (typeof prefix === 'string' && prefixPattern.test(prefix)) {
     return names.map((name) => `{${prefix}}:${name}`)
   }
@@ -59,13 +60,13 @@ export function redisKeys(prefix: unknown): RedisKeys {
   )
 }
 
-/** The channel of an outbox's signals. A prefix of the client's own applies to its keys, and not to this. */
+/** The channel of an outbox's signals. A prefix of the client's own applies to the keyspace, and not to this. */
 export function wakeChannel(prefix: string): string {
   return `{${prefix}}:wake`
 }
 
-/** The names of the keys within scripts. */
-export const keyNames = names.join(', ')
+/** The names by which scripts know them. */
+export const keyspaceNames = names.join(', ')
 
 /** A row's name in Redis. */
 export function memberOf(seq: number): string {

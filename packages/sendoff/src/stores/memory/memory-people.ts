@@ -1,0 +1,26 @@
+import type { OutboxPeople } from '../../store/index.ts'
+import type { MemoryEvents } from './memory-events.ts'
+import { asStoredRow, rowIdText } from './memory-row.ts'
+import { replayRows } from './replay-rows.ts'
+import type { MemoryHistory } from './settle-rows.ts'
+
+/** What people ask of a memory store, and what they replay. */
+export function memoryPeople(now: () => number, events: MemoryEvents, history: MemoryHistory): OutboxPeople {
+  return {
+    async query(filter) {
+      return events.matching(filter, filter.limit).map(asStoredRow)
+    },
+
+    async count(filter) {
+      return events.matching(filter, Infinity).length
+    },
+
+    async attempts(row) {
+      return [...(history.get(rowIdText(row)) ?? [])]
+    },
+
+    async replay(rows) {
+      return replayRows(events, rows, now())
+    },
+  }
+}

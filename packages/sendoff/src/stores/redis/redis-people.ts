@@ -1,0 +1,14 @@
+import type { OutboxPeople } from '../../store/index.ts'
+import type { RunScript } from './drivers/run-script.ts'
+import { countRows, failedAttempts, queryRows } from './query-rows.ts'
+import { replayRows } from './replay-rows.ts'
+
+/** What people ask of a Redis store, and what they replay. */
+export function redisPeople(run: RunScript): OutboxPeople {
+  return {
+    query: (filter) => queryRows(run, filter),
+    count: (filter) => countRows(run, filter),
+    attempts: (row) => failedAttempts(run, row),
+    replay: (rows) => replayRows(run, rows),
+  }
+}

@@ -1,0 +1,46 @@
+import type { SqliteTables } from '../schema/sqlite-tables.ts'
+import { storedColumns } from './row-columns.ts'
+import { failedOfKey, inLine, pending } from './row-conditions.ts'
+
+/** The statements by which people decide about ordering keys. */
+export function keyStatementsFor({ table, events, control }: SqliteTables) {
+  return {
+    // ? key to start behind, twice. The next key with a failed or blocked row by <table>_failed alone, or
+    // the next one that is parked by primary key, whichever comes first.
+    nextTroubledKey: `
+  select min(key) as key
+    from (select min(ordering_key) as key
+            from ${events} indexed by "${table}_failed"
+           where ${failedOfKey} and ordering_key > ?
+           union all
+          select min(name) from ${control} where kind = 'park' and name > ?)`,
+
+    // ? key. By primary key.
+    isParked: `select 1 from ${control} where kind = 'park' and name = ?`,
+
+    // ? key, inLine. Reads <table>_key up to the first row that fits.
+    headOfKey: `
+  select ${storedColumns}
+    from ${events} indexed by "${table}_key"
+   where ordering_key = ?
+     and ${inLine}
+   order by seq
+   limit 1`,
+
+    // ? key, ? seq to start behind, inLine, ? limit. Reads <table>_key.
+    waitingBehind: `
+  select count(*) as count
+    from (select 1
+            from ${events} indexed by "${table}_key"
+           where ordering_key = ?
+             and seq > ?
+             and ${inLine}
+           limit ?)`,
+
+    // ? now, ? seq. By primary key. The fence rises: a process that read the row before must not settle it now.
+    retryNow: `
+  update ${events}
+     set blocked_at = null, available_at = ?, deliveries = deliveries + 1
+   where seq = ? and ${pending}`,
+  } as const
+}

@@ -1,0 +1,42 @@
+import type { ClaimTypesRequest, DuePlace } from '../../../store/index.ts'
+import type { SqliteValue } from '../drivers/sqlite-client.ts'
+
+/** The part of a `ClaimRequest` or `PollRequest` that says which rows are wanted. */
+export interface DueRequest {
+  readonly limit: number
+  readonly from?: DuePlace | undefined
+  readonly skipRecentMs?: number
+}
+
+/** The parameters called `dueWithin` in the statements, without limits where the request has none. */
+export function dueWithin(request: DueRequest, now: number): SqliteValue[] {
+  return [...placeValues(request.from), now, writtenBy(request, now)]
+}
+
+/** The parameters called `dueOfTypes` in the statements. */
+export function dueOfTypes(
+  request: ClaimTypesRequest,
+  end: DuePlace | undefined,
+  now: number,
+): SqliteValue[] {
+  const types = request.types.map(({ aggregateType, eventType }) => [aggregateType, eventType])
+  const endAt = end?.availableAt ?? now
+  return [
+    ...placeValues(request.from),
+    Math.min(now, endAt),
+    writtenBy(request, now),
+    endAt,
+    end?.seq ?? Number.MAX_SAFE_INTEGER,
+    now,
+    JSON.stringify(types),
+  ]
+}
+
+/** The place to start from; before all others where there is none. */
+export function placeValues(from: DuePlace | undefined): SqliteValue[] {
+  return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0]
+}
+
+function writtenBy({ skipRecentMs }: DueRequest, now: number): number {
+  return skipRecentMs ? now - skipRecentMs : Number.MAX_SAFE_INTEGER
+}
