@@ -31,7 +31,7 @@ describe('the types of transactions', () => {
     const errors = project.typeErrors(`
       import type { Pool } from 'pg'
       import type { Prisma, PrismaClient } from './generated/client.ts'
-      import { Outbox } from '${source}/outbox.ts'
+      import { Outbox } from '${source}/outbox/outbox.ts'
       import type { ListenerRegistry } from '${source}/route/listener-registry.ts'
       import { postgresStore } from '${source}/stores/postgres/index.ts'
       import { prismaTransactions } from '${source}/transactions/prisma.ts'
