@@ -136,8 +136,8 @@ export class JudgedHistory {
   readonly backs = new Map<string, number[]>()
   /** Every process that delivers. */
   readonly workers: readonly string[]
-  /** How many refused settlements a process says that it had, if it lived to say so. */
-  readonly refusalsTold = new Map<string, number>()
+  /** How many refused settlements a process counted until it had closed. A killed process tells nothing. */
+  readonly refusalsTold = new Map<string, { readonly count: number; readonly at: number }>()
   /** When the last harm was over; -Infinity where none was done. */
   lastFaultAt = -Infinity
   readonly #troubles = new Map<string, ProcessTroubles>()
@@ -316,7 +316,7 @@ export class JudgedHistory {
       } else if (record.kind === 'back') {
         listOf(this.backs, record.process).push(record.at)
       } else if (record.kind === 'refusalsTold') {
-        this.refusalsTold.set(record.process, record.count)
+        this.refusalsTold.set(record.process, { count: record.count, at: record.at })
       } else if (record.kind === 'outage') {
         const { what, since, at, slot } = record
         this.outages.push({ what, slot, from: since, to: at })

@@ -84,6 +84,18 @@ export const answerCases: ForgedCases = {
           .says('p', 900, told(0)),
       },
       { what: 'the try that failed had been written', run: refusedAfterFailure().says('p', 500, told(0)) },
+      {
+        what: 'the store answered after the process had closed',
+        run: redelivered('q', 2).says('p', 110, told(0)),
+      },
+      {
+        what: 'it failed before, and another process settled the event with the same token',
+        run: refusedAfterFailure()
+          .takesLock('p', 50, 'p/1')
+          .hasHarmedLock(105)
+          .delivers('a', { at: 150, by: 'q', token: 1 })
+          .says('p', 500, told(0)),
+      },
     ],
   },
 

@@ -49,11 +49,11 @@ export const fenceRules: readonly Rule[] = [
     name: 'every refused settlement is counted',
     *violations(history) {
       for (const [process, told] of history.refusalsTold) {
-        const refused = [...history.settlements.values()].map(
-          (settlements) => settlements.filter((each) => isCertainRefusal(history, process, each)).length,
-        )
-        const count = refused.reduce((sum, each) => sum + each, 0)
-        if (told < count) yield `${process} was refused ${count} settlements, and counts ${told}`
+        // A process that gives up its shutdown no longer counts what the store answers later.
+        const answered = [...history.settlements.values()].flat().filter(({ at }) => at <= told.at)
+        const { length } = answered.filter((each) => isCertainRefusal(history, process, each))
+        if (told.count < length)
+          yield `${process} was refused ${length} settlements, and counts ${told.count}`
       }
     },
   },
@@ -86,7 +86,8 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
   if (all.some((each) => each.process === process && each.token > settlement.token && isFinal(each)))
     return false
   if (!tries.some((each) => each.since < since)) return true
-  return all.some((other) => other.process !== process && isFinal(other))
+  // An equal token leaves the same row behind: no process can tell which of the two settlements the store wrote.
+  return all.some((other) => other.process !== process && isFinal(other) && other.token !== settlement.token)
 }
 
 /** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
