@@ -61,7 +61,7 @@ export class ConnectionWait {
     this.since = Infinity
     const error = new OutboxError(
       'OUTBOX_STORE_SILENT',
-      'The database did not answer in time. The connection to it was closed.',
+      'The database did not respond in time. Its connection was closed.',
     )
     this.#waiting.forEach((reject) => reject(error))
     this.#end()

@@ -35,7 +35,7 @@ export function refuseInsideTransaction(mutex: Mutex): void {
     if (place.mutex !== mutex || !place.transaction.isOpen) continue
     throw new OutboxError(
       'OUTBOX_INSIDE_TRANSACTION',
-      'This call would wait for the transaction that it is made in, for ever. ' +
+      'This call would wait forever for the transaction that it is made in. ' +
         'Make it before or after the transaction; inside, use the tx that the transaction hands out.',
     )
   }

@@ -55,8 +55,8 @@ export function assertSameParts(
   const isDivided = stored !== 'none' && partitionBy !== undefined
   const made = stored === 'none' ? 'without the option partitionBy' : `with partitionBy: '${stored}'`
   const advice = isDivided
-    ? `Give all stores on it partitionBy: '${stored}'. Or have its next parts made by ${partitionBy}, which leaves those there ` +
-      `are alone: update ${meta} set value = '${partitionBy}' where value = '${stored}'.`
+    ? `Give all stores on it partitionBy: '${stored}'. Or let sendoff make only its next partitions by ${partitionBy}, ` +
+      `and keep the existing ones: update ${meta} set value = '${partitionBy}' where value = '${stored}'.`
     : 'That cannot be changed. Give all stores on it the same option, or another table.'
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',

@@ -45,7 +45,7 @@ export function warningOfMissing(
   const until = end > now ? `end at ${new Date(end).toISOString()}` : 'have ended'
   return [
     `The time partitions of table "${table}" ${until}, and this database user may not make new ones. Have its owner call ` +
-      `await store.migrate() at least once a ${period}. Events beyond them are kept, but in one part that no purge can drop.`,
+      `await store.migrate() at least once a ${period}. Later events are kept, but in one partition that no purge can drop.`,
   ]
 }
 
