@@ -1,19 +1,19 @@
 import type { Bounds } from './owners.ts'
 import type { DuePlace } from './rows.ts'
 
-/** Compares two places for sorting. */
+/** Compares two places in due order, for sorting. */
 export function inDueOrder(a: DuePlace, b: DuePlace): number {
   return a.availableAt - b.availableAt || a.seq - b.seq
 }
 
-/** The place right behind a row. */
+/** Returns the place right behind a row. */
 export function placeBehind({ availableAt, seq }: DuePlace): DuePlace {
   return { availableAt, seq: seq + 1 }
 }
 
 /**
- * The place where the next `claimTypes` goes on, after one that took `rows`. `last` is the last row that it examined where the window
- * ended it; undefined where it examined everything due.
+ * Returns where the next `claimTypes` continues after one that took `rows`. `last` is the last row that the
+ * claim examined if the window ended it. It is undefined if the claim examined everything due.
  */
 export function nextPlace(
   rows: readonly DuePlace[],
@@ -24,7 +24,7 @@ export function nextPlace(
   return end && placeBehind(end)
 }
 
-/** The bounds of what is held already together with `rows`; null for nothing at all. */
+/** Returns the bounds of `held` and `rows` together; null if both are empty. */
 export function boundsAround(held: Bounds | null, rows: readonly DuePlace[]): Bounds | null {
   let bounds = held
   for (const { availableAt, seq } of rows) {
@@ -42,7 +42,10 @@ export function sameBounds(a: Bounds | null, b: Bounds | null): boolean {
   return inDueOrder(a.low, b.low) === 0 && inDueOrder(a.high, b.high) === 0
 }
 
-/** The bounds with these ends: due time and number of the low one, and of the high one; null where they are. */
+/**
+ * Builds bounds from four values: due time and `seq` of the low end, then of the high end. Returns null if
+ * they are null.
+ */
 export function boundsOfEnds(ends: readonly unknown[]): Bounds | null {
   if (ends[0] === null) return null
   const [lowAt, lowSeq, highAt, highSeq] = ends.map(Number) as [number, number, number, number]

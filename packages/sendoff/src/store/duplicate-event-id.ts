@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import type { RowId } from './rows.ts'
 
-/** What an insert rejects with where the event id exists. */
+/** The error with which an insert rejects if the event id exists. */
 export function duplicateEventId({ eventId, destination }: RowId, options?: ErrorOptions): OutboxError {
   const where = destination === '' ? '' : ` for destination "${destination}"`
   return new OutboxError(

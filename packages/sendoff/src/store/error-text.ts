@@ -1,7 +1,7 @@
-/** Error texts longer than this are cut by every store. */
+/** The length in characters at which every store cuts error texts. */
 export const maxErrorLength = 4000
 
-/** The text as it is stored: cut at `maxErrorLength`, but never through a character. */
+/** Returns an error text as stores keep it: cut at `maxErrorLength`, but never through a character. */
 export function storedErrorText(text: string): string {
   if (text.length <= maxErrorLength) return text
 

@@ -1,4 +1,4 @@
-/** The states of an event, with the codes they have in every store. */
+/** The states of an event, with the codes that they have in every store. */
 export const EventStatus = {
   NEW: 0,
   DONE: 1,
@@ -8,7 +8,7 @@ export const EventStatus = {
 
 export type EventStatus = (typeof EventStatus)[keyof typeof EventStatus]
 
-/** Still to be delivered: NEW or RETRY. */
+/** Whether an event is still to be delivered: NEW or RETRY. */
 export function isPending(status: EventStatus): boolean {
   return status === EventStatus.NEW || status === EventStatus.RETRY
 }

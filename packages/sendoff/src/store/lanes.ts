@@ -4,22 +4,26 @@ import type { DuePlace, FencedRow, Row } from './rows.ts'
 /** Rows in write order: all of them as one lane, or one lane for each ordering key. */
 export interface OutboxLanes<Tx> {
   /**
-   * Lets no other transaction lock one of these keys until this one ends, so that the order of writing is the order of
-   * commits. Takes all locks in one order before it resolves. `partitions` locks whole partitions, where there are too many keys to
-   * lock each; `all` stands for every key there is.
+   * Locks ordering keys until the transaction ends. No other transaction can lock one of them meanwhile, so
+   * write order is commit order. Takes all locks in one fixed order before it resolves. `partitions` locks
+   * whole partitions, if there are too many keys to lock each. `all` stands for every key there is.
    */
   lock(request: KeyLockRequest<Tx>): Promise<void>
   /**
-   * Finds keys with due rows, and reads their rows and those of the keys that are named, in write order from each key's first one that
-   * is pending. Rows that have to wait come along, unless they were written for later and no process has had them yet. Undefined, and
-   * reads nothing, when the lock is no longer the owner's.
+   * Finds keys with due rows. Reads their rows and those of the named keys, in write order from each key's
+   * first pending row. Rows that have to wait come along, unless they were written for later and no process
+   * has held them yet. Returns undefined, and reads nothing, if the lock is no longer the owner's.
    */
   read(request: LaneRequest): Promise<LaneAnswer | undefined>
-  /** The same for all pending rows as one lane, whatever their keys: up to `limit` of them. Any lock will do. */
+  /**
+   * Reads all pending rows as one lane, whatever their keys: up to `limit` of them. Any lock will do.
+   * Otherwise like `read`.
+   */
   readAll(request: OneLaneRequest): Promise<readonly OrderedRow[] | undefined>
   /**
-   * Remembers, in the lock row, which rows the owner holds, for the process that ends its part or takes its lock over. False when the
-   * lock is no longer its. A crash of the database may forget what it was told last.
+   * Records in the lock row which rows the owner holds. The process that expires this participant, or takes
+   * its lock over, reads them there. Returns false if the lock is no longer the owner's. A crash of the
+   * database may lose the last record.
    */
   hold(request: HoldRequest): Promise<boolean>
 }
@@ -33,53 +37,54 @@ export interface KeyLockRequest<Tx> {
 /** Ordering keys by name, by their partitions, or all of them. */
 export type KeyLocks = readonly string[] | { readonly partitions: readonly number[] } | 'all'
 
-/** What the owner of a lock wants to read, key by key. */
+/** What the owner of a lock reads, key by key. */
 export interface LaneRequest {
   readonly owner: OwnerFence
-  /** Only keys, and rows without a key, of these partitions are found. */
+  /** Finds only keys, and rows without a key, of these partitions. */
   readonly partitions: readonly number[]
-  /** Keys to read in any case. */
+  /** Keys to read whether or not they are found. */
   readonly keys: readonly string[]
-  /** Keys that are not to be found, and the ids of events without a key. */
+  /** What not to find: ordering keys, and ids of events without a key. */
   readonly except: readonly string[]
-  /** Only what is due at or behind this place is found. */
+  /** Finds only rows due at or behind this place. */
   readonly from?: DuePlace
-  /** How many due rows to look at for finding keys. */
+  /** How many due rows to examine for finding keys. */
   readonly window: number
-  /** How many rows to find at most. Of a key that is found, all rows that follow count as found. */
+  /** How many rows to find at most. If a key is found, all its rows that follow count as found. */
   readonly limit: number
   /** How many rows to read of each key. */
   readonly perKey: number
-  /** Passes over rows that have to wait, instead of reading them as well. */
+  /** Skips rows that have to wait, instead of reading them too. */
   readonly skipWaiting?: boolean
-  /** Extends the lock by so much from now, in the same step. */
+  /** Extends the lock to this many milliseconds from now, in the same step. */
   readonly renewMs?: number
 }
 
-/** What the owner of a lock wants to read, whatever the keys. */
+/** What the owner of a lock reads as one lane. */
 export interface OneLaneRequest {
   readonly owner: OwnerFence
   readonly limit: number
-  /** Only rows written after the one of this number. */
+  /** Reads only rows with a higher `seq`. */
   readonly afterSeq?: number
-  /** Extends the lock by so much from now, in the same step. */
+  /** Extends the lock to this many milliseconds from now, in the same step. */
   readonly renewMs?: number
 }
 
-/** A row as read for its place in an order, which it has whether or not it may be delivered now. */
+/** A row as read in order. It keeps its place whether or not it may be delivered now. */
 export interface OrderedRow extends Row {
   /**
-   * 0 where it may be delivered now. Otherwise what is left until it is due, or until the lease that another process has on it
-   * ends; Infinity where that is for people to say: it is blocked, paused, or its key is parked.
+   * Milliseconds until the row may be delivered: 0 for now. Otherwise the time until it is due, or until
+   * another process's lease on it ends. Infinity if an operator has to decide: the row is blocked or paused,
+   * or its key is parked.
    */
   readonly waitMs: number
 }
 
 /** Rows that were read key by key. */
 export interface LaneAnswer {
-  /** Those of one key stand together and in write order. */
+  /** The rows of one key stand together, in write order. */
   readonly rows: readonly OrderedRow[]
-  /** Where to go on finding keys; undefined when everything due has been looked at. */
+  /** Where the search for keys continues; undefined if it examined everything due. */
   readonly next: DuePlace | undefined
 }
 

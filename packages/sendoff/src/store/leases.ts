@@ -4,39 +4,40 @@ import type { DuePlace, HeldRow, Row, RowId } from './rows.ts'
 /** For processes that deliver: they claim rows, hold them by a lease, and settle them under its fence. */
 export interface OutboxLeases {
   /**
-   * Takes up to `limit` due rows that no process holds and no control pauses, oldest due time first,
-   * and leases them.
-   * Raises `deliveries` of each, and `losses` of those whose last holder never let go.
+   * Takes up to `limit` due rows that no process holds and no control pauses, oldest due time first, and
+   * leases them. Raises `deliveries` of each row, and `losses` of a row whose last holder never released it.
    */
   claim(request: ClaimRequest): Promise<readonly Row[]>
 
   /**
-   * Claims as `claim` does, but only rows of the named types; others stay as they are. Looks at no more than `window` due
-   * rows, so that no call takes long however many rows of other types are due, and returns where to go on.
+   * Claims as `claim` does, but only rows of the named types; others stay as they are. Examines at most
+   * `window` due rows, so that no call takes long, however many rows of other types are due. Returns where
+   * the next call continues.
    */
   claimTypes(request: ClaimTypesRequest): Promise<ClaimTypesAnswer>
 
-  /** Leases held rows anew. Returns, as the very objects handed in, those that were lost meanwhile. */
+  /** Leases held rows anew. Returns the rows that were lost meanwhile, as the very objects handed in. */
   renew(request: RenewRequest): Promise<readonly HeldRow[]>
 
   /**
-   * Hands leased rows back: they are free at once, with their crash counter as it was, since a row
-   * that was let go of unrun has proved nothing. Rows lost meanwhile are left alone.
+   * Hands leased rows back: they are free at once. Their losses stay as they were, since a row that was
+   * released without running has proved nothing. Rows lost meanwhile are left alone.
    */
   release(rows: readonly HeldRow[]): Promise<void>
 
   /**
-   * Records outcomes and returns, as the very objects handed in, the settlements that were refused
-   * because the process that settles the row no longer holds it. Those rows are left untouched: their new holder decides. Rows
-   * read without a claim (`lockedBy` null) are settled only while `owner` still has its lock, and those with an `epoch`
-   * only while their partition is its, too, at that epoch.
+   * Records outcomes. Returns the refused settlements, as the very objects handed in: those of rows that the
+   * process no longer holds. Their rows stay untouched, and their new holder decides.
+   *
+   * A row read without a claim (`lockedBy` null) is settled only while `owner` has its lock. If such a row
+   * names an `epoch`, its partition must still be the owner's at that epoch, too.
    */
   settle(request: SettleRequest): Promise<readonly Settlement[]>
 }
 
-/** The hold of one process on a row, until it runs out. */
+/** The right of one process to a row, for a while. */
 export interface Lease {
-  /** Unique per process start. */
+  /** The process that holds the row. Unique per process start. */
   readonly owner: string
   readonly ms: number
 }
@@ -45,15 +46,15 @@ export interface Lease {
 export interface ClaimRequest {
   readonly lease: Lease
   readonly limit: number
-  /** Only these rows; those already leased by `lease.owner` included, and no loss counted for them. */
+  /** Claims only these rows. Rows already leased by `lease.owner` are included, and count no loss. */
   readonly rows?: readonly RowId[]
-  /** Only rows at or behind this place in due order. */
+  /** Claims only rows at or behind this place in due order. */
   readonly from?: DuePlace
-  /** Leaves rows alone that were written less than so many milliseconds ago. */
+  /** Claims no rows that were written less than this many milliseconds ago. */
   readonly skipRecentMs?: number
 }
 
-/** Names a kind of event: what a listener is registered for. */
+/** A kind of event, as a listener is registered for it. */
 export interface TypeName {
   readonly aggregateType: string
   readonly eventType: string
@@ -61,20 +62,20 @@ export interface TypeName {
 
 /** Which rows of which types to claim. */
 export interface ClaimTypesRequest extends Omit<ClaimRequest, 'rows'> {
-  /** Only rows of these types. */
+  /** Claims only rows of these types. */
   readonly types: readonly TypeName[]
-  /** How many due rows to look at. */
+  /** How many due rows to examine. */
   readonly window: number
 }
 
-/** Rows that were claimed by their types. */
+/** The rows that `claimTypes` claimed, and where the next call continues. */
 export interface ClaimTypesAnswer {
   readonly rows: readonly Row[]
-  /** The place behind the last row that was looked at; undefined when everything due has been looked at. */
+  /** The place behind the last row examined; undefined if the claim examined everything due. */
   readonly next: DuePlace | undefined
 }
 
-/** Held rows, and the lease that they get. */
+/** Held rows, and their new lease. */
 export interface RenewRequest {
   readonly rows: readonly HeldRow[]
   readonly lease: Lease
@@ -83,7 +84,7 @@ export interface RenewRequest {
 /** Outcomes to record together. */
 export interface SettleRequest {
   readonly settlements: readonly Settlement[]
-  /** Proves the right to rows that were read without a claim. */
+  /** Proves the owner's right to rows that it read without a claim. */
   readonly owner?: OwnerFence | undefined
 }
 
@@ -94,12 +95,12 @@ export interface Settlement {
 }
 
 /**
- * What became of a delivery. A `failure` is added to the history of failed attempts.
+ * What became of a delivery. The store adds a `failure` to the history of failed attempts.
  *
  * - `done`: DONE. `delete`: the row is removed.
  * - `retry`: RETRY, due again after `delayMs`, which is at most `maxDelayMs`.
  * - `defer`: NEW, due again after `delayMs`; `attempts` stays.
- * - `block`: stays pending but is not due until a person decides.
+ * - `block`: stays pending but is not due until an operator decides.
  * - `dead`: DEAD.
  */
 export type Outcome =
@@ -110,8 +111,11 @@ export type Outcome =
 
 /** Why a delivery failed. */
 export interface Failure {
-  /** Starts with the error's class. Stores cut it at `maxErrorLength` characters, as `storedErrorText` does. */
+  /**
+   * Begins with the class of the error. Stores cut it at `maxErrorLength` characters, as `storedErrorText`
+   * does.
+   */
   readonly error: string
-  /** Whether it raises `attempts`. */
+  /** Whether the failure raises `attempts`. */
   readonly counted: boolean
 }

@@ -1,70 +1,79 @@
 import type { OwnerFence } from './owners.ts'
 
 /**
- * Which process delivers which ordering keys. The keys are divided into partitions, and each partition belongs to one process at a
- * time. A process takes part by holding a lock of its own, called `participantLock(token)`: its time limit is that of all
- * partitions that the process owns. Rows without a key belong to the partition `partitionOfRow` says.
+ * Which process delivers which ordering keys.
+ *
+ * The keys are divided into partitions, and each partition belongs to one process at a time. A process takes
+ * part by holding a lock of its own, `participantLock(token)`. All partitions of the process last as long as
+ * this lock. A row without a key belongs to the partition that `partitionOfRow` returns.
  */
 export interface OutboxPartitions {
   /**
-   * Who takes part, and who owns what. Before that, ends the part of every process whose lock has run out: counts
-   * a loss for every row that they said they hold, raises its `deliveries`, unless it was leased or settled or its partition given
-   * up since, and frees their partitions. Undefined when the lock is no longer the owner's.
+   * Returns the participants, and the owner of each partition.
+   *
+   * First expires dead participants, whose locks have run out. It counts a loss for each row that they
+   * recorded as held, raises its `deliveries`, and frees their partitions. A row counts no loss if it was
+   * leased or settled, or its partition was released, since then.
+   *
+   * Returns undefined if the lock is no longer the owner's.
    */
   shares(owner: OwnerFence): Promise<PartitionShares | undefined>
   /**
-   * Takes partitions that no process owns, and raises the epoch of each. Returns those that it got; nothing when the lock is no
-   * longer the owner's.
+   * Takes partitions that no process owns, and raises the epoch of each. Returns those that the owner got;
+   * none if the lock is no longer the owner's.
    */
   acquire(request: AcquirePartitionsRequest): Promise<readonly OwnedPartition[]>
   /**
-   * Gives partitions up that are the owner's at the epochs that it names, so that a request that comes late takes nothing from it that
-   * it got again since. A process that gives its lock up frees its partitions as well.
+   * Releases partitions that are the owner's at the epochs that it names. A late request thus takes away
+   * nothing that the owner got again since. A process that releases its lock frees its partitions, too.
    */
   release(request: ReleasePartitionsRequest): Promise<void>
 }
 
-/** The partitions that an owner wants. */
+/** The partitions that an owner asks for. */
 export interface AcquirePartitionsRequest {
   readonly owner: OwnerFence
   readonly partitions: readonly number[]
 }
 
-/** The partitions that an owner gives up. */
+/** The partitions that an owner releases. */
 export interface ReleasePartitionsRequest {
   readonly owner: OwnerFence
   readonly partitions: readonly OwnedPartition[]
 }
 
-/** Who takes part, and who owns what. */
+/** The participants, and the owner of each partition. */
 export interface PartitionShares {
-  /** The tokens of the processes that take part, the asker's included. */
+  /** The tokens of all participants, including the caller's. */
   readonly participants: readonly string[]
-  /** One for each partition, in order. */
+  /** One entry for each partition, in order. */
   readonly partitions: readonly PartitionShare[]
-  /** When the first lock of another participant runs out unless it is renewed. */
+  /**
+   * Milliseconds until the first lock of another participant runs out, unless it is renewed. Infinity without
+   * another.
+   */
   readonly nextEndMs: number
 }
 
-/** A partition and its owner. */
+/** A partition, its owner and its epoch. */
 export interface PartitionShare {
   readonly partition: number
-  /** A token; null where no process owns it. */
+  /** The token of its owner; null if no process owns it. */
   readonly owner: string | null
   readonly epoch: number
 }
 
-/** A partition as its owner has it. */
+/** A partition that a process owns, at an epoch. */
 export interface OwnedPartition {
   readonly partition: number
   /** Rises with every change of owner. */
   readonly epoch: number
 }
 
-/** The lock by which a process takes part in sharing partitions. */
+/** Returns the name of the lock by which a process takes part in sharing partitions. */
 export function participantLock(token: string): string {
   return `${participantPrefix}${token}`
 }
 
-/** What the names of all such locks start with. */
+/** The prefix of the names of all participant locks. */
 export const participantPrefix = 'partitions/'

@@ -1,20 +1,20 @@
 import type { EventStatus } from './event-status.ts'
 import type { RowId, StoredRow } from './rows.ts'
 
-/** Rows, for people and the tools that they use. */
+/** Rows, for operators and their tools. */
 export interface OutboxPeople {
-  /** Rows that match, in write order. */
+  /** Returns the rows that match, in write order. */
   query(filter: RowFilter): Promise<readonly StoredRow[]>
 
-  /** How many rows match. */
+  /** Returns how many rows match. */
   count(filter: CountFilter): Promise<number>
 
-  /** Failed attempts at one row, oldest first. They stay when the row is replayed. */
+  /** Returns the failed attempts at one row, oldest first. They stay when the row is replayed. */
   attempts(row: RowId): Promise<readonly FailedAttempt[]>
 
   /**
-   * Makes DEAD rows NEW and due at once: attempts and losses at 0, without error, lease or end.
-   * Other rows are left alone. Returns how many there were.
+   * Makes DEAD rows NEW and due at once: attempts and losses are 0; error, lease and end are gone. Other rows
+   * are left alone. Returns how many rows it replayed.
    */
   replay(rows: readonly RowId[]): Promise<number>
 }
@@ -27,7 +27,7 @@ export interface RowFilter {
   readonly aggregateId?: string
   readonly tenantId?: string
   readonly eventId?: string
-  /** Those of any of these events; not together with `eventId`. */
+  /** Finds the rows of any of these events; not together with `eventId`. */
   readonly eventIds?: readonly string[]
   readonly afterSeq?: number
   readonly limit: number
@@ -44,21 +44,30 @@ export interface FailedAttempt {
   readonly lockedBy: string | null
 }
 
-/** Ordering keys, for people who watch over them. */
+/** Ordering keys, for operators. */
 export interface OutboxOrderingKeys {
-  /** Keys that do not go on by themselves, by name: their first pending row is blocked or has failed, or they are parked. */
+  /**
+   * Returns the keys that need an operator, by name: those that are parked, or whose first pending row is
+   * blocked or has failed.
+   */
   blocked(filter: BlockedKeyFilter): Promise<readonly BlockedKey[]>
-  /** Makes the first pending row of a key due now, and lifts its block. False where it does not wait, or a process has it. */
+  /**
+   * Makes the first pending row of a key due now, and lifts its block. Returns false if the row does not
+   * wait, or if a process holds it.
+   */
   retry(orderingKey: string): Promise<boolean>
-  /** Makes the first pending row of a key DEAD, with `reason`. A process that holds it cannot settle it any more. False where there is none. */
+  /**
+   * Makes the first pending row of a key DEAD, with `reason`. A process that holds it cannot settle it any
+   * more. Returns false if no row is pending.
+   */
   skip(request: SkipRequest): Promise<boolean>
-  /** Nothing of this key is delivered until it is unparked. */
+  /** Stops the delivery of this key until it is unparked. */
   park(orderingKey: string): Promise<void>
   /** Lifts `park`. */
   unpark(orderingKey: string): Promise<void>
 }
 
-/** The key whose first row is given up, and why. */
+/** The key whose first row is skipped, and why. */
 export interface SkipRequest {
   readonly orderingKey: string
   readonly reason: string
@@ -67,30 +76,32 @@ export interface SkipRequest {
 /** Which blocked keys to find. */
 export interface BlockedKeyFilter {
   readonly limit: number
-  /** Only keys behind this one. */
+  /** Finds only keys behind this one, by name. */
   readonly after?: string
 }
 
-/** An ordering key that does not go on by itself. */
+/** An ordering key that is parked, or whose first pending row is blocked or has failed. */
 export interface BlockedKey {
   readonly orderingKey: string
   readonly isParked: boolean
   /** Its first pending row; undefined for a parked key without one. */
   readonly head: StoredRow | undefined
-  /** How many rows are pending behind it: `maxCountedWaiting` stands for that many and more. */
+  /** How many rows are pending behind it. `maxCountedWaiting` stands for that many or more. */
   readonly waiting: number
 }
 
-/** How far the rows behind a blocked one are counted. */
+/** How many rows behind a blocked one are counted at most. */
 export const maxCountedWaiting = 1_000
 
-/** Switches that people set while the system runs, in force for every claim and read at once. */
+/** Switches that operators set while the system runs. They apply to every claim and read at once. */
 export interface OutboxControls {
-  /** Rows of this event type, or for this destination, stay where they are until it is lifted. */
+  /**
+   * Stops the delivery of an event type, or to a destination, until `resume`. Its rows stay where they are.
+   */
   pause(target: PauseTarget): Promise<void>
   /** Lifts `pause`. */
   resume(target: PauseTarget): Promise<void>
-  /** What is paused. */
+  /** Returns what is paused. */
   paused(): Promise<readonly PauseTarget[]>
 }
 

@@ -1,10 +1,13 @@
 import { OutboxError } from '../errors.ts'
 import type { OutboxStore, StorePart } from './outbox-store.ts'
 
-/** The parts of a store, as far as it has them. */
+/** The optional parts that a store has. */
 export type StoreParts = { readonly [Part in StorePart]?: OutboxStore<never>[Part] | undefined }
 
-/** The store, surely with these parts. Throws `OUTBOX_STORE_CANNOT` where it leaves one out that `what` needs, and names it. */
+/**
+ * Returns the store, typed to have these parts. If the store lacks one, it throws `OUTBOX_STORE_CANNOT`,
+ * which names the part and `what` needs it.
+ */
 export function requireParts<Store extends StoreParts, Part extends StorePart>(
   store: Store,
   parts: readonly Part[],

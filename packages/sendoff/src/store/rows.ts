@@ -1,19 +1,19 @@
 import type { EventStatus } from './event-status.ts'
 
-/** The row id: an event, and where it goes (`''` unless the event fans out). */
+/** The row id: an event, and its destination (`''` unless the event fans out). */
 export interface RowId {
   readonly eventId: string
   readonly destination: string
 }
 
-/** What an event says of itself, as the store keeps and returns it. */
+/** The part of a row that describes its event. The store keeps and returns it unchanged. */
 export interface EventRow extends RowId {
   readonly eventType: string
   readonly aggregateType: string
   readonly aggregateId: string | null
   readonly tenantId: string | null
   readonly orderingKey: string | null
-  /** 0 to 255, from the ordering key; null without one. */
+  /** 0 to 255, derived from the ordering key; null without one. */
   readonly partitionNo: number | null
   /** JSON as text, or bytes. Stored and returned exactly. */
   readonly payload: string | Uint8Array
@@ -25,22 +25,22 @@ export interface EventRow extends RowId {
   readonly occurredAt: number
 }
 
-/** A row as read for delivery. */
+/** A row, as claims and polls return it. */
 export interface Row extends EventRow {
   /** Rises in write order. */
   readonly seq: number
-  /** Failures that count. */
+  /** How many failures counted. */
   readonly attempts: number
-  /** The fence: rises with every claim, born-claimed insert and settlement, and never falls. */
+  /** The fence: rises with every claim, born-claimed insert, loss and settlement, and never falls. */
   readonly deliveries: number
-  /** How many holders in a row vanished while they held this row. */
+  /** How many holders in succession vanished while they held this row. */
   readonly losses: number
   readonly availableAt: number
   readonly createdAt: number
   readonly lockedBy: string | null
 }
 
-/** A row as shown to people. */
+/** A row as operators see it. */
 export interface StoredRow extends Row {
   readonly status: EventStatus
   readonly doneAt: number | null
@@ -49,18 +49,21 @@ export interface StoredRow extends Row {
   readonly blockedAt: number | null
 }
 
-/** A row that a process holds. `lockedBy` is null where the owner of a lock read it without a claim. */
+/** A row that a process holds. `lockedBy` is null if the owner of a lock read it without a claim. */
 export interface HeldRow extends RowId {
   readonly seq: number
   readonly deliveries: number
   readonly lockedBy: string | null
-  /** That of the row's partition when its owner read the row. */
+  /** The epoch of the row's partition when its owner read the row. */
   readonly epoch?: number | undefined
-  /** As the row says. Rows of many partitions and epochs that name theirs may be settled at less cost. */
+  /**
+   * The partition of the row, as the row says. A store may settle rows of many partitions and epochs faster
+   * if they name it.
+   */
   readonly partitionNo?: number | null | undefined
 }
 
-/** A row that an owner read without a claim, and how often it had been delivered then. */
+/** A row that an owner read without a claim, and its fence at that time. */
 export type FencedRow = Pick<HeldRow, 'seq' | 'deliveries'>
 
 /** A place in the order in which rows fall due. */
@@ -69,5 +72,5 @@ export interface DuePlace {
   readonly seq: number
 }
 
-/** The longest delay of an event: a hundred years. Every store can add it to its clock. */
+/** The longest delay of an event, in milliseconds: a hundred years. Every store can add it to its clock. */
 export const maxDelayMs = 3_155_760_000_000

@@ -2,48 +2,56 @@ import type { PauseTarget } from './people.ts'
 
 /** For the start, the end and the upkeep of an outbox. */
 export interface OutboxUpkeep {
-  /** Brings the schema to the current version, and makes what was dropped of it. Many processes may call it at once. */
+  /**
+   * Brings the schema to the current version, and recreates what was dropped of it. Many processes may call
+   * it at once.
+   */
   migrate(): Promise<void>
 
   /**
-   * Changes nothing, and rejects with `OUTBOX_SCHEMA_NOT_READY` where `migrate` would have something to do. Needs no right to
-   * create anything.
+   * Rejects with `OUTBOX_SCHEMA_NOT_READY` if `migrate` would have something to do. Changes nothing, and
+   * needs no right to create anything.
    */
   checkSchema(): Promise<void>
 
   readonly nodes: OutboxNodes
 
-  /** Asks the database for a sign of life, before anything else is asked of it. Left out where calls go over no connection. */
+  /** Checks that the database responds, before any other call. Left out if the store uses no connection. */
   ping?(): Promise<void>
 
-  /** What of the database's settings could lose events, in words for people. Left out where nothing can. */
+  /**
+   * Returns which settings of the database could lose events, in words for operators. Left out if none can.
+   */
   doctor?(): Promise<readonly string[]>
 
   /**
-   * Told that a call was not answered within `silentMs`. Ends the connections over which the store has waited for an answer for about as
-   * long, and those that are idle and were not heard from since: the next call must not wait for another dead one. What
-   * waits on them fails. Statements of transactions that the store has handed out are their caller's, apart from their beginning
-   * and their end. Left out where calls go over no connection. Never throws.
+   * Called after a call got no response within `silentMs` milliseconds. Ends the connections on which the
+   * store has waited for about as long. Also ends those that are idle and have not responded since: the next
+   * call must not wait for another dead one. Calls that wait on them fail.
+   *
+   * In transactions that the store has handed out, only their beginning and their end count: other statements
+   * are the caller's. Left out if the store uses no connection. Never throws.
    */
   dropSilent?(silentMs: number): void
 
   /**
-   * Does what is needed now and then, such as making parts of a table ahead of time: every process calls it at its start and once
-   * an hour. Returns what a person has to do, in words. Left out where nothing is needed.
+   * Does periodic work, such as creating time partitions ahead. Every process calls it at its start and once
+   * an hour. Returns what an operator has to do, in words. Left out if there is no such work.
    */
   upkeep?(): Promise<readonly string[]>
 
-  /** Lets go of what the store itself opened. Clients that were handed in stay open. */
+  /** Closes what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
 }
 
 /** The processes that use the table. */
 export interface OutboxNodes {
   /**
-   * Registers a process for `ttlMs`, or keeps it registered. The table has one mode at a time: that
-   * of its living processes. One that asks for another is not registered, and is told which mode
-   * the living have. A process without a mode goes with all. The answer says what is paused, and with which mode a process joined
-   * last.
+   * Registers a process for `ttlMs` milliseconds, or keeps it registered.
+   *
+   * The table has one mode at a time: that of its living processes. A process that asks for another mode is
+   * not registered, and gets the mode and the ids of the living. A process without a mode joins any mode. The
+   * result says what is paused, and the last mode that a process joined with.
    */
   join(node: NodeRequest): Promise<NodeAnswer>
   /** Ends the registration of a process. */
@@ -64,16 +72,19 @@ export type NodeAnswer =
 
 /** Which old rows and idempotency keys to delete. */
 export interface PurgeRequest {
-  /** DONE rows that were settled longer ago; all are kept where left out. */
+  /** Deletes DONE rows that were settled more than this many milliseconds ago. Default: keeps all. */
   readonly doneOlderThanMs?: number
-  /** DEAD rows that were settled longer ago; all are kept where left out. */
+  /** Deletes DEAD rows that were settled more than this many milliseconds ago. Default: keeps all. */
   readonly deadOlderThanMs?: number
-  /** Rows of any state that were written longer ago: for tables from which no process delivers. */
+  /**
+   * Deletes rows of any state that were written more than this many milliseconds ago. For tables from which
+   * no process delivers. Default: keeps all.
+   */
   readonly anyOlderThanMs?: number
-  /** Idempotency keys that were used longer ago; all are kept where left out. */
+  /** Deletes idempotency keys that were used more than this many milliseconds ago. Default: keeps all. */
   readonly idempotencyKeysOlderThanMs?: number
   readonly limit: number
-  /** Where the last batch ended, as its result said. */
+  /** Where the last batch ended, as its result says. */
   readonly cursor?: PurgeCursor
 }
 
@@ -81,27 +92,30 @@ export interface PurgeRequest {
 export interface PurgeResult {
   readonly deletedRows: number
   readonly deletedIdempotencyKeys: number
-  /** Where to go on; undefined when everything has been looked at. */
+  /** Where the next batch begins; undefined if everything has been examined. */
   readonly cursor: PurgeCursor | undefined
 }
 
-/** Only the store that made it knows what it says. */
+/** A place in a purge. Only the store that made it can read it. */
 export type PurgeCursor = string
 
-/** Signals between processes that there is something to deliver. They may get lost, and may come without need. */
+/** Signals between processes that rows are due. A signal may get lost, or come without need. */
 export interface OutboxWakeUps {
-  /** Calls back at each signal, and with an empty one whenever signals may have been missed, until it is told to stop. */
+  /**
+   * Calls back at each signal until the returned function is called. Calls back with an empty signal whenever
+   * signals may have been missed.
+   */
   listen(callback: (wakeUp: WakeUp) => void): Promise<() => Promise<void>>
   /** Signals at once, outside any transaction. */
   announce(wakeUp?: WakeUp): Promise<void>
 }
 
-/** What a signal tells. An empty one stands for something to deliver anywhere, now. */
+/** The content of a signal. An empty one means that rows of any partition may be due now. */
 export interface WakeUp {
-  /** The partitions of the rows; any where left out. */
+  /** The partitions of the rows; any partition if left out. */
   readonly partitions?: readonly number[]
-  /** The milliseconds after which rows fall due; at once where left out. */
+  /** In how many milliseconds rows fall due; now if left out. */
   readonly inMs?: readonly number[]
-  /** Whether what is paused has changed. */
+  /** Whether the pauses have changed. */
   readonly controls?: boolean
 }

@@ -5,9 +5,9 @@ import type { EventRow } from './rows.ts'
 /** For writers: transactions, and the rows that they add in them. */
 export interface OutboxWriting<Tx> {
   /**
-   * Runs `work` in one transaction: all of its writes are kept, or none. Resolves only when
-   * the database has confirmed the commit. With `within`, the new transaction is part of that
-   * one and can be undone alone, but is kept only if the outer one is.
+   * Runs `work` in one transaction: all of its writes are kept, or none. Resolves only when the database has
+   * confirmed the commit. With `within`, the new transaction is part of that one. It can be undone alone, but
+   * is kept only if the outer one is.
    */
   transaction<Result>(
     work: (tx: Tx) => Promise<Result>,
@@ -15,24 +15,27 @@ export interface OutboxWriting<Tx> {
   ): Promise<Result>
 
   /**
-   * Whether an error is the database's own word that it has undone a transaction instead of committing it. False for a lost
-   * connection, and for every other error that leaves the end of a transaction open. Left out where no error says so.
+   * Whether the error proves that the database rolled the transaction back instead of committing it. Returns
+   * false for a lost connection, and for every other error that leaves the end of a transaction open. Left
+   * out if no error can prove it.
    */
   refusedCommit?(error: unknown): boolean
 
-  /** Whether `tx` is a handle with an open transaction, so that an insert would be part of it. */
+  /** Whether `tx` is the handle of an open transaction, which an insert would be part of. */
   inTransaction(tx: Tx): boolean | Promise<boolean>
 
   /**
    * Adds rows within the caller's transaction, in the given order. No other transaction sees them before it
-   * commits. Rows with `claimed` are born with `lease`. A row whose idempotency key was used
-   * before is not added, and the result names the event that used it. Where an event id exists, nothing is added: the insert rejects
-   * with `duplicateEventId`, and the transaction stays usable. Where rows are `queued`, the commit is refused as a whole.
+   * commits. Rows with `claimed` are born with `lease`.
+   *
+   * A row whose idempotency key was used before is not added, and the result names the event that used the
+   * key. If an event id exists, nothing is added: the insert rejects with `duplicateEventId`, and the
+   * transaction stays usable. If rows are `queued`, the commit is refused as a whole.
    */
   insert(request: InsertRequest<Tx>): Promise<readonly InsertResult[]>
 }
 
-/** What can be asked of a transaction of a store. */
+/** Options of a store's transaction. */
 export interface StoreTransactionOptions<Tx> extends TransactionOptions {
   /** The transaction that the new one is part of. */
   readonly within?: Tx | undefined
@@ -42,23 +45,32 @@ export interface StoreTransactionOptions<Tx> extends TransactionOptions {
 export interface InsertRequest<Tx> {
   readonly tx: Tx
   readonly rows: readonly NewRow[]
-  /** The lease of rows that are `claimed`; may be left out where none is. */
+  /** The lease of the rows with `claimed`; may be left out if there are none. */
   readonly lease?: Lease | undefined
-  /** Has a store that can signal to other processes when the transaction commits, also where rows fall due later. */
+  /**
+   * Makes a store with wake-ups signal to other processes when the transaction commits, even if rows fall due
+   * later. Default: false.
+   */
   readonly announce?: boolean
 }
 
 /** A row to add. */
 export interface NewRow extends EventRow {
-  /** Due at a given time, or so many milliseconds from now by the database's clock: at most `maxDelayMs` ahead. */
+  /**
+   * When the row falls due: at a given time, or this many milliseconds from now by the database's clock. At
+   * most `maxDelayMs` ahead.
+   */
   readonly due: { readonly at: number } | { readonly inMs: number }
   readonly idempotencyKey: string | null
   readonly claimed: boolean
-  /** Whether the id was made for this very row, so that no other can have it: the store need not look for one. */
+  /**
+   * Whether the id was made for this very row, so that no other row can have it. The store then need not
+   * search for one. Default: false.
+   */
   readonly hasNewId?: boolean
 }
 
-/** What became of a row; where the database tells only when the transaction has ended, `queued`. */
+/** What became of a row: `queued` if the database reports it only after the transaction has ended. */
 export type InsertResult = InsertedRow | DuplicateRow | QueuedRow
 
 /** A row that is in the table, if its transaction commits. */
@@ -67,21 +79,24 @@ export interface InsertedRow {
   readonly seq: number
   readonly deliveries: number
   /**
-   * Whether the row is kept whenever its transaction is. False within a savepoint, which may be
-   * undone alone and unseen.
+   * Whether the row is kept whenever its transaction is. False within a savepoint, which the caller may undo
+   * without the store noticing.
    */
   readonly certain: boolean
 }
 
-/** A row that was not added, since the named event used its idempotency key before. */
+/** A row that was not added, because the named event used its idempotency key before. */
 export interface DuplicateRow {
   readonly kind: 'duplicate'
   readonly eventId: string
 }
 
-/** A row of which the database tells only after the commit what became of it. */
+/** A row whose result the database reports only after the commit. */
 export interface QueuedRow {
   readonly kind: 'queued'
-  /** What became of it, once its transaction has committed; undefined before, and where the store did not see the commit. */
+  /**
+   * Returns the result once the transaction has committed. Returns undefined before that, and if the store
+   * did not see the commit.
+   */
   result(): InsertedRow | DuplicateRow | undefined
 }

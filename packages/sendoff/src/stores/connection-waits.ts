@@ -1,13 +1,13 @@
 import { OutboxError } from '../errors.ts'
 
 /**
- * The answers that a store waits for, each over a connection. One that does not come in time ends its connection, so that
- * whatever waits there fails, and the client makes a new one.
+ * The responses that a store waits for, each on a connection. If one does not come in time, the store ends
+ * its connection. All calls that wait there then fail, and the client opens a new connection.
  */
 export class ConnectionWaits {
   readonly #waits = new Set<ConnectionWait>()
 
-  /** Watches over a connection until `close` is called on what it returns. `end` breaks the connection. */
+  /** Watches over a connection until the caller closes the returned wait. `end` breaks the connection. */
   open(end: () => void): ConnectionWait {
     const wait = new ConnectionWait(end, () => this.#waits.delete(wait))
     this.#waits.add(wait)
@@ -15,8 +15,8 @@ export class ConnectionWaits {
   }
 
   /**
-   * Ends the connections whose answers have been waited for about as long. Half of it will do: a call may have got some answers
-   * before the one that it waits for.
+   * Ends the connections on which a response has been missing for about `silentMs` milliseconds. Half of that
+   * suffices: a call may have got some responses before the one that it waits for.
    */
   endSilent(silentMs: number): void {
     const latest = performance.now() - silentMs / 2
@@ -24,9 +24,9 @@ export class ConnectionWaits {
   }
 }
 
-/** The waiting for answers over one connection. */
+/** The waits on one connection. */
 export class ConnectionWait {
-  /** Since when nothing was heard of what is waited for. */
+  /** When the connection last responded to what is waited for. */
   since = Infinity
   isEnded = false
   readonly close: () => void
@@ -38,7 +38,7 @@ export class ConnectionWait {
     this.close = close
   }
 
-  /** Passes an answer on. Rejects as soon as the connection is ended. */
+  /** Passes a response on. Rejects as soon as the connection is ended. */
   answer<Answer>(call: PromiseLike<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.push(reject) === 1) this.since = performance.now()
@@ -55,13 +55,13 @@ export class ConnectionWait {
     })
   }
 
-  /** Breaks the connection. Whatever is waited for fails. */
+  /** Breaks the connection. All calls that wait on it fail. */
   end(): void {
     this.isEnded = true
     this.since = Infinity
     const error = new OutboxError(
       'OUTBOX_STORE_SILENT',
-      'The database did not answer in time. The connection to it was closed.',
+      'The database did not respond in time. Its connection was closed.',
     )
     this.#waiting.forEach((reject) => reject(error))
     this.#end()
@@ -74,7 +74,7 @@ export class ConnectionWait {
   }
 }
 
-/** The connections of a pool that nobody uses, and when each was last heard from. */
+/** The idle connections of a pool, and when each last responded. */
 export class IdleConnections<Connection extends Closable> {
   readonly #heardAt = new Map<Connection, number>()
   readonly #known = new WeakSet<Connection>()
@@ -90,7 +90,7 @@ export class IdleConnections<Connection extends Closable> {
     this.#heardAt.delete(connection)
   }
 
-  /** Removes and returns those that were not heard from for so long. */
+  /** Removes and returns the connections that have not responded for `silentMs` milliseconds. */
   takeSilent(silentMs: number): readonly Connection[] {
     const latest = performance.now() - silentMs
     const silent = [...this.#heardAt].flatMap(([connection, heardAt]) =>

@@ -10,7 +10,7 @@ interface Inside {
 
 const current = new AsyncLocalStorage<Inside>()
 
-/** Runs the code of a transaction that holds the mutex, and remembers so for whatever it calls. */
+/** Runs the code of a transaction that holds the mutex. All code that it calls is marked as inside. */
 export async function insideTransaction<Result>(mutex: Mutex, work: () => Promise<Result>): Promise<Result> {
   const transaction = { isOpen: true }
   try {
@@ -20,7 +20,7 @@ export async function insideTransaction<Result>(mutex: Mutex, work: () => Promis
   }
 }
 
-/** The same for a transaction that knows itself when it has ended. */
+/** The same for a transaction that knows itself whether it has ended. */
 export function inside<Result>(
   transaction: { readonly isOpen: boolean },
   mutex: Mutex,
@@ -29,13 +29,13 @@ export function inside<Result>(
   return current.run({ mutex, transaction, around: current.getStore() }, work)
 }
 
-/** Throws where waiting for the mutex would be waiting for the very transaction that waits. */
+/** Throws if the caller runs inside the transaction that holds the mutex: it would wait for itself. */
 export function refuseInsideTransaction(mutex: Mutex): void {
   for (let place = current.getStore(); place !== undefined; place = place.around) {
     if (place.mutex !== mutex || !place.transaction.isOpen) continue
     throw new OutboxError(
       'OUTBOX_INSIDE_TRANSACTION',
-      'This call would wait for the transaction that it is made in, for ever. ' +
+      'This call would wait forever for the transaction that it is made in. ' +
         'Make it before or after the transaction; inside, use the tx that the transaction hands out.',
     )
   }

@@ -1,4 +1,4 @@
-/** Lets one piece of asynchronous work run at a time, in the order in which it was asked for. */
+/** Runs one piece of asynchronous work at a time, in the order of the requests. */
 export class Mutex {
   #locked = false
   #waiting: (() => void)[] = []
@@ -13,19 +13,20 @@ export class Mutex {
     }
   }
 
-  /** Undefined when the lock was free. Whoever has it must give it up with `unlock`. */
+  /** Returns undefined if the lock was free. The caller that gets it must release it with `unlock`. */
   lock(): Promise<void> | undefined {
     if (this.#locked) return new Promise((resolve) => this.#waiting.push(resolve))
     this.#locked = true
     return undefined
   }
 
-  // The lock goes from hand to hand: freeing it in between would let a newcomer in ahead of the queue.
+  // The lock passes directly to the next waiter: if it were free in between, a newcomer could overtake the
+  // queue.
   unlock(): void {
     const next = this.#waiting[this.#served]
     this.#served += 1
 
-    // A queue that never runs empty must not keep those it has served.
+    // A queue that never runs empty must still forget the waiters that it has served.
     if (next === undefined || this.#served === 1_000) {
       this.#waiting = this.#waiting.slice(this.#served)
       this.#served = 0

@@ -1,6 +1,6 @@
 import type { PurgeRequest } from '../store/index.ts'
 
-/** What lies before these times is deleted; null where all is kept. */
+/** The times before which a purge deletes; null to keep all. */
 export interface PurgeCutoffs {
   readonly done: number | null
   readonly dead: number | null
@@ -20,12 +20,15 @@ export function purgeCutoffs(request: PurgeRequest, now: number): PurgeCutoffs {
   }
 }
 
-/** Rows written from this time on are kept whatever their state: nothing ends before it begins. */
+/** Returns the time from which on rows are kept whatever their state: no row ends before it is written. */
 export function youngestCutoff({ done, dead, any }: PurgeCutoffs): number {
   return Math.max(done ?? -Infinity, dead ?? -Infinity, any ?? -Infinity)
 }
 
-/** Younger rows are kept whatever their state: nothing ends before it begins. Undefined where all are kept. */
+/**
+ * Returns the age below which rows are kept whatever their state: no row ends before it is written. Undefined
+ * if all are kept.
+ */
 export function youngestAgeOf({
   doneOlderThanMs,
   deadOlderThanMs,

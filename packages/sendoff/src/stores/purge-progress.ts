@@ -1,8 +1,8 @@
 import type { PurgeCursor, PurgeRequest } from '../store/index.ts'
 
-/** What a purge has still to look at. */
+/** What a purge still has to examine. */
 export interface PurgeProgress {
-  /** Rows behind this one; undefined when there are none. */
+  /** Rows behind this one are left; undefined if there are none. */
   readonly rowsAfter: number | undefined
   readonly keysLeft: boolean
 }
@@ -14,7 +14,7 @@ export function purgeProgress({ cursor }: PurgeRequest): PurgeProgress {
   return { rowsAfter, keysLeft: keysLeft === true }
 }
 
-/** The place to go on from; undefined when nothing is left. */
+/** Returns where the next batch begins; undefined if nothing is left. */
 export function purgeCursor({ rowsAfter, keysLeft }: PurgeProgress): PurgeCursor | undefined {
   return rowsAfter === undefined && !keysLeft ? undefined : JSON.stringify({ rowsAfter, keysLeft })
 }

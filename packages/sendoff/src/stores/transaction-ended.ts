@@ -1,6 +1,6 @@
 import { OutboxError } from '../errors.ts'
 
-/** For whoever writes with the handle of a transaction that is over. */
+/** The error for a write with the handle of a transaction that has ended. */
 export function transactionEnded(): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',

@@ -1,18 +1,18 @@
 import type { NewRow, WakeUp } from '../store/index.ts'
 
-/** Signals have a size limit; moments beyond these are found by polling. */
+/** Most due times in one signal: signals have a size limit. Pollers find later ones at their intervals. */
 const mostMoments = 100
 
 /**
- * A signal as text: the partitions, behind `@` the milliseconds until each moment, and `!` where controls have changed. An empty text
- * stands for something anywhere, now.
+ * Writes a signal as text: the partitions, then `@` and the milliseconds until each due time, then `!` if the
+ * pauses have changed. An empty text means that rows of any partition may be due now.
  */
 export function textOfWakeUp({ partitions = [], inMs = [], controls = false }: WakeUp): string {
   const moments = inMs.length === 0 ? '' : `@${inMs.slice(0, mostMoments).map(Math.ceil).join()}`
   return `${controls ? '!' : ''}${partitions.join()}${moments}`
 }
 
-/** Reads a signal. Text of another version stands for something anywhere, now. */
+/** Reads a signal. A text of another version means that rows of any partition may be due now. */
 export function wakeUpIn(text = ''): WakeUp {
   const [, controls, partitions = '', moments] = /^(!?)(\d+(?:,\d+)*)?(?:@(\d+(?:,\d+)*))?$/.exec(text) ?? []
   return {
@@ -22,7 +22,7 @@ export function wakeUpIn(text = ''): WakeUp {
   }
 }
 
-/** The signal for rows that fall due later and that no process holds; undefined where there are none. */
+/** Returns the signal for rows that fall due later and that no process holds; undefined if there are none. */
 export function wakeUpForLater(rows: readonly NewRow[], now: number): WakeUp | undefined {
   const isLater = (row: NewRow) => !row.claimed && dueInMs(row, now) > 0
   if (!rows.some(isLater)) return undefined

@@ -3,12 +3,12 @@ import { nextPlace } from '../../store/due-order.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import { asRow, type MemoryRow } from './memory-row.ts'
 
-/** Takes due rows. */
+/** Claims due rows. */
 export function claimRows(events: MemoryEvents, request: ClaimRequest, now: number): readonly Row[] {
   return leased(events, events.due(request, now), request, now)
 }
 
-/** Takes due rows of some types, among so many due rows. */
+/** Claims due rows of some types, within a window of due rows. */
 export function claimRowsOfTypes(
   events: MemoryEvents,
   request: ClaimTypesRequest,
@@ -26,7 +26,7 @@ function leased(
   now: number,
 ): Row[] {
   return rows.map((row) => {
-    // A process that asks for its own rows by their ids is their holder and never lost them.
+    // A process that claims its own rows by their ids is their holder and never lost them.
     const isKept = row.lockedBy === null || (ids !== undefined && row.lockedBy === lease.owner)
 
     events.change(row, {

@@ -20,7 +20,8 @@ export function insertRows(
     if (idempotencyKey !== null) {
       const usedHere = usedKeys.get(idempotencyKey)
       const used = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
-      // An event that fans out is several rows of one idempotency key, written together: no duplicates of each other.
+      // An event that fans out is several rows with one idempotency key, written together. They are no
+      // duplicates of each other.
       if (used !== undefined && usedHere?.eventId !== eventId)
         return { kind: 'duplicate', eventId: used.eventId }
       usedKeys.set(idempotencyKey, { eventId, createdAt: now })

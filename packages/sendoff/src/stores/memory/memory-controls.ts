@@ -1,13 +1,13 @@
 import type { OutboxControls, PauseTarget, RowId } from '../../store/index.ts'
 
-/** The switches of a memory store. */
+/** The controls of a memory store. */
 export interface MemoryControls extends OutboxControls {
   isPaused(row: RowId & { readonly eventType: string }): boolean
-  /** Ordering keys that are parked. */
+  /** The parked ordering keys. */
   readonly parkedKeys: Set<string>
 }
 
-/** Switches of which none is set. */
+/** Makes controls with nothing paused or parked. */
 export function memoryControls(): MemoryControls {
   const eventTypes = new Set<string>()
   const destinations = new Set<string>()

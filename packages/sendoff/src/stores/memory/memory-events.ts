@@ -18,10 +18,10 @@ import { OrderedRows } from './ordered-rows.ts'
 /**
  * The committed rows.
  *
- * A pending row that is not blocked is in one of two orders: among the free ones by due time, or
- * among the leased ones by the end of the lease. A claim first moves rows whose lease ran out from
- * the second to the first, and so never looks at rows that are held or settled. Besides, everything that is pending is in
- * write order, all together and by its ordering key.
+ * A pending row that is not blocked is in one of two orders: free rows by due time, leased rows by the end of
+ * the lease. A claim first moves rows with expired leases from the second order to the first. So it never
+ * examines rows that are held or settled. All pending rows are also kept in write order, together and by
+ * ordering key.
  */
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
@@ -46,7 +46,7 @@ export class MemoryEvents implements MemoryTables {
   }
 
   keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
-    // A nested transaction hands its rows on when it ends, behind later ones of the transaction around it.
+    // A nested transaction hands over its rows when it ends, behind later rows of the outer transaction.
     for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
       this.#rows.set(rowIdText(row), row)
       this.#enter(row)
@@ -54,7 +54,7 @@ export class MemoryEvents implements MemoryTables {
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
 
-  /** The row, if it is pending and still in the same hands. */
+  /** Returns the row if it is pending and the process still holds it. */
   held({ eventId, destination, deliveries, lockedBy }: HeldRow): MemoryRow | undefined {
     const row = this.#rows.get(rowIdText({ eventId, destination }))
     const isHeld = row !== undefined && isPending(row.status) && row.deliveries === deliveries
@@ -84,7 +84,7 @@ export class MemoryEvents implements MemoryTables {
     return count
   }
 
-  /** Rows to claim or read, in the order asked for. */
+  /** Returns the rows to claim or read, in the requested order. */
   due(request: ClaimRequest | PollRequest, now: number): MemoryRow[] {
     this.#freeLapsed(now)
     if ('lease' in request) {
@@ -93,7 +93,7 @@ export class MemoryEvents implements MemoryTables {
     return this.#dueInOrder(request, now)
   }
 
-  /** Rows to claim of some types, and the last row that was looked at where there are more. */
+  /** Returns the rows of some types to claim, and the last row examined if there are more. */
   dueOfTypes(
     request: ClaimTypesRequest,
     now: number,
@@ -111,7 +111,7 @@ export class MemoryEvents implements MemoryTables {
     return { rows, last: looked.length < window ? undefined : looked.at(-1) }
   }
 
-  /** Up to `count` rows that no process holds, in the order in which they fell due. */
+  /** Returns up to `count` rows that no process holds, in due order. */
   dueFrom(from: DuePlace | undefined, now: number, count: number): MemoryRow[] {
     this.#freeLapsed(now)
     const rows: MemoryRow[] = []
@@ -122,13 +122,13 @@ export class MemoryEvents implements MemoryTables {
     return rows
   }
 
-  /** Pending rows in write order: of an ordering key, or all of them. */
+  /** Returns pending rows in write order: those of an ordering key, or all. */
   pendingAsWritten(key?: string, afterSeq = 0): Iterable<MemoryRow> {
     const rows = key === undefined ? this.#pending : this.#pendingByKey.get(key)
     return rows?.from(0, afterSeq + 1) ?? []
   }
 
-  /** The ordering keys of pending rows. */
+  /** Returns the ordering keys of pending rows. */
   pendingKeys(): Iterable<string> {
     return this.#pendingByKey.keys()
   }
@@ -143,7 +143,7 @@ export class MemoryEvents implements MemoryTables {
     }
   }
 
-  /** Counts a loss for every row that is as it was when an owner held it without a lease. */
+  /** Counts a loss for every row that is unchanged since an owner held it without a lease. */
   countLossesOf(held: readonly FencedRow[], counts: (row: MemoryRow) => boolean = () => true): void {
     for (const { seq, deliveries } of held) {
       const [row] = this.#pending.from(0, seq)
@@ -152,13 +152,13 @@ export class MemoryEvents implements MemoryTables {
     }
   }
 
-  /** Rows that match, in write order. */
+  /** Returns the rows that match, in write order. */
   matching(filter: Omit<RowFilter, 'limit'>, limit: number): MemoryRow[] {
     const { status, eventType, aggregateType, aggregateId, tenantId, eventId, afterSeq = 0 } = filter
     const eventIds = filter.eventIds && new Set(filter.eventIds)
     const rows: MemoryRow[] = []
 
-    // The map keeps the order of commits, which is the order of `seq`: transactions run one at a time.
+    // The map keeps commit order, which is the order of `seq`: transactions run one at a time.
     for (const row of this.#rows.values()) {
       if (rows.length >= limit) break
       if (row.seq <= afterSeq) continue

@@ -14,7 +14,7 @@ export function memoryLanes(
   controls: MemoryControls,
 ): OutboxLanes<MemoryTx> {
   return {
-    // Transactions run one at a time: they are committed in the order of writing.
+    // Transactions run one at a time: commit order is write order.
     async lock() {},
 
     async read(request) {
@@ -80,7 +80,10 @@ export function memoryLanes(
   }
 }
 
-/** Due rows of the wanted partitions up to the limit, and their keys. Of a key that is found, only its first row counts. */
+/**
+ * Finds due rows of the wanted partitions up to the limit, and their keys. Of a key that is found, only the
+ * first row counts.
+ */
 function findKeys(
   looked: readonly MemoryRow[],
   { partitions, except, limit }: LaneRequest,
@@ -93,7 +96,9 @@ function findKeys(
   return { found, keys: new Set(found.flatMap(({ orderingKey }) => orderingKey ?? [])) }
 }
 
-/** Written for later, and no process has had it so far: it takes its place when it is due. */
+/**
+ * Whether the row was written for later and no process has held it yet: it takes its place when it is due.
+ */
 function isStillToCome(row: MemoryRow, time: number): boolean {
   return row.availableAt > time && row.deliveries === 0 && row.blockedAt === null
 }

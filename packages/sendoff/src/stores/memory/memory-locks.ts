@@ -5,7 +5,7 @@ export interface MemoryLocks extends OutboxLocks {
   isOwner(fence: OwnerFence): boolean
   recordBounds(lock: string, bounds: Bounds | null): void
   recordHeld(lock: string, held: readonly FencedRow[]): void
-  /** All of those whose names begin so. */
+  /** Returns all locks whose names begin with this prefix. */
   withPrefix(prefix: string): readonly MemoryLock[]
   remove(name: string): void
 }
@@ -27,7 +27,7 @@ interface Lock {
   held: readonly FencedRow[]
 }
 
-/** Locks that count the losses of an owner that vanished. */
+/** Makes the locks. They count the losses of an owner that vanished. */
 export function memoryLocks(
   now: () => number,
   countLosses: (bounds: Bounds | null, held: readonly FencedRow[]) => void,
@@ -66,7 +66,7 @@ export function memoryLocks(
 
     recordHeld(name, held) {
       const lock = locks.get(name)
-      // As they are now, whatever the caller does with its rows later.
+      // A copy: the caller may change its rows later.
       if (lock !== undefined) lock.held = held.map(({ seq, deliveries }) => ({ seq, deliveries }))
     },
 

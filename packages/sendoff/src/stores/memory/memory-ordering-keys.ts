@@ -7,7 +7,7 @@ import type { MemoryRow } from './memory-row.ts'
 import { asStoredRow } from './memory-row.ts'
 import { type MemoryHistory, settleRow } from './settle-rows.ts'
 
-/** What people do about the ordering keys of a memory store. */
+/** The operators' part for ordering keys of a memory store. */
 export function memoryOrderingKeys(
   now: () => number,
   events: MemoryEvents,
@@ -51,7 +51,7 @@ export function memoryOrderingKeys(
     },
   }
 
-  // What was written for later, and that no process has had yet, does not hold its key up.
+  // A row that was written for later does not hold up its key until a process has held it.
   function pendingOf(key: string): MemoryRow[] {
     const time = now()
     const rows: MemoryRow[] = []

@@ -14,7 +14,7 @@ interface Partition {
   epoch: number
 }
 
-/** Partitions that no process owns yet. */
+/** Makes the partitions, at first without owners. */
 export function memoryPartitions(
   now: () => number,
   events: MemoryEvents,

@@ -4,7 +4,7 @@ import { asStoredRow, rowIdText } from './memory-row.ts'
 import { replayRows } from './replay-rows.ts'
 import type { MemoryHistory } from './settle-rows.ts'
 
-/** What people ask of a memory store, and what they replay. */
+/** The operators' part of a memory store: queries and replays. */
 export function memoryPeople(now: () => number, events: MemoryEvents, history: MemoryHistory): OutboxPeople {
   return {
     async query(filter) {

@@ -1,10 +1,10 @@
 import { EventStatus } from '../../store/event-status.ts'
 import type { Lease, NewRow, Row, RowId, StoredRow } from '../../store/index.ts'
 
-/** A row as the store keeps it. Never handed out: callers get copies. */
+/** A row as the store keeps it. The store never hands it out: callers get copies. */
 export type MemoryRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
 
-/** A row as it is when it is added. */
+/** Makes the stored row of an insert. */
 export function newMemoryRow(row: NewRow, seq: number, lease: Lease | undefined, now: number): MemoryRow {
   return {
     seq,
@@ -34,7 +34,7 @@ export function newMemoryRow(row: NewRow, seq: number, lease: Lease | undefined,
   }
 }
 
-/** A copy for delivery. */
+/** Copies a row for delivery. */
 export function asRow(stored: MemoryRow): Row {
   return {
     seq: stored.seq,
@@ -59,17 +59,17 @@ export function asRow(stored: MemoryRow): Row {
   }
 }
 
-/** A copy for people. */
+/** Copies a row for operators. */
 export function asStoredRow(row: MemoryRow): StoredRow {
   return { ...row, payload: copyOf(row.payload) }
 }
 
-/** The id of a row as text, for use in a map. */
+/** Returns a row id as text, for use in a map. */
 export function rowIdText({ eventId, destination }: RowId): string {
   return `${eventId}\0${destination}`
 }
 
-// Bytes can be changed by every caller that has them.
+// A caller can change the bytes that it gets.
 function copyOf(payload: string | Uint8Array): string | Uint8Array {
   return typeof payload === 'string' ? payload : new Uint8Array(payload)
 }

@@ -20,16 +20,16 @@ import { purgeRows } from './purge-rows.ts'
 import { type MemoryHistory, settleRows } from './settle-rows.ts'
 
 export interface MemoryStoreOptions {
-  /** Epoch milliseconds: `Date.now` unless told otherwise. */
+  /** The clock: returns epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number
 }
 
-/** A store in memory. It leaves out only wake-ups. */
+/** A store in memory. It has all parts except wake-ups. */
 export type MemoryStore = CompleteStore<MemoryTx>
 
 /**
- * Keeps events in the memory of this process, for tests and demonstrations: they end with it.
- * Transactions run one at a time; nothing else ever waits for them.
+ * Makes a store that keeps events in the memory of this process, for tests and demonstrations. The events are
+ * gone when the process ends. Transactions run one at a time; no other call waits for them.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   checkOptions('memoryStore', options, { now: callable })
@@ -87,7 +87,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     nodes: memoryNodes(now, controls),
     purge: async (request) => purgeRows(events, history, request, now()),
 
-    // The rows stay: a caller that still has the store can look at them.
+    // The rows stay: a caller that still holds the store can read them.
     async close() {},
   }
 }

@@ -3,7 +3,7 @@ import { Mutex } from '../mutex.ts'
 import { transactionEnded } from '../transaction-ended.ts'
 import type { MemoryRow } from './memory-row.ts'
 
-/** Where rows and idempotency keys come to rest: the store itself, or the transaction around. */
+/** Where rows and idempotency keys go at the end of a transaction: the store, or the outer transaction. */
 export interface MemoryTables {
   findRow(id: string): MemoryRow | undefined
   findIdempotencyKey(key: string): KeyUse | undefined
@@ -16,7 +16,7 @@ export interface KeyUse {
   readonly createdAt: number
 }
 
-/** An open transaction of a memory store, to be handed to `insert`. */
+/** An open transaction of a memory store. Callers pass it to `insert`. */
 export class MemoryTx implements MemoryTables {
   readonly #around: MemoryTables
   readonly #rows = new Map<string, MemoryRow>()
@@ -25,7 +25,7 @@ export class MemoryTx implements MemoryTables {
   #nestedCount = 0
   #hasEnded = false
 
-  /** Made by the store only. */
+  /** Only the store calls this. */
   constructor(around: MemoryTables) {
     this.#around = around
   }
@@ -51,7 +51,7 @@ export class MemoryTx implements MemoryTables {
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
 
-  /** Runs `work` and hands everything on to the tables around it, unless it fails. */
+  /** Runs `work`. Unless it fails, hands all rows and keys over to the outer tables. */
   async run<Result>(work: (tx: MemoryTx) => Promise<Result>): Promise<Result> {
     try {
       const result = await work(this)
@@ -64,7 +64,7 @@ export class MemoryTx implements MemoryTables {
     }
   }
 
-  /** Runs `work` in a transaction within this one. One at a time, as in a database. */
+  /** Runs `work` in a transaction within this one. Such transactions run one at a time, as in a database. */
   async nested<Result>(work: (tx: MemoryTx) => Promise<Result>): Promise<Result> {
     this.#nestedCount += 1
     try {

@@ -1,11 +1,11 @@
 import type { MemoryRow } from './memory-row.ts'
 
-// Large enough to keep the list of chunks short, small enough that moving entries costs nothing.
+// Large enough to keep the list of chunks short, small enough that moving entries costs little.
 const chunkSize = 512
 
 /**
- * Rows sorted by a time and then by `seq`, in chunks: adding, removing and starting anywhere cost
- * about the same whatever the number of rows.
+ * Rows sorted by a time and then by `seq`, in chunks. The cost of adding, removing and finding a start hardly
+ * depends on the number of rows.
  *
  * A row's time must not change while the row is in here.
  */
@@ -23,7 +23,7 @@ export class OrderedRows {
 
   add(row: MemoryRow): void {
     const index = this.#chunkAt(this.#timeOf(row), row.seq)
-    // Behind all others goes to the end of the last chunk.
+    // A row behind all others goes to the end of the last chunk.
     const chunk = this.#chunks[index] ?? this.#chunks.at(-1)
 
     if (chunk === undefined) {
@@ -44,7 +44,7 @@ export class OrderedRows {
     if (chunk.length === 0) this.#chunks.splice(index, 1)
   }
 
-  /** Rows at or behind a place, in order. Nothing may be added or removed while they are read. */
+  /** Returns the rows at or behind a place, in order. The caller must not add or remove any meanwhile. */
   *from(time: number, seq: number): Generator<MemoryRow, void> {
     const first = this.#chunkAt(time, seq)
 
@@ -55,7 +55,7 @@ export class OrderedRows {
     }
   }
 
-  /** The first chunk that does not end before the place. */
+  /** Returns the index of the first chunk that does not end before the place. */
   #chunkAt(time: number, seq: number): number {
     return firstIndex(
       this.#chunks.length,
@@ -80,7 +80,7 @@ export class OrderedRows {
   }
 }
 
-/** The lowest index for which `fits` is true; it must be true for all that follow. */
+/** Returns the lowest index for which `fits` is true. It must be true for all that follow. */
 function firstIndex(length: number, fits: (index: number) => boolean): number {
   let low = 0
   let high = length

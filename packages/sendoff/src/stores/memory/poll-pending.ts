@@ -4,7 +4,10 @@ import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryLocks } from './memory-locks.ts'
 import { asRow } from './memory-row.ts'
 
-/** Reads due rows for the owner of a lock, and records what it then holds. Undefined once it has lost the lock. */
+/**
+ * Reads due rows for the owner of a lock, and records what it then holds. Returns undefined if it has lost
+ * the lock.
+ */
 export async function pollPending(
   now: () => number,
   events: MemoryEvents,

@@ -17,7 +17,7 @@ export function purgeRows(
 ): PurgeResult {
   const { rowsAfter, keysLeft } = purgeProgress(request)
   const cutoffs = purgeCutoffs(request, now)
-  // A purge that looks at nothing would never end.
+  // A purge with a limit of 0 would never end.
   const limit = Math.max(1, request.limit)
 
   const rows = rowsAfter === undefined ? [] : events.matching({ afterSeq: rowsAfter }, limit)
@@ -26,7 +26,7 @@ export function purgeRows(
     events.delete(row)
     history.delete(rowIdText(row))
   }
-  // Rows are written in the order of `seq`: behind a whole batch of young ones all are young.
+  // Write order is the order of `seq`: behind a whole batch of young rows all are young.
   const isLast = rows.length < limit || rows.every((row) => row.createdAt >= youngestCutoff(cutoffs))
   const deletedIdempotencyKeys =
     keysLeft && cutoffs.keys !== null ? events.deleteIdempotencyKeys(cutoffs.keys, limit) : 0

@@ -3,7 +3,7 @@ import type { RowId } from '../../store/index.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import { type MemoryRow, rowIdText } from './memory-row.ts'
 
-/** Brings DEAD rows back. Returns how many there were. */
+/** Replays DEAD rows. Returns how many it replayed. */
 export function replayRows(events: MemoryEvents, rows: readonly RowId[], now: number): number {
   return rows.filter((id) => {
     const row = events.findRow(rowIdText(id))
@@ -14,14 +14,14 @@ export function replayRows(events: MemoryEvents, rows: readonly RowId[], now: nu
   }).length
 }
 
-/** What a replay makes of a dead row. */
+/** Returns the fields that a replay changes. */
 function replayedFields(row: MemoryRow, now: number): Partial<MemoryRow> {
   return {
     status: EventStatus.NEW,
     availableAt: now,
     attempts: 0,
     losses: 0,
-    // The fence rises here too: a process that held the row before it died must not settle it now.
+    // The fence rises here, too: a process that held the row before it died must not settle it now.
     deliveries: row.deliveries + 1,
     doneAt: null,
     lastError: null,

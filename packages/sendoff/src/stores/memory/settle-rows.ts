@@ -7,7 +7,7 @@ import type { MemoryLocks } from './memory-locks.ts'
 import type { MemoryPartitions } from './memory-partitions.ts'
 import { type MemoryRow, rowIdText } from './memory-row.ts'
 
-/** Failed attempts by the ids of their rows. */
+/** Failed attempts by row id. */
 export type MemoryHistory = Map<string, FailedAttempt[]>
 
 /** What a settlement changes, and what it is checked against. */
@@ -62,7 +62,7 @@ function addAttempt(history: MemoryHistory, id: string, attempt: FailedAttempt):
   history.set(id, [...(history.get(id) ?? []), attempt])
 }
 
-/** What a settlement makes of a row that is not deleted. */
+/** Returns the fields that a settlement changes in a row that is not deleted. */
 function settledFields(row: MemoryRow, outcome: Outcome, now: number): Partial<MemoryRow> {
   const counted = 'failure' in outcome && outcome.failure?.counted ? 1 : 0
 
@@ -77,7 +77,7 @@ function settledFields(row: MemoryRow, outcome: Outcome, now: number): Partial<M
   }
 }
 
-/** The entry that a settlement adds to the history of failed attempts, if it failed. */
+/** Returns the entry that a failure adds to the history of failed attempts, if there is one. */
 function failedAttempt(
   row: MemoryRow,
   outcome: Outcome,

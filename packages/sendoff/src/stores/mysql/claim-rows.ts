@@ -17,12 +17,12 @@ import { rowLimit } from './sql/row-limit.ts'
 import { durationValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** What the last claim of a store came to. */
+/** The result of a store's last claim. */
 export interface LastClaim {
   isEmpty: boolean
 }
 
-/** Takes due rows, in due order. */
+/** Claims due rows, in due order. */
 export async function claimRows(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -36,7 +36,7 @@ export async function claimRows(
   return claimDue(driver, statements, request, dueOptions(request), dueValues(request), last)
 }
 
-/** Takes due rows of some types, among so many due rows. */
+/** Claims due rows of some types, within a window of due rows. */
 export async function claimRowsOfTypes(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -69,7 +69,8 @@ async function claimDue(
   values: readonly Value[],
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  // Where the last claim found nothing, most likely there is still nothing: a fourth of what a transaction takes.
+  // If the last claim found nothing, most likely there is still nothing. This check takes a fourth of the
+  // time of a transaction.
   if (last.isEmpty && (await driver.run(statements.anyDue(options), values)).rows.length === 0) return []
 
   const rows = await driver.briefly(async (session) => {
@@ -80,10 +81,10 @@ async function claimDue(
   return rows
 }
 
-// A writer that writes an event again locks its row until the transaction ends, which it does at once as a rule.
+// A writer that writes an event again locks its row until the transaction ends, which is mostly soon.
 const waitsForLocksMs = [5, 20, 80, 320]
 
-/** Takes the rows that are named, also those that another transaction locks for a moment. */
+/** Claims the named rows, including those that another transaction locks for a moment. */
 async function claimNamed(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -123,7 +124,7 @@ async function claimNamed(
   }
 }
 
-/** Leases rows that this transaction has locked, and returns them as they are then. */
+/** Leases rows that this transaction has locked. Returns them as they are then. */
 async function leased(
   session: MysqlSession,
   found: Rows,

@@ -3,7 +3,7 @@ import type { StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { durationValue, fencesOf, inSeqOrder } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Leases held rows anew and returns those that were lost. */
+/** Leases held rows anew. Returns those that were lost. */
 export async function renewRows(
   driver: StoreDriver,
   { renew, held }: MysqlStatements,
@@ -15,7 +15,7 @@ export async function renewRows(
     const { affectedRows } = await driver.run(renew(...fences), [durationValue(lease.ms), holder])
     if (affectedRows === group.length) continue
 
-    // Some are lost, or were renewed within the same millisecond before, which is no change.
+    // Some rows are lost, or were renewed within the same millisecond, which is no change.
     const answer = await driver.run(held(...fences), [holder])
     const kept = new Set(answer.rows.map(([seq]) => Number(seq)))
     lost.push(...group.filter((row) => !kept.has(row.seq)))
@@ -35,7 +35,7 @@ export async function releaseRows(
   }
 }
 
-// Mostly one: this process.
+// Mostly there is one: this process.
 function byHolder(rows: readonly HeldRow[]): readonly { holder: Value; rows: readonly HeldRow[] }[] {
   const leased = inSeqOrder(rows, (row) => row).filter((row) => row.lockedBy !== null)
   return [...Map.groupBy(leased, (row) => row.lockedBy)].map(([holder, group]) => ({ holder, rows: group }))

@@ -15,10 +15,10 @@ export interface KeyUse {
 }
 
 /**
- * Uses the idempotency keys of rows within the caller's transaction. Waits for every transaction that has used one and not
- * committed yet.
+ * Uses the idempotency keys of rows within the caller's transaction. Waits for every transaction that has
+ * used one and not committed yet.
  *
- * An event that fans out is several rows of one key, written together: one use of it.
+ * An event that fans out is several rows with one key, written together: one use of it.
  */
 export async function useIdempotencyKeys(
   session: CallersSession,
@@ -44,7 +44,7 @@ export async function useIdempotencyKeys(
   )
 }
 
-/** Takes the first uses back. */
+/** Undoes the first uses. */
 export async function forgetIdempotencyKeys(
   session: CallersSession,
   statements: MysqlStatements,

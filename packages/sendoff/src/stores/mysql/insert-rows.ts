@@ -10,7 +10,7 @@ import { rowIdCondition, rowName } from './sql/row-ids.ts'
 import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** How much goes into one statement: servers take 16 MB at once by default. */
+/** The most that one statement takes: servers accept 16 MB at once by default. */
 const most = { rows: 1_000, characters: 2_097_152 }
 
 /** Adds rows to the open transaction, all or none. */
@@ -47,13 +47,13 @@ export async function insertRows(
 
 const noUses: KeyUses = new Map()
 
-/** The event that has used the key of a row, where that is not the row's own writing. */
+/** Returns the event that used the key of a row before, unless it is the row's own. */
 function usedBefore({ idempotencyKey, eventId }: NewRow, uses: KeyUses): string | undefined {
   const use = idempotencyKey === null ? undefined : uses.get(idempotencyKey)
   return use === undefined || (use.isFirst && use.eventId === eventId) ? undefined : use.eventId
 }
 
-/** Adds the rows in one statement, and returns their numbers. */
+/** Adds the rows in one statement. Returns their numbers. */
 async function insertBatch(
   session: CallersSession,
   statements: MysqlStatements,
@@ -107,7 +107,8 @@ async function insertMany(
   await session.run(statements.insert(texts.join()), values)
 }
 
-// Unlike others, these servers keep what a failed transaction has done so far, and commit it if they are told to.
+// Unlike other databases, these servers keep what a failed transaction has done so far, and commit it on
+// request.
 async function undo(
   session: CallersSession,
   statements: MysqlStatements,
@@ -118,7 +119,7 @@ async function undo(
     if (seqs.length > 0) await session.run(statements.deleteRows(rowsOf(seqs), seqs.length))
     await forgetIdempotencyKeys(session, statements, uses)
   } catch {
-    // The error that led here tells more.
+    // The error that led here says more.
   }
 }
 

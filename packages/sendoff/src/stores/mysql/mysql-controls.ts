@@ -3,7 +3,7 @@ import type { MysqlSession } from './drivers/mysql-driver.ts'
 import { textOf } from './sql/row-columns.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The switches of a MySQL store. */
+/** The controls of a MySQL store. */
 export function mysqlControls(session: MysqlSession, statements: MysqlStatements): OutboxControls {
   return {
     pause: async (target) => void (await session.run(statements.setControl, controlOf(target))),
@@ -12,7 +12,7 @@ export function mysqlControls(session: MysqlSession, statements: MysqlStatements
   }
 }
 
-/** What is paused, and the mode that a process joined with last. */
+/** Returns the pauses, and the mode with which a process joined last. */
 export async function pausesAndMode(
   session: MysqlSession,
   statements: MysqlStatements,

@@ -5,11 +5,11 @@ interface ServerError {
   readonly message: string
 }
 
-/** What the server said, wherever in the chain of causes a driver or ORM has put it. */
+/** Returns the error of the server, from anywhere in the chain of causes that a driver or ORM builds. */
 export function serverErrorOf(error: unknown): ServerError | undefined {
   for (let cause = error, depth = 0; depth < 10 && typeof cause === 'object' && cause !== null; depth += 1) {
     const { errno, message, sqlMessage, cause: next } = cause as Record<string, unknown>
-    // Faults of the network have numbers below zero, those of drivers far above.
+    // Network faults have numbers below zero, faults of drivers far above.
     if (typeof errno === 'number' && errno >= 1_000 && errno < 45_000) {
       return { errno, message: String(sqlMessage ?? message) }
     }
@@ -23,13 +23,13 @@ export function isDeadlock(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1213
 }
 
-/** Whether it was undone because of what others did meanwhile: worth another try. */
+/** Whether the server undid the work because of a conflict with another transaction: worth another try. */
 export function isConflict(error: unknown): boolean {
   const errno = serverErrorOf(error)?.errno
   return errno === 1213 || errno === 1205
 }
 
-/** Whether there is no such savepoint, or no transaction that it could be in. */
+/** Whether the savepoint does not exist, or no transaction is open that it could be in. */
 export function isUnknownSavepoint(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1305
 }
@@ -44,7 +44,7 @@ export function isOutsideTransaction(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1690
 }
 
-/** Whether there is no such table. */
+/** Whether the table does not exist. */
 export function isUnknownTable(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1146
 }
@@ -59,24 +59,27 @@ export function isNotPermitted(error: unknown): boolean {
 // become read-only.
 const refusals = new Set([1213, 1290, 1792, 1836, 3100, 3101])
 
-/** Whether the server itself said that it has undone the transaction. */
+/** Whether the server itself reported that it has undone the transaction. */
 export function isCommitRefused(error: unknown): boolean {
   return refusals.has(serverErrorOf(error)?.errno ?? 0)
 }
 
-/** What came of a COMMIT that failed: undone for certain where the server itself said so. */
+/**
+ * Returns the error for a COMMIT that failed. The transaction is undone for certain if the server itself said
+ * so.
+ */
 export function commitFailure(cause: unknown): unknown {
   if (isCommitRefused(cause)) return cause
 
   return new OutboxError(
     'OUTBOX_COMMIT_UNKNOWN',
-    'The connection was lost before the server had answered the COMMIT, so that it is not known whether the ' +
+    'The connection was lost before the server confirmed the COMMIT, so that it is not known whether the ' +
       'transaction was kept. Look for its data before you repeat it, or write events with an idempotency key.',
     { cause },
   )
 }
 
-/** A transaction of which the server has undone everything while its callback went on. */
+/** The error for a transaction that the server has undone as a whole while its callback continued. */
 export function rolledBack(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_ROLLED_BACK',
@@ -87,7 +90,7 @@ export function rolledBack(cause?: unknown): OutboxError {
   )
 }
 
-/** A transaction that has ended on the server unseen. */
+/** The error for a transaction that has ended on the server unseen. */
 export function noLongerOpen(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',
@@ -101,7 +104,7 @@ export function noLongerOpen(cause?: unknown): OutboxError {
 // ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION and ER_READ_ONLY_MODE.
 const readOnly = new Set([1290, 1792, 1836])
 
-/** Whether a server says that it only reads, such as after a failover: the connection leads to the wrong one. */
+/** Whether the server is read-only, such as after a failover: the connection leads to the wrong server. */
 export function isReadOnly(error: unknown): boolean {
   return readOnly.has((error as { readonly errno?: number }).errno ?? 0)
 }

@@ -19,10 +19,10 @@ import { rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 import { lockKeys } from './write-locks.ts'
 
-/** How many keys are read by one statement. */
+/** How many keys one statement reads. */
 const keysAtOnce = 100
 
-/** The lanes of a MySQL store. Writers lock keys in transactions that they bring along. */
+/** The lanes of a MySQL store. Writers lock keys in their own transactions. */
 export function mysqlLanes<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
@@ -35,7 +35,7 @@ export function mysqlLanes<Tx extends object>(
   }
 }
 
-/** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
+/** Finds keys with due rows. Reads the rows of these keys and of the named ones. */
 async function readLanes(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -68,7 +68,7 @@ async function readOneLane(
   return (await driver.run(statements.oneLane(rowLimit(limit)), values)).rows.map(readOrderedRow)
 }
 
-/** Whether the lock is the owner's, and renewed if it was asked for. */
+/** Whether the lock is the owner's. Renews it on request. */
 async function isKept(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -102,7 +102,10 @@ function readDueRow([seq, availableAt, eventId, orderingKey, partitionNo]: reado
   }
 }
 
-/** Most lanes are told by their first rows. Only those are read again in which there may be others to take the place of some. */
+/**
+ * For most lanes the first rows suffice. A lane is read again only if it may have further rows in place of
+ * those left out.
+ */
 async function lanesOfKeys(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -137,7 +140,7 @@ function readLaneRow(values: readonly unknown[]): LaneRow {
   return { row: readOrderedRow(values), isInLine: Number(values.at(-1)) === 1 }
 }
 
-/** Those of one key together and in write order. */
+/** Puts the rows of one key together, in write order. */
 function inLanes(rows: OrderedRow[]): readonly OrderedRow[] {
   rows.sort((a, b) => a.seq - b.seq)
   return [...Map.groupBy(rows, ({ orderingKey }) => orderingKey).values()].flat()
@@ -167,13 +170,13 @@ async function keylessRows(
   return rows.map(readOrderedRow).filter(({ waitMs }) => waitMs === 0)
 }
 
-/** Whether the lock is still the owner's, so that what it holds is remembered. */
+/** Records what the owner holds. Returns whether the lock is still the owner's. */
 async function holdRows(
   driver: StoreDriver,
   statements: MysqlStatements,
   { owner, rows }: HoldRequest,
 ): Promise<boolean> {
   const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
-  // Where nothing has changed, not all servers count the row.
+  // If nothing has changed, not all servers count the row.
   return affectedRows > 0 || ownsLock(driver, statements, owner)
 }

@@ -21,7 +21,7 @@ async function acquireLock(
   request: LockRequest,
 ): Promise<boolean> {
   const { lock, token } = request
-  // Processes that wait for a lock ask often, and mostly another one has it.
+  // Processes that wait for a lock ask often, and mostly another process has it.
   if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
 
   return driver.briefly((session) => takeLock(session, statements, request))
@@ -60,7 +60,7 @@ async function countLosses(
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
 }
 
-/** Counts a loss for each of the rows that an owner held, as far as they are as they were then and a condition holds. */
+/** Counts a loss for each row that an owner held, if it has not changed since and the condition holds. */
 export async function countLossesOfHeld(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -73,7 +73,7 @@ export async function countLossesOfHeld(
   await session.run(statements.countLossesOfHeld(numbers, `${fences} and ${condition}`), [null])
 }
 
-/** Extends the lock while it is the owner's and has not run out; false when it was lost. */
+/** Extends the lock while it is the owner's and has not run out. Returns false if it was lost. */
 export async function renewLock(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -82,11 +82,11 @@ export async function renewLock(
   const { affectedRows } = await driver.run(statements.renewLock, [durationValue(ttlMs), lock, token])
   if (affectedRows > 0) return true
 
-  // It is lost, or was renewed within the same millisecond before, which is no change.
+  // The lock is lost, or was renewed within the same millisecond, which is no change.
   return ownsLock(driver, statements, { lock, token })
 }
 
-/** Whether the lock is the owner's. In a transaction it stays so to the end of it. */
+/** Whether the lock is the owner's. In a transaction it stays so to the end. */
 export async function ownsLock(
   session: MysqlSession,
   { shareLock }: MysqlStatements,

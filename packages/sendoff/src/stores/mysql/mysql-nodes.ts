@@ -12,7 +12,10 @@ export function mysqlNodes(driver: StoreDriver, statements: MysqlStatements): Ou
   }
 }
 
-/** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
+/**
+ * Registers a process unless the living have another mode. Mostly it is registered already: then one
+ * statement suffices.
+ */
 async function joinNode(
   driver: StoreDriver,
   statements: MysqlStatements,

@@ -14,10 +14,10 @@ import { rowLimit } from './sql/row-limit.ts'
 import { placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** How many keys are read by one statement. */
+/** How many keys one statement reads. */
 const keysAtOnce = 100
 
-/** The ordering keys of a MySQL store, for people. */
+/** The ordering keys of a MySQL store, for operators. */
 export function mysqlOrderingKeys(driver: StoreDriver, statements: MysqlStatements): OutboxOrderingKeys {
   return {
     blocked: (filter) => blockedKeys(driver, statements, filter),
@@ -28,7 +28,7 @@ export function mysqlOrderingKeys(driver: StoreDriver, statements: MysqlStatemen
   }
 }
 
-/** Keys that do not go on by themselves, by name. */
+/** Returns the keys that need an operator, by name. */
 async function blockedKeys(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -48,7 +48,7 @@ async function blockedKeys(
   return blocked
 }
 
-// A row that failed may stand behind others, which then go on.
+// A failed row may be behind others. The key is then not blocked.
 async function blockedOf(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -89,7 +89,7 @@ async function waitingBehind(
   return new Map(rows.map(([index, count]) => [heads[Number(index)]!.orderingKey, Number(count)]))
 }
 
-/** Makes the first row of a key due. False where it is due, or a process has it. */
+/** Makes the first row of a key due. Returns false if it is due already, or if a process holds it. */
 function retryKey(driver: StoreDriver, statements: MysqlStatements, orderingKey: string): Promise<boolean> {
   return driver.briefly(async (session) => {
     const head = await lockedHead(session, statements, orderingKey)
@@ -97,7 +97,7 @@ function retryKey(driver: StoreDriver, statements: MysqlStatements, orderingKey:
   })
 }
 
-/** Makes the first row of a key DEAD, whichever process has it. */
+/** Makes the first row of a key DEAD, whichever process holds it. */
 function skipHead(
   driver: StoreDriver,
   statements: MysqlStatements,

@@ -23,7 +23,10 @@ export function mysqlPartitions(driver: StoreDriver, statements: MysqlStatements
   }
 }
 
-/** Who takes part and who owns what, after the end of those whose time is over. Mostly there are none: one statement then. */
+/**
+ * Reads the participants and the owners of partitions. First expires dead participants. Mostly there are
+ * none: then one statement suffices.
+ */
 async function readShares(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -78,7 +81,7 @@ function sharesOf(
   }
 }
 
-/** Ends the part of participants, unless they were renewed meanwhile. */
+/** Expires participants, unless their locks were renewed meanwhile. */
 async function endParts(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -101,7 +104,7 @@ async function endParts(
   await session.run(statements.endParts(placeholders(lapsed.length), lapsed.length), lapsed)
 }
 
-/** Takes partitions that are free. */
+/** Takes free partitions. */
 async function acquirePartitions(
   driver: StoreDriver,
   statements: MysqlStatements,

@@ -4,7 +4,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The rows of a MySQL store, for people. */
+/** The rows of a MySQL store, for operators. */
 export function mysqlPeople(driver: StoreDriver, statements: MysqlStatements): OutboxPeople {
   return {
     query: (filter) => queryRows(driver, statements, filter),

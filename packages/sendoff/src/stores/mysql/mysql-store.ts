@@ -26,39 +26,50 @@ import { addTimePartitions } from './schema/time-partition-upkeep.ts'
 import { settleRows } from './settle-rows.ts'
 import { statementsFor } from './sql/statements.ts'
 
-/** How a MySQL store is made. */
+/** Options of `mysqlStore`. */
 export interface MysqlStoreOptions<Client extends MysqlClient> {
   /** A pool of `mysql2` (with promises or callbacks) or of `mariadb`. The store does not close it. */
   readonly client: Client
-  /** The one that the pool's connections have chosen, unless told otherwise. It has to exist. */
+  /**
+   * The database of the tables. It has to exist. Default: the one that the pool's connections have chosen.
+   */
   readonly database?: string
-  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  /** The table of events. The names of the other tables begin with it. Default: `outbox_event`. */
   readonly table?: string
-  /** Whether the insert of an event stays prepared on each connection. False where a proxy does not support it. */
+  /**
+   * Whether the insert of an event stays prepared on each connection. Set it to false if a proxy does not
+   * support it. Default: true.
+   */
   readonly prepare?: boolean
-  /** Divides the table by time, so that a purge can drop whole parts of it. Decided when the table is made. */
+  /**
+   * Divides the table into time partitions, so that a purge can drop old ones as a whole. To be decided when
+   * the table is made. Default: one table.
+   */
   readonly partitionBy?: PartitionPeriod
 }
 
-/** A store in MySQL or MariaDB. It leaves out only wake-ups. */
+/** A store in MySQL or MariaDB. It has all parts except wake-ups. */
 export interface MysqlStore<Tx> extends CompleteStore<Tx> {
-  /** The whole current schema as SQL, for people who migrate with a tool of their own. */
+  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
   schemaSql(): string
 }
 
 const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, OptionCheck>> = {
   client: anything,
-  // These have a check and an error code of their own.
+  // These options have their own check and error code.
   database: anything,
   table: anything,
   prepare: flag,
   partitionBy: oneOf('day', 'week', 'month'),
 }
 
-/** The value of each option that is left out. */
+/** The defaults of the options. */
 export const mysqlDefaults = { table: defaultTable, prepare: true }
 
-/** Keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6 on. */
+/**
+ * Makes a store that keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6
+ * on.
+ */
 export function mysqlStore<Client extends MysqlClient>(
   options: MysqlStoreOptions<Client>,
 ): MysqlStore<MysqlTx<Client>> {

@@ -5,10 +5,13 @@ import { partitionOfRow } from './sql/partition-statements.ts'
 import { numberList, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The epochs of the partitions that an owner has, as far as they matter, by their number. */
+/** The epochs of an owner's partitions that matter to a batch, by partition. */
 export type OwnedEpochs = ReadonlyMap<number, number>
 
-/** What the owner has partitions for, to the end of the transaction; undefined where it has not even its lock. */
+/**
+ * Returns the epochs of the owner's partitions, which hold to the end of the transaction. Undefined if it has
+ * lost its lock.
+ */
 export async function ownership(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -24,12 +27,15 @@ export async function ownership(
   return new Map(rows.map(([partition, epoch]) => [Number(partition), Number(epoch)]))
 }
 
-/** Whether a row that was read without a claim is still its reader's to settle. */
+/** Whether the process that read a row without a claim may still settle it. */
 export function isInEpoch({ epoch }: HeldRow, partition: number, owned: OwnedEpochs): boolean {
   return epoch === undefined || owned.get(partition) === epoch
 }
 
-/** The condition that all of the rows are in partitions that are owned at their epochs. Mostly there is one epoch. */
+/**
+ * Returns the condition that all rows are in partitions that are owned at their epochs. Mostly there is one
+ * epoch.
+ */
 export function epochCondition(rows: readonly HeldRow[], owned: OwnedEpochs): string {
   const groups = [...Map.groupBy(rows, ({ epoch }) => epoch)].map(([epoch, group]) => {
     const partitions = [...owned].filter(([, each]) => each === epoch).map(([partition]) => partition)
@@ -43,7 +49,7 @@ export function epochCondition(rows: readonly HeldRow[], owned: OwnedEpochs): st
   return `(${conditions.join(' or ')})`
 }
 
-/** The condition that a row is in one of these partitions. */
+/** Returns the condition that a row is in one of these partitions. */
 export function isAmongPartitions(partitions: readonly number[]): string {
   return partitions.length === 0 ? 'false' : `${partitionOfRow} in (${numberList(partitions)})`
 }

@@ -11,7 +11,10 @@ import { rowLimit } from './sql/row-limit.ts'
 import { ageValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions that are old as a whole. */
+/**
+ * Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions in
+ * which all rows are old.
+ */
 export async function purgeRows(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -20,7 +23,7 @@ export async function purgeRows(
 ): Promise<PurgeResult> {
   const droppedRows = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
   const { rowsAfter, keysLeft } = purgeProgress(request)
-  // A purge that reads nothing would never end.
+  // A purge with a limit of 0 would never end.
   const limit = Math.max(1, rowLimit(request.limit))
 
   const rows = await purgeWindow(driver, statements, request, rowsAfter, limit)
@@ -32,7 +35,10 @@ export async function purgeRows(
   }
 }
 
-/** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
+/**
+ * Creates time partitions ahead and drops old ones, if the table has them. Returns how many rows were
+ * dropped.
+ */
 async function purgeTimePartitions(
   driver: StoreDriver,
   tables: MysqlTables,
@@ -64,7 +70,7 @@ async function purgeWindow(
 
   const { rows } = await driver.run(statements.purgeWindow(limit), [ageValue(youngestAge), after])
   const [size, last, areYoung] = rows[0]!
-  // Rows are written in the order of `seq`: behind a whole window of young ones all are young.
+  // Write order is the order of `seq`: behind a whole window of young rows all are young.
   if (last === null || Number(areYoung) === 1) return nothing
 
   const deleted = await driver.briefly((session) =>

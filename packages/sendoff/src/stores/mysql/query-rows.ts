@@ -8,7 +8,7 @@ import { numberList } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 import type { RowSource } from './sql/upkeep-statements.ts'
 
-/** Rows that match, in write order. */
+/** Returns the rows that match, in write order. */
 export async function queryRows(
   session: MysqlSession,
   { query }: MysqlStatements,
@@ -24,7 +24,7 @@ export async function queryRows(
   return rows.map(readStoredRow)
 }
 
-/** How many rows match. */
+/** Returns how many rows match. */
 export async function countRows(
   session: MysqlSession,
   { count }: MysqlStatements,
@@ -36,7 +36,7 @@ export async function countRows(
   return Number(rows[0]![0])
 }
 
-/** The failures of a row, oldest first. */
+/** Returns the failed attempts at one row, oldest first. */
 export async function failedAttempts(
   session: MysqlSession,
   { attempts: statement }: MysqlStatements,
@@ -58,7 +58,7 @@ function sourceOf({ eventId, eventIds, status }: MatchFilter): RowSource {
   return status.every((code) => code === EventStatus.NEW || code === EventStatus.RETRY) ? 'pending' : 'all'
 }
 
-// Pending rows come from several places in their index.
+// Pending rows are in several places of their index.
 function valuesFor(source: RowSource, values: readonly Value[]): readonly Value[] {
   return source === 'pending' ? pendingQueues.flatMap(() => values) : values
 }

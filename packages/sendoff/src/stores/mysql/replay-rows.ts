@@ -3,7 +3,7 @@ import type { StoreDriver } from './drivers/mysql-driver.ts'
 import { distinctRowIds, rowIdCondition } from './sql/row-ids.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** Brings DEAD rows back and returns how many there were. */
+/** Replays DEAD rows. Returns how many it replayed. */
 export async function replayRows(
   driver: StoreDriver,
   { replay }: MysqlStatements,

@@ -7,7 +7,7 @@ import { rowIdCondition } from './sql/row-ids.ts'
 import { fencesOf, inSeqOrder, rowsOf } from './sql/statement-values.ts'
 import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
-/** Records outcomes in one transaction and returns the settlements that were refused. */
+/** Records outcomes in one transaction. Returns the settlements that were refused. */
 export async function settleRows(
   driver: StoreDriver,
   statements: MysqlStatements,
@@ -23,14 +23,14 @@ export async function settleRows(
   return [...refused, ...repeated]
 }
 
-/** Thrown to undo a transaction that came to nothing. */
+/** Thrown to undo a transaction that did not settle all rows. */
 class Incomplete extends Error {
   override readonly name = 'Incomplete'
 }
 
 /**
- * The common case in one statement: rows of one holder that are all done, or all to be deleted, and all still held.
- * Returns false, and has changed nothing, where it is not that.
+ * Settles the common case in one statement: rows of one holder that are all done, or all to be deleted, and
+ * all still held. Returns false, and changes nothing, in any other case.
  */
 async function settleAlike(
   driver: StoreDriver,
@@ -51,7 +51,7 @@ async function settleAlike(
       ? statements.settleDelete(named, fenced, batch.length)
       : statements.settleDone(named, fenced)
   }
-  // One row is settled or not: no need to be able to undo it.
+  // A single row is settled or not: nothing could have to be undone.
   if (batch.length === 1 && kind === 'done' && holder !== null) {
     return (await driver.run(textFor(undefined), [holder])).affectedRows === 1
   }
@@ -76,7 +76,7 @@ function isPlainly(outcome: Outcome, kind: Outcome['kind']): boolean {
   return kind === 'delete' || (outcome.kind === 'done' && outcome.failure === undefined)
 }
 
-/** Locks the rows first, and then knows which of them are still held. */
+/** Locks the rows first, to find out which of them are still held. */
 async function settleEach(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -165,7 +165,7 @@ async function addHistory(
     await session.run(addAttempts(Array.from({ length: count }, () => attemptRow).join()), values)
 }
 
-/** A row that was settled cannot be settled again, in the same batch as little as in the next. */
+/** A settled row cannot be settled again, neither in the same batch nor in the next. */
 function firstOfEachRow(inOrder: readonly Settlement[]): { first: Settlement[]; repeated: Settlement[] } {
   const first: Settlement[] = []
   const repeated: Settlement[] = []

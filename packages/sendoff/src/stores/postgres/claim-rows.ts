@@ -6,7 +6,7 @@ import { rowIdValues } from './sql/row-ids.ts'
 import { placeValues, roundedUp, skipRecentValue, storable, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Takes due rows, in due order. */
+/** Claims due rows, in due order. */
 export async function claimRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -20,11 +20,11 @@ export async function claimRows(
     rows === undefined
       ? await session.run(statements.claim, wanted)
       : await session.run(statements.claimKeys, [...wanted, ...rowIdValues(rows)])
-  // An UPDATE returns rows in whatever order it came across them.
+  // An UPDATE returns rows in no particular order.
   return readRows(answer).sort(inDueOrder)
 }
 
-/** Takes due rows of some types, among so many due rows. */
+/** Claims due rows of some types, within a window of due rows. */
 export async function claimRowsOfTypes(
   session: PostgresSession,
   statements: PostgresStatements,

@@ -4,7 +4,7 @@ import { heldValues } from './sql/row-ids.ts'
 import { roundedUp } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Leases held rows anew and returns those that were lost. */
+/** Leases held rows anew. Returns those that were lost. */
 export async function renewRows(
   session: PostgresSession,
   { renew, renewOne }: PostgresStatements,
@@ -24,9 +24,11 @@ export async function releaseRows(
 }
 
 /**
- * Changes rows and returns those that are held no longer. The first statement leaves out rows that another transaction is
- * changing, mostly to settle them. They are waited for one by one: a statement that waits without a lock of its own is
- * in no other's way, so that there is never a deadlock.
+ * Changes rows. Returns those that the process no longer holds.
+ *
+ * The first statement skips rows that another transaction is changing, mostly to settle them. Later
+ * statements wait for those rows one by one. A statement that waits while it holds no lock blocks no other,
+ * so there is never a deadlock.
  */
 async function changeHeld(
   session: PostgresSession,

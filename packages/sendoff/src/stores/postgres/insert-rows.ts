@@ -8,13 +8,13 @@ import { rowName } from './sql/row-ids.ts'
 import { roundedUp, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** How much goes into one statement: what the server has to hold in memory at once. */
+/** The most that one statement takes: the server has to keep all of it in memory. */
 const most = { rows: 1_000, characters: 8_388_608 }
 
 /**
- * Adds rows to the open transaction, all or none. With a channel, its commit tells others of rows that they can take now, and of
- * those that fall due later. The transaction stays usable after `OUTBOX_DUPLICATE_EVENT_ID`; any other error leaves it fit for a
- * rollback only.
+ * Adds rows to the open transaction, all or none. With a channel, the commit signals rows to other processes:
+ * those that they can take now, and those that fall due later. The transaction stays usable after
+ * `OUTBOX_DUPLICATE_EVENT_ID`. After any other error it can only be rolled back.
  */
 export async function insertRows(
   session: PostgresSession,
@@ -38,18 +38,20 @@ export async function insertRows(
   return batches.flatMap(({ results }) => results!)
 }
 
-/** What a statement has added. */
+/** The result of one statement. */
 interface InsertedBatch {
-  /** One for each row; undefined where an event id was used before. */
+  /** One for each row; undefined if an event id was used before. */
   readonly results: readonly InsertResult[] | undefined
   readonly rows: readonly NewRow[]
-  /** What the statement returned for those that were added. */
+  /** What the statement returned for the added rows. */
   readonly written: readonly (readonly Value[])[]
-  /** Idempotency keys that were used for the first time, as far as something was missing. */
+  /** The idempotency keys that this batch used first, and their events. */
   readonly keys: ReadonlyMap<string, string>
 }
 
-/** Takes all batches back, and returns the error for the first row of the last one whose event id was used before. */
+/**
+ * Undoes all batches. Returns the error for the first row of the last batch whose event id was used before.
+ */
 async function duplicateAmong(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -68,7 +70,10 @@ async function duplicateAmong(
   return duplicateEventId(duplicate ?? rows[0]!)
 }
 
-/** As `insertRows` on a table in time partitions, where a further statement tells whether rows are certain. */
+/**
+ * Like `insertRows`, for a table in time partitions. There a further statement finds out whether rows are
+ * certain.
+ */
 export async function insertTimePartitionedRows(
   ...request: Parameters<typeof insertRows>
 ): Promise<readonly InsertResult[]> {
@@ -96,7 +101,7 @@ async function insertBatch(
   const statement = statements[statementFor(rows, announce)]
   const values = rows.length === 1 ? fieldsOf(rows[0]!, lease) : [jsonOf(rows, lease)]
   const written = await session.run(statement, values)
-  // Whatever order they are returned in, `seq` is that in which they were given.
+  // The statement may return rows in any order, but `seq` rises in the given order.
   const inOrder = written.length < 2 ? written : [...written].sort((a, b) => Number(a[1]) - Number(b[1]))
   return {
     results:
@@ -127,7 +132,7 @@ async function insertKeyed(
   const statement = announce ? statements.insertKeyedAnnounced : statements.insertKeyed
   const answer = await session.run(statement, [jsonOf(rows, lease)])
   const written = answer.filter(([, seq]) => seq !== null)
-  // Keys are returned only where something is missing. Where nothing is, all of them were used here.
+  // The statement returns keys only if a row is missing. Otherwise all keys were used here.
   const keys =
     written.length === rows.length
       ? new Map(
@@ -146,7 +151,10 @@ async function insertKeyed(
   }
 }
 
-/** Whether another event has used the key of a row before. An event that fans out is several rows of one key. */
+/**
+ * Whether another event has used the key of a row before. An event that fans out is several rows with one
+ * key.
+ */
 function isKeyDuplicate({ idempotencyKey, eventId }: NewRow, usedHere: ReadonlyMap<string, string>): boolean {
   return idempotencyKey !== null && usedHere.get(idempotencyKey) !== eventId
 }
@@ -176,7 +184,7 @@ function insertedRow(row: NewRow, [certain, seq]: readonly Value[]): InsertResul
   return { kind: 'inserted', seq: Number(seq), deliveries: deliveriesOf(row), certain: certain === 'true' }
 }
 
-// One for each column of the statements but the time of the insert.
+// One value for each column of the statements, except the time of the insert.
 function fieldsOf(row: NewRow, lease: Lease | undefined): Value[] {
   const { due, payload } = row
 
@@ -202,8 +210,8 @@ function fieldsOf(row: NewRow, lease: Lease | undefined): Value[] {
   ]
 }
 
-// JSON has an escape for halves of surrogate pairs, which PostgreSQL refuses; as plain text they
-// would be replaced on the way.
+// JSON can escape halves of surrogate pairs, but PostgreSQL refuses the escape. In plain text they would be
+// replaced on the way.
 function jsonOf(rows: readonly NewRow[], lease: Lease | undefined): string {
   return JSON.stringify(
     rows.map((row) => {
@@ -222,7 +230,7 @@ function deliveriesOf(row: NewRow): number {
   return row.claimed ? 1 : 0
 }
 
-// Whether another process could take one of them now, as far as can be told from here.
+// Whether another process could take one of the rows now, judged by what this process knows.
 function isForOthers(rows: readonly NewRow[]): boolean {
   return rows.some(({ claimed, due }) => !claimed && ('at' in due || due.inMs <= 0))
 }

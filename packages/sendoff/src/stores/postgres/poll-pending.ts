@@ -33,13 +33,13 @@ export async function pollPending(
   const bounds = boundsAround(held, rows)
   if (!sameBounds(boundsOfEnds(lock), bounds)) {
     const recorded = await session.run(statements.recordHeld, [owner.lock, owner.token, ...endsOf(bounds)])
-    // No other process had the lock before, either: its token is never used again.
+    // If the owner has the lock here, no other process had it in between: tokens are never used again.
     if (recorded.length === 0) return undefined
   }
   return rows.sort(inDueOrder)
 }
 
-/** Behind the bounds of the lock, the columns of a row begin with its number. */
+/** After the bounds of the lock come the columns of the row, beginning with `seq`. */
 const seqColumn = 4
 
 function endsOf(bounds: Bounds | null): Value[] {

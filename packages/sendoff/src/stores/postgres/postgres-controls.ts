@@ -2,7 +2,7 @@ import type { OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** The switches of a PostgreSQL store. */
+/** The controls of a PostgreSQL store. */
 export function postgresControls(session: PostgresSession, statements: PostgresStatements): OutboxControls {
   return {
     pause: async (target) => void (await session.run(statements.pause, controlOf(target))),
@@ -11,7 +11,10 @@ export function postgresControls(session: PostgresSession, statements: PostgresS
   }
 }
 
-/** What is paused, and the mode with which a process joined last. Each control has a kind and a name, or two nulls for none. */
+/**
+ * Returns the pauses, and the mode with which a process joined last. Each control has a kind and a name, or
+ * two nulls for none.
+ */
 export function pausesAndMode(controls: readonly (readonly Value[])[]): {
   paused: readonly PauseTarget[]
   mode: string | null

@@ -53,7 +53,7 @@ async function readLanes(
     renewMs === undefined
       ? await session.run(statements.readLanes, values)
       : await session.run(statements.readLanesRenewing, [...values, roundedUp(renewMs)])
-  // The others have null for a place, but a row.
+  // Only the row with the place to continue has no `seq`.
   const next = answer.find((each) => each[lane.seq] === null)
   if (next === undefined) return undefined
 
@@ -94,7 +94,7 @@ async function holdRows(
   return (await session.run(statement, [lock, token, heldText(rows)])).length > 0
 }
 
-/** Where a row stands in an answer: its wait, and its columns, which begin with its number. */
+/** The positions of a row's columns in a result: its wait, and where its own columns begin, with `seq`. */
 interface Columns {
   readonly wait: number
   readonly seq: number

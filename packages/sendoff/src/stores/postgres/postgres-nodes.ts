@@ -15,7 +15,10 @@ export function postgresNodes<Tx extends object>(
   }
 }
 
-/** Registers a process unless living ones have another mode. Mostly it is registered already: one statement then. */
+/**
+ * Registers a process unless the living have another mode. Mostly it is registered already: then one
+ * statement suffices.
+ */
 async function joinNode<Tx extends object>(
   driver: PostgresDriver<Tx>,
   statements: PostgresStatements,

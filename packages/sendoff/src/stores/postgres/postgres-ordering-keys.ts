@@ -5,7 +5,7 @@ import { readStoredRow } from './sql/row-columns.ts'
 import { storable } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** The ordering keys of a PostgreSQL store, for people. */
+/** The ordering keys of a PostgreSQL store, for operators. */
 export function postgresOrderingKeys(
   session: PostgresSession,
   statements: PostgresStatements,

@@ -22,7 +22,7 @@ export function postgresPartitions(
   }
 }
 
-/** Reads who takes part and who owns what. Where the lock of a participant has run out, its part is ended first. */
+/** Reads the participants and the owners of partitions. First expires dead participants. */
 async function readShares(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -60,7 +60,8 @@ async function releasePartitions(
   await session.run(statement, [lock, token, numbers, epochs])
 }
 
-// A row has the number of a partition, a token and an epoch, or, without a number, a token and what is left of its time.
+// A row has the number of a partition, a token and an epoch. Or it has no number, but a token and the time
+// that is left of its lock.
 function sharesOf(answer: readonly (readonly Value[])[], asker: string): PartitionShares {
   const participants = answer.filter(([partition]) => partition === null)
   const others = participants.filter(([, token]) => token !== asker)

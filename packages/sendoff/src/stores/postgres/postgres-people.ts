@@ -4,7 +4,7 @@ import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** The rows of a PostgreSQL store, for people. */
+/** The rows of a PostgreSQL store, for operators. */
 export function postgresPeople(session: PostgresSession, statements: PostgresStatements): OutboxPeople {
   return {
     query: (filter) => queryRows(session, statements, filter),

@@ -31,30 +31,35 @@ import { statementsFor } from './sql/statements.ts'
 export interface PostgresStoreOptions<Client extends PostgresClient> {
   /** A pool of `pg`, the `sql` of postgres.js, or a PGlite database. The store does not close it. */
   readonly client: Client
-  /** `public` unless told otherwise; made by `migrate` where it does not exist. */
+  /** The schema of the tables. `migrate` creates it if it does not exist. Default: `public`. */
   readonly schema?: string
-  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  /** The table of events. The names of the other tables begin with it. Default: `outbox_event`. */
   readonly table?: string
-  /** Whether processes wake each other by LISTEN and NOTIFY. False where a pooler does not let them. */
+  /**
+   * Whether processes wake each other by LISTEN and NOTIFY. Set it to false if a pooler does not support
+   * them. Default: true.
+   */
   readonly notify?: boolean
-  /** Whether statements are prepared by name. False where a pooler does not support it. */
+  /**
+   * Whether statements are prepared by name. Set it to false if a pooler does not support it. Default: true.
+   */
   readonly prepare?: boolean
   /**
-   * Divides the table into time partitions, by the time that ids of events begin with. A purge drops those that are old as a
-   * whole. To be decided when the table is made.
+   * Divides the table into time partitions, by the time with which event ids begin. A purge drops old
+   * partitions as a whole. To be decided when the table is made. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod
 }
 
-/** A store in PostgreSQL. It leaves out wake-ups where `notify` is false, and nothing else. */
+/** A store in PostgreSQL. It has all parts, except wake-ups if `notify` is false. */
 export interface PostgresStore<Tx> extends CompleteStore<Tx> {
-  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
   schemaSql(): string
 }
 
 const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, OptionCheck>> = {
   client: anything,
-  // These have a check and an error code of their own.
+  // These options have their own check and error code.
   schema: anything,
   table: anything,
   notify: flag,
@@ -67,10 +72,10 @@ const transactionChecks = {
   isolation: oneOf('read committed', 'repeatable read', 'serializable'),
 }
 
-/** The value of each option that is left out. */
+/** The defaults of the options. */
 export const postgresDefaults = { schema: 'public', table: defaultTable, notify: true, prepare: true }
 
-/** Keeps events in a PostgreSQL database, from version 15 on. */
+/** Makes a store that keeps events in a PostgreSQL database, from version 15 on. */
 export function postgresStore<Client extends PostgresClient>(
   options: PostgresStoreOptions<Client>,
 ): PostgresStore<PostgresTx<Client>> {

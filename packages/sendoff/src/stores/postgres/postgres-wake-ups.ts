@@ -5,7 +5,7 @@ import type { PostgresStatements } from './sql/statements.ts'
 
 /** Signals by LISTEN and NOTIFY. */
 export interface PostgresWakeUps extends OutboxWakeUps {
-  /** Stops all listening. Never rejects: where the client was ended before, its listeners have ended with it. */
+  /** Stops all listening. Never rejects: if the client has ended, its listeners have ended with it. */
   close(): Promise<void>
 }
 

@@ -9,14 +9,17 @@ import type { PostgresStatements } from './sql/statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]
 
-/** What a purge has still to look at. */
+/** What a purge still has to examine. */
 interface Progress {
-  /** Rows behind this one; null when there are none. */
+  /** Rows behind this one are left; null if there are none. */
   readonly after: RowPlace | null
   readonly keysLeft: boolean
 }
 
-/** Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions that are old as a whole. */
+/**
+ * Deletes one batch of old rows and one of old idempotency keys. The first batch drops time partitions in
+ * which all rows are old.
+ */
 export async function purgeRows<Tx extends object>(
   driver: PostgresDriver<Tx>,
   statements: PostgresStatements,
@@ -26,7 +29,7 @@ export async function purgeRows<Tx extends object>(
   const droppedRows = request.cursor === undefined ? await purgeTimePartitions(driver, tables, request) : 0
 
   const progress = progressOf(request)
-  // A purge that looks at nothing would never end.
+  // A purge with a limit of 0 would never end.
   const limit = Math.max(1, request.limit)
   const rows = await purgeWindow(driver, statements, progress.after, request, limit)
   const deletedIdempotencyKeys = progress.keysLeft ? await purgeKeys(driver, statements, request, limit) : 0
@@ -37,7 +40,10 @@ export async function purgeRows<Tx extends object>(
   }
 }
 
-/** Makes time partitions ahead of time and drops old ones, where the table has them. Returns how many rows are gone with them. */
+/**
+ * Creates time partitions ahead and drops old ones, if the table has them. Returns how many rows were
+ * dropped.
+ */
 async function purgeTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
@@ -66,7 +72,7 @@ async function purgeWindow(
   const [size, first, last, destination, areYoung, deleted] = answer as string[]
   if (Number(size) < limit) return { deleted: Number(deleted), next: null }
 
-  // Ids rise with time: behind young ones all are young, up to those that a writer may be making now.
+  // Ids rise with time: behind young rows all are young, up to those that a writer may be making now.
   const next = areYoung === 't' ? nextDayOfIds(first!, last!) : undefined
   return { deleted: Number(deleted), next: next === undefined ? [last!, destination!] : [next, ''] }
 }

@@ -5,7 +5,7 @@ import { readStoredRow } from './sql/row-columns.ts'
 import { numberArray, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Rows that match, in write order. */
+/** Returns the rows that match, in write order. */
 export async function queryRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -21,7 +21,7 @@ export async function queryRows(
   return answer.map(readStoredRow)
 }
 
-/** How many rows match. */
+/** Returns how many rows match. */
 export async function countRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -36,7 +36,7 @@ export async function countRows(
   return Number(answer[0]![0])
 }
 
-/** Failed attempts at one row, oldest first. */
+/** Returns the failed attempts at one row, oldest first. */
 export async function failedAttempts(
   session: PostgresSession,
   { attempts: statement }: PostgresStatements,

@@ -3,7 +3,7 @@ import type { PostgresSession } from './drivers/postgres-driver.ts'
 import { rowIdValues } from './sql/row-ids.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Brings DEAD rows back and returns how many there were. */
+/** Replays DEAD rows. Returns how many it replayed. */
 export async function replayRows(
   session: PostgresSession,
   { replay }: PostgresStatements,

@@ -6,7 +6,7 @@ import { rowName } from './sql/row-ids.ts'
 import { numberArray, roundedUp, storable, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** Records outcomes in one statement, and returns the settlements that were refused. */
+/** Records outcomes in one statement. Returns the settlements that were refused. */
 export async function settleRows(
   session: PostgresSession,
   statements: PostgresStatements,
@@ -23,7 +23,10 @@ export async function settleRows(
   return [...refused, ...repeated]
 }
 
-/** Whether all are done, or all to be deleted, without a failure, and have the same holder and fence: as most have. */
+/**
+ * Whether all are done, or all to be deleted, without a failure, and with the same holder and fence. Most
+ * batches are.
+ */
 function areAlike(batch: readonly Settlement[]): boolean {
   const { row, outcome } = batch[0]!
   if (outcome.kind !== 'done' && outcome.kind !== 'delete') return false
@@ -41,8 +44,8 @@ function areAlike(batch: readonly Settlement[]): boolean {
 const noEpoch = -1
 
 /**
- * The epochs at which rows of the batch were read, by partition and -1 for none; nothing at all for rows without epochs.
- * Undefined where a partition has two, or it is not known which row is of which partition.
+ * Returns the epochs at which rows of the batch were read, by partition, and -1 for none. Returns an empty
+ * list for rows without epochs. Undefined if a partition has two, or if a row does not name its partition.
  */
 function epochsOf(batch: readonly Settlement[]): readonly number[] | undefined {
   if (batch.every(({ row }) => row.epoch === undefined)) return []
@@ -103,7 +106,7 @@ async function settleEach(
   return places.map(([place]) => batch[Number(place) - 1]!)
 }
 
-/** A row that was settled cannot be settled again, in the same batch as little as in the next. */
+/** A settled row cannot be settled again, neither in the same batch nor in the next. */
 function firstOfEachRow(batch: readonly Settlement[]): {
   first: readonly Settlement[]
   repeated: readonly Settlement[]

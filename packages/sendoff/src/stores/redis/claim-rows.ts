@@ -5,13 +5,13 @@ import { claimedRows } from './row-text.ts'
 import { claimIdsScript, claimScript, claimTypesScript } from './scripts/claim-scripts.ts'
 import type { RunScript } from './drivers/run-script.ts'
 
-/** Where to go on, and the values of rows. */
+/** Where to continue, and the values of rows. */
 export type DueAnswer = readonly [
   place: readonly [at: string, member: string] | null,
   values: readonly unknown[],
 ]
 
-/** Leases due rows; a script looks at so many at most, and is run again where these were not enough. */
+/** Leases due rows. A script examines a limited number of them, and runs again if these were not enough. */
 export async function claimRows(run: RunScript, request: ClaimRequest): Promise<readonly Row[]> {
   const { lease, limit, rows: ids, skipRecentMs = 0 } = request
   if (limit <= 0 || ids?.length === 0) return []
@@ -33,7 +33,7 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
   return rows
 }
 
-/** Leases due rows of some types, among so many due rows. */
+/** Leases due rows of some types, within a window of due rows. */
 export async function claimRowsOfTypes(
   run: RunScript,
   request: ClaimTypesRequest,

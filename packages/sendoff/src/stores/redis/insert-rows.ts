@@ -9,10 +9,10 @@ import { insertScript, stageScript } from './scripts/insert-script.ts'
 import type { Script } from './scripts/script.ts'
 import { announceScript } from './scripts/upkeep-scripts.ts'
 
-/** Clients hand arguments on in calls, which take some ten thousand of them. */
+/** Clients pass arguments on in calls, which take some ten thousand of them. */
 const rowsPerScript = 10_000
 
-/** A script runs alone on the server: this bounds for how long. */
+/** The most rows of a transaction. A script runs alone on the server: this limits for how long. */
 const maxRows = 100_000
 
 /** Adds rows to a transaction of the store, or to a MULTI of its client that has not been sent. */
@@ -40,8 +40,8 @@ export interface InsertCommand {
 }
 
 /**
- * The scripts that add all of these rows, or none: one as a rule. The arguments of many rows are gathered by scripts before the
- * last one, in the same MULTI, of which only the last adds something.
+ * Returns the scripts that add all of these rows, or none: mostly one. For many rows, earlier scripts of the
+ * same MULTI collect the arguments. Only the last script adds rows.
  */
 export function insertCommands(
   inserts: readonly RecordedInsert[],
@@ -72,7 +72,7 @@ export function insertCommands(
   return [...commands, { script: insertScript, values }]
 }
 
-/** Tells each insert what became of its rows, by the answers of the script. */
+/** Passes the results of the script to each insert. */
 export function tellResults(inserts: readonly RecordedInsert[], answers: readonly unknown[]): void {
   let index = 0
   for (const insert of inserts) {
@@ -100,7 +100,7 @@ function rowArguments(row: NewRow, lease: Lease | undefined): string[] {
 const processName = randomUUID().slice(0, 8)
 let writes = 0
 
-/** A name for a write that no other write of the same events has. */
+/** Returns a name for a write that no other write of the same events has. */
 function nextWrite(): string {
   writes += 1
   return `${processName}${writes.toString(36)}`
@@ -114,11 +114,11 @@ function tooManyEvents(count: number): OutboxError {
   )
 }
 
-/** Refuses a `tx` that is no transaction. */
+/** Throws because `tx` is no transaction. */
 export function noTransaction(): never {
   throw new OutboxError(
     'OUTBOX_NO_TRANSACTION',
     'A Redis store writes in its own transactions, or in a MULTI of its client that has not been sent. ' +
-      'Pass the tx that transaction() hands out, or what client.multi() answers.',
+      'Pass the tx that transaction() hands out, or what client.multi() returns.',
   )
 }

@@ -5,7 +5,7 @@ import type { RunScript } from './drivers/run-script.ts'
 import { claimedRows } from './row-text.ts'
 import { pollScript } from './scripts/claim-scripts.ts'
 
-/** Reads due rows for the owner of a lock; undefined once it has lost it. */
+/** Reads due rows for the owner of a lock. Returns undefined if it has lost the lock. */
 export async function pollPending(run: RunScript, request: PollRequest): Promise<readonly Row[] | undefined> {
   const { owner, limit, held, skipRecentMs = 0, renewMs } = request
   const rows: Row[] = []

@@ -7,7 +7,7 @@ import { purgeScript } from './scripts/upkeep-scripts.ts'
 /** Deletes one batch of old rows with their history, and one of old idempotency keys. */
 export async function purgeRows(run: RunScript, request: PurgeRequest): Promise<PurgeResult> {
   const { rowsAfter, keysLeft } = purgeProgress(request)
-  // A purge that looks at nothing would never end.
+  // A purge with a limit of 0 would never end.
   const limit = Math.max(1, request.limit)
   const age = (ms: number | undefined) => (ms === undefined ? '' : String(ms))
 

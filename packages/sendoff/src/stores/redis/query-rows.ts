@@ -5,9 +5,9 @@ import { attemptsScript, countsScript, queryScript } from './scripts/query-scrip
 
 type Answer = readonly [after: string | null, found: number, rows: readonly Parameters<typeof storedRow>[0][]]
 
-/** Rows that match; each script looks at a thousand. */
+/** Returns the rows that match. Each script examines a thousand. */
 export async function queryRows(run: RunScript, asked: RowFilter): Promise<readonly StoredRow[]> {
-  // The script finds the rows of each id that is named.
+  // The script finds the rows of each named id.
   const filter = { ...asked, ...(asked.eventIds && { eventIds: [...new Set(asked.eventIds)] }) }
   const rows: StoredRow[] = []
   let after: string | null = String(filter.afterSeq ?? 0)
@@ -20,7 +20,10 @@ export async function queryRows(run: RunScript, asked: RowFilter): Promise<reado
   return rows
 }
 
-/** How many rows match: known at once by status alone, otherwise counted a thousand at a time. */
+/**
+ * Returns how many rows match. Counts by status alone are known at once; others are counted a thousand rows
+ * at a time.
+ */
 export async function countRows(run: RunScript, filter: CountFilter): Promise<number> {
   const { status, ...others } = filter
   if (Object.values(others).every((value) => value === undefined)) {
@@ -40,7 +43,7 @@ export async function countRows(run: RunScript, filter: CountFilter): Promise<nu
   return count
 }
 
-/** Failed attempts at one row, oldest first. */
+/** Returns the failed attempts at one row, oldest first. */
 export async function failedAttempts(
   run: RunScript,
   { eventId, destination }: RowId,

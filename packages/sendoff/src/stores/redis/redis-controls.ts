@@ -2,7 +2,7 @@ import type { OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { pausedScript, pauseScript, resumeScript } from './scripts/upkeep-scripts.ts'
 
-/** The switches of a Redis store. */
+/** The controls of a Redis store. */
 export function redisControls(run: RunScript): OutboxControls {
   return {
     pause: async (target) => void (await run(pauseScript, [nameOf(target)])),
@@ -16,7 +16,7 @@ export function redisControls(run: RunScript): OutboxControls {
   }
 }
 
-/** What is paused, by the names that scripts know it by. */
+/** Returns what is paused. `names` are those that scripts use. */
 export function pauseTargets(names: readonly string[]): readonly PauseTarget[] {
   return [...names].sort().map((name) => {
     const value = name.slice(name.indexOf(':') + 1)

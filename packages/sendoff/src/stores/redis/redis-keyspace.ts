@@ -1,17 +1,20 @@
 import { OutboxError } from '../../errors.ts'
 
 /**
- * What an outbox has in Redis, in the order in which every script gets it. All names have one hash tag, so that a
- * Cluster keeps them in one place, and there are never more of them: rows are fields, not names of their own.
+ * The keys of an outbox in Redis, in the order in which every script gets them. All keys have one hash tag,
+ * so that a Cluster keeps them in one place. Their number is fixed: rows are fields, not keys of their own.
  *
- * A row is named by its `seq`, as sixteen digits, so that the order of texts is that of numbers.
+ * A row is named by its `seq`, as sixteen digits, so that text order is number order.
  */
 const names = [
-  /** Hash: the last `seq`, how many rows have which status, the version, the last mode, how far paused rows were looked through. */
+  /**
+   * Hash: the last `seq`, the number of rows of each status, the version, the last mode, and how far paused
+   * rows were examined.
+   */
   'meta',
-  /** Hash by row: what was written. */
+  /** Hash by row: the fields that were written. */
   'rows',
-  /** Hash by row: what changes, packed. */
+  /** Hash by row: the fields that change, packed. */
   'state',
   /** Hash by event id: its row, or its rows by destination as JSON. */
   'ids',
@@ -35,20 +38,20 @@ const names = [
   'keyTimes',
   /** Hash by name: owner, end and bounds of a lock, packed. */
   'locks',
-  /** Set of what is paused. */
+  /** Set of paused targets. */
   'paused',
   /** Hash by id: mode and end of a process, packed. */
   'nodes',
-  /** List of arguments of an insert that has more than one script takes; there only within a MULTI. */
+  /** List of arguments of an insert that has more than one script takes. It exists only within a MULTI. */
   'staged',
 ] as const
 
-/** The names in Redis of all that an outbox has there. */
+/** The names of all keys of an outbox in Redis. */
 export type RedisKeyspace = readonly string[]
 
 const prefixPattern = /^[A-Za-z0-9_.:-]{1,100}$/
 
-/** `{prefix}:meta` and so on. */
+/** Returns the keys for a prefix: `{prefix}:meta` and so on. */
 export function redisKeyspace(prefix: unknown): RedisKeyspace {
   if (typeof prefix === 'string' && prefixPattern.test(prefix)) {
     return names.map((name) => `{${prefix}}:${name}`)
@@ -60,15 +63,18 @@ export function redisKeyspace(prefix: unknown): RedisKeyspace {
   )
 }
 
-/** The channel of an outbox's signals. A prefix of the client's own applies to the keyspace, and not to this. */
+/**
+ * Returns the channel of an outbox's signals. The client's own key prefix applies to the keys, but not to the
+ * channel.
+ */
 export function wakeChannel(prefix: string): string {
   return `{${prefix}}:wake`
 }
 
-/** The names by which scripts know them. */
+/** The variables by which scripts know the keys. */
 export const keyspaceNames = names.join(', ')
 
-/** A row's name in Redis. */
+/** Returns a row's name in Redis. */
 export function memberOf(seq: number): string {
   return String(seq).padStart(16, '0')
 }

@@ -3,7 +3,7 @@ import type { RunScript } from './drivers/run-script.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 
-/** What people ask of a Redis store, and what they replay. */
+/** The operators' part of a Redis store: queries and replays. */
 export function redisPeople(run: RunScript): OutboxPeople {
   return {
     query: (filter) => queryRows(run, filter),

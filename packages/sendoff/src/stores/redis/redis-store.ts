@@ -25,27 +25,27 @@ import { settleRows } from './settle-rows.ts'
 export interface RedisStoreOptions<Client extends RedisClient> {
   /** A client or a cluster of `ioredis` or of `redis`, connected. The store does not close it. */
   readonly client: Client
-  /** `outbox` unless told otherwise. All keys start with it, in braces: it is their hash tag. */
+  /** All keys begin with it, in braces: it is their hash tag. Default: `outbox`. */
   readonly prefix?: string
 }
 
-/** A store in Redis. It leaves out what keeps events in order: lanes, partitions and ordering keys. */
+/** A store in Redis. It has no parts that keep events in order: no lanes, partitions or ordering keys. */
 export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'controls' | 'wakeUps' | 'purge'>
 
 const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, OptionCheck>> = {
   client: anything,
-  // It has a check of its own.
+  // This option has its own check.
   prefix: anything,
 }
 
-/** The value of each option that is left out. */
+/** The defaults of the options. */
 export const redisDefaults = { prefix: 'outbox' }
 
 /**
- * Keeps events in Redis, from version 6.2 on, alone or in a Cluster. Each state change is one script, and all times
- * are those of the server's clock.
+ * Makes a store that keeps events in Redis, from version 6.2 on, alone or in a Cluster. Each state change is
+ * one script, and all times are those of the server's clock.
  *
- * Transactions are a MULTI, sent when their code has ended: what became of a row is known only then.
+ * A transaction is a MULTI, sent when its code has ended. The result of a row is known only then.
  */
 export function redisStore<Client extends RedisClient>(
   options: RedisStoreOptions<Client>,

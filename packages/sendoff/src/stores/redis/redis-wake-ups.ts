@@ -6,7 +6,7 @@ import { announceScript } from './scripts/upkeep-scripts.ts'
 
 /** Signals by publish and subscribe. */
 export interface RedisWakeUps extends OutboxWakeUps {
-  /** Ends the connections of all who listen. */
+  /** Ends the connections of all listeners. */
   close(): Promise<void>
 }
 

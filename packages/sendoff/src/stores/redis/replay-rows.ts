@@ -2,7 +2,7 @@ import type { RowId } from '../../store/index.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { replayScript } from './scripts/upkeep-scripts.ts'
 
-/** Brings DEAD rows back. Returns how many there were. */
+/** Replays DEAD rows. Returns how many it replayed. */
 export async function replayRows(run: RunScript, rows: readonly RowId[]): Promise<number> {
   if (rows.length === 0) return 0
   const values = rows.flatMap(({ eventId, destination }) => [eventId, destination])

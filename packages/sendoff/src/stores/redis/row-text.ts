@@ -2,8 +2,8 @@ import type { EventStatus } from '../../store/event-status.ts'
 import type { EventRow, NewRow, Row, StoredRow } from '../../store/index.ts'
 
 /**
- * What was written of a row, as one text: a line of JSON, and the payload as it is. Bytes are kept as base64, so that
- * clients need not be told to answer bytes. Scripts look at the first six values.
+ * Writes the fixed fields of a row as one text: a line of JSON, and the payload as it is. Bytes are kept as
+ * base64, so that clients can return text only. Scripts read the first six values.
  */
 export function textOfRow(row: NewRow): string {
   const isText = typeof row.payload === 'string'
@@ -25,7 +25,7 @@ export function textOfRow(row: NewRow): string {
   return `${line}\n${payload}`
 }
 
-// Halves of characters, which Lua's JSON refuses, are what they would be in UTF-8.
+// Halves of characters become what they would be in UTF-8: Lua's JSON refuses them.
 function wellFormed(text: string | null): string | null {
   return text === null ? null : text.toWellFormed()
 }
@@ -33,7 +33,10 @@ function wellFormed(text: string | null): string | null {
 /** How many values `claimedRows` takes for each row. */
 const valuesPerRow = 8
 
-/** Makes rows of a script's answer: name, attempts, deliveries, losses, due time, time of the write, holder, text of each. */
+/**
+ * Makes rows of a script's result: name, attempts, deliveries, losses, due time, time of the write, holder,
+ * text of each.
+ */
 export function claimedRows(values: readonly unknown[]): Row[] {
   const rows: Row[] = []
   for (let index = 0; index < values.length; index += valuesPerRow) {
@@ -77,7 +80,7 @@ type StateValues = readonly [
   lastError: string | null,
 ]
 
-/** Makes a row for people of its name, its state and its text. */
+/** Makes a row for operators of its name, its state and its text. */
 export function storedRow([member, state, text]: readonly [string, StateValues, string | null]): StoredRow {
   const [status, attempts, deliveries, losses, availableAt, createdAt, lockedBy] = state
   const [, , , , , , , lockedUntil, doneAt, blockedAt, lastError] = state
@@ -145,7 +148,9 @@ function lineOf(json: string): Line | undefined {
   }
 }
 
-/** A row that was changed by hand, and says nothing of its event. Scripts know it by this id, too. */
+/**
+ * The row of a text that was changed by hand, and says nothing of its event. Scripts know it by this id, too.
+ */
 function unreadable(member: string): EventRow {
   return {
     eventId: `row-${member}`,

@@ -4,12 +4,12 @@ import { migrateScript, versionScript } from './scripts/upkeep-scripts.ts'
 
 const version = 1
 
-/** Brings what is stored to the current version. */
+/** Brings the stored data to the current version. */
 export async function migrate(run: RunScript, prefix: string): Promise<void> {
   assertKnown(prefix, Number(await run(migrateScript, [String(version)])))
 }
 
-/** Refuses what `migrate` would have to change. */
+/** Throws if `migrate` would have something to do. */
 export async function checkSchema(run: RunScript, prefix: string): Promise<void> {
   const stored = await run(versionScript, [])
   if (stored === null) throw notReady(prefix)

@@ -1,15 +1,15 @@
 import type { RedisDriver } from './drivers/redis-driver.ts'
 
-/** What of the servers' settings could lose events that were acknowledged, in words. */
+/** Returns which settings of the servers could lose acknowledged events, in words for operators. */
 export async function settingsThatLoseEvents(driver: RedisDriver): Promise<readonly string[]> {
   try {
     const servers = await driver.settings(['appendonly', 'appendfsync', 'maxmemory', 'maxmemory-policy'])
     return [...new Set(servers.flatMap(warningsOf))]
   } catch (error) {
-    // Many providers let nobody read settings.
+    // Many providers do not allow reading the settings.
     const reason = error instanceof Error ? error.message : String(error)
     return [
-      `Redis does not tell its settings (${reason}): make sure that it keeps an append-only file and evicts nothing.`,
+      `Redis does not reveal its settings (${reason}): make sure that it keeps an append-only file and evicts nothing.`,
     ]
   }
 }

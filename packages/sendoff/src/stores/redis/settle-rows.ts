@@ -5,8 +5,8 @@ import type { RunScript } from './drivers/run-script.ts'
 import { settleScript } from './scripts/settle-script.ts'
 
 /**
- * Records outcomes. Rows that are settled alike, done or deleted without a failure and of the same holder
- * and fence, are named by their numbers alone: nearly all are.
+ * Records outcomes. Nearly all rows are settled alike: done or deleted without a failure, with the same
+ * holder and fence. The script gets only the numbers of these.
  */
 export async function settleRows(
   run: RunScript,
@@ -46,7 +46,7 @@ export async function settleRows(
   return refused.map((place) => inOrder[place - 1]!)
 }
 
-// Halves of characters are what they would be in UTF-8: Lua's JSON refuses them.
+// Halves of characters become what they would be in UTF-8: Lua's JSON refuses them.
 function outcomeValues({ row, outcome }: Settlement): readonly unknown[] {
   const failure = 'failure' in outcome ? outcome.failure : undefined
   return [

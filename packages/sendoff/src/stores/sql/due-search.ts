@@ -1,22 +1,22 @@
 import { partitionOfRow } from '../../store/partition-of.ts'
 import type { DuePlace, LaneRequest } from '../../store/index.ts'
 
-/** What there is to know of a due row to tell whether it is wanted. */
+/** The columns of a due row that decide whether a lane read wants it. */
 export interface DueRow extends DuePlace {
   readonly eventId: string
   readonly orderingKey: string | null
   readonly partitionNo: number | null
 }
 
-/** As many rows as are looked at together. */
+/** How many rows to examine at a time. */
 const pageRows = 500
 
 /**
- * The search for keys among due rows, page by page in due order. It goes on as long as there is a page to look at: to
- * the end of the window, or to the last row that is wanted.
+ * The search for ordering keys among due rows, page by page in due order. It continues to the end of the
+ * window, or to the last row that is wanted.
  *
- * Rows are judged here and not by the database: a statement with thousands of excepted keys in it costs more than the
- * few columns of the rows that it saves, and a window in a subquery takes MariaDB twice as long.
+ * The rows are judged here and not by the database. A statement with thousands of excepted keys costs more
+ * than the few columns of the rows that it saves. A window in a subquery takes MariaDB twice as long.
  */
 export class DueSearch {
   readonly found: DueRow[] = []
@@ -35,17 +35,17 @@ export class DueSearch {
     this.#from = from
   }
 
-  /** How many rows to look at next; 0 when the search is over. */
+  /** How many rows to examine next; 0 if the search is over. */
   get pageSize(): number {
     return Math.max(0, Math.min(pageRows, this.#unseen))
   }
 
-  /** Where the next page begins; undefined for at the first row that is due. */
+  /** Where the next page begins; undefined for the first row that is due. */
   get from(): DuePlace | undefined {
     return this.#from
   }
 
-  /** Where the next search goes on; undefined when everything due has been looked at. */
+  /** Where the next search continues; undefined if everything due has been examined. */
   get next(): DuePlace | undefined {
     return this.#next
   }

@@ -1,20 +1,21 @@
 export type Method = (...parameters: unknown[]) => unknown
 
-/** What a view asks its owner. */
+/** The owner of a view, which decides how long the view may be used. */
 export interface ViewOwner {
-  /** Throws once views must no longer be used. */
+  /** Throws if views must no longer be used. */
   assertOpen(): void
 }
 
-// Asked of the view itself: a weak map with a new key for every transaction costs the garbage collector dear.
+// The view itself stores its owner: a weak map with a new key for every transaction burdens the garbage
+// collector.
 const ownerOfView = Symbol('owner')
 
-/** The owner of a view; undefined for anything else. */
+/** Returns the owner of a view; undefined for anything else. */
 export function viewOwnerOf(tx: object): ViewOwner | undefined {
   return (tx as { [ownerOfView]?: ViewOwner })[ownerOfView]
 }
 
-/** A view on `handle`; methods named in `replaced` are answered from there. */
+/** Makes a view of `handle`. The methods in `replaced` take the place of its own. */
 export function endingView<Handle extends object>(
   handle: Handle,
   owner: ViewOwner,
@@ -26,10 +27,10 @@ export function endingView<Handle extends object>(
 const nothing = {}
 
 /**
- * Makes an object, or a function with properties, work as its target until the owner says otherwise:
- * from then on every call throws what its `assertOpen` throws.
+ * Makes an object, or a function with properties, work as its target until it ends. From then on every call
+ * throws what the owner's `assertOpen` throws.
  *
- * Methods run on the target itself, since drivers keep their state where a proxy cannot reach.
+ * Methods run on the target itself, because drivers keep private state that a proxy cannot reach.
  */
 export class EndingView<Handle extends object> implements ProxyHandler<Handle> {
   protected readonly owner: ViewOwner

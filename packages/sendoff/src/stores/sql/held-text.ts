@@ -4,8 +4,8 @@ import type { FencedRow } from '../../store/index.ts'
 type Run = [firstSeq: number, deliveries: number, count: number]
 
 /**
- * What an owner holds, as its lock row remembers it: runs of rows as JSON, null for nothing. Mostly there are few, since what is in
- * hand was written at about the same time.
+ * Writes the rows that an owner holds as text for its lock row: runs of rows as JSON, or null for none.
+ * Mostly there are few runs, since the rows that an owner holds were written at about the same time.
  */
 export function heldText(rows: readonly FencedRow[]): string | null {
   if (rows.length === 0) return null
@@ -18,7 +18,7 @@ export function heldText(rows: readonly FencedRow[]): string | null {
   return JSON.stringify([...seqs].flatMap(([deliveries, alike]) => runsOf(alike, deliveries)))
 }
 
-// Numbers of their own kind are sorted several times as fast as objects that have them.
+// Plain numbers sort several times as fast as objects that contain them.
 function runsOf(numbers: readonly number[], deliveries: number): Run[] {
   const runs: Run[] = []
   let last: Run | undefined
@@ -29,7 +29,7 @@ function runsOf(numbers: readonly number[], deliveries: number): Run[] {
   return runs
 }
 
-/** The rows that a lock row remembers. */
+/** Reads the rows that a lock row records. */
 export function heldInText(text: string | null): readonly FencedRow[] {
   const runs = text === null ? [] : (JSON.parse(text) as Run[])
   return runs.flatMap(([firstSeq, deliveries, count]) =>
@@ -37,7 +37,7 @@ export function heldInText(text: string | null): readonly FencedRow[] {
   )
 }
 
-/** The same as pairs of number and fence in JSON, for a statement. */
+/** Returns the same as pairs of `seq` and fence in JSON, for a statement. */
 export function heldPairs(text: string): string {
   return JSON.stringify(heldInText(text).map(({ seq, deliveries }) => [seq, deliveries]))
 }

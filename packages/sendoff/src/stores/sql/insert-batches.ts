@@ -1,12 +1,12 @@
 import type { NewRow } from '../../store/index.ts'
 
-/** How much goes into one statement at most. */
+/** The most that one statement takes. */
 export interface BatchLimits {
   readonly rows: number
   readonly characters: number
 }
 
-/** Rows in the given order, as many at a time as one statement takes. */
+/** Divides rows, in the given order, into batches that fit one statement. */
 export function* insertBatches(rows: readonly NewRow[], most: BatchLimits): Iterable<readonly NewRow[]> {
   let batch: NewRow[] = []
   let characters = 0

@@ -2,7 +2,7 @@ import { Mutex } from '../mutex.ts'
 
 const ofClients = new WeakMap<object, Mutex>()
 
-/** What stands for the only connection of a client, the same for all stores that use it. */
+/** Returns the mutex of a client with a single connection. All stores that use the client share it. */
 export function onlyConnectionOf(client: object): Mutex {
   const known = ofClients.get(client)
   if (known !== undefined) return known

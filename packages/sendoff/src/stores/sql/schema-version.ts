@@ -1,20 +1,20 @@
 import { OutboxError } from '../../errors.ts'
 import type { PartitionPeriod } from './time-partitions.ts'
 
-/** The part of a schema that a database has. */
+/** What a database has of a schema. */
 export interface StoredSchema {
-  /** 0 where none is known. */
+  /** 0 if no version is stored. */
   readonly version: number
-  /** Names of tables and functions that do not exist. */
+  /** Names of tables and functions that are missing. */
   readonly missing: readonly string[]
 }
 
-/** Whether a schema that is known is complete and current. */
+/** Whether the stored schema is complete and current. */
 export function isCurrent({ version, missing }: StoredSchema, newest: number): boolean {
   return version === newest && missing.length === 0
 }
 
-/** Refuses a schema that only newer code knows. */
+/** Throws if the schema is newer than this code. */
 export function assertKnown(table: string, version: number, newest: number): void {
   if (version <= newest) return
 
@@ -25,7 +25,7 @@ export function assertKnown(table: string, version: number, newest: number): voi
   )
 }
 
-/** Refuses a schema that `migrate` would have to change. */
+/** Throws if `migrate` would have to change the schema. */
 export function assertCurrent(table: string, stored: StoredSchema, newest: number): void {
   if (isCurrent(stored, newest)) return
 
@@ -41,7 +41,10 @@ export function assertCurrent(table: string, stored: StoredSchema, newest: numbe
   )
 }
 
-/** Refuses a table that was made in other parts than asked for. `store` is the function that was called. */
+/**
+ * Throws if the table was made with another `partitionBy` than asked for. `store` is the function that was
+ * called.
+ */
 export function assertSameParts(
   store: string,
   { table, meta, partitionBy }: PartitionedTable,
@@ -52,8 +55,8 @@ export function assertSameParts(
   const isDivided = stored !== 'none' && partitionBy !== undefined
   const made = stored === 'none' ? 'without the option partitionBy' : `with partitionBy: '${stored}'`
   const advice = isDivided
-    ? `Give all stores on it partitionBy: '${stored}'. Or have its next parts made by ${partitionBy}, which leaves those there ` +
-      `are alone: update ${meta} set value = '${partitionBy}' where value = '${stored}'.`
+    ? `Give all stores on it partitionBy: '${stored}'. Or let sendoff make only its next partitions by ${partitionBy}, ` +
+      `and keep the existing ones: update ${meta} set value = '${partitionBy}' where value = '${stored}'.`
     : 'That cannot be changed. Give all stores on it the same option, or another table.'
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',
@@ -63,7 +66,7 @@ export function assertSameParts(
 
 interface PartitionedTable {
   readonly table: string
-  /** As it stands in SQL. */
+  /** The name as it stands in SQL. */
   readonly meta: string
   readonly partitionBy: PartitionPeriod | undefined
 }

@@ -2,19 +2,19 @@ import { OutboxError } from '../../errors.ts'
 import { Mutex } from '../mutex.ts'
 import { type ViewOwner, viewOwnerOf } from './ending-view.ts'
 
-/** How a transaction of one driver is divided, and what its code gets to see of it. */
+/** How one driver makes savepoints, and the view of the handle that callers get. */
 export interface TransactionParts<Handle extends object> {
   /**
-   * Runs `work` within a savepoint of `handle`, and undoes what it did if it fails. `work` gets the
-   * handle to be used inside: another one where the driver says so.
+   * Runs `work` within a savepoint of `handle`, and undoes what it did if it fails. `work` gets the handle to
+   * use inside; some drivers have another one there.
    */
   savepoint<Result>(handle: Handle, name: string, work: (inner: Handle) => Promise<Result>): Promise<Result>
 
-  /** The handle as code may use it, until its owner's `assertOpen` throws. */
+  /** Returns the handle as callers may use it, until its owner's `assertOpen` throws. */
   view(handle: Handle, owner: ViewOwner): Handle
 }
 
-/** The transaction that handed out `tx`, if any did. */
+/** Returns the transaction that handed out `tx`, if one did. */
 export function transactionOf<Handle extends object>(tx: Handle): SqlTransaction<Handle> | undefined {
   const owner = viewOwnerOf(tx)
   return owner instanceof SqlTransaction ? (owner as SqlTransaction<Handle>) : undefined
@@ -22,7 +22,7 @@ export function transactionOf<Handle extends object>(tx: Handle): SqlTransaction
 
 const foreignTransactions = new WeakMap<object, SqlTransaction>()
 
-/** The transaction that `tx` stands for: one that handed it out, or one that somebody else has opened. */
+/** Returns the transaction that `tx` stands for: one of the store, or one that the caller opened. */
 export function transactionAround<Handle extends object>(
   tx: Handle,
   parts: TransactionParts<Handle>,
@@ -38,8 +38,8 @@ export function transactionAround<Handle extends object>(
 /**
  * An open transaction, or a savepoint in one.
  *
- * Code gets a view of the handle that ends with the transaction: a statement that was not awaited
- * and comes late would otherwise run in whichever transaction has the connection by then.
+ * Callers get a view of the handle that ends with the transaction. Otherwise a statement that was not awaited
+ * would run late, in the transaction that has the connection by then.
  */
 export class SqlTransaction<Handle extends object = object> implements ViewOwner {
   readonly handle: Handle
@@ -66,8 +66,9 @@ export class SqlTransaction<Handle extends object = object> implements ViewOwner
   }
 
   /**
-   * Runs `work` with a view and ends it, whatever becomes of the work. Nested transactions that it left behind
-   * are waited for, and refused everything: what they would run later would hit whoever has the connection then.
+   * Runs `work` with a view, and ends the view in any case. Waits for nested transactions that the work left
+   * behind, and refuses all their calls. Later these calls would run in the next transaction of the
+   * connection.
    */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     try {
@@ -103,7 +104,7 @@ export class SqlTransaction<Handle extends object = object> implements ViewOwner
   }
 }
 
-/** A transaction that was not open any more when it should have been committed. */
+/** The error for a transaction that was no longer open when it was to be committed. */
 export function endedByHand(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',

@@ -1,13 +1,13 @@
 import { OutboxError } from '../../errors.ts'
 
-/** The table of events where the options name none. */
+/** The table of events if the options name none. */
 export const defaultTable = 'outbox_event'
 
 const tableNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
 
 /**
- * Returns `name` if it can stand in SQL as it is. The limit leaves room for the longest suffix of
- * the tables beside it within the 63 characters that PostgreSQL allows.
+ * Returns `name` if it can stand in SQL as it is. The limit leaves room for the longest suffix of the store's
+ * other tables, within the 63 characters that PostgreSQL allows.
  */
 export function checkedTableName(name: unknown): string {
   if (typeof name === 'string' && tableNamePattern.test(name)) return name
@@ -33,7 +33,7 @@ export interface SqlTables {
   readonly inbox: string
 }
 
-/** The tables whose names `named` makes of that of the events and an ending. */
+/** Returns the tables of a store. `named` makes a name from the ending of each. */
 export function sqlTables(named: (ending: string) => string): SqlTables {
   return {
     events: named(''),

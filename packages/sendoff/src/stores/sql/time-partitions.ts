@@ -6,10 +6,12 @@ export interface TimePartition {
   readonly end: number
 }
 
-/** How many periods beside the current one always have their partition. */
+/** How many periods after the current one always have their partition. */
 const periodsAhead = 3
 
-/** The partitions that are missing for the current period and the next ones, behind those there are. */
+/**
+ * Returns the partitions that are missing for the current period and the next ones, after the existing ones.
+ */
 export function missingPartitions(
   existing: readonly TimePartition[],
   period: PartitionPeriod,
@@ -17,7 +19,7 @@ export function missingPartitions(
 ): readonly TimePartition[] {
   const horizon = periodsFrom(now, period, 1 + periodsAhead)
   const missing: TimePartition[] = []
-  // Those there are may have been made for other periods: the next one begins where the last one ends.
+  // The existing ones may have other periods: the next one begins where the last one ends.
   let start = Math.max(startOf(now, period), ...existing.map(({ end }) => end))
   while (start < horizon) {
     const end = periodsFrom(start, period, 1)
@@ -28,8 +30,8 @@ export function missingPartitions(
 }
 
 /**
- * What to tell a person where this user may not make the parts that are missing: nothing as long as there are some for more than
- * the current period.
+ * Returns a warning for operators if this database user may not create the missing partitions. Returns
+ * nothing while partitions exist for more than the current period.
  */
 export function warningOfMissing(
   table: string,
@@ -43,11 +45,11 @@ export function warningOfMissing(
   const until = end > now ? `end at ${new Date(end).toISOString()}` : 'have ended'
   return [
     `The time partitions of table "${table}" ${until}, and this database user may not make new ones. Have its owner call ` +
-      `await store.migrate() at least once a ${period}. Events beyond them are kept, but in one part that no purge can drop.`,
+      `await store.migrate() at least once a ${period}. Later events are kept, but in one partition that no purge can drop.`,
   ]
 }
 
-/** The day on which it begins, as in `20260131`. */
+/** Returns the day on which a partition begins, as in `20260131`. */
 export function partitionSuffix({ start }: TimePartition): string {
   return new Date(start).toISOString().slice(0, 10).replaceAll('-', '')
 }
@@ -58,7 +60,7 @@ function startOf(time: number, period: PartitionPeriod): number {
   return periodsFrom(time, period, 0)
 }
 
-// In UTC; weeks begin on Monday, as did the fourth day of the epoch.
+// In UTC. Weeks begin on Monday, as the fourth day of the epoch did.
 function periodsFrom(time: number, period: PartitionPeriod, count: number): number {
   const date = new Date(time)
   switch (period) {

@@ -13,7 +13,10 @@ import { type ReadRow, readRow } from './sql/row-columns.ts'
 import { dueOfTypes, dueWithin, placeValues } from './sql/statement-values.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-/** Takes due rows. Takes the write lock only where a read has found some, so that an idle poller disturbs no writer. */
+/**
+ * Claims due rows. Takes the write lock only if a read has found some, so that an idle poller disturbs no
+ * writer.
+ */
 export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<readonly Row[]> {
   const { limit, rows: ids } = request
   if (limit <= 0) return []
@@ -27,7 +30,7 @@ export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<
   })
 }
 
-/** Takes due rows of some types, among so many due rows. */
+/** Claims due rows of some types, within a window of due rows. */
 export async function claimRowsOfTypes(
   own: OwnDriver,
   request: ClaimTypesRequest,
@@ -51,7 +54,7 @@ function claimDue(statements: PreparedStatements, request: ClaimRequest, now: nu
   return leased(statements, request, rows, now)
 }
 
-/** The last row that a claim of some types looks at; undefined for up to the last one that is due. */
+/** Returns the last row that a claim of some types examines; undefined for the last one that is due. */
 function windowEnd(
   statements: PreparedStatements,
   { from, window }: ClaimTypesRequest,
@@ -107,7 +110,7 @@ function leased(
 ): readonly Row[] {
   if (rows.length === 0) return rows
 
-  // A process that asks for its own rows by their ids is their holder and never lost them.
+  // A process that claims its own rows by their ids is their holder and never lost them.
   const countedAsKept = ids === undefined ? null : lease.owner
 
   statements.lease.run(
@@ -117,7 +120,7 @@ function leased(
     JSON.stringify(rows.map((row) => row.seq)),
   )
   for (const row of rows) {
-    // The same as the statement has just done: cheaper than reading the rows once more.
+    // Repeats here what the statement has just done: cheaper than reading the rows once more.
     if (row.lockedBy !== null && row.lockedBy !== countedAsKept) row.losses += 1
     row.deliveries += 1
     row.lockedBy = lease.owner

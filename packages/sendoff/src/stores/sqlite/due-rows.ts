@@ -7,7 +7,7 @@ export function isAnyDue(statements: PreparedStatements, request: DueRequest, no
   return statements.anyDue.get(...dueWithin(request, now), now) !== undefined
 }
 
-/** Due rows that no process holds, in due order. */
+/** Returns due rows that no process holds, in due order. */
 export function dueRows(statements: PreparedStatements, request: DueRequest, now: number): ReadRow[] {
   return statements.due.all(...dueWithin(request, now), now, Math.max(0, request.limit)).map(readRow)
 }

@@ -20,7 +20,9 @@ export async function releaseRows(own: OwnDriver, rows: readonly HeldRow[]): Pro
   await own.write(({ release }) => leased.forEach((row) => changesHeld(release, row)))
 }
 
-/** Runs a statement that ends with the parameters called `held`. False where the row is no longer held. */
+/**
+ * Runs a statement that ends with the parameters called `held`. Returns false if the row is no longer held.
+ */
 export function changesHeld(statement: SqliteStatement, row: HeldRow, ...set: SqliteValue[]): boolean {
   return Number(statement.run(...set, row.seq, row.deliveries, row.lockedBy).changes) > 0
 }

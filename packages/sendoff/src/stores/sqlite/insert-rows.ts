@@ -6,7 +6,10 @@ import { transactionOf } from './drivers/transaction-view.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 import { isUniqueViolation } from './sqlite-errors.ts'
 
-/** Adds rows to a transaction, all or none: to one of the store, or to one that a handle of the writer has open. */
+/**
+ * Adds rows to a transaction, all or none. The transaction is one of the store, or one that the writer has
+ * open on its own handle.
+ */
 export async function insertRows(
   own: OwnDriver,
   { tx, rows, lease }: InsertRequest<SqliteHandle>,
@@ -51,7 +54,8 @@ function insertEach(
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
-  // An event that fans out is several rows of one idempotency key, written together: no duplicates of each other.
+  // An event that fans out is several rows with one idempotency key, written together. They are no duplicates
+  // of each other.
   const usedHere = new Map<string, string>()
 
   return rows.map((row) => {
@@ -65,7 +69,7 @@ function insertEach(
   })
 }
 
-/** The event that used the key before; undefined if none did. */
+/** Returns the event that used the key before; undefined if none did. */
 function useIdempotencyKey(
   statements: PreparedStatements,
   key: string,

@@ -5,7 +5,10 @@ import { dueRows, isAnyDue } from './due-rows.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 import { boundsOf, endsOf, ownedLock, renewLock } from './sqlite-locks.ts'
 
-/** Reads due rows for the owner of a lock, and records what it then holds. Undefined once it has lost the lock. */
+/**
+ * Reads due rows for the owner of a lock, and records what it then holds. Returns undefined if it has lost
+ * the lock.
+ */
 export function pollPending(own: OwnDriver, request: PollRequest): Promise<readonly Row[] | undefined> {
   return own.alone(async (session) => {
     const preview = await session.read((statements, now) => previewPoll(statements, request, now))
@@ -15,8 +18,8 @@ export function pollPending(own: OwnDriver, request: PollRequest): Promise<reado
 }
 
 /**
- * What a poll comes to as far as a plain read can tell: `lost` and `idle` need no more. An idle
- * owner thus neither writes nor stands in the way of those who do.
+ * The result of a poll, as far as a plain read can find out: `lost` and `idle` need no more. An idle owner
+ * thus neither writes nor blocks writers.
  */
 function previewPoll(
   statements: PreparedStatements,

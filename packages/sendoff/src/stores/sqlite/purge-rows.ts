@@ -13,7 +13,7 @@ export function purgeRows(own: OwnDriver, request: PurgeRequest): Promise<PurgeR
 function purgeBatch(statements: PreparedStatements, request: PurgeRequest, now: number): PurgeResult {
   const { rowsAfter, keysLeft } = purgeProgress(request)
   const cutoffs = purgeCutoffs(request, now)
-  // A purge that looks at nothing would never end.
+  // A purge with a limit of 0 would never end.
   const limit = Math.max(1, request.limit)
 
   const rows = purgeWindow(statements, rowsAfter, cutoffs, limit)
@@ -41,7 +41,7 @@ function purgeWindow(
   if (after === undefined || youngest === -Infinity) return { deleted: 0 }
 
   const { size, last, oldest } = statements.purgeWindow.get(after, limit) as Window
-  // Rows are written in the order of `seq`: behind a whole window of young ones all are young.
+  // Write order is the order of `seq`: behind a whole window of young rows all are young.
   if (last === null || oldest === null || oldest >= youngest) return { deleted: 0 }
 
   const within = [after, last, cutoffs.done, cutoffs.dead, cutoffs.any]

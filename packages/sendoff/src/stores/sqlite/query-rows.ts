@@ -5,17 +5,17 @@ import type { SqliteValue } from './drivers/sqlite-client.ts'
 import { readStoredRow } from './sql/row-columns.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-/** Rows that match, in write order. */
+/** Returns the rows that match, in write order. */
 export function queryRows(own: OwnDriver, filter: RowFilter): Promise<readonly StoredRow[]> {
   return own.read((statements) => matchingRows(statements, filter))
 }
 
-/** How many rows match. */
+/** Returns how many rows match. */
 export function countRows(own: OwnDriver, filter: CountFilter): Promise<number> {
   return own.read((statements) => matchingCount(statements, filter))
 }
 
-/** Failed attempts at one row, oldest first. */
+/** Returns the failed attempts at one row, oldest first. */
 export function failedAttempts(
   own: OwnDriver,
   { eventId, destination }: RowId,

@@ -1,7 +1,7 @@
 import type { RowId } from '../../store/index.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 
-/** Brings DEAD rows back. Returns how many there were. */
+/** Replays DEAD rows. Returns how many it replayed. */
 export async function replayRows(own: OwnDriver, rows: readonly RowId[]): Promise<number> {
   if (rows.length === 0) return 0
 

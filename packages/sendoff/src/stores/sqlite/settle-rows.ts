@@ -32,7 +32,7 @@ function settleBatch(
   return [...refused]
 }
 
-/** Settlements of one kind for rows of one claim, together; all others alone. */
+/** Groups settlements: those of one kind for rows of one claim together, all others alone. */
 function groupsOf(batch: readonly Settlement[]): Iterable<readonly Settlement[]> {
   const groups = new Map<unknown, Settlement[]>()
   for (const settlement of batch) {
@@ -61,7 +61,7 @@ function settleGroup(
   }
 }
 
-/** Whether the partition of a row that was read in it is still the owner's. */
+/** Whether the owner still has the partition in which it read the row. */
 function isInOwnPartition(
   { isInOwnedPartition }: PreparedStatements,
   row: HeldRow,
@@ -71,12 +71,12 @@ function isInOwnPartition(
   return epoch === null || isInOwnedPartition.get(row.seq, owner!.token, epoch) !== undefined
 }
 
-/** The epoch that counts: a lease needs none. */
+/** The epoch to check: a lease needs none. */
 function epochOf({ lockedBy, epoch }: HeldRow): number | null {
   return lockedBy === null ? (epoch ?? null) : null
 }
 
-/** Whether one statement settled them all; if not, nothing has changed. */
+/** Whether one statement settled them all. If not, nothing has changed. */
 function settlesAtOnce(
   statements: PreparedStatements,
   group: readonly Settlement[],
@@ -102,7 +102,7 @@ function settlesAtOnce(
   return complete
 }
 
-/** Whether the row was still held. */
+/** Settles a row. Returns whether it was still held. */
 export function settleRow(
   statements: PreparedStatements,
   { row, outcome }: Settlement,

@@ -2,7 +2,7 @@ import type { OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-/** The switches of an SQLite store. */
+/** The controls of an SQLite store. */
 export function sqliteControls(own: OwnDriver): OutboxControls {
   return {
     pause: (target) => own.write(({ setControl }, now) => void setControl.run(...controlOf(target), now)),
@@ -11,7 +11,7 @@ export function sqliteControls(own: OwnDriver): OutboxControls {
   }
 }
 
-/** What is paused, and the mode with which a process joined last. */
+/** Returns the pauses, and the mode with which a process joined last. */
 export function pausesAndMode(statements: PreparedStatements): {
   paused: readonly PauseTarget[]
   mode: string | null

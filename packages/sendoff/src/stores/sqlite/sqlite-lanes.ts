@@ -19,7 +19,7 @@ import { ownedLock, renewLock } from './sqlite-locks.ts'
 /** The lanes of an SQLite store. */
 export function sqliteLanes<Tx>(own: OwnDriver): OutboxLanes<Tx> {
   return {
-    // Transactions run one at a time: they are committed in the order of writing.
+    // Transactions run one at a time: commit order is write order.
     async lock() {},
 
     read: (request) =>
@@ -30,12 +30,12 @@ export function sqliteLanes<Tx>(own: OwnDriver): OutboxLanes<Tx> {
   }
 }
 
-/** Takes the write lock only where there is something to renew: an idle owner stands in no writer's way. */
+/** Takes the write lock only if there is a lock to renew: an idle owner blocks no writer. */
 function readingAs<Result>(own: OwnDriver, renewMs: number | undefined, step: Step<Result>): Promise<Result> {
   return renewMs === undefined ? own.snapshot(step) : own.write(step)
 }
 
-/** Finds keys with due rows, and reads the rows of these keys and of those that are named. */
+/** Finds keys with due rows. Reads the rows of these keys and of the named ones. */
 function readLanes(
   statements: PreparedStatements,
   request: LaneRequest,
@@ -68,7 +68,7 @@ function readOneLane(
   return statements.oneLane.all(now, now, afterSeq, now, Math.max(0, limit)).map(readOrderedRow)
 }
 
-/** Whether the lock is still the owner's, so that what it holds is remembered. */
+/** Records what the owner holds. Returns whether the lock is still the owner's. */
 function holdRows(
   { hold }: PreparedStatements,
   { lock, token }: OwnerFence,
@@ -78,7 +78,7 @@ function holdRows(
   return Number(hold.run(heldText(rows), lock, token, now).changes) > 0
 }
 
-/** Whether the lock is the owner's, and renewed if it was asked for. */
+/** Whether the lock is the owner's. Renews it on request. */
 function isKept(
   statements: PreparedStatements,
   { owner, renewMs }: { readonly owner: OwnerFence; readonly renewMs?: number },

@@ -44,7 +44,7 @@ function countLosses(statements: PreparedStatements, name: string, lock: LockRow
   if (left !== null || lock.held !== null) statements.forgetHeld.run(name)
 }
 
-/** Extends a lock. False when the owner has lost it. */
+/** Extends a lock. Returns false if the owner has lost it. */
 export function renewLock(
   { renewLock: statement }: PreparedStatements,
   { lock, token, ttlMs }: LockRequest,
@@ -57,7 +57,7 @@ function releaseLock({ releaseLock: statement }: PreparedStatements, { lock, tok
   statement.run(lock, token)
 }
 
-/** The lock row, if the lock is the owner's and has not run out. */
+/** Returns the lock row, if the lock is the owner's and has not run out. */
 export function ownedLock(
   statements: PreparedStatements,
   { lock: name, token }: OwnerFence,
@@ -67,7 +67,7 @@ export function ownedLock(
   return lock !== undefined && lock.token === token && lock.until > now ? lock : undefined
 }
 
-/** The bounds of what the owner of a lock holds. */
+/** Returns the bounds of what the owner of a lock holds. */
 export function boundsOf({ lowAt, lowSeq, highAt, highSeq }: LockRow): Bounds | null {
   if (lowAt === null || lowSeq === null || highAt === null || highSeq === null) return null
   return { low: { availableAt: lowAt, seq: lowSeq }, high: { availableAt: highAt, seq: highSeq } }

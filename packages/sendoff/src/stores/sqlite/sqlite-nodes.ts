@@ -11,7 +11,10 @@ export function sqliteNodes(own: OwnDriver): OutboxNodes {
   }
 }
 
-/** Registers a process unless living ones have another mode. The transaction around it keeps others out meanwhile. */
+/**
+ * Registers a process unless the living have another mode. The transaction around it keeps others out
+ * meanwhile.
+ */
 function joinNode(statements: PreparedStatements, { id, mode, ttlMs }: NodeRequest, now: number): NodeAnswer {
   statements.forgetNodes.run(now)
   const others = statements.nodesOfOtherMode.all(id, mode) as { id: string; mode: string }[]

@@ -12,7 +12,7 @@ import { settleRow } from './settle-rows.ts'
 import { readStoredRow } from './sql/row-columns.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
-/** What people do about the ordering keys of an SQLite store. */
+/** The ordering keys of an SQLite store, for operators. */
 export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
   return {
     blocked: (filter) => own.snapshot((statements, now) => blockedKeys(statements, filter, now)),
@@ -23,7 +23,7 @@ export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
   }
 }
 
-/** Keys that do not go on by themselves, by name. */
+/** Returns the keys that need an operator, by name. */
 function blockedKeys(
   statements: PreparedStatements,
   { limit, after = '' }: BlockedKeyFilter,
@@ -40,7 +40,7 @@ function blockedKeys(
   return blocked
 }
 
-/** Makes the first row of a key due. False where it is due, or a process has it. */
+/** Makes the first row of a key due. Returns false if it is due already, or if a process holds it. */
 function retryKey(statements: PreparedStatements, key: string, now: number): boolean {
   const head = headOf(statements, key, now)
   if (head === undefined || (head.blockedAt === null && head.availableAt <= now)) return false
@@ -50,7 +50,7 @@ function retryKey(statements: PreparedStatements, key: string, now: number): boo
   return true
 }
 
-/** Makes the first row of a key DEAD, whichever process has it. */
+/** Makes the first row of a key DEAD, whichever process holds it. */
 function skipHead(
   statements: PreparedStatements,
   { orderingKey, reason }: SkipRequest,
@@ -63,7 +63,7 @@ function skipHead(
   return settleRow(statements, { row: head, outcome: { kind: 'dead', failure } }, now)
 }
 
-// A row that failed may stand behind others, which then go on.
+// A failed row may be behind others. The key is then not blocked.
 function blockedKey(statements: PreparedStatements, key: string, now: number): BlockedKey | undefined {
   const head = headOf(statements, key, now)
   const isParked = statements.isParked.get(key) !== undefined

@@ -21,7 +21,10 @@ export function sqlitePartitions(own: OwnDriver): OutboxPartitions {
   }
 }
 
-/** Who takes part and who owns what. Takes the write lock only where the part of a process has to be ended before that. */
+/**
+ * Reads the participants and the owners of partitions. Takes the write lock only if it has to expire dead
+ * participants first.
+ */
 function readShares(own: OwnDriver, owner: OwnerFence): Promise<PartitionShares | undefined> {
   return own.alone(async (session) => {
     const shares = await session.snapshot((statements, now) => livingShares(statements, owner, now))
@@ -30,7 +33,7 @@ function readShares(own: OwnDriver, owner: OwnerFence): Promise<PartitionShares 
   })
 }
 
-/** The shares; `lapsed` where the lock of a participant has run out. */
+/** Returns the shares; `lapsed` if the lock of a participant has run out. */
 function livingShares(
   statements: PreparedStatements,
   owner: OwnerFence,
@@ -55,7 +58,7 @@ function livingShares(
   }
 }
 
-/** Ends the part of every process whose lock has run out, and then reads the shares. */
+/** Expires dead participants, and then reads the shares. */
 function endLapsedParts(
   statements: PreparedStatements,
   owner: OwnerFence,

@@ -3,7 +3,7 @@ import type { OwnDriver } from './drivers/own-driver.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
 import { replayRows } from './replay-rows.ts'
 
-/** What people ask of an SQLite store, and what they replay. */
+/** The operators' part of an SQLite store: queries and replays. */
 export function sqlitePeople(own: OwnDriver): OutboxPeople {
   return {
     query: (filter) => queryRows(own, filter),

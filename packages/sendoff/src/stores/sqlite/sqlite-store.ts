@@ -21,42 +21,45 @@ import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
 import { sqlitePeople } from './sqlite-people.ts'
 
-/** The options of `sqliteStore`. */
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
-  /** Opens a handle that is the store's own from then on; called at its first use. The store closes it. */
+  /** Opens the handle of the store, at its first use. Only the store may use the handle, and closes it. */
   readonly open: () => Handle
-  /** `outbox_event` unless told otherwise. The tables beside it start with the same name. */
+  /** The table of events. The names of the other tables begin with it. Default: `outbox_event`. */
   readonly table?: string
   /**
-   * `FULL` (the default) keeps every commit through a power failure. `NORMAL` is several times
-   * faster and may lose the last commits then, though never through the end of a process alone.
+   * `FULL` keeps every commit through a power failure. `NORMAL` is several times faster, but a power failure
+   * may lose the last commits. The end of a process alone never does. Default: `FULL`.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
-  /** How long to wait for other processes before `OUTBOX_STORE_BUSY`: 5000 unless told otherwise. */
+  /** How many milliseconds to wait for other processes before `OUTBOX_STORE_BUSY`. Default: 5000. */
   readonly busyTimeoutMs?: number
-  /** Epoch milliseconds: `Date.now` unless told otherwise. SQLite has no clock of its own. */
+  /** The clock: returns epoch milliseconds. SQLite has no clock of its own. Default: `Date.now`. */
   readonly now?: () => number
 }
 
-/** A store in SQLite. It leaves out only wake-ups. */
+/** A store in SQLite. It has all parts except wake-ups. */
 export interface SqliteStore<Handle extends SqliteHandle> extends CompleteStore<Handle> {
-  /** The whole current schema as SQL, for those who migrate with a tool of their own. */
+  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
   schemaSql(): string
 }
 
 const optionChecks: Readonly<Record<keyof SqliteStoreOptions<SqliteHandle>, OptionCheck>> = {
   open: callable,
-  // Has a check and an error code of its own.
+  // This option has its own check and error code.
   table: anything,
   synchronous: oneOf('FULL', 'NORMAL'),
   busyTimeoutMs: durationOrZero,
   now: callable,
 }
 
-/** The value of each option that is left out. */
+/** The defaults of the options. */
 export const sqliteDefaults = { table: defaultTable, synchronous: 'FULL', busyTimeoutMs: 5_000 } as const
 
-/** Keeps events in an SQLite database, by `node:sqlite` or better-sqlite3. Several processes may share the file. */
+/**
+ * Makes a store that keeps events in an SQLite database, by `node:sqlite` or better-sqlite3. Several
+ * processes may share the file.
+ */
 export function sqliteStore<Handle extends SqliteHandle>(
   options: SqliteStoreOptions<Handle>,
 ): SqliteStore<Handle> {
@@ -82,7 +85,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
 
     transaction: (work, { within } = {}) =>
       within === undefined ? own.transaction(work) : own.nested(within, work),
-    // What fails to commit is rolled back right after.
+    // A transaction that fails to commit is rolled back right after.
     refusedCommit: isDatabaseError,
     inTransaction: (tx) => own.inTransaction(tx),
     insert: (request) => insertRows(own, request),

@@ -31,7 +31,7 @@ export async function insertRows<Tx>(
 
 type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
 
-/** What became of rows whose transaction has committed. */
+/** Returns what became of rows whose transaction has committed. */
 export function afterCommit(results: readonly InsertResult[]): readonly KnownResult[] {
   return results.map((result) => {
     const known = result.kind === 'queued' ? result.result() : result
@@ -51,7 +51,7 @@ export async function insertOne<Tx>(
   return readRow(store, row)
 }
 
-/** Claims whatever is due and free, up to a hundred rows. */
+/** Claims what is due and free, up to a hundred rows. */
 export function claimAll<Tx>(store: OutboxStore<Tx>, owner: string, ms?: number): Promise<readonly Row[]> {
   return store.claim({ lease: leaseOf(owner, ms), limit: 100 })
 }
@@ -72,10 +72,10 @@ export async function insertAndClaim<Tx>(
   return only(await store.claim({ lease: leaseOf(owner), limit: 1, rows: [row] }))
 }
 
-/** The one who reads without claims in every check that does. */
+/** The owner that reads without claims in all checks. */
 export const pollOwner: OwnerFence = { lock: 'relay', token: 'a' }
 
-/** Reads as the owner of the lock, which it must still be. */
+/** Reads as the owner of the lock. Fails if the owner has lost it. */
 export async function poll<Tx>(
   store: OutboxStore<Tx>,
   request: Partial<PollRequest> = {},
@@ -85,7 +85,9 @@ export async function poll<Tx>(
   return rows
 }
 
-/** Lets the time of a lock end, which its owner must still have: whatever came before had time enough. */
+/**
+ * Renews the lock for a short time, and waits until it has run out. Fails if the owner had lost it before.
+ */
 export async function letRunOut<Tx>(
   store: OutboxStore<Tx>,
   owner: OwnerFence,
@@ -95,7 +97,7 @@ export async function letRunOut<Tx>(
   await wait(30)
 }
 
-/** Settles one row, which must be accepted. */
+/** Settles one row. Fails if the store refuses it. */
 export async function settleOne<Tx>(
   store: OutboxStore<Tx>,
   row: Row,
@@ -138,7 +140,7 @@ export async function insertAndSettle<Tx>(
   return readRow(store, row)
 }
 
-/** The store's clock, as stamped on a row that is gone again afterwards. */
+/** Returns the time of the store's clock, as stamped on a row that is removed again. */
 export async function storeTime<Tx>(store: StoreWith<Tx, 'people'>): Promise<number> {
   const row = await insertOne(store, { claimed: true }, leaseOf('clock'))
   await settleOne(store, row, { kind: 'delete' })

@@ -34,7 +34,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: no more rows come than the limit, the first ones first',
+    name: 'claim: a claim returns no more rows than the limit, the first ones first',
     async run({ store }) {
       const rows = sampleRows(5)
       await insertRows(store, rows)
@@ -45,7 +45,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: a claimed row is leased, and answered as it is stored',
+    name: 'claim: a claimed row is leased, and returned as it is stored',
     needs: ['people'],
     async run({ store }) {
       await insertOne(store)
@@ -61,7 +61,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: a leased row goes to nobody else, nor to its holder again',
+    name: 'claim: no other process can claim a leased row, nor can its holder again',
     async run({ store }) {
       await insertAndClaim(store, 'a')
 
@@ -70,7 +70,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: a row is free again once its lease ran out',
+    name: 'claim: a row is free again once its lease has run out',
     needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store)
@@ -82,7 +82,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: deliveries rises with every claim, and losses with every holder that never let go',
+    name: 'claim: deliveries rises with every claim, and losses with every holder that never released the row',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -102,7 +102,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: a row that was settled or released costs no loss',
+    name: 'claim: a row that was settled or released counts no loss',
     needs: ['people'],
     async run({ store }) {
       await insertOne(store)
@@ -116,7 +116,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: a delayed row does not come before its due time',
+    name: 'claim: a delayed row is not claimed before its due time',
     async run({ store, wait }) {
       const soon = sampleRow({ due: { inMs: 300 } })
       await insertRows(store, [soon, sampleRow({ due: { inMs: 30_000 } })])
@@ -127,7 +127,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: rows that are done, dead or blocked do not come, and retried ones do',
+    name: 'claim: done, dead and blocked rows are not claimed, and retried ones are',
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
       await settleOne(store, await insertAndClaim(store, 'a'), { kind: 'done' })
@@ -140,7 +140,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: with keys only those rows come, as far as they are there and due',
+    name: 'claim: with keys only those rows are claimed, if they exist and are due',
     needs: ['people'],
     async run({ store }) {
       const wanted = await insertOne(store)
@@ -155,7 +155,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: keys name one destination of an event, not all of them',
+    name: 'claim: a key names one destination of an event, not all of them',
     async run({ store }) {
       const row = sampleRow({ destination: 'billing' })
       await insertRows(store, [row, { ...row, destination: 'shipping' }])
@@ -165,7 +165,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: keys bring rows already leased by the claimer, without a loss',
+    name: 'claim: keys include rows already leased by the claimer, without a loss',
     async run({ store, wait }) {
       const born = sampleRow({ claimed: true })
       const lapsed = sampleRow({ claimed: true })
@@ -182,7 +182,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: keys bring no row that another holds, and count a loss where its lease ran out',
+    name: 'claim: keys include no row that another process holds, and count a loss if its lease has run out',
     async run({ store, wait }) {
       const held = sampleRow({ claimed: true })
       const lapsed = sampleRow({ claimed: true })
@@ -196,7 +196,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: with from only rows at or behind that place in due order come',
+    name: 'claim: with from only rows at or behind that place in due order are claimed',
     needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
@@ -215,7 +215,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: skipRecentMs leaves rows alone that were written less than so long ago',
+    name: 'claim: skipRecentMs skips rows that were written less than that many milliseconds ago',
     async run({ store, wait }) {
       const row = await insertAndClaim(store, 'a')
       const request = { lease: leaseOf('a'), limit: 10 }
@@ -227,7 +227,7 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claim: claimers at the same time never get the same row',
+    name: 'claim: concurrent claimers never get the same row',
     async run({ store }) {
       const rows = sampleRows(100)
       await insertRows(store, rows)
@@ -254,7 +254,7 @@ function countersOf(row: Row): [deliveries: number, losses: number] {
   return [row.deliveries, row.losses]
 }
 
-/** Claims until nothing comes any more, or more than there is. */
+/** Claims until a claim returns nothing, or more rows came than there are. */
 async function claimInSevens<Tx>(store: CompleteStore<Tx>, owner: string): Promise<Row[]> {
   const claimed: Row[] = []
   while (claimed.length <= 100) {

@@ -21,7 +21,7 @@ const foreign = { aggregateType: 'Order', eventType: 'Foreign' }
 
 export const claimTypesChecks: readonly PartCheck[] = [
   {
-    name: 'claimTypes: only rows of the named pairs of aggregate type and event type come, in due order',
+    name: 'claimTypes: only rows of the named pairs of aggregate type and event type are claimed, in due order',
     async run({ store }) {
       const rows = [
         foreign,
@@ -59,7 +59,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claimTypes: leased, delayed, settled and paused rows do not come, and lapsed ones count a loss',
+    name: 'claimTypes: leased, delayed, settled and paused rows are not claimed, and lapsed ones count a loss',
     needs: ['people', 'controls'],
     async run({ store, wait }) {
       await settleOne(store, await insertAndClaim(store, 'a', wanted), { kind: 'done' })
@@ -79,7 +79,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claimTypes: rows written less than skipRecentMs ago are left alone',
+    name: 'claimTypes: skipRecentMs skips rows that were written less than that many milliseconds ago',
     needs: ['people'],
     async run({ store, wait }) {
       const row = await insertOne(store, wanted)
@@ -90,7 +90,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claimTypes: no more rows are looked at than the window has, and the answer says where to go on',
+    name: 'claimTypes: a claim examines at most window rows, and returns where the next call continues',
     async run({ store }) {
       const rows = [...sampleRows(5, foreign), ...sampleRows(3, wanted), ...sampleRows(2, foreign)]
       await insertRows(store, rows)
@@ -110,7 +110,7 @@ export const claimTypesChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'claimTypes: where the limit ends a claim, the next one goes on behind its last row',
+    name: 'claimTypes: if the limit ends a claim, the next one continues behind its last row',
     needs: ['people'],
     async run({ store }) {
       const start = await storeTime(store)

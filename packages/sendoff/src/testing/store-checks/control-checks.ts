@@ -46,7 +46,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: paused rows are not claimed by key either, nor anew by their holder',
+    name: 'controls: paused rows are not claimed by key either, nor again by their holder',
     needs: ['people', 'controls'],
     async run({ store }) {
       const free = await insertOne(store, { eventType: 'Paid' })
@@ -77,7 +77,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: paused rows do not hide those behind them',
+    name: 'controls: paused rows do not hide the rows behind them',
     needs: ['controls'],
     async run({ store }) {
       await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
@@ -91,7 +91,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: whoever holds a row that is paused meanwhile can still renew, release and settle it',
+    name: 'controls: a process that holds a row which is paused meanwhile can still renew, release and settle it',
     needs: ['people', 'controls'],
     async run({ store }) {
       const settled = await insertAndClaim(store, 'a')
@@ -106,7 +106,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: rows written while their type is paused wait as well',
+    name: 'controls: rows written while their type is paused wait, too',
     needs: ['people', 'controls'],
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
@@ -132,7 +132,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: what is paused can be asked for, each target once',
+    name: 'controls: paused returns each paused target once',
     needs: ['controls'],
     async run({ store }) {
       deepEqual(await store.controls.paused(), [])
@@ -148,7 +148,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: pausing twice needs one resume, and resuming what is not paused is no error',
+    name: 'controls: pausing twice needs one resume, and resuming an unpaused target is no error',
     needs: ['controls'],
     async run({ store }) {
       await store.controls.resume({ eventType: 'Paid' })
@@ -159,7 +159,7 @@ export const controlChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'controls: a pause set in one process is in force in another at once',
+    name: 'controls: a pause set in one process applies in another at once',
     needs: ['people', 'controls'],
     needsAnother: true,
     async run({ store, another }) {
@@ -182,7 +182,7 @@ async function pauseAll<Tx>(store: CompleteStore<Tx>, targets: readonly PauseTar
   for (const target of targets) await store.controls.pause(target)
 }
 
-// In which order they come is the store's choice.
+// The store chooses their order.
 function sorted(targets: readonly PauseTarget[]): string[] {
   return targets.map((target) => JSON.stringify(target)).sort()
 }

@@ -52,7 +52,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a holder cannot overrule the one who settled after it',
+    name: 'settle: a holder cannot overrule the process that settled after it',
     needs: ['people'],
     async run({ store, wait }) {
       const { late, current } = await takenOver(store, wait)
@@ -66,7 +66,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'renew: a holder whose lease was taken over gets nothing',
+    name: 'renew: a holder whose lease was taken over cannot renew it',
     needs: ['people'],
     async run({ store, wait }) {
       const { late, current } = await takenOver(store, wait)
@@ -87,7 +87,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: deliveries tells two claims of the same process apart',
+    name: 'settle: deliveries distinguishes two claims of the same process',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -104,7 +104,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a row whose lease ran out but was taken by nobody may still be settled',
+    name: 'settle: a row whose lease ran out but which no process claimed since may still be settled',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -145,7 +145,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a row that is not there is refused',
+    name: 'settle: a row that does not exist is refused',
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
       await settleOne(store, row, { kind: 'delete' })
@@ -154,7 +154,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a holder settles its own destination only',
+    name: 'settle: a holder settles only its own destination',
     needs: ['people'],
     async run({ store }) {
       const billing = await insertAndClaim(store, 'a', { destination: 'billing' })
@@ -190,7 +190,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: rows read without a claim are refused without the lock and with a wrong one',
+    name: 'settle: rows read without a claim are refused without the lock, and with a wrong one',
     needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
@@ -202,7 +202,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: rows read without a claim are refused once the lock ran out',
+    name: 'settle: rows read without a claim are refused once the lock has run out',
     needs: ['people'],
     async run({ store, wait }) {
       const row = await polledRow(store)
@@ -229,7 +229,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: an owner whose lock was released has no say any more',
+    name: 'settle: an owner that released its lock can no longer settle',
     needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
@@ -239,7 +239,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a row read without a claim is refused once somebody claimed it, lock or no lock',
+    name: 'settle: a row read without a claim is refused once a process claimed it, with or without the lock',
     needs: ['people'],
     async run({ store }) {
       const row = await polledRow(store)
@@ -264,7 +264,7 @@ export const fenceChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: of two processes that settle one row at the same time one is refused',
+    name: 'settle: if two processes settle one row at the same time, one is refused',
     needs: ['people'],
     needsAnother: true,
     async run({ store, another }) {
@@ -281,7 +281,7 @@ export const fenceChecks: readonly PartCheck[] = [
   },
 ]
 
-/** One row in two pairs of hands: `late` lost its lease to `current`. */
+/** One row and its two holders: `late` lost its lease to `current`. */
 async function takenOver<Tx>(
   store: CompleteStore<Tx>,
   wait: (ms: number) => Promise<void>,

@@ -16,7 +16,7 @@ const key = 'place-order-1'
 
 export const idempotencyChecks: readonly PartCheck[] = [
   {
-    name: 'idempotency: a key used before adds no row, and the answer names the event that used it',
+    name: 'idempotency: a key used before adds no row, and the result names the event that used it',
     needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
@@ -80,7 +80,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'idempotency: answers come in the order of the rows, duplicates among them',
+    name: 'idempotency: results come in the order of the rows, duplicates among them',
     needs: ['people'],
     async run({ store }) {
       const first = sampleRow({ idempotencyKey: key })
@@ -139,7 +139,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'idempotency: a key stays used when its event is done, and when it was removed',
+    name: 'idempotency: a key stays used when its event is done, and when its row was removed',
     async run({ store }) {
       const done = await insertAndClaim(store, 'a', { idempotencyKey: 'done' })
       const removed = await insertAndClaim(store, 'a', { idempotencyKey: 'removed' })
@@ -174,7 +174,7 @@ export const idempotencyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'idempotency: transactions at the same time with one key leave one row',
+    name: 'idempotency: concurrent transactions with one key leave one row',
     needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(8, { idempotencyKey: key })

@@ -22,7 +22,7 @@ import { timeChecks } from './time-checks.ts'
 import { transactionChecks } from './transaction-checks.ts'
 import { unreadableChecks } from './unreadable-checks.ts'
 
-/** The store contract as a list of checks: a store that passes them all keeps its promises. */
+/** The store contract as a list of checks. A store that passes all of them keeps the contract. */
 export const storeChecks: readonly StoreCheck[] = [
   ...migrateChecks,
   ...transactionChecks,

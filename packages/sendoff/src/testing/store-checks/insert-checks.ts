@@ -30,7 +30,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: what became of a row is known once its transaction has committed, and of queued ones not before',
+    name: 'insert: the result of a row is known once its transaction has committed, and that of a queued row not before',
     async run({ store }) {
       const results = await store.transaction(async (tx) => {
         const written = await store.insert({
@@ -92,7 +92,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: nobody gets a row born claimed while its lease is valid',
+    name: 'insert: no process can claim a row born claimed while its lease lasts',
     async run({ store }) {
       const claimed = sampleRow({ claimed: true })
       const free = sampleRow()
@@ -102,7 +102,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: a row born claimed is free once its lease ran out, at the cost of a loss',
+    name: 'insert: a row born claimed is free once its lease has run out, and counts a loss',
     async run({ store, wait }) {
       await insertRows(store, [sampleRow({ claimed: true })], leaseOf('writer', 50))
       await wait(60)
@@ -133,7 +133,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: the transaction goes on after an event id that it has used before, and keeps all else that it wrote',
+    name: 'insert: the transaction stays usable after an event id that exists, and keeps all else that it wrote',
     needs: ['people'],
     async run({ store }) {
       const [first, last] = sampleRows(2)
@@ -147,7 +147,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: of many rows none is added where one has an event id that exists, nor are their idempotency keys used',
+    name: 'insert: if one of many rows has an event id that exists, no row is added and no idempotency key is used',
     needs: ['people'],
     async run({ store }) {
       const existing = await insertOne(store)
@@ -188,14 +188,14 @@ export const insertChecks: readonly PartCheck[] = [
         ({ code }: { code?: string }) => code,
       )
 
-      // Where rows are added only by the commit, that is refused as a whole.
+      // A store that adds queued rows at the commit refuses the commit as a whole.
       equal(failure, isCaught ? undefined : duplicateEventId.code)
       const kept = isCaught ? [existing, before, after] : [existing]
       deepEqual(eventIds(await store.people.query({ limit: 10 })), eventIds(kept))
     },
   },
   {
-    name: 'insert: thousands of rows of which the last has an event id that exists are not added',
+    name: 'insert: if the last of thousands of rows has an event id that exists, none is added',
     needs: ['people'],
     async run({ store }) {
       const existing = await insertOne(store)
@@ -216,7 +216,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: a thousand rows go in at once and keep their order',
+    name: 'insert: a thousand rows are added at once and keep their order',
     needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(1_000)
@@ -226,7 +226,7 @@ export const insertChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'insert: no rows are no error',
+    name: 'insert: an empty list of rows is no error',
     needs: ['people'],
     async run({ store }) {
       deepEqual(await insertRows(store, []), [])

@@ -9,7 +9,7 @@ const failure = { error: 'Error: no', counted: true }
 
 export const keyChecks: readonly PartCheck[] = [
   {
-    name: 'keys: those whose first pending row failed or is blocked are told of, with what waits behind it',
+    name: 'keys: blocked returns keys whose first pending row failed or is blocked, and counts the rows behind it',
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const retried = await insertAndClaim(store, 'a', keyed('x'))
@@ -32,7 +32,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: they come by name, up to a limit, and from one on',
+    name: 'keys: blocked returns keys by name, up to a limit, and behind a given one',
     needs: ['orderingKeys'],
     async run({ store }) {
       for (const key of ['c', 'a', 'b']) await block(store, key)
@@ -43,7 +43,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: no more rows are counted than need be',
+    name: 'keys: blocked counts no more than maxCountedWaiting rows behind the first',
     needs: ['orderingKeys'],
     async run({ store }) {
       await block(store, 'x')
@@ -56,7 +56,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: a retry makes a blocked row due now, and one in backoff',
+    name: 'keys: retry makes a blocked row due now, and one in backoff',
     needs: ['orderingKeys'],
     async run({ store }) {
       const blocked = await block(store, 'x')
@@ -74,7 +74,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: there is nothing to retry where the first row is due, leased, or not there',
+    name: 'keys: retry returns false if the first row is due, leased, or missing',
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const due = await insertOne(store, keyed('x'))
@@ -86,7 +86,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: skipping makes the first row DEAD with the reason, and nobody can settle it any more',
+    name: 'keys: skip makes the first row DEAD with the reason, and its holder cannot settle it any more',
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await insertAndClaim(store, 'a', keyed('x'))
@@ -106,7 +106,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: skipping lifts the block, and there is nothing to skip where nothing is pending',
+    name: 'keys: skip lifts the block, and returns false if no row is pending',
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const head = await block(store, 'x')
@@ -119,7 +119,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: a parked key is told of, with and without rows, until it is unparked',
+    name: 'keys: blocked returns a parked key, with and without rows, until it is unparked',
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const row = await insertOne(store, keyed('x'))
@@ -134,7 +134,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: locking them is possible in every way',
+    name: 'keys: keys can be locked by name, by partition, and all together',
     needs: ['lanes'],
     async run({ store }) {
       await store.transaction(async (tx) => {
@@ -146,7 +146,7 @@ export const keyChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'keys: whoever locks one waits for the transaction that has it',
+    name: 'keys: a transaction that locks a key waits for the transaction that has it',
     needs: ['lanes'],
     needsAnother: true,
     async run({ store, another }) {

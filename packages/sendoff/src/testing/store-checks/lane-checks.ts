@@ -23,7 +23,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: rows are read whole, and as they are',
+    name: 'lanes: rows are returned whole, and as they are stored',
     needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -36,7 +36,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: rows without a key are found one by one, and each stands alone',
+    name: 'lanes: rows without a key are found one by one, and each is a lane of its own',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -52,7 +52,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: only keys and rows of the partitions that are named are found',
+    name: 'lanes: only keys and rows of the named partitions are found',
     needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -72,7 +72,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: keys that are excepted are not found, but read where they are named',
+    name: 'lanes: excepted keys are not found, but are read if they are named',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -86,7 +86,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: a key is an exact text, whatever it looks like',
+    name: 'lanes: keys are compared as exact texts',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -102,7 +102,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: a look goes from place to place, and misses no key',
+    name: 'lanes: a search continues from place to place, and misses no key',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -127,7 +127,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: a row in backoff, deferred, blocked or leased holds its key up, and says for how long',
+    name: 'lanes: a row in backoff, deferred, blocked or leased holds up its key, and waitMs says for how long',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -160,7 +160,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: rows that have to wait are passed over, if told to',
+    name: 'lanes: skipWaiting skips rows that have to wait',
     needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -202,7 +202,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: settled rows are gone, and a replayed one has its old place',
+    name: 'lanes: settled rows are not read, and a replayed one has its old place',
     needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -217,7 +217,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: what is paused holds its key up, too, and so does parking the key',
+    name: 'lanes: a paused row holds up its key, and so does parking the key',
     needs: ['lanes', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -237,7 +237,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: a row without a key goes on whatever is parked, unless it is paused itself',
+    name: 'lanes: a row without a key is not held up by parked keys, but by its own pause',
     needs: ['lanes', 'people', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -250,7 +250,7 @@ export const laneChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'lanes: all rows as one lane come in write order, whatever their keys and due times',
+    name: 'lanes: as one lane, all rows come in write order, whatever their keys and due times',
     needs: ['lanes', 'people'],
     async run({ store }) {
       const owner = { lock: 'relay', token: 'a' }

@@ -9,7 +9,7 @@ import {
   type StoreWith,
 } from '../../store/index.ts'
 
-/** Lets a process take part in sharing partitions. */
+/** Makes a process take part in sharing partitions. */
 export async function takePart<Tx>(
   store: OutboxStore<Tx>,
   token: string,
@@ -38,7 +38,7 @@ export function readLanes<Tx>(
   })
 }
 
-/** What was read, as the ids of its rows by key; rows without a key by themselves. */
+/** Returns the ids of the rows that were read, by key; rows without a key by themselves. */
 export async function lanesOf<Tx>(
   store: StoreWith<Tx, 'lanes'>,
   owner: OwnerFence,

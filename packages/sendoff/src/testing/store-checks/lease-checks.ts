@@ -41,7 +41,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'renew: a row that lapsed but was taken by nobody is leased anew',
+    name: 'renew: a row that lapsed but which no process claimed since is leased anew',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -53,7 +53,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'renew: rows that were taken over, settled, deleted or released meanwhile are returned',
+    name: 'renew: returns rows that were taken over, settled, deleted or released meanwhile',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -73,7 +73,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'renew: no rows are no error',
+    name: 'renew: an empty list of rows is no error',
     async run({ store }) {
       deepEqual(await store.renew({ rows: [], lease: leaseOf('a') }), [])
     },
@@ -92,7 +92,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'release: the crash counter of a row stays as it was',
+    name: 'release: the losses of a row stay as they were',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -145,7 +145,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'release: a released row can no longer be settled by whoever let go',
+    name: 'release: the process that released a row can no longer settle it',
     needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a')
@@ -156,7 +156,7 @@ export const leaseChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'release: no rows are no error',
+    name: 'release: an empty list of rows is no error',
     async run({ store }) {
       await store.release([])
     },

@@ -28,7 +28,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: a lock that ran out goes to whoever asks next',
+    name: 'locks: a lock that has run out goes to the next process that asks',
     async run({ store, wait }) {
       await store.locks.acquire(requestOf('a', 50))
       await wait(60)
@@ -48,7 +48,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: a poll may renew the lock on its way, and does so only if told to',
+    name: 'locks: a poll renews the lock if renewMs is given, and only then',
     async run({ store, wait }) {
       const poll = { limit: 10, held: null }
       const [kept, left] = [requestOf('a', 400), { ...requestOf('a', 400), lock: 'purge' }]
@@ -63,7 +63,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: a poll does not renew a lock that ran out',
+    name: 'locks: a poll does not renew a lock that has run out',
     async run({ store, wait }) {
       await store.locks.acquire(requestOf('a', 50))
       await wait(60)
@@ -74,7 +74,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: a lock that ran out cannot be renewed, even if nobody took it',
+    name: 'locks: a lock that has run out cannot be renewed, even if no process took it',
     async run({ store, wait }) {
       await store.locks.acquire(requestOf('a', 50))
       await wait(60)
@@ -84,7 +84,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: a lock of another, or one never taken, cannot be renewed',
+    name: 'locks: a process cannot renew the lock of another, or one never taken',
     async run({ store }) {
       equal(await store.locks.renew(requestOf('a')), false)
       await store.locks.acquire(requestOf('a'))
@@ -126,7 +126,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: locks of different names have nothing to do with each other',
+    name: 'locks: locks of different names are independent',
     async run({ store }) {
       await store.locks.acquire(requestOf('a'))
       equal(await store.locks.acquire({ ...requestOf('b'), lock: 'purge' }), true)
@@ -136,7 +136,7 @@ export const lockChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'locks: of many who ask at the same time one gets the lock',
+    name: 'locks: of many processes that ask at the same time one gets the lock',
     async run({ store }) {
       const tokens = Array.from({ length: 8 }, (_, index) => `token-${index}`)
       const grants = await Promise.all(tokens.map((token) => store.locks.acquire(requestOf(token))))

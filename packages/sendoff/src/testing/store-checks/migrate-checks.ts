@@ -35,7 +35,7 @@ export const migrateChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'doctor: what it has to say is said in words',
+    name: 'doctor: returns its findings in words',
     async run({ store }) {
       for (const warning of (await store.doctor?.()) ?? []) match(warning, /\w+ \w+/)
     },

@@ -12,7 +12,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: whoever joins hears what is paused, the first time and later',
+    name: 'nodes: a process that joins gets what is paused, the first time and later',
     needs: ['controls'],
     async run({ store }) {
       await store.controls.pause({ eventType: 'Paid' })
@@ -25,7 +25,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: whoever joins hears the last mode that anybody joined with, also when those are gone',
+    name: 'nodes: a process that joins gets the last mode that a process joined with, even if that process is gone',
     async run({ store }) {
       const writer = nodeOf('writer', null)
       deepEqual(await store.nodes.join(writer), joinedIn(null))
@@ -41,7 +41,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: a process of another mode is refused, and told the mode and ids of the living',
+    name: 'nodes: a process of another mode is refused, and gets the mode and the ids of the living',
     async run({ store }) {
       await store.nodes.join(nodeOf('a', 'multiNode'))
       await store.nodes.join(nodeOf('b', 'multiNode'))
@@ -67,7 +67,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: a process without a mode goes with all, and keeps none out',
+    name: 'nodes: a process without a mode joins any mode, and keeps no process out',
     async run({ store }) {
       deepEqual(await store.nodes.join(nodeOf('a', null)), joinedIn(null))
       deepEqual(await store.nodes.join(nodeOf('b', 'ordered')), joinedIn('ordered'))
@@ -76,7 +76,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: a process whose time ran out keeps nobody out, and is refused when it comes back',
+    name: 'nodes: a process whose time ran out keeps no process out, and is refused when it comes back',
     async run({ store, wait }) {
       await store.nodes.join(nodeOf('a', 'multiNode', 50))
       await wait(60)
@@ -100,7 +100,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: a refusal does not lengthen the time of those who are there',
+    name: 'nodes: a refusal does not extend the time of registered processes',
     async run({ store, wait }) {
       await store.nodes.join(nodeOf('a', 'multiNode', 400))
       equal((await store.nodes.join(nodeOf('b', 'ordered'))).kind, 'conflict')
@@ -135,7 +135,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: a process that is alone may change its mode, which then is that of the table',
+    name: 'nodes: a process that is alone may change its mode, which then is the mode of the table',
     async run({ store }) {
       await store.nodes.join(nodeOf('a', 'multiNode'))
       deepEqual(await store.nodes.join(nodeOf('a', 'ordered')), joinedIn('ordered'))
@@ -148,7 +148,7 @@ export const nodeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'nodes: of two processes that join at the same time with different modes one is refused',
+    name: 'nodes: of two processes that join at the same time with different modes, one is refused',
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()

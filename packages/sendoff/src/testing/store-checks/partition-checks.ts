@@ -25,7 +25,7 @@ const allPartitions = Array.from({ length: partitionCount }, (_, number) => numb
 
 export const partitionChecks: readonly PartCheck[] = [
   {
-    name: 'partitions: whoever has a lock for it takes part, and all partitions are there and free at first',
+    name: 'partitions: a process with a participant lock takes part, and all partitions exist and are free at first',
     needs: ['partitions'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -42,14 +42,14 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: the end of one’s own lock is nothing to wait for',
+    name: 'partitions: nextEndMs leaves out the caller’s own lock',
     needs: ['partitions'],
     async run({ store }) {
       equal((await sharesOf(store, await takePart(store, 'a'))).nextEndMs, Infinity)
     },
   },
   {
-    name: 'partitions: free ones are taken, with an epoch that rises with every change of owner',
+    name: 'partitions: acquire takes free ones, with an epoch that rises with every change of owner',
     needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
@@ -66,7 +66,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: one is given up at the epoch that its owner names, and at no other',
+    name: 'partitions: release gives a partition up at the epoch that its owner names, and at no other',
     needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
@@ -80,7 +80,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: one that somebody owns is refused to everybody else, and released by nobody else',
+    name: 'partitions: an owned one is refused to every other process, and no other process can release it',
     needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
@@ -99,7 +99,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: of two who ask for the same at once, each partition goes to one',
+    name: 'partitions: of two processes that ask for the same at once, each partition goes to one',
     needs: ['partitions'],
     async run({ store }) {
       const owners = await Promise.all(['a', 'b', 'c'].map((token) => takePart(store, token)))
@@ -116,7 +116,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: those of a participant that gave its lock up are free',
+    name: 'partitions: those of a participant that released its lock are free',
     needs: ['partitions'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
@@ -128,7 +128,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: those of a participant whose time is over are free once somebody has looked',
+    name: 'partitions: those of a dead participant are free once another asks for the shares',
     needs: ['partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
@@ -145,7 +145,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: whoever has lost its lock gets no answer',
+    name: 'partitions: a process that has lost its lock gets no shares, partitions or rows, and cannot hold any',
     needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a', 50)
@@ -159,7 +159,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: the time of a lock is renewed on the way by a look for rows, if told to',
+    name: 'partitions: a read of lanes renews the lock if renewMs is given, and only then',
     needs: ['lanes', 'partitions'],
     async run({ store, wait }) {
       const [a, b] = [await takePart(store, 'a', 400), await takePart(store, 'b', 400)]
@@ -173,7 +173,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: a row is settled only while its partition is the owner’s at the epoch that it was read at',
+    name: 'partitions: a row is settled only while its partition is the owner’s at the epoch at which it was read',
     needs: ['partitions', 'people'],
     async run({ store }) {
       const [a, b] = [await takePart(store, 'a'), await takePart(store, 'b')]
@@ -198,7 +198,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: settlements of several partitions go together, and each is judged by its own',
+    name: 'partitions: settlements of several partitions go together, and each is judged by its own partition',
     needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
@@ -225,7 +225,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: a row without a key belongs to the partition that its number tells',
+    name: 'partitions: a row without a key belongs to the partition derived from its seq',
     needs: ['partitions', 'people'],
     async run({ store }) {
       const a = await takePart(store, 'a')
@@ -245,7 +245,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: what a vanished participant held counts a loss, and its fence rises',
+    name: 'partitions: a row that a vanished participant held counts a loss, and its fence rises',
     needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
@@ -273,7 +273,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: what was let go of, or leased since, counts no loss when its holder vanishes',
+    name: 'partitions: a row that was released, or leased since, counts no loss when its last holder vanishes',
     needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
@@ -291,7 +291,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: what is in a partition that was given up counts no loss when its last holder vanishes',
+    name: 'partitions: a row in a partition that was released counts no loss when its last holder vanishes',
     needs: ['lanes', 'partitions', 'people'],
     async run({ store, wait }) {
       const a = await takePart(store, 'a')
@@ -311,7 +311,7 @@ export const partitionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'partitions: a lock that goes to somebody else counts what its owner held, and keeps it where it stays',
+    name: 'partitions: a takeover of a lock counts a loss for what its owner held, and acquiring it again keeps the record',
     needs: ['lanes', 'people'],
     async run({ store, wait }) {
       const relay = { lock: 'relay', token: 'a' }
@@ -334,7 +334,7 @@ async function sharesOf<Tx>(store: CompleteStore<Tx>, owner: OwnerFence): Promis
   return shares
 }
 
-/** Who owns what, as `token epoch` by number. */
+/** Returns the owner of each partition, as `token epoch` by number. */
 async function ownersOf<Tx>(
   store: CompleteStore<Tx>,
   asker: OwnerFence,

@@ -44,7 +44,7 @@ export const payloadChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'payload: no bytes, and bytes that look like text, come back as bytes',
+    name: 'payload: no bytes, and bytes that resemble text, come back as bytes',
     async run({ store }) {
       const contentType = 'application/octet-stream'
       const empty = await writtenAndClaimed(store, { payload: new Uint8Array(0), contentType })
@@ -121,7 +121,7 @@ export const payloadChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'payload: fields that are null come back null, and partition 0 as 0',
+    name: 'payload: null fields come back null, and partition 0 as 0',
     async run({ store }) {
       const nulls = { aggregateId: null, tenantId: null, orderingKey: null, contentType: null, headers: null }
       const row = await writtenAndClaimed(store, { ...nulls, partitionNo: null })
@@ -147,7 +147,7 @@ export const payloadChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'payload: rows of one event for different destinations are rows of their own',
+    name: 'payload: rows of one event for different destinations are separate rows',
     needs: ['people'],
     async run({ store }) {
       const billing = sampleRow({ destination: 'billing', payload: '{"to":"billing"}' })
@@ -174,7 +174,7 @@ async function writtenAndClaimed<Tx>(store: CompleteStore<Tx>, fields: Partial<N
   return only(await store.claim({ lease: leaseOf('a'), limit: 10, rows: [row] }))
 }
 
-// Drivers hand bytes back in a subclass of their own; the class is not part of the promise.
+// Drivers return bytes in a subclass of their own; the class is not part of the promise.
 function bytesOf(row: Row): Uint8Array {
   ok(row.payload instanceof Uint8Array, 'the payload should be bytes')
   return new Uint8Array(row.payload)

@@ -50,7 +50,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: rows that are delayed, settled or blocked do not come',
+    name: 'pollPending: delayed, settled and blocked rows are not read',
     needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: no', counted: true }
@@ -64,7 +64,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: with from only rows at or behind that place in due order come',
+    name: 'pollPending: with from only rows at or behind that place in due order are read',
     needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -79,7 +79,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: skipRecentMs leaves rows alone that were written less than so long ago',
+    name: 'pollPending: skipRecentMs skips rows that were written less than that many milliseconds ago',
     needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -91,7 +91,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: leased rows do not come',
+    name: 'pollPending: leased rows are not read',
     needs: ['people'],
     async run({ store }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -102,7 +102,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: rows whose lease ran out come along with their lockedBy, unchanged',
+    name: 'pollPending: rows whose lease has run out come along with their lockedBy, unchanged',
     needs: ['people'],
     async run({ store, wait }) {
       await store.locks.acquire({ ...owner, ttlMs: 30_000 })
@@ -131,7 +131,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: nothing is read once the lock ran out, was taken over or released',
+    name: 'pollPending: nothing is read once the lock has run out, was taken over or released',
     needs: ['people'],
     async run({ store, wait }) {
       await insertOne(store)
@@ -147,7 +147,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: a takeover counts a loss for what a vanished owner had read, and for nothing else',
+    name: 'pollPending: a takeover counts a loss for each row that a vanished owner had read, and for no other',
     needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
@@ -159,7 +159,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: what the owner holds already counts as well',
+    name: 'pollPending: a takeover also counts a loss for rows that the owner held already',
     needs: ['people'],
     async run({ store, wait }) {
       const [first, second, third] = await insertFour(store)
@@ -171,7 +171,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: bounds follow the order in which rows fall due, not the one they were written in',
+    name: 'pollPending: bounds follow due order, not write order',
     needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
@@ -187,7 +187,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: bounds are those of the last read, and none when nothing is held',
+    name: 'pollPending: bounds are those of the last read, and null if nothing is held',
     needs: ['people'],
     async run({ store, wait }) {
       const [, , third] = await insertFour(store)
@@ -231,7 +231,7 @@ export const pollChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'pollPending: an owner that renews its lock or takes it anew still leaves its bounds behind',
+    name: 'pollPending: an owner that renews its lock or acquires it again still leaves its bounds behind',
     needs: ['people'],
     async run({ store, wait }) {
       await insertFour(store)
@@ -281,7 +281,7 @@ async function insertFour<Tx>(store: CompleteStore<Tx>): Promise<[Row, Row, Row,
   return [first!, second!, third!, fourth!]
 }
 
-/** Takes the lock over and answers the losses of all rows in write order. */
+/** Takes the lock over and returns the losses of all rows in write order. */
 async function lossesAfterTakeover<Tx>(
   store: CompleteStore<Tx>,
   lock = owner.lock,

@@ -51,7 +51,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: DONE and DEAD rows each have an age of their own',
+    name: 'purge: DONE and DEAD rows have separate ages',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertAndSettle(store, { kind: 'done' })
@@ -87,7 +87,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: rows of any state that were written longer ago go where that is asked for',
+    name: 'purge: rows of any state that were written longer ago are deleted if anyOlderThanMs is given',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertPending(store)
@@ -104,7 +104,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: the history of a row goes with it, and that of others stays',
+    name: 'purge: the history of a row is deleted with it, and that of other rows stays',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       const gone = await insertAndSettle(store, { kind: 'done', failure }, { destination: 'billing' })
@@ -118,7 +118,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: no more than the limit are deleted at once, and the cursor leads to the end',
+    name: 'purge: a batch deletes no more than the limit, and the cursor leads to the end',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       await settleMany(store, 7)
@@ -135,7 +135,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: rows that are kept do not hide those behind them, however many',
+    name: 'purge: rows that are kept do not hide the rows behind them, however many',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       await insertRows(store, sampleRows(10, { due: { inMs: 30_000 } }))
@@ -175,7 +175,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: rows and keys go on together until both are finished',
+    name: 'purge: rows and keys are purged together until both are finished',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       const keyed = Array.from({ length: 5 }, (_, index) => sampleRow({ idempotencyKey: `key-${index}` }))
@@ -194,7 +194,7 @@ export const purgeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'purge: what is not asked for is kept, and an empty store has nothing to purge',
+    name: 'purge: without an age everything is kept, and an empty store has nothing to purge',
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       const nothing = { deletedRows: 0, deletedIdempotencyKeys: 0, cursor: undefined }

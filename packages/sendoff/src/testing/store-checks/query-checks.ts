@@ -22,7 +22,7 @@ export const queryChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'query: no more rows come than the limit, and afterSeq goes on behind the last one',
+    name: 'query: no more rows come than the limit, and afterSeq continues behind the last one',
     needs: ['people'],
     async run({ store }) {
       const rows = sampleRows(5)
@@ -36,7 +36,7 @@ export const queryChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'query: a filter by status finds rows in any of the states named',
+    name: 'query: a filter by status finds rows in any of the named states',
     needs: ['people'],
     async run({ store }) {
       const { fresh, done, retried, dead } = await oneOfEachStatus(store)
@@ -153,7 +153,7 @@ export const queryChecks: readonly PartCheck[] = [
   },
 ]
 
-/** The rows a filter finds, in write order; counting has to agree. */
+/** Returns the rows that a filter finds, in write order. Fails unless the count agrees. */
 async function finds<Tx>(
   store: CompleteStore<Tx>,
   filter: Omit<RowFilter, 'limit' | 'eventIds'>,

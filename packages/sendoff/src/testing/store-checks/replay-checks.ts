@@ -60,7 +60,7 @@ export const replayChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'replay: the history of failed attempts stays, and goes on when the row dies again',
+    name: 'replay: the history of failed attempts stays, and grows when the row dies again',
     needs: ['people'],
     async run({ store }) {
       const dead = await deadRow(store)
@@ -75,7 +75,7 @@ export const replayChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'replay: rows that are not dead, or not there, are left alone and not counted',
+    name: 'replay: rows that are not dead, or do not exist, are left alone and not counted',
     needs: ['people'],
     async run({ store }) {
       await insertOne(store)
@@ -91,7 +91,7 @@ export const replayChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'replay: only the destination named is replayed',
+    name: 'replay: only the named destination is replayed',
     needs: ['people'],
     async run({ store }) {
       const billing = await deadRow(store, { destination: 'billing' })
@@ -125,7 +125,7 @@ export const replayChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'replay: a thousand rows come back at once',
+    name: 'replay: a thousand rows are replayed at once',
     needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(1_000))
@@ -138,7 +138,7 @@ export const replayChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'replay: no rows are no error',
+    name: 'replay: an empty list of rows is no error',
     needs: ['people'],
     async run({ store }) {
       equal(await store.people.replay([]), 0)

@@ -2,12 +2,12 @@ import type { NewRow } from '../../store/index.ts'
 
 let made = 0
 
-/** A row as a writer makes it: of an event of its own, due at once and free, unless told otherwise. */
+/** A row as a writer makes it: its own event, due at once and free, unless `fields` say otherwise. */
 export function sampleRow(fields: Partial<NewRow> = {}): NewRow {
   made += 1
 
   return {
-    // Ids fall while `seq` rises, so that a store which sorts by id is found out.
+    // Ids fall while `seq` rises, so that a store which sorts by id fails the checks.
     eventId: `event-${999_999 - made}`,
     destination: '',
     eventType: 'OrderPlaced',

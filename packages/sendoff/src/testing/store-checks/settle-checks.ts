@@ -62,7 +62,7 @@ export const settleChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: delete removes the row, and only that',
+    name: 'settle: delete removes that row, and no other',
     needs: ['people'],
     async run({ store }) {
       const row = await insertAndClaim(store, 'a', { destination: 'billing' })
@@ -107,7 +107,7 @@ export const settleChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a row that was retried or deferred comes again once its delay is over',
+    name: 'settle: a row that was retried or deferred can be claimed again once its delay is over',
     needs: ['people'],
     async run({ store, wait }) {
       const retried = await insertAndSettle(store, { kind: 'retry', delayMs: 50, failure })
@@ -231,7 +231,7 @@ export const settleChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: a thousand outcomes of every kind are recorded at once, and the stale ones refused',
+    name: 'settle: a thousand outcomes of every kind are recorded at once, and stale ones are refused',
     needs: ['people'],
     async run({ store }) {
       await insertRows(store, sampleRows(1_000))
@@ -252,7 +252,7 @@ export const settleChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'settle: no settlements are no error',
+    name: 'settle: an empty list of settlements is no error',
     async run({ store }) {
       deepEqual(await store.settle({ settlements: [] }), [])
     },
@@ -281,7 +281,7 @@ const summaryOfTheBatch = {
 function summaryOf(row: StoredRow | undefined): unknown[] | undefined {
   if (!row) return undefined
 
-  // Whether a blocked row is NEW or RETRY is the store's choice: both are pending.
+  // The store chooses whether a blocked row is NEW or RETRY: both are pending.
   const status = row.blockedAt !== null && isPending(row.status) ? EventStatus.NEW : row.status
   return [status, row.attempts, row.deliveries, row.lockedBy, row.lastError, row.blockedAt !== null]
 }

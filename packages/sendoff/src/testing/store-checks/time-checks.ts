@@ -59,7 +59,7 @@ export const timeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: "time: the longest delay is kept, of a new row and of a settled one, and is in no other row's way",
+    name: 'time: the longest delay is kept, of a new row and of a settled one, and holds up no other row',
     needs: ['people'],
     async run({ store }) {
       const failure = { error: 'Error: not yet', counted: true }
@@ -81,7 +81,7 @@ export const timeChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'time: a row with due.at comes once the store has reached that time',
+    name: 'time: a row with due.at can be claimed once the clock of the store has reached that time',
     needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)

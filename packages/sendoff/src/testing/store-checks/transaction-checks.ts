@@ -19,7 +19,7 @@ const lease = leaseOf('writer')
 
 export const transactionChecks: readonly PartCheck[] = [
   {
-    name: 'transaction: a commit keeps all of its rows and answers what the work answered',
+    name: 'transaction: a commit keeps all of its rows and returns what the work returned',
     needs: ['people'],
     async run({ store }) {
       const first = sampleRow()
@@ -35,7 +35,7 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'transaction: work that throws leaves no row behind, and its error comes through',
+    name: 'transaction: work that throws leaves no row behind, and its error is passed on',
     needs: ['people'],
     async run({ store }) {
       const undo = new Undo()
@@ -64,13 +64,13 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'transaction: nobody sees a row before its commit',
+    name: 'transaction: no other transaction sees a row before its commit',
     async run({ store, wait }) {
       const elsewhere = AsyncLocalStorage.snapshot()
       let seen: Promise<readonly Row[]> | undefined
       const undone = store.transaction(async (tx) => {
         await store.insert({ tx, rows: [sampleRow()], lease })
-        // Not awaited: a store may let the claim wait for the transaction's end.
+        // Not awaited: a store may make the claim wait for the transaction's end.
         seen = elsewhere(() => claimAll(store, 'other'))
         await wait(20)
         throw new Undo()
@@ -81,7 +81,7 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'transaction: a rollback takes no row of another transaction along',
+    name: 'transaction: a rollback removes no row of another transaction',
     needs: ['people'],
     async run({ store, wait }) {
       const kept = sampleRow()
@@ -210,7 +210,7 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'transaction: inTransaction is true for a handle until its transaction ended',
+    name: 'transaction: inTransaction is true for a handle until its transaction has ended',
     async run({ store }) {
       const ended = await store.transaction(async (tx) => {
         equal(await store.inTransaction(tx), true)
@@ -237,7 +237,7 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: "transaction: an error that is not the database's own says nothing of the end of a transaction",
+    name: "transaction: refusedCommit is false for an error that is not the database's own",
     async run({ store }) {
       for (const code of ['ECONNRESET', 'EPIPE', 'P1017', undefined]) {
         const error = Object.assign(new Error('The connection was lost.'), { code })
@@ -246,7 +246,7 @@ export const transactionChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'transaction: a commit is seen by another process',
+    name: 'transaction: another process sees a commit',
     needsAnother: true,
     async run({ store, another }) {
       const other = await another!()

@@ -10,7 +10,7 @@ import { sampleRow } from './sample-rows.ts'
 
 export const unreadableChecks: readonly PartCheck[] = [
   {
-    name: 'unreadable: a claim brings a row that was spoiled by hand along with the others',
+    name: 'unreadable: a claim returns a row that was spoiled by hand along with the others',
     needsSpoiledRow: true,
     async run(context) {
       const sound = await soundAndSpoiled(context)
@@ -19,7 +19,7 @@ export const unreadableChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'unreadable: so does the read of an owner, and again the claim of what a vanished holder left',
+    name: 'unreadable: a poll by an owner returns it too, and so does the claim of what a vanished holder left',
     needsSpoiledRow: true,
     async run(context) {
       const { store, wait } = context
@@ -35,7 +35,7 @@ export const unreadableChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'unreadable: so do the reads of lanes',
+    name: 'unreadable: the reads of lanes return it too',
     needs: ['lanes'],
     needsSpoiledRow: true,
     async run(context) {
@@ -47,7 +47,7 @@ export const unreadableChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'unreadable: people see the row, before and after it is settled as DEAD, and can replay it',
+    name: 'unreadable: operators see the row, before and after it is settled as DEAD, and can replay it',
     needs: ['people'],
     needsSpoiledRow: true,
     async run(context) {
@@ -90,7 +90,7 @@ export const unreadableChecks: readonly PartCheck[] = [
   },
 ]
 
-/** Writes three rows of different keys, spoils the second, and answers the others. */
+/** Writes three rows of different keys, spoils the second, and returns the others. */
 async function soundAndSpoiled<Tx>({ store, spoil }: StoreCheckContext<Tx>): Promise<readonly RowId[]> {
   ok(spoil, 'this check needs a row that was changed by hand')
   const rows = ['a', 'b', 'c'].map((orderingKey, partitionNo) => sampleRow({ orderingKey, partitionNo }))

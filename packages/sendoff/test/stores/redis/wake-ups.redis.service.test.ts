@@ -165,13 +165,13 @@ describe('the doctor of a redis store', { skip }, () => {
     deepEqual(await redisStore({ client }).doctor!(), [])
   })
 
-  it('says so where the server does not tell its settings', async (test) => {
+  it('says so where the server does not reveal its settings', async (test) => {
     const { url } = await ownServer()
     const client = new Redis(url)
     test.after(() => client.disconnect())
     await client.acl('SETUSER', 'default', '-config')
 
-    match((await redisStore({ client }).doctor!())[0]!, /does not tell its settings/)
+    match((await redisStore({ client }).doctor!())[0]!, /does not reveal its settings/)
   })
 })
 

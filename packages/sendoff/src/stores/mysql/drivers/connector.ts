@@ -1,50 +1,52 @@
 import { IdleConnections } from '../../connection-waits.ts'
 import type { Answer, MysqlSession, Value } from './mysql-driver.ts'
 
-/** What makes one driver package different from another. */
+/** What distinguishes one driver package from another. */
 export interface Connector<Connection extends object> {
   readonly pool: object
-  /** How many connections the pool may have, where it tells. */
+  /** The size of the pool; undefined if the pool does not say. */
   readonly maxConnections: number | undefined
   acquire(): Promise<Connection>
-  /** Gives a connection back that is as good as before. */
+  /** Returns a clean connection to the pool. */
   release(connection: Connection): Promise<void> | void
   /** Closes a connection whose state is unclear. */
   discard(connection: Connection): void
-  /** Ends a connection without waiting for the other side. */
+  /** Ends a connection without waiting for the server. */
   breakOff(connection: Connection): void
-  /** Ends idle connections that were not heard from for so long. */
+  /** Ends idle connections that have not responded for `silentMs` milliseconds. */
   dropIdle(silentMs: number): void
-  /** Whether it puts a backslash before quotes in texts, whatever the server makes of that. */
+  /**
+   * Whether the package puts a backslash before quotes in texts, even if the server does not support that.
+   */
   readonly escapesByBackslash: boolean
-  /** Methods of a connection that run the statement which is their first parameter. */
+  /** Methods of a connection that run a statement, which is their first parameter. */
   readonly watched: readonly PropertyKey[]
-  /** Properties of a connection that lead around it. */
+  /** Properties of a connection through which statements could pass unwatched. */
   readonly unwatched: readonly PropertyKey[]
 }
 
-/** A connection of whichever driver, as a place where statements run and that knows the state of the server. */
+/** A connection of any driver. It runs statements and knows the state of the server. */
 export interface ConnectionSession extends MysqlSession {
   /** As `run`, by a statement that stays prepared on the connection. */
   runPrepared(text: string, values: readonly Value[]): Promise<Answer>
-  /** Whether a transaction is open, by the server's own word. */
+  /** Whether a transaction is open, as the server reports it. */
   inTransaction(): Promise<boolean>
 }
 
 const statusInTransaction = 1
 const statusAutocommit = 2
 
-/** Whether statements are part of a transaction, which without autocommit the next one begins. */
+/** Whether statements are part of a transaction. Without autocommit, the next statement begins one. */
 export function tellsOfTransaction(status: number): boolean {
   return (status & statusInTransaction) !== 0 || (status & statusAutocommit) === 0
 }
 
-/** What pools of both packages tell of their connections. */
+/** The events that pools of both packages emit about their connections. */
 interface PoolEvents<Connection> {
   on(event: 'acquire' | 'release', listener: (connection: Connection) => void): unknown
 }
 
-/** The idle connections of a pool, as far as it has told of them. */
+/** Returns the idle connections of a pool, as far as its events have shown them. */
 export function idleConnectionsOf<Connection extends { once(event: 'end', listener: () => void): unknown }>(
   pool: object,
 ): IdleConnections<Connection> {

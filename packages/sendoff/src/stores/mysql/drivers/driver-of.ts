@@ -6,7 +6,7 @@ import type { DriverOptions, MysqlDriver } from './mysql-driver.ts'
 import { mysql2Connector } from './mysql2-connector.ts'
 import { poolDriver } from './pool-driver.ts'
 
-/** The driver for a client, by what it can do. */
+/** Returns the driver for a client, judged by its methods. */
 export function driverOf(client: unknown, options: DriverOptions): MysqlDriver<object> {
   if (has(client, 'getConnection', 'query', 'activeConnections')) {
     return known(poolDriver(mariadbConnector(client as MariadbPool), options))
@@ -28,7 +28,7 @@ function has(client: unknown, ...methods: readonly string[]): boolean {
   return methods.every((name) => typeof (client as Record<string, unknown>)[name] === 'function')
 }
 
-// Each driver takes back only the transactions that it has handed out itself.
+// Each driver accepts only the transactions that it has handed out itself.
 function known<Tx extends object>(driver: MysqlDriver<Tx>): MysqlDriver<object> {
   return driver
 }

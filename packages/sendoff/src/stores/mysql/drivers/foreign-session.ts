@@ -22,8 +22,8 @@ export function foreignSession(tx: object): CallersSession {
 }
 
 /**
- * Whether a transaction is open, for handles that cannot tell. MariaDB can be asked, in a comment that MySQL
- * passes over; there, a savepoint outside of a transaction is gone with the statement that has set it.
+ * Whether a transaction is open, for handles that do not say. MariaDB says so itself, in a comment that MySQL
+ * ignores. In MySQL, a savepoint outside of a transaction is gone with the statement that has set it.
  */
 export async function isInTransaction(session: CallersSession): Promise<boolean> {
   const { rows } = await session.run(
@@ -42,8 +42,8 @@ export async function isInTransaction(session: CallersSession): Promise<boolean>
   }
 }
 
-// Whatever its columns are called by then, they are in the order of the statement. Where a statement returns
-// none, adapters may still say something of their own.
+// The columns keep the order of the statement, whatever the caller's settings name them. For a statement that
+// returns none, adapters may still return something of their own.
 function columnsOf(row: unknown): readonly unknown[] {
   return Array.isArray(row) ? (row as unknown[]) : Object.values(row ?? {})
 }

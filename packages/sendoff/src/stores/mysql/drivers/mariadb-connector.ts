@@ -52,7 +52,7 @@ function queryOf(sql: string): MariadbQuery {
     metaAsArray: false,
     nestTables: false,
     namedPlaceholders: false,
-    // Left out, the caller's own would count.
+    // Without this, the caller's own setting would apply.
     ...{ typeCast: undefined },
   }
 }

@@ -1,4 +1,4 @@
-/** A promise pool of `mysql2`, as used here. Transactions are handed its connections. */
+/** A promise pool of `mysql2`, as far as the store uses it. Transactions get its connections. */
 export interface Mysql2Pool {
   getConnection(): Promise<Mysql2Connection>
   query(query: Mysql2Query): Promise<[unknown, unknown]>
@@ -27,7 +27,7 @@ export interface Mysql2Core {
 
 type Mysql2Callback = (error: Error | null, result: unknown) => void
 
-/** A statement with everything that a pool's user may have set otherwise. */
+/** A statement, with all settings that a pool's user may have changed. */
 export interface Mysql2Query {
   readonly sql: string
   readonly values: (string | number | Buffer | null)[]
@@ -37,7 +37,7 @@ export interface Mysql2Query {
   readonly namedPlaceholders: false
 }
 
-/** A pool of `mariadb`, as used here. Transactions are handed its connections. */
+/** A pool of `mariadb`, as far as the store uses it. Transactions get its connections. */
 export interface MariadbPool {
   getConnection(): Promise<MariadbConnection>
   query(query: MariadbQuery, values: unknown[]): Promise<unknown>
@@ -55,7 +55,7 @@ export interface MariadbConnection {
   readonly info: { readonly status?: unknown } | null
 }
 
-/** A statement with everything that a pool's user may have set otherwise. */
+/** A statement, with all settings that a pool's user may have changed. */
 export interface MariadbQuery {
   readonly sql: string
   readonly rowsAsArray: true
@@ -69,7 +69,7 @@ export interface MariadbQuery {
 /** The clients that a MySQL store takes. */
 export type MysqlClient = Mysql2Pool | Mysql2CallbackPool | MariadbPool
 
-/** What transactions on such a client are handed: connections, as its driver says. */
+/** The handle that transactions on such a client get: a connection of its driver. */
 export type MysqlTx<Client> = Client extends { promise(): { getConnection(): Promise<infer Tx> } }
   ? Tx
   : Client extends { getConnection(): Promise<infer Tx> }

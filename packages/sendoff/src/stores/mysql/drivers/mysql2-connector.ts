@@ -15,7 +15,7 @@ interface IdleConnection {
   readonly stream?: { destroy?(error: Error): unknown }
 }
 
-// With an error: the package does not tell callers that wait on a connection that it has ended itself.
+// With an error: callers that wait on a connection would not learn from the package that it has ended.
 function breakOff(connection: IdleConnection | undefined): void {
   connection?.stream?.destroy?.(new Error('The connection was silent for too long.'))
 }
@@ -33,7 +33,7 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
-        // First out of the pool, so that no caller gets it.
+        // First removed from the pool, so that no caller gets it.
         connection.destroy()
         breakOff(connection)
       }),
@@ -49,7 +49,7 @@ export function mysql2Session(tx: object): ConnectionSession | undefined {
   if ('promise' in tx && typeof tx.promise === 'function') return coreSession(tx as object as Mysql2Core)
   if (!('connection' in tx)) return undefined
 
-  // Who has put methods of their own in front of a connection's gets to see every statement.
+  // If a tool has wrapped the methods of a connection, it must see every statement.
   const isWrapped = Object.hasOwn(tx, 'query') || Object.hasOwn(tx, 'execute')
   return isWrapped
     ? sessionOf(promisesOf(tx as object as Mysql2Connection))
@@ -72,15 +72,15 @@ function promisesOf(connection: Mysql2Connection): Ask {
   return async (method, text, values) => (await connection[method](queryOf(connection, text, values)))[0]
 }
 
-// By callbacks: with its promises, mysql2 notes where each statement comes from, which takes longer the more asynchronous
-// functions lie behind it, and took longer than all else that is done here to write an event.
+// By callbacks. With promises, mysql2 records where each statement comes from. That takes longer the more
+// asynchronous functions are on the stack, and took longer than all else that we do to write an event.
 function coreSession(connection: Mysql2Core): ConnectionSession {
   return sessionOf(
     (method, text, values) =>
       new Promise((resolve, reject) => {
         connection[method](queryOf(connection, text, values), (error, result) => {
           if (error === null) return resolve(result)
-          // Where it was made says nothing: in the code that reads from the socket.
+          // The original stack says nothing: it is in the code that reads from the socket.
           Error.captureStackTrace(error)
           reject(error)
         })
@@ -99,7 +99,7 @@ function queryOf(client: object, sql: string, values: readonly Value[]): Mysql2Q
   }
 }
 
-// Where there is a function of the pool's user, only another one takes its place.
+// If the pool's user has set a function, only another function can replace it.
 const plainly = (_: unknown, next: () => unknown) => next()
 
 function hasTypeCast(client: object): boolean {

@@ -3,7 +3,7 @@ import { insideTransaction, refuseInsideTransaction } from '../../inside-transac
 import { isConflict } from '../mysql-errors.ts'
 import type { MysqlDriver } from './mysql-driver.ts'
 
-/** How often something is tried that is undone because of others. */
+/** How often work is tried that the server undoes because of a conflict. */
 const attempts = 5
 
 /** A driver that the store can close. */
@@ -15,9 +15,9 @@ export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
 /**
  * A driver for the statements and transactions of the engine itself.
  *
- * What was undone because of others (a deadlock, a lock that was waited for too long) is tried again:
- * nothing of it has happened. All else is the engine's to repeat. On a client with one connection, a
- * call that would wait for the transaction it is made in is refused.
+ * What the server undid because of a conflict (a deadlock, or a lock that was waited for too long) is tried
+ * again: nothing of it has happened. The engine repeats all else. On a client with one connection, a call
+ * that would wait for the transaction it is made in is refused.
  */
 export function ownDriver<Tx extends object>(driver: MysqlDriver<Tx>): OwnDriver<Tx> {
   const { onlyConnection } = driver

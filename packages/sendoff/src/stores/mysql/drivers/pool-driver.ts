@@ -20,10 +20,10 @@ interface PooledConnection {
 
 const ignore = () => {}
 
-// Of connections that are in a transaction of ours.
+// The watches of connections that are in a transaction of the store.
 const watches = new WeakMap<object, TransactionWatch>()
 
-/** A server behind a pool of connections, whichever package it is of. */
+/** A driver for a pool of connections, of either package. */
 export function poolDriver<Connection extends PooledConnection>(
   connector: Connector<Connection>,
   { prepare }: DriverOptions,
@@ -96,7 +96,7 @@ export function poolDriver<Connection extends PooledConnection>(
 
     async inTransaction(tx) {
       const known = transactionOf(tx)
-      // One that was undone is one nevertheless: the insert will say what is wrong with it.
+      // A transaction that was undone is one, too: the insert will say what is wrong with it.
       if (known !== undefined) return known.isOpen
       if ('getConnection' in tx) return false
       return connectionSession(tx)?.inTransaction()
@@ -108,13 +108,17 @@ export function poolDriver<Connection extends PooledConnection>(
     },
   }
 
-  /** Runs `work` on a connection. If it fails, `recover` says whether the state of the connection is clear afterwards. */
+  /**
+   * Runs `work` on a connection. If it fails, `recover` returns whether the state of the connection is clear
+   * afterwards.
+   */
   async function withConnection<Result>(
     work: (connection: Connection, session: ConnectionSession) => Promise<Result>,
     recover: (session: MysqlSession, error: unknown) => Promise<boolean>,
   ): Promise<Result> {
     const connection = await acquire()
-    // While a connection is in use nothing else listens, and a lost one would end the process.
+    // While a connection is in use, the pool does not handle its errors, and a lost one would end the
+    // process.
     connection.on('error', ignore)
     const wait = waits.open(() => connector.breakOff(connection))
     const session = awaitedSession(connectionSession(connection)!, wait)
@@ -135,7 +139,7 @@ export function poolDriver<Connection extends PooledConnection>(
     const wait = waits.open(ignore)
     try {
       const acquired = connector.acquire()
-      // A caller that has given up waiting for it must give it back.
+      // The wait has ended: a connection that comes late goes back to the pool.
       acquired.then((late) => wait.isEnded && void giveBack(late, true), ignore)
       return await wait.answer(acquired)
     } finally {
@@ -143,7 +147,7 @@ export function poolDriver<Connection extends PooledConnection>(
     }
   }
 
-  // Whatever happens to the connection now, what was done on it has happened.
+  // Errors are ignored: whatever happens to the connection now, the work on it is done.
   async function giveBack(connection: Connection, isClean: boolean): Promise<void> {
     if (!isClean) return connector.discard(connection)
     try {
@@ -154,7 +158,7 @@ export function poolDriver<Connection extends PooledConnection>(
   }
 }
 
-// The level holds for the next transaction only: nothing of it stays with the connection.
+// The level applies to the next transaction only, so the connection keeps nothing of it.
 async function begin(session: MysqlSession, isolation: TransactionOptions['isolation']): Promise<void> {
   const level = isolation && session.run(`set transaction isolation level ${isolation}`)
   await Promise.all([level, session.run('start transaction')])
@@ -178,7 +182,7 @@ function awaitedSession(session: ConnectionSession, wait: ConnectionWait): Conne
   }
 }
 
-/** Whether the state of the connection is clear afterwards. */
+/** Rolls back. Returns whether the state of the connection is clear afterwards. */
 async function rollBack(session: MysqlSession): Promise<boolean> {
   try {
     await session.run('rollback')
@@ -196,7 +200,7 @@ function connectionSession(tx: object): ConnectionSession | undefined {
   return mariadbSession(tx) ?? mysql2Session(tx)
 }
 
-// A transaction that the caller began is the caller's to watch.
+// The caller watches a transaction that it began itself.
 function foreignParts<Tx extends object>() {
   return {
     savepoint: <Result>(tx: Tx, name: string, work: (tx: Tx) => Promise<Result>) =>

@@ -33,13 +33,13 @@ async function release(session: CallersSession, name: string): Promise<void> {
   }
 }
 
-// Where even this fails, the transaction has failed as a whole, and its commit will say so.
+// If even this fails, the whole transaction has failed, and its commit will say so.
 async function undo(session: CallersSession, watch: TransactionWatch, name: string): Promise<void> {
   try {
     await session.run(`rollback to savepoint ${name}`)
     await session.run(`release savepoint ${name}`)
   } catch {
-    // The error that led here tells more.
+    // The error that led here says more.
     watch.savepointLost()
   }
 }

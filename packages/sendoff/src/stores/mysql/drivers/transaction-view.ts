@@ -4,7 +4,10 @@ import type { TransactionWatch } from './transaction-watch.ts'
 
 type WatchedConnector = Pick<Connector<object>, 'watched' | 'unwatched'>
 
-/** A connection as the code of a transaction may use it, until that ends. What the code does is watched. */
+/**
+ * A connection as the code of a transaction may use it, until that ends. The view watches the code's
+ * statements.
+ */
 export function transactionView<Connection extends object>(
   connection: Connection,
   watch: TransactionWatch,
@@ -14,7 +17,7 @@ export function transactionView<Connection extends object>(
   return new Proxy(connection, new WatchedView<Connection>(watch, connector, owner))
 }
 
-// Code that was written for a connection of its own releases it at its end. Here that is not its task.
+// Code written for a connection of its own releases it at its end. Here the store does that.
 const ignore = () => {}
 const ignored = { release: ignore, end: ignore }
 

@@ -7,11 +7,11 @@ const endsTransaction =
   /^\s*(commit|begin(?!\s+not\b)|start\s+transaction|rollback(?!\s+(work\s+)?to\b)|(create|drop)\s+(table|index)|alter|truncate|rename)\b/i
 
 /**
- * What is known of a transaction from what its code was seen to do.
+ * The state of a transaction, as far as the statements of its code show it.
  *
- * The server does not tell. After a deadlock it has undone everything, goes on as if nothing were, and
- * keeps each later statement for itself; so it does after COMMIT, ROLLBACK and statements that change the
- * schema; and it cannot be asked whether a savepoint is open.
+ * The server does not report it. After a deadlock it has undone everything, but accepts further statements
+ * and keeps each by itself. The same happens after COMMIT, ROLLBACK and statements that change the schema.
+ * Nor does the server say whether a savepoint is open.
  */
 export class TransactionWatch {
   #openSavepoints = 0
@@ -31,15 +31,15 @@ export class TransactionWatch {
     return this.#isDoubtful || this.#lastError !== undefined
   }
 
-  /** Throws where a statement would not be part of the transaction any more. */
+  /** Throws if a statement would no longer be part of the transaction. */
   assertAlive(): void {
     if (this.#deadlock !== undefined) throw rolledBack(this.#deadlock)
     if (this.#endedByHand) throw endedByHand()
   }
 
   /**
-   * Awaits a statement of the code, and sees how it ends. What the store sends meanwhile has to wait: it would run
-   * right after a deadlock, and be kept by itself, before anyone could hold it back.
+   * Awaits a statement of the code, and records how it ends. The statements of the store have to wait
+   * meanwhile. Right after a deadlock they would run at once, and be kept by themselves.
    */
   async ran<Result>(statement: Promise<Result>): Promise<Result> {
     this.#running.add(statement)
@@ -62,7 +62,7 @@ export class TransactionWatch {
     while (this.#running.size > 0) await Promise.allSettled(this.#running)
   }
 
-  /** The code did something unseen. */
+  /** Records that the code may have done something unseen. */
   lostSight(): void {
     this.#isDoubtful = true
   }
@@ -72,7 +72,7 @@ export class TransactionWatch {
     if (typeof text !== 'string') return this.lostSight()
 
     if (endsTransaction.test(text)) this.#endedByHand = true
-    // With several statements in one, the first tells nothing of the others.
+    // If one text has several statements, the first says nothing about the others.
     else if (!harmless.test(text) || /;\s*\S/.test(text)) this.#isDoubtful = true
   }
 
@@ -81,12 +81,12 @@ export class TransactionWatch {
     if (isDeadlock(error)) this.#deadlock = error
   }
 
-  /** The server has been asked, and there is no transaction any more. */
+  /** Records that the server has no open transaction any more. */
   ended(): Error {
     return this.#lastError === undefined ? endedByHand() : rolledBack(this.#lastError)
   }
 
-  /** A savepoint could not be undone: what was done in it cannot be told from the rest. */
+  /** Records that a savepoint could not be undone: its writes cannot be distinguished from the rest. */
   savepointLost(): void {
     this.#endedByHand = true
   }

@@ -6,19 +6,21 @@ import { timePartitioning } from './time-partitioning.ts'
 /**
  * The tables of version 1.
  *
- * Times are in UTC and in whole milliseconds, so that a program that counts in those means the very same.
- * Names and ids are compared character by character. Idempotency keys are bytes, and so are ordering keys where they are looked
- * up or parked: all other types that MySQL and MariaDB have in common take 'a' and 'a ' for the same.
+ * Times are in UTC and in whole milliseconds, so that programs which count in milliseconds agree exactly.
+ * Names and ids are compared character by character. Idempotency keys are bytes, and so are ordering keys
+ * that are searched for or parked: all other types that MySQL and MariaDB have in common treat 'a' and 'a '
+ * as the same.
  *
- * Rows lie in the order of `seq`: writers add at the end, settlements find rows by it, and the other indexes
- * stay small, because each of their entries ends with it. With the event id as primary key, draining
- * 40,000 rows in batches of 500 takes 70 µs of MariaDB's time for each row instead of 60.
+ * Rows are in the order of `seq`: writers add at the end, and settlements find rows by it. The other indexes
+ * stay small, because each of their entries ends with it. With the event id as primary key, draining 40,000
+ * rows in batches of 500 takes 70 µs of MariaDB's time for each row instead of 60.
  *
- * There are no partial indexes. Generated columns stand in, which are null for what is none of an index's
- * business: `due_at` for claims, `queue` for owners that read in write order (NEW 0 and RETRY 2) and for what waits for a
- * person, dead rows (1) and blocked ones (3), `pending_key` for the rows of one ordering key. DONE rows are in these
- * indexes too, but all in one place that no statement reads. A claim changes none of the columns. They are stored: virtual
- * ones cost as much, and InnoDB has to compute them again whenever it clears old versions away.
+ * There are no partial indexes. Generated columns take their place, which are null for rows that the index
+ * does not need. `due_at` is for claims. `queue` is for owners that read in write order (NEW 0 and RETRY 2)
+ * and for rows that wait for an operator: dead rows (1) and blocked ones (3). `pending_key` is for the rows
+ * of one ordering key. DONE rows are in these indexes, too, but all in one place that no statement reads. A
+ * claim changes none of the columns. They are stored: virtual ones cost as much, and InnoDB has to compute
+ * them again whenever it clears old versions away.
  */
 export function firstSchema(tables: MysqlTables): readonly string[] {
   const { partitionBy, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } =
@@ -94,7 +96,8 @@ create table if not exists ${partition} (
   owner        varchar(255),
   epoch        bigint not null default 0
 ) ${options}`,
-    // `uses` is 1 for the transaction that has just used a key for the first time, and more for every other one.
+    // `uses` is 1 for the transaction that has just used a key for the first time, and more for every other
+    // one.
     `
 create table if not exists ${idempotency} (
   \`key\`      varbinary(800) not null primary key,

@@ -15,24 +15,27 @@ import type { MysqlTables } from './mysql-tables.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every
- * statement can be run again, because MySQL commits after each, and a step may break off half-way. It then makes what was dropped
- * by hand.
+ * One step of the schema. Published steps never change: databases exist that have run them. Every statement
+ * can run again, because MySQL commits after each, and a step may break off half-way. It then recreates what
+ * was dropped by hand.
  */
 export interface Migration {
   readonly version: number
   readonly statements: readonly string[]
 }
 
-/** How long to wait for another process that migrates. */
+/** How many seconds to wait for another process that migrates. */
 const lockSeconds = 300
 
-/** Every step from an empty database to the current schema, for checked names. */
+/** Returns every step from an empty database to the current schema, for checked names. */
 export function migrationsFor(tables: MysqlTables): readonly Migration[] {
   return [{ version: 1, statements: firstSchema(tables) }]
 }
 
-/** The whole current schema, for people who bring it in with their own tool; `migrate` then finds nothing to do. */
+/**
+ * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
+ * nothing to do.
+ */
 export function schemaSql(tables: MysqlTables): string {
   const statements = [
     ...migrationsFor(tables).flatMap((migration) => migration.statements),
@@ -41,7 +44,10 @@ export function schemaSql(tables: MysqlTables): string {
   return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
-/** Runs the missing steps, and all of them where something is missing. Of many processes that do so at once, one does the work. */
+/**
+ * Runs the missing steps, or all of them if a table is missing. If many processes do so at once, one does the
+ * work.
+ */
 export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   if (isCurrent(await storedSchema(driver, tables), newestVersion(tables))) return
@@ -55,13 +61,16 @@ export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise
   })
 }
 
-/** Refuses a schema that `migrate` would have to change, and a connection that it would refuse. Needs no right but those of a worker. */
+/**
+ * Throws if `migrate` would have to change the schema, or would refuse the connection. Needs only the rights
+ * of a worker.
+ */
 export async function checkSchema(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   assertCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))
 }
 
-// A text with a quote in it would end there, and the rest of it be taken for SQL.
+// A quote would end the text there, and the server would take the rest for SQL.
 async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
   const { rows } = await session.run('select @@sql_mode')
   if (!String(rows[0]?.[0]).includes('NO_BACKSLASH_ESCAPES')) return
@@ -74,7 +83,7 @@ async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
 }
 
 async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {
-  // Asked again under the lock: another process may have been faster.
+  // Checked again under the lock: another process may have been faster.
   const stored = await storedSchema(session, tables)
   if (isCurrent(stored, newestVersion(tables))) return
 

@@ -2,16 +2,16 @@ import { OutboxError } from '../../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 
-/** The names of everything a store has in its database, as they stand in SQL. */
+/** The names of all that a store has in its database, as they stand in SQL. */
 export interface MysqlTables extends SqlTables {
-  /** As given: null for the one that connections have chosen. */
+  /** The database as given; null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
-  /** The period of a time partition, by the time that event ids begin with; undefined for a table without any. */
+  /** The period of time partitions, by the time with which event ids begin; undefined for one table. */
   readonly partitionBy: PartitionPeriod | undefined
 }
 
-/** For names from outside, which are checked here. */
+/** Returns the names for a database and a table, after checking both. */
 export function mysqlTables(database: unknown, name: unknown, partitionBy?: PartitionPeriod): MysqlTables {
   const checkedDatabase = database === undefined ? null : checkedDatabaseName(database)
   const table = checkedTableName(name)

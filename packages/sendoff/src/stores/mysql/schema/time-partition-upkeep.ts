@@ -18,17 +18,19 @@ import { aheadTimePartition } from './time-partitioning.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 interface NamedTimePartition extends TimePartition {
-  /** As it stands in SQL. */
+  /** The name as it stands in SQL. */
   readonly name: string
 }
 
-/** How many seconds others are held up at most: the least that both servers know. */
+/** How many seconds other transactions wait at most: the shortest time that both servers know. */
 const longestWait = 1
 
 /**
- * Makes time partitions ahead of time, for a table that has them, out of the one for all times to come. That one is empty unless
- * no process has done so for long. Where other transactions are in the way it is left for the next time: there are more periods
- * ahead. Returns what a person has to do where this user may not make them.
+ * Creates time partitions ahead, for a table that has them, out of the one for all later times. That one is
+ * empty unless no process has done so for long.
+ *
+ * If other transactions block it, the work is left for the next time: there are more periods ahead. Returns
+ * what an operator has to do if this database user may not create partitions.
  */
 export async function addTimePartitions(
   driver: StoreDriver,
@@ -53,7 +55,7 @@ async function addMissing(
   tables: MysqlTables,
   period: PartitionPeriod,
 ): Promise<void> {
-  // Asked again under the lock: another process may have been faster.
+  // Checked again under the lock: another process may have been faster.
   const { timePartitions, now } = await timePartitionsOf(session, tables)
   const missing = missingPartitions(timePartitions, period, now)
   if (missing.length === 0) return
@@ -68,8 +70,8 @@ async function addMissing(
 }
 
 /**
- * Removes time partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not, their
- * rows are left to be deleted one by one.
+ * Drops time partitions in which every row is old enough. Returns how many rows they had. If this database
+ * user may not drop them, a purge deletes their rows one by one.
  */
 export async function dropTimePartitions(
   driver: StoreDriver,
@@ -92,7 +94,7 @@ export async function dropTimePartitions(
   return dropped
 }
 
-/** Those with an end, oldest first, each from the end of the one before. */
+/** Returns the time partitions with an end, oldest first. Each begins at the end of the one before. */
 async function timePartitionsOf(
   session: MysqlSession,
   { database, table }: MysqlTables,
@@ -118,9 +120,9 @@ async function timePartitionsOf(
 }
 
 /**
- * Reads the time partition without a lock at first, as it can be large. What is pending is looked for once
- * more under the lock, by index. A row that came meanwhile and is done already would go before its
- * time; but for that it must have been written with an id of long ago.
+ * Reads the time partition without a lock at first, as it can be large. Then searches for pending rows once
+ * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early;
+ * but its id would have to be from long ago.
  */
 async function dropTimePartition(
   driver: StoreDriver,
@@ -130,7 +132,7 @@ async function dropTimePartition(
 ): Promise<number> {
   const { events, attempt } = tables
   const { condition, values } = outlived(request)
-  // The parameters of `outlived`. Reads the time partition, up to the first row that is to be kept.
+  // The parameters of `outlived`. Reads the time partition, up to the first row to keep.
   const kept = `select 1 from ${events} partition (${name}) where (${condition}) is not true limit 1`
   if ((await driver.run(kept, values)).rows.length > 0) return 0
 
@@ -162,8 +164,9 @@ async function hasPending(session: MysqlSession, events: string, name: string): 
 }
 
 /**
- * Runs what changes the table. Undefined where another process does so now, or where a transaction uses the table for too
- * long. While this waits, all others wait for it: as short as the server can.
+ * Runs work that changes the table. Returns undefined if another process does so now, or if a transaction
+ * uses the table for too long. While this waits, all others wait for it. So it waits as short as the server
+ * can.
  */
 async function unlessInTheWay<Result>(
   driver: StoreDriver,

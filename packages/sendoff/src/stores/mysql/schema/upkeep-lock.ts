@@ -3,8 +3,8 @@ import type { MysqlSession } from '../drivers/mysql-driver.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 
 /**
- * Runs what only one process may do to a table at a time. Undefined where another has been at it for so many
- * seconds.
+ * Runs work that only one process may do to a table at a time. Returns undefined if another process holds the
+ * lock for this many seconds.
  */
 export async function upkeepLock<Result>(
   session: MysqlSession,
@@ -13,7 +13,7 @@ export async function upkeepLock<Result>(
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   const name = await lockName(session, tables)
-  // ? name, ? seconds. Of this connection, on which everything else runs as well.
+  // ? name, ? seconds. The lock belongs to this connection, on which everything else runs, too.
   const { rows } = await session.run('select get_lock(?, ?)', [name, seconds])
   if (Number(rows[0]?.[0]) !== 1) return undefined
   try {

@@ -9,22 +9,22 @@ export interface DueRequest {
   readonly skipRecentMs?: number
 }
 
-/** What the text of a statement that finds due rows depends on. */
+/** Returns what the text of a statement that finds due rows depends on. */
 export function dueOptions({ from, skipRecentMs }: DueRequest): DueOptions {
   return { from: from !== undefined, skipRecent: (skipRecentMs ?? 0) > 0 }
 }
 
-/** The parameters of a statement that finds due rows. */
+/** Returns the parameters of a statement that finds due rows. */
 export function dueValues(request: DueRequest): Value[] {
   return [...placeValues(request.from), ...recentValues(request)]
 }
 
-/** The parameter of the age under which rows are left alone, if there is one. */
+/** Returns the parameter of the age below which rows are skipped, if there is one. */
 export function recentValues({ skipRecentMs = 0 }: DueRequest): Value[] {
   return skipRecentMs > 0 ? [ageValue(skipRecentMs)] : []
 }
 
-/** The parameters of a place to start at, if there is one. */
+/** Returns the parameters of a place to start at, if there is one. */
 export function placeValues(from: DuePlace | undefined): Value[] {
   if (from === undefined) return []
   const at = timeValue(from.availableAt)

@@ -16,8 +16,9 @@ export interface InsertedRowShape {
 const flags = [false, true]
 
 /**
- * One row of `insert`: a parameter for each column but `created_at`. Where the due time is not given, its
- * parameter is a duration in microseconds, and so is that of a lease; without a lease there are none for it.
+ * One row of `insert`: a parameter for each column but `created_at`. If the due time is not given, its
+ * parameter is a duration in microseconds. So is that of a lease; a row without a lease has no parameters for
+ * it.
  */
 export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): string {
   const eventId = isFirst ? inTransactionOnly : '?'
@@ -26,8 +27,9 @@ export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): 
   return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
 }
 
-// A parameter that fails the statement (1690, out of range) where no transaction is open: a statement beside it may have met a
-// deadlock just before, and the rows would be kept by themselves. Only MariaDB can tell, and only it reads this.
+// A parameter that fails the statement (1690, out of range) if no transaction is open. Another statement may
+// have met a deadlock just before, and the rows would be kept by themselves. Only MariaDB knows this, and
+// only MariaDB reads this part.
 const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
@@ -36,7 +38,7 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
   const insert = (rows: string) => `insert into ${events} (${columns})
   values ${rows}`
 
-  // Built once: an only row is what most transactions write.
+  // Built once: most transactions write a single row.
   const onlyRows = flags.map((isTimed) =>
     flags.map((isClaimed) => insert(insertedRow({ isFirst: true, isTimed, isClaimed }))),
   )
@@ -47,8 +49,9 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
     insertOnly: ({ isTimed, isClaimed }: Omit<InsertedRowShape, 'isFirst'>) =>
       onlyRows[Number(isTimed)]![Number(isClaimed)]!,
 
-    // No parameters. By primary key: the number of the first row that the statement before has added, the step from
-    // each to the next, and the event id of the last, by which to tell that a server does count like this.
+    // No parameters. By primary key. Returns the number of the first row that the last statement added, the
+    // step from each to the next, and the event id of the last. The event id shows whether the server really
+    // counts like this.
     insertedRange: (count: number) => `
   select last_insert_id(), @@auto_increment_increment,
          (select event_id
@@ -61,22 +64,24 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
     from ${events}
    where ${rowIds}`,
 
-    // ? key, ? event id for each, in ascending order: transactions that use the same keys wait for each other,
-    // and never in a circle. Locks keys that were used before as well, without a lock that others share.
+    // ? key, ? event id for each, in ascending order: transactions that use the same keys wait for each
+    // other, and never in a circle. Also locks keys that were used before, exclusively.
     useKeys: (count: number) => `
   insert into ${idempotency} (\`key\`, event_id, created_at)
   values ${Array.from({ length: count }, () => `(?, ?, ${wholeNow})`).join()}
       on duplicate key update uses = uses + 1`,
 
-    // The parameters of `keys`. By primary key: which events used them, and how often that was tried. Locked by the statement
-    // above, so that this reads what is there now, whatever the transaction saw before.
+    // The parameters of `keys`. By primary key. Returns which events used them, and how often that was tried.
+    // The statement above has locked them, so this reads the current state, whatever the transaction saw
+    // before.
     usedKeys: (keys: string) => `
   select \`key\`, event_id, uses
     from ${idempotency} force index (primary)
    where ${keys}
      for update`,
 
-    // The parameters of `keys`. By primary key, for which it has to have an order and a limit: DELETE takes no name of an index.
+    // The parameters of `keys`. By primary key. The order and the limit make the server use it: DELETE takes
+    // no name of an index.
     forgetKeys: (keys: string, count: number) => `
   delete from ${idempotency} where ${keys} order by \`key\` limit ${count}`,
   } as const

@@ -3,12 +3,16 @@ import { lanesOf } from './lane-statements.ts'
 import { storedColumns } from './row-columns.ts'
 import { inLine, now, wholeNow } from './row-conditions.ts'
 
-/** The statements about ordering keys for people, for checked names. Keys are parameters of bytes, as for lanes. */
+/**
+ * The statements about ordering keys for operators, for checked names. Keys are parameters of bytes, as for
+ * lanes.
+ */
 export function keyStatementsFor(tables: MysqlTables) {
   const { events, control } = tables
 
   return {
-    // ? key to start behind, twice. Rows that failed or are blocked by the index `queue`, parked keys by primary key.
+    // ? key to start behind, twice. Rows that failed or are blocked by the index `queue`, parked keys by
+    // primary key.
     troubledKeys: (limit: number) => `
   select pending_key
     from ${events} force index (queue)
@@ -48,7 +52,8 @@ export function keyStatementsFor(tables: MysqlTables) {
    limit 1
      for update`,
 
-    // ? seq. By primary key: a row that is locked. The fence rises: an owner that read it before must not settle it now.
+    // ? seq. By primary key, for a row that is locked. The fence rises: an owner that read it before must not
+    // settle it now.
     retryNow: `
   update ${events} force index (primary)
      set blocked_at = null, available_at = ${wholeNow}, deliveries = deliveries + 1

@@ -13,20 +13,20 @@ export interface LaneRows {
 }
 
 /**
- * The statements about rows in the order of their keys, for checked names. Keys are parameters of bytes: compared as text,
- * some would be the same but for spaces at their end.
+ * The statements about rows in the order of their keys, for checked names. Keys are parameters of bytes: as
+ * text, keys that differ only in trailing spaces would be equal.
  */
 export function laneStatementsFor(tables: MysqlTables) {
   const { events, lock } = tables
 
-  // In microseconds, -1 for until a person decides.
+  // In microseconds; -1 if an operator has to decide.
   const wait = `case
            when event.blocked_at is not null then -1
            when ${heldUp(tables)} then -1
            else greatest(0, timestampdiff(microsecond, ${now}, event.available_at),
                          if(event.locked_by is null, 0, timestampdiff(microsecond, ${now}, event.locked_until)))
          end`
-  // Without a name of its own it would have its text for one, of which the package mariadb cannot read so much.
+  // Without a name, the column would be named by its text, which is too long for the package mariadb.
   const orderedColumns = `${rowColumns}, ${wait} as wait_us`
   // One CASE for the same reason as `freeRow`.
   const ready = `event.blocked_at is null and event.available_at <= ${now}
@@ -34,7 +34,7 @@ export function laneStatementsFor(tables: MysqlTables) {
               and case when ${heldUp(tables)} then false else true end`
 
   return {
-    // due. Reads the index `due` in its order, and of each row what tells whether it is wanted.
+    // due. Reads the index `due` in its order, and of each row the columns that decide whether it is wanted.
     dueKeys: (from: boolean, limit: number) => `
   select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no
     from ${events} as event force index (due)
@@ -43,8 +43,8 @@ export function laneStatementsFor(tables: MysqlTables) {
    order by event.due_at, event.seq
    limit ${limit}`,
 
-    // lanesOf. Rows that were written for later come along, and say so at their end: to leave them out takes the server half as
-    // long again, since the index does not tell.
+    // lanesOf. Includes rows that were written for later, and marks them at their end. Leaving them out takes
+    // the server half as long again, since the index does not show them.
     firstOfLanes: (count: number, perKey: number) =>
       lanesOf(tables, {
         columns: `${orderedColumns}, ${inLine} as in_line`,
@@ -53,7 +53,8 @@ export function laneStatementsFor(tables: MysqlTables) {
         limit: perKey,
       }),
 
-    // lanesOf. As firstOfLanes, without rows that were written for later, or with `skipWaiting` without all that have to wait.
+    // lanesOf. As firstOfLanes, without rows that were written for later. With `skipWaiting`, without all
+    // rows that have to wait.
     lanes: (count: number, perKey: number, skipWaiting: boolean) =>
       lanesOf(tables, {
         columns: orderedColumns,
@@ -62,13 +63,14 @@ export function laneStatementsFor(tables: MysqlTables) {
         limit: perKey,
       }),
 
-    // No parameters. By primary key: rows that are still pending.
+    // No parameters. By primary key. Rows that are still pending.
     ordered: (rows: string) => `
   select ${orderedColumns}
     from ${events} as event force index (primary)
    where ${rows} and event.status in (0, 2)`,
 
-    // ? seq to start behind, for each of the queues. Reads the index `queue` in its order, in each of the places where pending rows are.
+    // ? seq to start behind, for each of the queues. Reads the index `queue` in its order, in each of the
+    // places with pending rows.
     oneLane: (limit: number) => `${pendingQueues
       .map(
         (queue) => `
@@ -89,8 +91,8 @@ export function laneStatementsFor(tables: MysqlTables) {
 }
 
 /**
- * Reads the first rows of so many lanes, with ? key for each. The numbers by the index `pending_key` alone, for each key by itself,
- * and then the rows by primary key.
+ * Reads the first rows of `count` lanes, with ? key for each. Finds the numbers by the index `pending_key`
+ * alone, for each key by itself, and then the rows by primary key.
  */
 export function lanesOf({ events }: MysqlTables, { columns, condition, count, limit }: LaneRows): string {
   const lane = `(select event.seq

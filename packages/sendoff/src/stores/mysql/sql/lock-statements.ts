@@ -9,19 +9,21 @@ export function lockStatementsFor(tables: MysqlTables) {
   const bounds = `${inMs('low_at')}, low_seq, ${inMs('high_at')}, high_seq`
 
   return {
-    // ? name, ? token. By primary key: whether another owner has the lock. Locks nothing.
+    // ? name, ? token. By primary key. Returns a row if another owner has the lock. Locks nothing.
     lockOfOthers: `select 1 from ${lock} where name = ? and token <> ? and until > ${now}`,
 
-    // ? name, ? token. By primary key: whether the lock is this owner's. Locks nothing.
+    // ? name, ? token. By primary key. Returns a row if the lock is this owner's. Locks nothing.
     ownLock: `select 1 from ${lock} where name = ? and token = ? and until > ${now}`,
 
-    // ? name. By primary key. Makes the row if there is none, and locks it: waits for settlements of the last owner.
+    // ? name. By primary key. Makes the row if it does not exist, and locks it: waits for settlements of the
+    // last owner.
     makeLock: `
   insert into ${lock} (name, token, until)
   values (?, '', '1970-01-01')
       on duplicate key update name = name`,
 
-    // ? name for each. By primary key, and in its order: two writers that lock several never wait for each other in a circle.
+    // ? name for each. By primary key, and in its order: two writers that lock several never wait for each
+    // other in a circle.
     lockNames: (names: string) => `
   select 1
     from ${lock} force index (primary)
@@ -35,7 +37,8 @@ export function lockStatementsFor(tables: MysqlTables) {
   values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
       on duplicate key update name = name`,
 
-    // ? token, ? name. By primary key. Whether it is the owner's own, whether it has run out, and what it remembers.
+    // ? token, ? name. By primary key. Returns whether it is the owner's own, whether it has run out, and
+    // what it records.
     lockRow: `
   select token = ?, until <= ${now}, held, ${bounds}
     from ${lock}
@@ -45,8 +48,9 @@ export function lockStatementsFor(tables: MysqlTables) {
     // ? token, timeIn, ? name. By primary key.
     takeLock: `update ${lock} set token = ?, until = ${timeIn} where name = ?`,
 
-    // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq. By the index `due` between the bounds,
-    // about as many rows as the last owner held. What another transaction has locked is being leased, or was never read.
+    // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq. By the index `due` between the
+    // bounds, about as many rows as the last owner held. A row that another transaction has locked is being
+    // leased, or was never read.
     leftRows: `
   select seq
     from ${events} force index (due)
@@ -67,18 +71,19 @@ export function lockStatementsFor(tables: MysqlTables) {
      set until = ${timeIn}
    where name = ? and token = ? and until > ${now}`,
 
-    // ? name, ? token. By primary key; what it remembers goes with the row.
+    // ? name, ? token. By primary key. What the owner held is forgotten with the row.
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
 
-    // ? name, ? token. By primary key. A takeover waits for the end of the transaction, and is waited for.
+    // ? name, ? token. By primary key. A takeover waits for the end of the transaction, and this statement
+    // waits for a takeover.
     shareLock: `
   select 1
     from ${lock}
    where name = ? and token = ? and until > ${now}
     lock in share mode`,
 
-    // due, freeRow, ? name, ? token. By primary key: the bounds that are recorded, and whether anything is due.
-    // Returns nothing without the lock.
+    // due, freeRow, ? name, ? token. By primary key: the bounds that are recorded, and whether anything is
+    // due. Returns nothing without the lock.
     previewPoll: (options: DueOptions) => `
   select exists (select 1
                    from ${events} as event force index (due)

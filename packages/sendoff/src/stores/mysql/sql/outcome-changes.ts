@@ -13,7 +13,7 @@ export interface Changes {
 const unfinished = 'done_at = null, blocked_at = null'
 const finished = `done_at = ${wholeNow}, blocked_at = null`
 
-/** What settlements of one kind change, all of which count an attempt or none of them. */
+/** Returns what settlements of one kind change. All of them count an attempt, or none does. */
 export function changesOf(group: readonly Settlement[]): Changes {
   const { outcome } = group[0]!
   const attempts = `attempts = attempts + ${countOf(outcome)}`
@@ -42,12 +42,12 @@ export function changesOf(group: readonly Settlement[]): Changes {
   }
 }
 
-/** How many attempts an outcome counts. */
+/** Returns how many attempts an outcome counts. */
 export function countOf(outcome: Outcome): 0 | 1 {
   return 'failure' in outcome && outcome.failure?.counted === true ? 1 : 0
 }
 
-/** An error text as it is stored: half a surrogate pair would be replaced on the way. */
+/** Returns an error text as it is stored. Half a surrogate pair would be replaced on the way. */
 export function storedText(text: string): string {
   return storedErrorText(text.toWellFormed())
 }
@@ -62,7 +62,7 @@ function delayOf({ outcome }: Settlement): Value {
   return 'delayMs' in outcome ? durationValue(outcome.delayMs) : null
 }
 
-/** One parameter for all rows where they have the same value, as they mostly have; otherwise one for each. */
+/** One parameter for all rows if they have the same value, as they mostly do. Otherwise one for each. */
 function eachTheirOwn(group: readonly Settlement[], valueOf: (settlement: Settlement) => Value): Changes {
   const values = group.map(valueOf)
   if (values.every((value) => value === values[0])) return { text: '?', values: [values[0]!] }

@@ -3,7 +3,10 @@ import type { Value } from '../drivers/mysql-driver.ts'
 import { ago } from './row-conditions.ts'
 import { ageValue } from './statement-values.ts'
 
-/** The condition called `outlived` and its parameters. A state that was set without an end counts from the row's beginning. */
+/**
+ * Returns the condition called `outlived` and its parameters. A state that was set without an end counts from
+ * the row's beginning.
+ */
 export function outlived(request: PurgeRequest): { condition: string; values: Value[] } {
   const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs } = request
   const cases = [

@@ -2,17 +2,17 @@ import { participantPrefix } from '../../../store/index.ts'
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { now } from './row-conditions.ts'
 
-// In the order of characters, all names that begin with the prefix stand between it and this.
+// In the order of characters, all names that begin with the prefix are between it and this.
 const participantEnd = participantPrefix.replace(/\/$/, '0')
 
 /** The partition that a row belongs to. */
 export const partitionOfRow = 'coalesce(partition_no, seq % 256)'
 
-/** The statements about partitions and the processes that share them, for checked names. */
+/** The statements about partitions and their participants, for checked names. */
 export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   return {
-    // No parameters. Both by primary key and of one moment: names and tokens of participants with what is left of their
-    // time in microseconds, and then partitions with their owners and epochs.
+    // No parameters. Both by primary key, in one consistent read. Returns names and tokens of participants
+    // with the microseconds that are left, and then partitions with their owners and epochs.
     shares: `
   select name, token, timestampdiff(microsecond, ${now}, until), null
     from ${lock} force index (primary)
@@ -21,7 +21,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   select null, owner, partition_no, epoch
     from ${partition}`,
 
-    // ? name for each. By primary key, and in its order: waits for settlements of participants whose part is over.
+    // ? name for each. By primary key, and in its order. Waits for settlements of dead participants.
     lapsedLocks: (names: string) => `
   select name, held, token
     from ${lock} force index (primary)
@@ -36,8 +36,8 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
     endParts: (names: string, count: number) => `
   delete from ${lock} where name in (${names}) order by name limit ${count}`,
 
-    // No parameters. By primary key: those whose owner takes part no longer are free. What another process takes at the moment
-    // is passed over. Subqueries lock nothing.
+    // No parameters. By primary key. A partition is free if its owner no longer takes part. Skips what
+    // another process takes at the moment. Subqueries lock nothing.
     freePartitions: (numbers: string) => `
   select partition_no, epoch
     from ${partition} as part force index (primary)
@@ -50,7 +50,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
    order by partition_no
      for update skip locked`,
 
-    // ? token. By primary key: partitions that freePartitions has locked.
+    // ? token. By primary key, for partitions that freePartitions has locked.
     takePartitions: (numbers: string) => `
   update ${partition} force index (primary)
      set owner = ?, epoch = epoch + 1
@@ -62,8 +62,9 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
      set owner = null
    where partition_no in (${numbers}) and (partition_no, epoch) in (${numbersWithEpochs}) and owner = ?`,
 
-    // ? token. Reads the table, which has a row for each partition. Locks nothing: a process that takes one over has to
-    // end the part of its owner first, and that waits for transactions that share its lock.
+    // ? token. Reads the table, which has a row for each partition. Locks nothing. A process that takes a
+    // partition over has to expire its owner first, and that waits for transactions that share the owner's
+    // lock.
     ownedPartitions: (epochs: string) => `
   select partition_no, epoch from ${partition} where owner = ? and epoch in (${epochs})`,
   } as const

@@ -20,7 +20,7 @@ export const storedColumns = `${rowColumns},
          event.status, ${inMs('event.done_at')}, event.last_error, ${inMs('event.locked_until')},
          ${inMs('event.blocked_at')}`
 
-/** A `Row` from the values of `rowColumns`. */
+/** Makes a `Row` of the values of `rowColumns`. */
 export function readRow(values: Values): Row {
   return {
     seq: Number(values[0]),
@@ -39,14 +39,14 @@ export function readRow(values: Values): Row {
     deliveries: Number(values[14]),
     losses: Number(values[15]),
     availableAt: Number(values[16]),
-    // There is none for a date of zeros.
+    // A date of zeros has no such value.
     occurredAt: Number(values[17] ?? Number.NaN),
     createdAt: Number(values[18]),
     lockedBy: textOf(values[19]),
   }
 }
 
-/** A `StoredRow` from the values of `storedColumns`. */
+/** Makes a `StoredRow` of the values of `storedColumns`. */
 export function readStoredRow(values: Values): StoredRow {
   return {
     ...readRow(values),
@@ -58,29 +58,32 @@ export function readStoredRow(values: Values): StoredRow {
   }
 }
 
-/** A number, or null for none. */
+/** Returns a number, or null for none. */
 export function numberOf(value: unknown): number | null {
   return value === null ? null : Number(value)
 }
 
-/** An `OrderedRow` from the values of `rowColumns`, and then its wait in microseconds; -1 for one without an end. */
+/**
+ * Makes an `OrderedRow` of the values of `rowColumns`, and then its wait in microseconds; -1 for one without
+ * an end.
+ */
 export function readOrderedRow(values: Values): OrderedRow {
   const wait = Number(values[20])
   return { ...readRow(values), waitMs: wait < 0 ? Infinity : Math.ceil(wait / 1_000) }
 }
 
-/** A text, or null for none. */
+/** Returns a text, or null for none. */
 export function textOf(value: unknown): string | null {
   return value === null ? null : asText(value)
 }
 
-// Some settings of a server make text of binary columns, and some drivers bytes of text.
+// Some settings of a server turn binary columns into text, and some drivers turn text into bytes.
 function asText(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value)
 }
 
-// A Buffer is more than was stored, and may share its memory with others. A row without any payload was changed by hand:
-// it is handed on as it is, for the engine to set it aside.
+// Not a Buffer, which is more than was stored, and may share its memory. A row without any payload was
+// changed by hand: it is returned as it is, and the engine sets it aside.
 function bytesOf(bytes: Uint8Array | null): Uint8Array {
   return bytes === null ? (bytes as never) : new Uint8Array(bytes)
 }

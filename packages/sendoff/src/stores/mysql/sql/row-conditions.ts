@@ -1,38 +1,43 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { isAmong } from './statement-values.ts'
 
-/** The clock, in whole milliseconds as everything that is stored. */
+/** The clock in whole milliseconds, like all stored times. */
 export const wholeNow = 'utc_timestamp(3)'
 
-/** The clock that leases and due times are judged by. */
+/** The clock that judges leases and due times. */
 export const now = 'utc_timestamp(6)'
 
 /** Rows that are still to be delivered. */
 export const pending = 'status in (0, 2)'
 
-/** Where pending rows are in the index `queue`: those that are NEW, RETRY, or blocked. */
+/** The values of `queue` for pending rows: NEW, RETRY, or blocked. */
 export const pendingQueues = [0, 2, 3] as const
 
-/** Whether a pending row has its place in write order: all have but those written for later that no process has had yet. */
+/**
+ * Whether a pending row has its place in write order: all have but those written for later that no process
+ * has held yet.
+ */
 export const inLine = `(event.available_at <= ${now} or event.deliveries > 0 or event.blocked_at is not null)`
 
-/** The time so many microseconds from now: ? microseconds. */
+/** The time this many microseconds from now: ? microseconds. */
 export const timeIn = `${wholeNow} + interval ? microsecond`
 
-/** The time so many microseconds ago: ? microseconds. */
+/** The time this many microseconds ago: ? microseconds. */
 export const ago = `${now} - interval ? microsecond`
 
-/** What a statement that finds due rows was asked for beside them. */
+/** Options of a statement that finds due rows. */
 export interface DueOptions {
   readonly from: boolean
   readonly skipRecent: boolean
-  /** Up to a place. */
+  /** Only up to a place. */
   readonly to?: boolean
-  /** Only of so many types. */
+  /** Only rows of this many types. */
   readonly types?: number
 }
 
-/** Rows that are due; with `from`, ? due time, ? due time, ? seq to start at; with `to`, the same to end at. */
+/**
+ * Rows that are due; with `from`, ? due time, ? due time, ? seq to start at; with `to`, the same to end at.
+ */
 export function due({ from, to = false }: DueOptions): string {
   const place = from ? ' and due_at >= ? and (due_at > ? or seq >= ?)' : ''
   const end = to ? ' and due_at <= ? and (due_at < ? or seq <= ?)' : ''
@@ -40,12 +45,12 @@ export function due({ from, to = false }: DueOptions): string {
 }
 
 /**
- * Whether a row that is due is free: not leased, not paused, and with `skipRecent` not written within the
- * last ? microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of these, each ? aggregate
- * type and ? event type.
+ * Whether a due row is free: not leased, not paused, and with `skipRecent` not written within the last ?
+ * microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of
+ * these, each ? aggregate type and ? event type.
  *
- * One CASE, because MySQL turns conditions of their own with subqueries into joins, and then no longer
- * reads an index in its order. Subqueries lock nothing.
+ * One CASE, because MySQL turns separate conditions with subqueries into joins, and then no longer reads an
+ * index in its order. Subqueries lock nothing.
  */
 export function freeRow(
   tables: MysqlTables,
@@ -62,19 +67,19 @@ export function freeRow(
          end`
 }
 
-/** Whether people hold a row up that they have not blocked: it is paused, or its key is parked. */
+/** Whether an operator holds up a row without blocking it: it is paused, or its key is parked. */
 export function heldUp(tables: MysqlTables): string {
   return `(${paused(tables)}
              or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
 }
 
-// As bytes: otherwise a name and the same name with a space behind it would be one.
+// As bytes: otherwise a name and the same name with a trailing space would be equal.
 function isOfTypes(count: number): string {
   const pairs = Array.from({ length: count }, () => '(?, ?)')
   return isAmong('(cast(event.aggregate_type as binary), cast(event.event_type as binary))', pairs)
 }
 
-// Names are bytes there.
+// Names are bytes in the control table.
 function paused({ control }: MysqlTables): string {
   return `(exists (select 1 from ${control} where kind = 'pauseType' and name = cast(event.event_type as binary))
              or exists (select 1 from ${control} where kind = 'pauseDestination' and name = cast(event.destination as binary)))`

@@ -7,7 +7,7 @@ export function distinctRowIds(ids: readonly RowId[]): readonly RowId[] {
   return [...new Map(ids.map((id) => [rowName(id), id])).values()]
 }
 
-/** One text for both parts of a row id. */
+/** Returns one text for both parts of a row id. */
 export function rowName({ eventId, destination }: RowId): string {
   return `${eventId}\n${destination}`
 }
@@ -29,7 +29,7 @@ export function rowIdCondition(ids: readonly RowId[]): { condition: string; valu
     ids.map(() => '(?, ?)'),
   )
   return {
-    // The event ids alone can be looked up in the index by every version of either server.
+    // Every version of either server can search the index for the event ids alone.
     condition: `${hasEventId}
      and ${hasRowId}`,
     values: [...eventIds, ...ids.flatMap((id) => [id.eventId, id.destination])],

@@ -1,30 +1,30 @@
 import type { FencedRow, HeldRow } from '../../../store/index.ts'
 import { maxDelayMs } from '../../../store/rows.ts'
 
-// What a DATETIME can hold.
+// The range of a DATETIME.
 const earliest = Date.UTC(1000, 0, 1)
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** A time as a DATETIME in UTC, which means the same whatever time zone a connection has. */
+/** A time as a DATETIME in UTC, which means the same in every time zone of a connection. */
 export function timeValue(ms: number): string {
   const time = Math.min(Math.max(Math.ceil(ms), earliest), latest)
   return new Date(time).toISOString().slice(0, -1)
 }
 
 /**
- * A duration in microseconds that statements add to a clock of whole milliseconds: so that it is rounded
- * up, and nothing comes to an end too early. No duration at all stays none.
+ * A duration in microseconds that statements add to a clock of whole milliseconds. It is rounded up so that
+ * nothing ends too early. A missing duration stays missing.
  */
 export function durationValue(ms: number): number {
   return ms > 0 ? Math.min(Math.ceil(ms) + 1, maxDelayMs) * 1_000 : 0
 }
 
-/** A duration in microseconds as it is: an age. */
+/** An age in microseconds, not rounded. */
 export function ageValue(ms: number): number {
   return Math.round(Math.min(ms, maxDelayMs) * 1_000)
 }
 
-/** Numbers as they stand in a list. Nothing but numbers of our own gets here. */
+/** Numbers as they stand in a list. Only numbers that the store itself made get here. */
 export function numberList(numbers: readonly number[]): string {
   return numbers.map((number) => String(Number(number))).join()
 }
@@ -34,7 +34,7 @@ export function placeholders(count: number): string {
   return Array.from({ length: count }, () => '?').join()
 }
 
-// MariaDB turns lists of a thousand into joins with what is in them, and then reads and locks whole tables.
+// MariaDB turns lists of a thousand into joins with their values, and then reads and locks whole tables.
 const longestList = 500
 
 /** The condition that `columns` are among `items`. */
@@ -52,8 +52,8 @@ export function rowsOf(seqs: readonly number[]): string {
 }
 
 /**
- * In the order of `seq`: the order in which all statements lock rows, so that two that change the same
- * ones never wait for each other in a circle.
+ * In the order of `seq`, in which all statements lock rows. So two statements that change the same rows never
+ * wait for each other in a circle.
  */
 export function inSeqOrder<Item>(items: readonly Item[], rowOf: (item: Item) => HeldRow): Item[] {
   return [...items].sort((a, b) => rowOf(a).seq - rowOf(b).seq)
@@ -64,7 +64,7 @@ export function fencesOf(rows: readonly FencedRow[]): [rows: string, fences: str
   return [rowsOf(rows.map((row) => row.seq)), fenceCondition(rows)]
 }
 
-// Mostly all of them are delivered for the first time, which takes a tenth of the text to say.
+// Mostly all rows are delivered for the first time, which takes a tenth of the text.
 function fenceCondition(rows: readonly FencedRow[]): string {
   const deliveries = rows[0]?.deliveries
   if (rows.every((row) => row.deliveries === deliveries)) return `deliveries = ${numberList([deliveries!])}`

@@ -10,17 +10,18 @@ import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 /**
- * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and `rowIds`
- * by event id and destination; limits stand in the text, since prepared statements take no parameters for them.
+ * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and
+ * `rowIds` by event id and destination. Limits stand in the text, since prepared statements take no
+ * parameters for them.
  *
- * Statements that lock name their index. While a table is small the optimizer would rather read all of it, and then
- * wait for every row that another transaction has added and not committed yet.
+ * Statements that lock name their index. While a table is small, the optimizer would rather read all of it.
+ * It would then wait for every row that another transaction has added and not committed yet.
  */
 export function statementsFor(tables: MysqlTables) {
   const { events, attempt } = tables
 
   return {
-    // due, freeRow. By the index `due`: whether a claim would find anything. Locks nothing.
+    // due, freeRow. By the index `due`. Returns a row if a claim would find anything. Locks nothing.
     anyDue: (options: DueOptions) => `
   select 1
     from ${events} as event force index (due)
@@ -28,9 +29,9 @@ export function statementsFor(tables: MysqlTables) {
      and ${freeRow(tables, options)}
    limit 1`,
 
-    // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched, which is said here because
-    // the optimizer would go by its guess of how many rows are free. SKIP LOCKED lets many claim at once
-    // without waiting for one another.
+    // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched. The statement names the
+    // index, because the optimizer would choose by its guess of how many rows are free. SKIP LOCKED lets many
+    // claim at once without waiting for one another.
     claim: (options: DueOptions, limit: number) => `
   select ${rowColumns}
     from ${events} as event force index (due)
@@ -40,7 +41,7 @@ export function statementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
-    // due. Where a window of so many due rows ends. By the index `due` alone. Locks nothing.
+    // due. Returns where a window of this many due rows ends. By the index `due` alone. Locks nothing.
     windowEnd: (options: DueOptions, window: number) => `
   select ${inMs('due_at')}, seq
     from ${events} as event force index (due)
@@ -48,7 +49,7 @@ export function statementsFor(tables: MysqlTables) {
    order by due_at, seq
    limit ${window - 1}, 1`,
 
-    // rowIds, due, freeRow. By the index `event`. Rows that the claimer holds already come as well.
+    // rowIds, due, freeRow. By the index `event`. Includes rows that the claimer holds already.
     claimKeys: (rowIds: string, options: DueOptions, limit: number) => `
   select ${rowColumns}
     from ${events} as event force index (event)
@@ -59,8 +60,8 @@ export function statementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
-    // rowIds, due, freeRow. By the index `event`: whether a claim has passed over rows because another transaction locks them.
-    // Locks nothing.
+    // rowIds, due, freeRow. By the index `event`. Returns a row if a claim has skipped rows that another
+    // transaction locks. Locks nothing.
     anyKeys: (rowIds: string, options: DueOptions) => `
   select 1
     from ${events} as event force index (event)
@@ -69,7 +70,7 @@ export function statementsFor(tables: MysqlTables) {
      and ${freeRow(tables, { ...options, exceptHolder: true })}
    limit 1`,
 
-    // ? holder, timeIn. By primary key: the rows that one of the above has locked. No indexed column changes.
+    // ? holder, timeIn. By primary key, for rows that one of the above has locked. No indexed column changes.
     // MySQL assigns from left to right: losses are counted before the holder changes.
     lease: (rows: string) => `
   update ${events} force index (primary)
@@ -79,7 +80,7 @@ export function statementsFor(tables: MysqlTables) {
          deliveries   = deliveries + 1
    where ${rows}`,
 
-    // As lease, ? holder before `timeIn` once more: what the claimer holds already counts no loss.
+    // As lease, ? holder before `timeIn` once more: rows that the claimer holds already count no loss.
     leaseKeys: (rows: string) => `
   update ${events} force index (primary)
      set losses       = losses + if(locked_by <> ?, 1, 0),
@@ -94,7 +95,7 @@ export function statementsFor(tables: MysqlTables) {
     // held.
     release: (rows: string, fences: string) => changed('locked_by = null, locked_until = null', rows, fences),
 
-    // held. What an owner held without a lease, with null for its holder.
+    // held. For rows that an owner held without a lease, with null for the holder.
     countLossesOfHeld: (rows: string, fences: string) =>
       changed('losses = losses + 1, deliveries = deliveries + 1', rows, fences),
 
@@ -105,7 +106,7 @@ export function statementsFor(tables: MysqlTables) {
     settleDelete: (rows: string, fences: string, count: number) => `
   delete from ${events} where ${held(rows, fences)} order by seq limit ${count}`,
 
-    // held. Which of them are.
+    // held. Returns which rows are still held.
     held: (rows: string, fences: string) => `
   select seq from ${events} force index (primary) where ${held(rows, fences)}`,
 
@@ -118,7 +119,7 @@ export function statementsFor(tables: MysqlTables) {
    order by seq
      for update`,
 
-    // The parameters of `changes`. By primary key: rows that are locked, and settled alike.
+    // The parameters of `changes`. By primary key, for rows that are locked, and settled alike.
     settle: (changes: string, rows: string) => `
   update ${events} force index (primary)
      set ${changes},
@@ -130,7 +131,8 @@ export function statementsFor(tables: MysqlTables) {
   insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
   values ${rows}`,
 
-    // No parameters. By primary key, for which it has to have an order and a limit: DELETE takes no name of an index.
+    // No parameters. By primary key. The order and the limit make the server use it: DELETE takes no name of
+    // an index.
     deleteRows: (rows: string, count: number) => `
   delete from ${events} where ${rows} order by seq limit ${count}`,
 
@@ -154,8 +156,8 @@ export function statementsFor(tables: MysqlTables) {
    where ${held(rows, fences)}`
   }
 
-  // The rows of ? holder that are still held as they were: `fences` are pairs of `seq` and deliveries. Their
-  // numbers alone can be looked up in the primary key by every version of either server.
+  // The rows of ? holder that are still held as they were: `fences` are pairs of `seq` and deliveries. Every
+  // version of either server can search the primary key for the numbers alone.
   function held(rows: string, fences: string): string {
     return `${rows}
      and ${fences}

@@ -2,15 +2,16 @@ import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { inMs, storedColumns } from './row-columns.ts'
 import { ago, now, pendingQueues, timeIn, wholeNow } from './row-conditions.ts'
 
-/** Which rows a question is about, as far as an index can tell. */
+/** Where an index can find the rows of a filter. */
 export type RowSource = 'all' | 'event' | 'dead' | 'pending'
 
-/** The statements that people and schedulers need beside the delivery, for checked names. */
+/** The statements for operators and schedulers, for checked names. */
 export function upkeepStatementsFor(tables: MysqlTables) {
   const { events, meta, attempt, control, idempotency, node } = tables
 
   return {
-    // The parameters of `matching`, for `pending` three times. In write order, of which the index `event` alone knows nothing.
+    // The parameters of `matching`, for `pending` three times. Sorted in write order, which the index `event`
+    // does not have.
     query: (source: RowSource, matching: string, limit: number) =>
       source === 'pending'
         ? `${pendingSources.map((each) => `(${query(each, matching, limit)})`).join(' union all ')}
@@ -30,22 +31,22 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    where event_id = ? and destination = ?
    order by id`,
 
-    // rowIds. By the index `event`. The fence rises here too: a process that held the row before it died must not settle
-    // it now.
+    // rowIds. By the index `event`. The fence rises here, too: a process that held the row before it died
+    // must not settle it now.
     replay: (rowIds: string) => `
   update ${events} force index (event)
      set status = 0, available_at = ${wholeNow}, attempts = 0, losses = 0, deliveries = deliveries + 1,
          done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
    where ${rowIds} and status = 3`,
 
-    // ago (the age under which a row is young), ? seq to start behind. By primary key: how many rows one step of a
-    // purge reads, the last of them, and whether all are young.
+    // ago (the age under which a row is young), ? seq to start behind. By primary key. Returns how many rows
+    // one step of a purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `
   select count(*), max(seq), min(created_at) >= ${ago}
     from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,
 
-    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that another transaction works on
-    // are left for the next time.
+    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Leaves rows that
+    // another transaction works on for the next time.
     outlivedRows: (outlived: string) => `
   select seq, event_id, destination
     from ${events} force index (primary)
@@ -62,7 +63,7 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    limit ${limit}
      for update skip locked`,
 
-    // ? kind, ? name. By primary key; what is set already stays as it is.
+    // ? kind, ? name. By primary key. A control that is set already stays as it is.
     setControl: `
   insert into ${control} (kind, name, updated_at)
   values (?, ?, ${wholeNow})
@@ -81,7 +82,8 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     // No parameters. By primary key.
     forgetMode: `delete from ${control} where kind = 'mode'`,
 
-    // timeIn, ? id, ? mode. By primary key. A process that is registered with this mode keeps others out.
+    // timeIn, ? id, ? mode. By primary key. A process that is registered with this mode keeps other modes
+    // out.
     keepNode: `
   update ${node}
      set until = ${timeIn}
@@ -93,7 +95,7 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     // No parameters. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= ${now}`,
 
-    // ? id, ? mode. Reads the table: the living with another mode than that. None for null.
+    // ? id, ? mode. Reads the table. Returns the living with another mode; none for null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, timeIn, ? mode, timeIn. By primary key.

@@ -6,11 +6,11 @@ import type { PgliteDatabase, PgPool, PostgresJsSql } from './postgres-client.ts
 import type { DriverOptions, PostgresDriver } from './postgres-driver.ts'
 import { postgresJsDriver } from './postgres-js-driver.ts'
 
-/** The driver for a client, by what it can do. */
+/** Returns the driver for a client, judged by its methods. */
 export function driverOf(client: unknown, options: DriverOptions): PostgresDriver<object> {
   if (has(client, 'begin', 'unsafe')) return known(postgresJsDriver(client as PostgresJsSql, options))
   if (has(client, 'transaction', 'query')) return known(pgliteDriver(client as PgliteDatabase))
-  // A client of pg, in or out of a pool, knows the process that serves it.
+  // A client of pg, in or out of a pool, knows the server process of its connection.
   if (has(client, 'connect', 'query') && !('processID' in (client as object))) {
     return known(pgDriver(client as PgPool, options))
   }
@@ -26,7 +26,7 @@ function has(client: unknown, ...methods: readonly string[]): boolean {
   return methods.every((name) => typeof (client as Record<string, unknown>)[name] === 'function')
 }
 
-// Each driver takes back only the transactions that it has handed out itself.
+// Each driver accepts only the transactions that it has handed out itself.
 function known<Tx extends object>(driver: PostgresDriver<Tx>): PostgresDriver<object> {
   return driver
 }

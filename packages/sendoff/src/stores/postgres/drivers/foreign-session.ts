@@ -28,7 +28,7 @@ export function foreignSession(tx: object): PostgresSession {
   )
 }
 
-/** Whether a transaction is open on a session, for handles of which only the server can tell. */
+/** Whether a transaction is open on a session, for handles of which only the server knows. */
 export async function isInTransaction(
   session: PostgresSession,
   assertTransaction: Statement,
@@ -38,13 +38,13 @@ export async function isInTransaction(
     return true
   } catch (error) {
     if (needsTransaction(error)) return false
-    // A transaction that has failed is one nevertheless: the insert will say what is wrong with it.
+    // A failed transaction is one, too: the insert will say what is wrong with it.
     if (serverErrorOf(error) !== undefined) return true
     throw error
   }
 }
 
-// Whatever its columns are called by then, they are in the order of the statement.
+// The columns keep the order of the statement, whatever the caller's parsers name them.
 function columnsOf(row: unknown): (string | null)[] {
   return (Array.isArray(row) ? (row as unknown[]) : Object.values(row as object)).map(asText)
 }

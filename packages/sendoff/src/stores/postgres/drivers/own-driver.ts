@@ -3,7 +3,7 @@ import { insideTransaction, refuseInsideTransaction } from '../../inside-transac
 import type { PostgresDriver } from './postgres-driver.ts'
 import { isConflict } from '../postgres-errors.ts'
 
-/** How often a statement is tried that is undone because of others. */
+/** How often a statement is tried that the server undoes because of a conflict. */
 const attempts = 5
 
 /** The driver for the store's own statements. */
@@ -15,9 +15,9 @@ export interface OwnDriver<Tx extends object> extends PostgresDriver<Tx> {
 /**
  * A driver for the statements of the engine itself, each a transaction of its own.
  *
- * One that was undone because of others (a deadlock, a conflict of serializable transactions) is tried again:
- * nothing of it has happened. All else is the engine's to repeat. On a client with one connection, a
- * call that would wait for the transaction it is made in is refused.
+ * A statement that the server undid because of a conflict (a deadlock, or serializable transactions) is tried
+ * again: nothing of it has happened. The engine repeats all else. On a client with one connection, a call
+ * that would wait for the transaction it is made in is refused.
  */
 export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDriver<Tx> {
   const { onlyConnection } = driver

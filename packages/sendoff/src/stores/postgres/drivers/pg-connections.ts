@@ -3,7 +3,7 @@ import type { PgClient, PgPool, PgQuery, PgResult } from './postgres-client.ts'
 
 const ignore = () => {}
 
-/** The clients of a pool of `pg`, as far as the store waits for them. */
+/** The clients of a pool of `pg` on which the store waits. */
 export class PgConnections {
   readonly #pool: PgPool
   readonly #waits = new ConnectionWaits()
@@ -18,7 +18,9 @@ export class PgConnections {
     })
   }
 
-  /** A client of the pool, and the wait for what the store itself asks of it. The latter is to be closed. */
+  /**
+   * Returns a client of the pool, and the wait for the store's own calls on it. The caller closes the wait.
+   */
   async connect(): Promise<{ readonly client: PgClient; readonly wait: ConnectionWait }> {
     const connecting = this.#waits.open(() => this.#endConnecting())
     let client: PgClient
@@ -44,17 +46,20 @@ export class PgConnections {
       throw error
     } finally {
       wait.close()
-      // As the pool itself does: a client that has failed is not used again.
+      // As in the pool itself: a client that has failed is not used again.
       client.release(failure)
     }
   }
 
-  /** Ends what the store has waited for for so long, and idle clients that were not heard from since. */
+  /**
+   * Ends the connections on which the store has waited for `silentMs` milliseconds, and idle clients that
+   * have not responded since.
+   */
   dropSilent(silentMs: number): void {
     this.#waits.endSilent(silentMs)
     const latest = performance.now() - silentMs
     const isSilent = (client: PgClient) => (this.#heardAt.get(client) ?? -Infinity) <= latest
-    // Idle ones are taken out of the pool first: no other caller may get one that is about to end.
+    // Takes idle clients out of the pool first: no other caller may get one that is about to end.
     for (let idle = this.#pool.idleCount ?? 0; idle > 0; idle--) {
       this.#pool.connect().then((client) => {
         client.release(isSilent(client))
@@ -63,7 +68,8 @@ export class PgConnections {
     }
   }
 
-  // Without `connectionTimeoutMillis`, one that is never answered would keep its place in the pool for ever.
+  // Without `connectionTimeoutMillis`, a connection attempt without response would keep its place in the pool
+  // for ever.
   #endConnecting(): void {
     const { _clients: clients } = this.#pool as { _clients?: unknown }
     if (!Array.isArray(clients)) return
@@ -73,15 +79,15 @@ export class PgConnections {
   }
 }
 
-// By a callback, as pools do it: behind the promises of clients results outlive the next collections of garbage, which took
-// 3 of 10 µs for each event of a drain.
+// By a callback, as pools do it. With the promises of clients, results survive the next garbage collections,
+// which took 3 of 10 µs per event of a drain.
 function answerOf(client: PgClient, query: PgQuery, values: (string | null)[]): Promise<PgResult> {
   return new Promise((resolve, reject) => {
     client.query(query, values, (error, result) => (error ? reject(error) : resolve(result)))
   })
 }
 
-/** Ends a connection without waiting for the other side. Whatever waits on it fails. */
+/** Ends a connection without waiting for the server. All calls that wait on it fail. */
 function breakOff(client: PgClient): void {
   client.connection?.stream?.destroy?.()
 }

@@ -13,10 +13,10 @@ import { withinSavepoint } from './savepoint.ts'
 
 type Rows = readonly (readonly Value[])[]
 
-// Answers as the server sends them, whatever parsers the pool's user has set.
+// Returns values as the server sends them, whatever parsers the pool's user has set.
 const types = { getTypeParser: () => (value: string) => value }
 const ignore = () => {}
-// Code that was written for a client of its own releases it at its end. Here that is not its task.
+// Code written for a client of its own releases it at its end. Here the store does that.
 const ignored = { release: ignore }
 const guarded = new WeakSet<PgPool | PgClient>()
 
@@ -46,7 +46,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       const { client, wait } = await connections.connect()
       let isBroken = true
       try {
-        // Plain texts: pg copies the description of every other query, which takes it 5 µs.
+        // Plain texts: pg copies the description of every other query, which takes 5 µs.
         await wait.answer(
           client.query(isolation === undefined ? 'begin' : `begin isolation level ${isolation}`),
         )
@@ -85,7 +85,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       const known = transactionOf(tx)
       if (known !== undefined && !known.isOpen) return false
 
-      // A client that was told to begin, but has not been answered yet, is still called idle.
+      // A client that has sent BEGIN, but got no response yet, still counts as idle.
       const status = (known?.handle ?? tx).getTransactionStatus?.()
       return status === 'T' || status === 'E' ? true : undefined
     },
@@ -107,8 +107,9 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     }
   }
 
-  // pg copies every property of a description that is its own, which takes it longer than all else that we do to write
-  // an event: these are inherited. Only with a name: who adds a comment to statements copies those without one.
+  // pg copies every own property of a query description. That would take longer than all else we do to write
+  // an event, so these properties are inherited. Only for named statements: tools that add a comment to
+  // statements copy the unnamed ones.
   function queryOf(statement: Statement): PgQuery {
     const { name, text } = statement
     if (!prepare || name === undefined) return { text, rowMode: 'array', types }
@@ -130,7 +131,10 @@ function rowsOf({ rows }: PgResult): Rows {
   return rows as unknown as Rows
 }
 
-/** Refuses what it cannot read, and sees to it that a lost connection does not end the process. */
+/**
+ * Refuses a pool that the store cannot read from, and makes sure that a lost connection does not end the
+ * process.
+ */
 function guardPool(pool: PgPool): void {
   const { binary } = (pool.options ?? {}) as { binary?: unknown }
   if (binary === true)
@@ -138,14 +142,14 @@ function guardPool(pool: PgPool): void {
   if (guarded.has(pool)) return
 
   guarded.add(pool)
-  // The pool has let go of the client by then, and makes a new one when it needs one.
+  // The pool has dropped the client by then, and makes a new one when it needs one.
   pool.on('error', ignore)
   pool.on('acquire', guardClient)
 }
 
 /**
- * While a client is in use the pool does not listen to its errors, and a lost connection would end the process. The handler is
- * attached when the pool hands the client out, before its caller sees it.
+ * While a client is in use, the pool does not handle its errors, and a lost connection would end the process.
+ * We attach a handler when the pool hands out the client, before the caller sees it.
  */
 function guardClient(client: PgClient): void {
   if (guarded.has(client)) return
@@ -154,8 +158,8 @@ function guardClient(client: PgClient): void {
 }
 
 /**
- * Rejects where another transaction was begun on the client by hand meanwhile: the commit would be that of the other one,
- * whatever became of the first.
+ * Rejects if the caller began another transaction on the client by hand meanwhile. The commit would then be
+ * that of the other one, whatever became of the first.
  */
 async function watched<Result>(client: PgClient, work: () => Promise<Result>): Promise<Result> {
   let hasBegunAnother = false
@@ -178,11 +182,12 @@ async function commit(client: PgClient, wait: ConnectionWait): Promise<void> {
   const answer = await wait.answer(client.query('commit')).catch((error: unknown) => {
     throw commitFailure(error)
   })
-  // The server's own word: told to commit a transaction that has failed, it rolls back without an error.
+  // A server that is told to commit a failed transaction rolls back without an error. Its command tag shows
+  // that.
   if (answer.command !== 'COMMIT') throw rolledBack()
 }
 
-/** Rolls back; true where the state of the client is unclear then, so that it must not be used again. */
+/** Rolls back. Returns true if the state of the client is unclear afterwards: it must not be used again. */
 async function isBeyondRollback(client: PgClient, wait: ConnectionWait): Promise<boolean> {
   if (wait.isEnded) return true
   if (client.getTransactionStatus?.() === 'I') return false

@@ -1,7 +1,7 @@
 import { OutboxError } from '../../../errors.ts'
 import type { PgPool } from './postgres-client.ts'
 
-/** How often a connection that only listens is asked for a sign of life, and how long it has for it. */
+/** How often a listening connection is checked, and how long it has to respond. */
 export interface PingTimes {
   readonly everyMs: number
   readonly timeoutMs: number
@@ -9,7 +9,7 @@ export interface PingTimes {
 
 const pingTimes: PingTimes = { everyMs: 60_000, timeoutMs: 5_000 }
 
-/** Longest wait for the server to end a connection that is closed. */
+/** How long to wait, in milliseconds, for the server to end a connection that we close. */
 const goodbyeMs = 500
 
 const shortestPauseMs = 100
@@ -30,7 +30,7 @@ interface ListeningClient {
 type MakeClient = () => ListeningClient
 
 /**
- * Listens on connections of its own, made like those of the pool: a listener never gives its connection back,
+ * Listens on its own connections, made like those of the pool. A listener never gives its connection back,
  * and the pool may have only one.
  */
 export class PgListeners {
@@ -43,7 +43,7 @@ export class PgListeners {
     this.#ping = ping
   }
 
-  /** Resolves after the first attempt to connect, whatever came of it: there will be others. */
+  /** Resolves after the first attempt to connect, even if it failed: the listener tries again. */
   async listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>> {
     const listener = new PgListener(clientMaker(this.#pool), channel, callback, this.#ping)
     this.#listeners.add(listener)
@@ -54,7 +54,7 @@ export class PgListeners {
     }
   }
 
-  /** Asks every connection for a sign of life now, and replaces those that give none. */
+  /** Checks every connection now, and replaces those that do not respond. */
   check(): void {
     for (const listener of this.#listeners) listener.check()
   }
@@ -63,9 +63,8 @@ export class PgListeners {
 /**
  * A connection that listens, and is replaced when it is lost.
  *
- * A connection can be dead without anybody telling: hence the regular question. After each
- * connect its owner is called, since signals may have been missed before. It does not keep the process
- * alive.
+ * A connection can be dead without any error: hence the regular check. The listener calls its owner after
+ * each connect, since signals may have been missed before. It does not keep the process alive.
  */
 class PgListener {
   readonly #makeClient: MakeClient
@@ -108,7 +107,7 @@ class PgListener {
     this.#callback()
   }
 
-  /** Asks the connection for a sign of life now. */
+  /** Checks the connection now. */
   check(): void {
     const client = this.#client
     if (client !== undefined && this.#isListening) void this.#ping(client)
@@ -138,14 +137,14 @@ class PgListener {
     this.#isListening = false
     destroy(client)
 
-    // Different for every process: after a restart of the server they would all come at once.
+    // A random pause: after a restart of the server, all processes would otherwise connect at once.
     this.#schedule(this.#pauseMs * (0.5 + Math.random()), () => void this.connect())
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
   }
 
   async #inTime<Result>(answer: Promise<Result>, timeoutMs = this.#pingTimes.timeoutMs): Promise<Result> {
     const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error('No answer in time.')), timeoutMs).unref()
+    const timer = setTimeout(() => late.reject(new Error('No response in time.')), timeoutMs).unref()
     try {
       return await Promise.race([answer, late.promise])
     } finally {
@@ -160,7 +159,7 @@ class PgListener {
   }
 }
 
-// The pool knows its own class of clients: `pg` has no place of its own for it.
+// The pool has its class of clients: `pg` itself cannot be imported here.
 function clientMaker(pool: PgPool): MakeClient {
   const { Client, options } = pool as PgPool & { Client?: new (options: unknown) => ListeningClient }
   if (Client === undefined) {
@@ -173,7 +172,7 @@ function clientMaker(pool: PgPool): MakeClient {
 }
 
 function destroy(client: ListeningClient): void {
-  // Without an answer from the other side, `end` would wait for it.
+  // `end` alone would wait for the server.
   client.connection?.stream?.destroy()
   client.end().catch(() => {})
 }

@@ -10,14 +10,14 @@ import { withinSavepoint } from './savepoint.ts'
 
 type Transact = <Result>(work: (tx: PgliteTransaction) => Promise<Result>) => Promise<Result>
 
-// bool, bigint, smallint, integer, text, json and double precision: all that statements answer.
+// bool, bigint, smallint, integer, text, json and double precision: all types that statements return.
 const answered = [16, 20, 21, 23, 25, 114, 701]
 const options = {
   rowMode: 'array',
   parsers: Object.fromEntries(answered.map((type) => [type, (value: string) => value])),
 } as const
 
-/** PostgreSQL within the process, by PGlite. It has one connection, and prepares nothing by name. */
+/** PostgreSQL within the process, by PGlite. It has one connection, and no named prepared statements. */
 export function pgliteDriver(database: PgliteDatabase): PostgresDriver<PgliteTransaction> {
   const parts = {
     savepoint: <Result>(

@@ -1,4 +1,4 @@
-/** A pool of `pg`, as used here. Transactions are handed its clients. */
+/** A pool of `pg`, as far as the store uses it. Transactions get its clients. */
 export interface PgPool {
   connect(): Promise<PgClient>
   query(query: PgQuery, values: (string | null)[]): Promise<PgResult>
@@ -19,9 +19,9 @@ export interface PgClient {
   ): void
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
-  /** Where pg tells: `I` idle, `T` in a transaction, `E` in one that failed. */
+  /** The state, if pg provides it: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
-  /** Where pg tells of each statement that the server has done, and of its socket. */
+  /** If pg provides it: an event for each statement that the server has completed, and the socket. */
   readonly connection?: {
     readonly stream?: { destroy?(): unknown }
     on?(event: 'commandComplete', listener: (message: { readonly text?: string }) => void): unknown
@@ -46,7 +46,7 @@ export interface PgResult {
   readonly rows: unknown[]
 }
 
-/** The `sql` of postgres.js. Transactions are handed what `sql.begin` hands out. */
+/** The `sql` of postgres.js. Transactions get what `sql.begin` hands out. */
 export interface PostgresJsSql {
   unsafe(text: string, values?: (string | null)[], options?: { prepare?: boolean }): PostgresJsQuery
   begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
@@ -70,7 +70,7 @@ export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
   raw(): PromiseLike<readonly (readonly (Uint8Array | null)[])[]>
 }
 
-/** A PGlite database. Transactions are handed its transactions. */
+/** A PGlite database. Transactions get its transactions. */
 export interface PgliteDatabase extends PgliteQueries {
   transaction(work: (tx: PgliteTransaction) => Promise<unknown>): Promise<unknown>
   listen(channel: string, onNotification: (payload: string) => void): Promise<() => Promise<void>>
@@ -96,15 +96,12 @@ export interface PgliteQueryOptions {
 /** A client that a store can use. */
 export type PostgresClient = PgPool | PostgresJsSql | PgliteDatabase
 
-/**
- * Any other handle that can run statements in a transaction: such as an ORM hands out, or what an
- * adapter makes of it.
- */
+/** Any other handle that can run statements in a transaction, such as one of an ORM or of its adapter. */
 export type ForeignTransaction =
   | { query(text: string, values?: (string | null)[]): PromiseLike<{ readonly rows: readonly unknown[] }> }
   | { unsafe(text: string, values?: (string | null)[]): PromiseLike<readonly unknown[]> }
 
-/** What transactions on such a client are handed: as its driver says. */
+/** The handle that transactions on such a client get. */
 export type PostgresTx<Client> = Client extends {
   begin: { (work: (tx: infer Tx) => unknown): unknown; (options: string, work: never): unknown }
 }

@@ -1,53 +1,59 @@
 import type { Mutex } from '../../mutex.ts'
 
-/** One statement. It is prepared under its name, which no other text has; without one, it is run as it is. */
+/**
+ * One statement. It is prepared under its name, which is unique to its text. Without a name, it runs
+ * unprepared.
+ */
 export interface Statement {
   readonly name?: string
   readonly text: string
 }
 
 /**
- * What statements are given and what they answer: text alone. The same then comes in and goes out
- * with every driver, and whatever type parsers and serializers its user has set.
+ * Parameters and results of statements are text only. They are then the same with every driver, whatever type
+ * parsers and serializers its user has set.
  */
 export type Value = string | null
 
-/** Where statements run. */
+/** Something that runs statements. */
 export interface PostgresSession {
   run(statement: Statement, values?: readonly Value[]): Promise<readonly (readonly Value[])[]>
 }
 
-/** One way to talk to PostgreSQL. Run on its own, a statement takes any connection and is a transaction. */
+/**
+ * One way to talk to PostgreSQL. A statement run on the driver itself takes any connection and is its own
+ * transaction.
+ */
 export interface PostgresDriver<Tx extends object> extends PostgresSession {
-  /** Whether what was committed outlives the process. */
+  /** Whether committed rows outlive the process. */
   readonly durable: boolean
-  /** Whether others can connect to the same database. */
+  /** Whether other processes can connect to the same database. */
   readonly multiProcess: boolean
-  /** Stands for the connection where there is but one, which a transaction keeps to its end. */
+  /** The mutex of a client with a single connection, which a transaction keeps to its end. */
   readonly onlyConnection: Mutex | undefined
 
   /**
-   * Resolves only when the server has confirmed the commit. `isolation` is the level as SQL has it, and
-   * undefined for the server's default.
+   * Resolves only when the server has confirmed the commit. `isolation` is the level in SQL; undefined for
+   * the server's default.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, isolation?: string): Promise<Result>
 
   /** Runs `work` in a part of `tx` that can be undone alone. */
   nested<Result>(tx: Tx, work: (tx: Tx) => Promise<Result>): Promise<Result>
 
-  /** Runs statements in the transaction of `tx`; throws if that is known to have ended. */
+  /** Returns a session in the transaction of `tx`. Throws if that is known to have ended. */
   session(tx: Tx): PostgresSession
 
-  /** The same for a transaction of the engine: all of it is the store's to wait for. */
+  /** The same for a transaction of the engine: the store waits for all of its statements. */
   ownSession?(tx: Tx): PostgresSession | undefined
 
-  /** Whether a transaction is open on `tx`; undefined where only the server can tell. */
+  /** Whether a transaction is open on `tx`; undefined if only the server knows. */
   inTransaction(tx: Tx): boolean | undefined
 
-  /** Ends connections that are silent, as a store does. Left out where the client offers no way. */
+  /** Ends silent connections, as `dropSilent` of a store does. Left out if the client offers no way. */
   dropSilent?(silentMs: number): void
 
-  /** What of the client's options could keep a store from noticing a dead connection, in words. */
+  /** Client options that could keep a store from noticing a dead connection, in words for operators. */
   readonly warnings?: readonly string[]
 
   /** Calls back at each notification with its text, and without one whenever some may have been missed. */
@@ -59,7 +65,7 @@ export interface DriverOptions {
   readonly prepare: boolean
 }
 
-/** A column of an answer as text, however a driver that is not ours has decoded it. */
+/** Returns a column of a result as text, however a foreign driver has decoded it. */
 export function asText(value: unknown): Value {
   if (value === null || value === undefined) return null
   if (typeof value === 'string') return value

@@ -11,7 +11,7 @@ type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>
 type Begin<Tx> = <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
 
 const unendingSockets =
-  'postgres.js keeps a connection that went dead without a word for up to a quarter of an hour, and nothing can end it from outside. ' +
+  'postgres.js keeps a silently dead connection for up to a quarter of an hour, and sendoff cannot end it. ' +
   'Give its option "socket" a function that returns sockets with a timeout, longer than any of your statements takes.'
 
 /** PostgreSQL through the `sql` of postgres.js. It offers no way to end one connection of its pool. */
@@ -20,8 +20,9 @@ export function postgresJsDriver(
   { prepare }: DriverOptions,
 ): PostgresDriver<PostgresJsTransaction> {
   const parts = {
-    // Its own savepoint, because postgres.js fails a whole transaction for an error that it sees outside of
-    // one; and ours around it, because it never releases its own, and no later row would be certain.
+    // Two savepoints. That of postgres.js, because it fails a whole transaction for an error that it sees
+    // outside of one. And ours around it, because postgres.js never releases its own, and no later row would
+    // be certain.
     savepoint: <Result>(
       tx: PostgresJsTransaction,
       name: string,

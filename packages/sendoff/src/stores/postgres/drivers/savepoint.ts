@@ -30,12 +30,12 @@ async function release(session: PostgresSession, name: string): Promise<void> {
   }
 }
 
-// Where even this fails, the transaction has failed as a whole, and its commit will say so.
+// If even this fails, the whole transaction has failed, and its commit will say so.
 async function undo(session: PostgresSession, name: string): Promise<void> {
   try {
     await session.run({ text: `rollback to ${name}` })
     await session.run({ text: `release ${name}` })
   } catch {
-    // The error that led here tells more.
+    // The error that led here says more.
   }
 }

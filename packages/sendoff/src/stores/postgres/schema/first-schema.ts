@@ -2,16 +2,17 @@ import type { PostgresTables } from './postgres-tables.ts'
 import { primaryKeyStorageParameters, storageParameters } from './storage-parameters.ts'
 
 /**
- * Times are in whole milliseconds, so that a program that counts in those means the very same.
- * Names and keys are compared byte by byte, whatever the language of the database is.
+ * The first schema. Times are in whole milliseconds, so that programs which count in milliseconds agree
+ * exactly. Names and keys are compared byte by byte, whatever the language of the database is.
  *
- * What is pending has indexes of its own, which stay small whatever the number of DONE rows: `_due` for
- * claims, `_written` for those who read in write order, `_key` for the rows of one ordering key. A claim
- * changes none of their columns. `_attention` has what waits for a person: dead rows and blocked ones. Only
- * the primary key grows with DONE rows, at its end, since ids rise with time.
+ * Pending rows have their own indexes, which stay small whatever the number of DONE rows. `_due` is for
+ * claims, `_written` for reads in write order, `_key` for the rows of one ordering key. A claim changes none
+ * of their columns. `_attention` has the rows that wait for an operator: dead and blocked ones. Only the
+ * primary key grows with DONE rows, at its end, since ids rise with time.
  *
- * A table in time partitions is divided by its ids, which begin with the time: the primary key alone then still tells
- * that no id is used twice, and leads to the right partition. Ids of another kind are in the default one.
+ * A table in time partitions is divided by its ids, which begin with the time. So the primary key alone still
+ * ensures that no id is used twice, and leads to the right partition. Ids of another kind are in the default
+ * partition.
  */
 export function firstSchema(tables: PostgresTables): readonly string[] {
   const {

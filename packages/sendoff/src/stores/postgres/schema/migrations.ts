@@ -13,20 +13,23 @@ import { textArray } from '../sql/statement-values.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every statement can be run again, and then
- * makes what was dropped by hand.
+ * One step of the schema. Published steps never change: databases exist that have run them. Every statement
+ * can run again, and then recreates what was dropped by hand.
  */
 export interface Migration {
   readonly version: number
   readonly statements: readonly string[]
 }
 
-/** Every step from an empty database to the current schema, for checked names. */
+/** Returns every step from an empty database to the current schema, for checked names. */
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
   return [{ version: 1, statements: [...firstSchema(tables), ...writeFunction(tables)] }]
 }
 
-/** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */
+/**
+ * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
+ * nothing to do.
+ */
 export function schemaSql(tables: PostgresTables): string {
   const statements = [
     `create schema if not exists "${tables.schema}"`,
@@ -36,7 +39,10 @@ export function schemaSql(tables: PostgresTables): string {
   return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
-/** Runs the missing steps, and all of them where something is missing. Of many processes that do so at once, one does the work. */
+/**
+ * Runs the missing steps, or all of them if a table is missing. If many processes do so at once, one does the
+ * work.
+ */
 export async function migrate<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
@@ -49,7 +55,7 @@ export async function migrate<Tx extends object>(
     // $1 name. One lock for a schema and all that is in it.
     const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))::text'
     await session.run({ text: lock }, [`sendoff ${tables.schema}`])
-    // Asked again under the lock: another process may have been faster.
+    // Checked again under the lock: another process may have been faster.
     const stored = await storedSchema(session, tables)
     if (isCurrent(stored, newest)) return
 
@@ -62,7 +68,7 @@ export async function migrate<Tx extends object>(
   })
 }
 
-/** Refuses a schema that `migrate` would have to change. Needs the right to read `<table>_meta` alone. */
+/** Throws if `migrate` would have to change the schema. Needs only the right to read `<table>_meta`. */
 export async function checkSchema(session: PostgresSession, tables: PostgresTables): Promise<void> {
   assertCurrent(tables.table, await storedSchema(session, tables), newestVersion(tables))
 }
@@ -74,7 +80,8 @@ function newestVersion(tables: PostgresTables): number {
 async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
   const { schema, table, meta, partitionBy } = tables
   const names = [...tableNames(table), ...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
-  // $1 schema, $2 names. Read from the catalog: to_regclass may answer from before the lock was granted.
+  // $1 schema, $2 names. Read from the catalog: to_regclass may return the state from before the lock was
+  // granted.
   const text = `
   select name
     from unnest($2::text[]) as name
@@ -94,7 +101,7 @@ async function storedSchema(session: PostgresSession, tables: PostgresTables): P
   return { version, missing }
 }
 
-// CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even where it has nothing to do.
+// CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
 async function createSchema(session: PostgresSession, { schema }: PostgresTables): Promise<void> {
   // $1 schema.
   const known = await session.run({ text: 'select 1 from pg_namespace where nspname = $1' }, [schema])

@@ -3,19 +3,19 @@ import { OutboxError } from '../../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 
-/** The names of everything a store has in its database, as they stand in SQL. */
+/** The names of all that a store has in its database, as they stand in SQL. */
 export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string
-  /** The period of time partitions, by the time that ids of events begin with; undefined for one table. */
+  /** The period of time partitions, by the time with which event ids begin; undefined for one table. */
   readonly partitionBy: PartitionPeriod | undefined
   /** The function that writes an event. */
   readonly write: string
-  /** Where wake-ups are announced. */
+  /** The channel of wake-ups. */
   readonly channel: string
 }
 
-/** For names from outside, which are checked here. */
+/** Returns the names for a schema and a table, after checking both. */
 export function postgresTables(
   schema: unknown,
   name: unknown,
@@ -45,7 +45,7 @@ function checkedSchemaName(schema: unknown): string {
   )
 }
 
-// Plain lower case, because not every driver quotes the names of channels; the hash tells tables apart.
+// Plain lower case, because not every driver quotes the names of channels. The hash distinguishes tables.
 function channelOf(schema: string, table: string): string {
   return `sendoff_${table.slice(0, 40).toLowerCase()}_${hash('sha256', `${schema}.${table}`).slice(0, 8)}`
 }

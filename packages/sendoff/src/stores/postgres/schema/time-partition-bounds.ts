@@ -1,13 +1,16 @@
 import type { TimePartition } from '../../sql/time-partitions.ts'
 import { ulidStart, ulidTime } from '../../sql/ulid-time.ts'
 
-/** The time partition with these bounds, as PostgreSQL describes them: `FOR VALUES FROM ('…') TO ('…')`. Undefined unless they are ULIDs. */
+/**
+ * Reads the bounds of a time partition as PostgreSQL describes them: `FOR VALUES FROM ('…') TO ('…')`.
+ * Returns undefined unless they are ULIDs.
+ */
 export function timePartitionFromBounds(bounds: string): TimePartition | undefined {
   const [, from, to] = /FROM \('([0-9A-Z]{10})'\) TO \('([0-9A-Z]{10})'\)/.exec(bounds) ?? []
   return from === undefined || to === undefined ? undefined : { start: ulidTime(from), end: ulidTime(to) }
 }
 
-/** The bounds of a time partition, as they stand in SQL. */
+/** Returns the bounds of a time partition, as they stand in SQL. */
 export function boundsOfTimePartition({ start, end }: TimePartition): string {
   return `for values from ('${ulidStart(start)}') to ('${ulidStart(end)}')`
 }

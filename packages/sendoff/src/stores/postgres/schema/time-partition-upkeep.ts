@@ -16,17 +16,19 @@ import { ageValues } from '../sql/statement-values.ts'
 import { storageParameters } from './storage-parameters.ts'
 
 interface NamedTimePartition extends TimePartition {
-  /** As it stands in SQL. */
+  /** The name as it stands in SQL. */
   readonly name: string
 }
 
-/** How long other transactions are held up at most for each lock that is waited for. */
+/** How long other transactions wait at most for each lock that this one waits for. */
 const lockTimeout = `set local lock_timeout = '100ms'`
 
 /**
- * Makes time partitions ahead of time, for a table that has them. One that other transactions are in the way of is left for the
- * next time: there are more periods ahead. So is, for good, one whose events have been written to the default one
- * already. Returns what a person has to do where this user may not make them.
+ * Creates time partitions ahead, for a table that has them.
+ *
+ * A partition that other transactions block is left for the next time: there are more periods ahead. A
+ * partition whose events are already in the default one is never created. Returns what an operator has to do
+ * if this database user may not create partitions.
  */
 export async function addTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
@@ -50,8 +52,8 @@ export async function addTimePartitions<Tx extends object>(
 }
 
 /**
- * Removes time partitions of which every row has outlived its time, and returns how many rows those had. Where this user may not,
- * their rows are left to be deleted one by one.
+ * Drops time partitions in which every row is old enough. Returns how many rows they had. If this database
+ * user may not drop them, a purge deletes their rows one by one.
  */
 export async function dropTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
@@ -78,7 +80,7 @@ async function timePartitionsOf(
   session: PostgresSession,
   { schema, table }: PostgresTables,
 ): Promise<{ timePartitions: NamedTimePartition[]; now: number }> {
-  // $1 schema, $2 table. There is at least the default one.
+  // $1 schema, $2 table. The default partition always exists.
   const text = `
   select format('%I.%I', $1::text, partition.relname), pg_get_expr(partition.relpartbound, partition.oid),
          (date_part('epoch', clock_timestamp()) * 1000)::bigint
@@ -95,7 +97,7 @@ async function timePartitionsOf(
   return { timePartitions: timePartitions.sort((a, b) => a.start - b.start), now: Number(answer[0]?.[2]) }
 }
 
-// Attached when it is ready: to create it in its place would keep all writers out meanwhile.
+// Attached when it is ready: creating it in place would block all writers meanwhile.
 async function addTimePartition(
   session: PostgresSession,
   { schema, table, events }: PostgresTables,
@@ -112,9 +114,9 @@ async function addTimePartition(
 }
 
 /**
- * Reads the time partition without a lock at first, as it can be large, and looks for pending rows once
- * more under the lock, by index. A row that came meanwhile and is done already would go before its
- * time; but for that it must have been written with an id of long ago.
+ * Reads the time partition without a lock at first, as it can be large. Then searches for pending rows once
+ * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early;
+ * but its id would have to be from long ago.
  */
 async function dropTimePartition<Tx extends object>(
   driver: PostgresDriver<Tx>,
@@ -122,7 +124,7 @@ async function dropTimePartition<Tx extends object>(
   { name, start, end }: NamedTimePartition,
   request: PurgeRequest,
 ): Promise<number> {
-  // $1 to $3 ages. Reads the time partition, up to the first row that is to be kept.
+  // $1 to $3 ages. Reads the time partition, up to the first row to keep.
   const kept = `select 1 from ${name} where (${outlivedRow('$1', '$2', '$3')}) is not true limit 1`
   if ((await driver.run({ text: kept }, ageValues(request))).length > 0) return 0
 
@@ -149,7 +151,7 @@ async function hasPending(session: PostgresSession, name: string): Promise<boole
   return (await session.run({ text: `select 1 from ${name} where ${pending} limit 1` })).length > 0
 }
 
-/** Undefined where another transaction holds a lock for too long, or has done the same already. */
+/** Returns undefined if another transaction holds a lock for too long, or has done the same already. */
 async function unlessInTheWay<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work()

@@ -2,22 +2,22 @@ import { allKeysLock, keyLock, partitionLock } from '../sql/advisory-locks.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 
 /**
- * The function that writes an event from triggers, psql and other languages, in the transaction it is
- * called in and by the rules of the writer: the same limits and defaults, ids of the same form, the same
- * partition for a key. Part of a migration: what changes here needs a new one, which replaces the function.
+ * The function that writes an event from triggers, psql and other languages, in the caller's transaction. It
+ * follows the rules of the writer: the same limits and defaults, ids of the same form, the same partition for
+ * a key. It is part of a migration: a change here needs a new one, which replaces the function.
  *
- * It takes JSON as json, jsonb or text: `anycompatible` stands for any type, which is the same for payload and headers, and text for
- * plain literals and untyped parameters.
+ * It takes JSON as json, jsonb or text. `anycompatible` stands for any type, the same one for payload and
+ * headers. It is text for plain literals and untyped parameters.
  *
- * It runs with the rights of its owner, so that the right to call it is enough. That right has to be granted. Nothing of the
- * caller may run in it: names are looked up in `pg_catalog` alone, and a value is converted only after its type is known
- * to be one of the server's own, since a type of the caller's could bring its own conversion.
+ * It runs with the rights of its owner, so that the right to call it is enough. That right has to be granted.
+ * No code of the caller may run in it. So it finds names in `pg_catalog` alone, and converts a value only if
+ * its type is one of the server's own: a type of the caller could bring its own conversion.
  */
 export function writeFunction(tables: PostgresTables): readonly string[] {
   const { write } = tables
   const untilNow = signature('json')
   return [
-    // The function of the first version stands beside the new one otherwise, since its types differ.
+    // Otherwise the function of the first version would remain beside the new one, since its types differ.
     `
 do $drop$ begin
   if to_regprocedure('${write}${untilNow}') is not null then drop function ${write}${untilNow}; end if;

@@ -2,9 +2,11 @@ import { hash } from 'node:crypto'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 
 /**
- * The number of the advisory lock of an ordering key, as SQL. Numbers are part of the function that writes, and
- * so of a published migration: a writer that locks others locks nothing. Each table, and each of the two
- * kinds, has numbers of its own, as far as 64 bits allow.
+ * Returns the number of the advisory lock of an ordering key, as SQL.
+ *
+ * The write function uses the same numbers, so they are part of a published migration. A writer that used
+ * other numbers would lock nothing. Each table, and each of the two kinds, has its own numbers, as far as 64
+ * bits allow.
  */
 export function keyLock(tables: PostgresTables, key: string): string {
   return `hashtextextended(${key}, ${seedOf(tables, 'key')})`
@@ -20,7 +22,7 @@ export function allKeysLock(tables: PostgresTables): string {
   return `hashtextextended('all', ${seedOf(tables, 'partition')})`
 }
 
-// A negative number would stand in brackets.
+// Not negative: a negative number would need brackets in SQL.
 function seedOf({ schema, table }: PostgresTables, kind: string): string {
   const digest = hash('sha256', `sendoff ${kind} ${schema}.${table}`, 'buffer')
   return String(digest.readBigUInt64BE() >> 1n)

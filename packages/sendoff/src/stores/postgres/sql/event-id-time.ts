@@ -5,9 +5,9 @@ const uuidOfTime = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{1
 const dayMs = 86_400_000
 
 /**
- * Where in the order of ids to look for others, where those from `first` to `last` are of a kind that
- * rises with time, and it is known that nothing is to be found behind them: behind all of that kind that can
- * have been made until now, by clocks that are up to a day ahead. Undefined for other kinds.
+ * Returns where a purge continues after young rows, whose ids are from `first` to `last`. If the ids rise
+ * with time, that is behind all such ids made until now, by clocks that are up to a day ahead. Returns
+ * undefined for ids of other kinds.
  */
 export function nextDayOfIds(first: string, last: string, now = Date.now()): string | undefined {
   const start = startOfIds(first, last, now + dayMs)

@@ -5,7 +5,7 @@ const columns = `
          payload, payload_bytes, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by,
          locked_until`
 
-// The time to fall due as epoch milliseconds or, where that is null, so many milliseconds from now.
+// The due time: epoch milliseconds, or if that is null, this many milliseconds from now.
 function dueTime(at: string, inMs: string): string {
   return `coalesce(to_timestamp(${at} / 1000), ${timeAfter(inMs)})`
 }
@@ -32,15 +32,15 @@ const givenRow = `
 
 const unlessUsed = 'on conflict do nothing'
 
-// A row written under a savepoint has the number of a part of the transaction, not of the whole.
+// A row written under a savepoint has the number of the subtransaction, not of the whole transaction.
 const isCertain = 'xmin = pg_current_xact_id()::xid'
 
 /**
- * The statements that run in the caller's transaction, for a checked table name. They return text:
- * the caller may have set type parsers that we know nothing about.
+ * The statements that run in the caller's transaction, for a checked table name. They return text: the caller
+ * may have set type parsers that we do not know.
  */
 export function insertStatementsFor({ events, partitionBy, idempotency, channel }: PostgresTables) {
-  // In time partitions, an insert cannot return what a row has beside its columns.
+  // In time partitions, an insert cannot return system columns of a row.
   const certain = partitionBy === undefined ? isCertain : 'null'
 
   // $1 rows as a JSON array of arrays. Ordered, so that `seq` rises in the given order. As one JSON
@@ -49,7 +49,8 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
   const given = `jsonb_array_elements($1::text::jsonb) with ordinality as given (fields, place)`
 
   // Keys in ascending order: transactions that use the same ones wait for each other, and never in a circle.
-  // An event that fans out is several rows of one key, written together: no duplicates of each other.
+  // An event that fans out is several rows with one key, written together. They are no duplicates of each
+  // other.
   const withKeys = `
   with given as materialized (
     select fields, place, fields ->> 18 as key
@@ -63,7 +64,8 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
         on conflict (key) do nothing
     returning key, event_id
   )`
-  // One for all rows, with their partitions unless there are rows without, and none where no other process could take one of them now.
+  // One signal for all rows, with their partitions unless some rows have none. No signal if no other process
+  // could take one of the rows now.
   const signal = `,
          (select pg_notify('${channel}', case count(partition_no) when count(*) then string_agg(distinct partition_no::text, ',') else '' end)
             from written
@@ -75,8 +77,8 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
         or exists (select from used where used.key = given.key and used.event_id = given.fields ->> 0)`
 
   return {
-    // singleRow. Nothing is added, and nothing returned, for an id that was used before: an error would be the end of the
-    // caller's transaction.
+    // singleRow. Adds and returns nothing if the id was used before: an error would end the caller's
+    // transaction.
     insert: inserted(`values (${singleRow}) ${unlessUsed}`),
     insertAnnounced: announced(`values (${singleRow}) ${unlessUsed}`),
 
@@ -84,20 +86,20 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
     insertMany: inserted(`select ${givenRow} from ${given} order by place ${unlessUsed}`),
     insertManyAnnounced: announced(`select ${givenRow} from ${given} order by place ${unlessUsed}`),
 
-    // The same for ids that were made just now. To look for each in the index first takes 2 µs of 23.
+    // The same for ids that were made just now. Searching the index for each first takes 2 µs of 23.
     insertNew: inserted(`values (${singleRow})`),
     insertNewAnnounced: announced(`values (${singleRow})`),
     insertManyNew: inserted(`select ${givenRow} from ${given} order by place`),
     insertManyNewAnnounced: announced(`select ${givenRow} from ${given} order by place`),
 
-    // given, with idempotency keys as one more field. A transaction that has used a key and not ended yet is
-    // waited for. Rows that are not in the answer have a key or an id that was used before: in that case it says which
-    // keys were used here, without a seq.
+    // given, with idempotency keys as one more field. Waits for a transaction that has used a key and not
+    // ended yet. Rows missing from the result have a key or an id that was used before. The result then has
+    // rows without a seq for the keys that were used here.
     insertKeyed: keyed(''),
     insertKeyedAnnounced: keyed(signal),
 
-    // $1 event ids, $2 seqs, $3 idempotency keys. By primary key. Takes back what the caller's transaction has just added, and
-    // returns which rows these were.
+    // $1 event ids, $2 seqs, $3 idempotency keys. By primary key. Undoes what the caller's transaction has
+    // just added, and returns which rows these were.
     undoInsert: `
   with forgotten as (
     delete from ${idempotency} where key = any ($3::text[])
@@ -107,13 +109,14 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
   )
   select event_id, destination from gone`,
 
-    // $1 event id, $2 destination. By primary key: for a row that was written last, all others with it.
+    // $1 event id, $2 destination. By primary key. For the last row written: the result holds for all others,
+    // too.
     certain: `select (${isCertain})::text from ${events} where event_id = $1 and destination = $2`,
 
-    // $1 keys. By primary key: which events used them.
+    // $1 keys. By primary key. Returns which events used them.
     usedKeys: `select key, event_id from ${idempotency} where key = any ($1::text[])`,
 
-    // No parameters. Fails outside a transaction, and inside takes no more than an insert does.
+    // No parameters. Fails outside a transaction. Inside, it takes no stronger lock than an insert does.
     assertTransaction: `lock table only ${events} in row exclusive mode`,
   } as const
 

@@ -11,8 +11,9 @@ export function keyStatementsFor(tables: PostgresTables) {
   const { events, attempt, control } = tables
 
   return {
-    // $1 keys, $2 their partitions. All locks of a kind in one order, that of their numbers, and those on partitions first: two
-    // writers that want the same never wait in a circle. An aggregate, so that each is taken and a single row is returned.
+    // $1 keys, $2 their partitions. Takes all locks of a kind in the order of their numbers, and those on
+    // partitions first. So two writers that want the same keys never wait in a circle. An aggregate, so that
+    // each lock is taken and a single row is returned.
     lockKeys: `
   select count(case when is_key then pg_advisory_xact_lock(id)::text
                     else pg_advisory_xact_lock_shared(id)::text end)
@@ -22,7 +23,8 @@ export function keyStatementsFor(tables: PostgresTables) {
            order by is_key, id
           offset 0) as wanted`,
 
-    // $1 partitions. In the same order; waits for writers that have locked a key of them, and is waited for.
+    // $1 partitions. In the same order. Waits for writers that have locked a key of them, and they wait for
+    // it.
     lockPartitions: `
   select count(pg_advisory_xact_lock(id)::text)
     from (select distinct ${partitionLock(tables, 'number')} as id from unnest($1::integer[]) as number
@@ -32,8 +34,8 @@ export function keyStatementsFor(tables: PostgresTables) {
     // No parameters.
     lockAllKeys: `select pg_advisory_xact_lock(${allKeysLock(tables)})::text`,
 
-    // $1 name to start behind, $2 limit. Goes through <table>_key from key to key, without a look at the rows between the
-    // first ones, and ends as soon as enough are found. Parked keys by primary key.
+    // $1 name to start behind, $2 limit. Goes through <table>_key from key to key, without reading the rows
+    // between the first ones. Ends as soon as enough are found. Parked keys by primary key.
     blockedKeys: `
   with recursive named as (
     (select ordering_key as key
@@ -71,7 +73,7 @@ export function keyStatementsFor(tables: PostgresTables) {
     left join lateral (${headOf('listed.key', storedColumns('event'))}) as head on true
    order by key`,
 
-    // $1 key. By <table>_key. Returns nothing where there is nothing to do.
+    // $1 key. By <table>_key. Returns nothing if there is nothing to do.
     retryKey: `
   with head as materialized (${headOf('$1', 'event_id, destination, available_at, blocked_at, locked_until')}
        for no key update
@@ -85,7 +87,7 @@ export function keyStatementsFor(tables: PostgresTables) {
      and (head.locked_until is null or head.locked_until <= ${now})
   returning 1`,
 
-    // $1 key, $2 reason. By <table>_key. Returns nothing where nothing is pending.
+    // $1 key, $2 reason. By <table>_key. Returns nothing if nothing is pending.
     skipKey: `
   with head as materialized (${headOf('$1', 'event_id, destination, attempts, locked_by')}
        for no key update

@@ -21,7 +21,8 @@ export function laneStatementsFor(tables: PostgresTables) {
   const held = `
     select 1 from ${lock} where ${isOwner}`
 
-  // Null for what is ready, as most is. The difference of two numbers: that of two times fails where one is infinite.
+  // Null for a row that is ready, as most are. The difference of two numbers: that of two times fails if one
+  // is infinite.
   const waitMs = `
          case when ${isHeldUp(tables)} then 'Infinity'
               when ${isReady} then null
@@ -40,18 +41,20 @@ export function laneStatementsFor(tables: PostgresTables) {
     update ${lock} set until = ${timeIn(ms)} where ${isOwner} returning 1`
   }
 
-  // $1 lock, $2 token, $3 wanted partitions as 256 bytes of 0 or 1 in hex, $4 keys to read, $5 keys and ids not to find,
-  // $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 1 to pass over what has to wait,
-  // $12 time limit to renew the lock with, where that is done.
+  // $1 lock, $2 token, $3 wanted partitions as 256 bytes of 0 or 1 in hex, $4 keys to read, $5 keys and ids
+  // not to find, $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 1 to skip rows
+  // that have to wait, $12 time limit to renew the lock with, if it is renewed.
   //
-  // Returns nothing without the lock. Otherwise one row with the place to go on from, or nulls, and one for each row
-  // that was read, with its wait.
+  // Returns nothing without the lock. Otherwise one row with the place to continue from, or nulls, and one
+  // for each row that was read, with its wait.
   //
-  // The window reads <table>_due in its order: no sort, no DONE row touched; it ends as soon as enough is found. What
-  // comes out of a CTE is in the order in which it went in. NOT IN looks up a hash table. Each lane reads <table>_key from its
-  // first row on, and stops at the last one wanted. A row without a key is read by primary key, in a subquery with a
-  // limit, which leaves no other way. Parameters are in subqueries: a plan made for their values would always seem
-  // cheaper, so that the statement was planned anew each time, for as long as it then takes to read 500 rows.
+  // The window reads <table>_due in its order: no sort, no DONE row touched. It ends as soon as enough is
+  // found. Rows come out of a CTE in the order in which they went in. NOT IN uses a hash table. Each lane
+  // reads <table>_key from its first row on, and stops at the last one wanted. A row without a key is read by
+  // primary key, in a subquery with a limit, which leaves no other way.
+  //
+  // Parameters are in subqueries. A plan made for their values would always seem cheaper, so PostgreSQL would
+  // plan the statement each time. Planning takes as long as reading 500 rows.
   function readLanes(owner: string): string {
     return `
   with owner as materialized (${owner}
@@ -106,9 +109,9 @@ export function laneStatementsFor(tables: PostgresTables) {
    where found.ordering_key is null`
   }
 
-  // $1 lock, $2 token, $3 number to start behind, $4 limit, $5 time limit to renew the lock with, where that is done.
-  // Reads <table>_written in its order. Returns nothing without the lock, otherwise a row of nulls and one for each
-  // row that was read, with its wait.
+  // $1 lock, $2 token, $3 number to start behind, $4 limit, $5 time limit to renew the lock with, if it is
+  // renewed. Reads <table>_written in its order. Returns nothing without the lock. Otherwise a row of nulls
+  // and one for each row that was read, with its wait.
   function readAll(owner: string): string {
     return `
   with owner as materialized (${owner}

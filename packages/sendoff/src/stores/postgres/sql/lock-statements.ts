@@ -14,10 +14,15 @@ export function lockStatementsFor(tables: PostgresTables) {
     update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning ${bounds}`
 
   return {
-    // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner, which
-    // hold on to the row by KEY SHARE. Where that owner vanished, what it had read counts a loss: by
-    // <table>_due between the bounds, about as many rows as it held, and by <table>_written what it said it holds. BETWEEN
-    // adds nothing but that PostgreSQL expects few rows: of the others a ninth of all, and would compile the statement.
+    // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner,
+    // which lock the row by KEY SHARE.
+    //
+    // If that owner vanished, each row that it had read counts a loss. They are found by <table>_due between
+    // the bounds, about as many rows as it held, and by <table>_written for the rows that it recorded as
+    // held.
+    //
+    // BETWEEN is there only to make PostgreSQL expect few rows. By the other conditions it expects a ninth of
+    // all rows, and would compile the statement.
     acquireLock: `
   with before as materialized (
     select token, until, ${bounds}, held
@@ -65,7 +70,8 @@ export function lockStatementsFor(tables: PostgresTables) {
     pollDue: poll(held),
     pollDueRenewing: poll(renewed),
 
-    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without the lock.
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without
+    // the lock.
     recordHeld: `
   update ${lock}
      set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
@@ -74,10 +80,12 @@ export function lockStatementsFor(tables: PostgresTables) {
   returning 1`,
   } as const
 
-  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the lock
-  // with, where that is done. Returns nothing without the lock.
-  // Otherwise one row with the bounds that are recorded, and one with nulls for them for each row that is due: a row
-  // is sent as soon as it is read, where one that waited for others would be copied first, at twice the cost.
+  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the
+  // lock with, if it is renewed.
+  //
+  // Returns nothing without the lock. Otherwise one row with the recorded bounds, and one with nulls for them
+  // for each row that is due. The server sends such a row as soon as it is read. A row that waited for others
+  // would be copied first, at twice the cost.
   function poll(owner: string): string {
     return `
   with owner as materialized (${owner}

@@ -2,15 +2,15 @@ import { participantPrefix } from '../../../store/index.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { pending, uncertain, wasOver } from './row-conditions.ts'
 
-/** The statements about who owns which partitions, for checked names. */
+/** The statements about the owners of partitions, for checked names. */
 export function partitionStatementsFor(tables: PostgresTables) {
   const { lock, partition } = tables
   const isOwner = 'name = $1 and token = $2 and until > clock_timestamp()'
   const isParticipant = `starts_with(name, '${participantPrefix}')`
 
   return {
-    // $1 lock, $2 token. Reads both tables, which are small. Returns a row for each process that takes part, with the
-    // milliseconds that are left and no number, and one for each partition; nothing without the lock.
+    // $1 lock, $2 token. Reads both tables, which are small. Returns a row for each participant, with the
+    // milliseconds that are left and no number, and one for each partition. Returns nothing without the lock.
     shares: `
   with owner as materialized (
     select 1 from ${lock} where ${isOwner}
@@ -27,9 +27,12 @@ export function partitionStatementsFor(tables: PostgresTables) {
     where exists (select from owner)
     order by partition_no)`,
 
-    // No parameters. What they said they hold counts a loss, by <table>_written, as far as it is in partitions of theirs. Those with
-    // settlements under way, which hold on to their lock by KEY SHARE, are passed over until the next look: a statement that
-    // waits sees rows as they were when it began, and would not count what was read after that.
+    // No parameters. Expires dead participants. Each row that they recorded as held counts a loss, by
+    // <table>_written, if it is in one of their partitions.
+    //
+    // Skips participants with settlements under way, which lock the participant's row by KEY SHARE: the next
+    // call gets them. A statement that waited would see rows as they were when it began, and would not count
+    // what was read after that.
     endShares: `
   with over as materialized (
     select name from ${lock} where ${isParticipant} and ${wasOver()} for update skip locked
@@ -38,9 +41,10 @@ export function partitionStatementsFor(tables: PostgresTables) {
   ), ${countedLosses(tables, 'vanished', true)}
   select 1`,
 
-    // $1 lock, $2 token, $3 numbers. By primary key. What was free when the statement began is free still if its epoch is
-    // the same: a later check whether its owner takes part would read the state of the beginning as well. SKIP LOCKED, so that
-    // of two processes that want the same none waits for the other.
+    // $1 lock, $2 token, $3 numbers. By primary key. A partition that was free when the statement began is
+    // still free if its epoch is the same. A later check of its owner would not help: it would read the state
+    // of the beginning, too. SKIP LOCKED, so that of two processes that want the same partition none waits
+    // for the other.
     acquirePartitions: `
   with free as materialized (
     select partition_no, epoch
@@ -60,8 +64,9 @@ export function partitionStatementsFor(tables: PostgresTables) {
    where partition.partition_no = locked.partition_no
   returning partition.partition_no, partition.epoch`,
 
-    // $1 lock, $2 token, $3 numbers, $4 their epochs. By primary key. Waits for settlements that are under way without their owner
-    // knowing, as after a lost connection: the next owner would not see them, and deliver the rows again.
+    // $1 lock, $2 token, $3 numbers, $4 their epochs. By primary key. Waits for settlements that are under
+    // way without their owner knowing, as after a lost connection. Otherwise the next owner would not see
+    // them, and deliver the rows again.
     releasePartitions: `
   with settled as materialized (
     select 1 from ${lock} where name = $1 and token = $2 for update
@@ -81,11 +86,12 @@ export function partitionStatementsFor(tables: PostgresTables) {
 }
 
 /**
- * Counts a loss for the rows that the `held` of these lock rows names, as far as they are as they were then, and, where
- * that is asked for, in partitions of the process that had the lock.
+ * Counts a loss for the rows that these lock rows record as held, if they have not changed since. On request,
+ * only for rows in partitions of the process that had the lock.
  *
- * Runs are written out by way of an array, of which PostgreSQL expects ten values. Of a plain series it expects a
- * thousand, a hundred times for each lock, and compiles the statement for that many, in a tenth of a second.
+ * Runs are expanded through an array, for which PostgreSQL expects ten values. For a plain series it expects
+ * a thousand, a hundred times for each lock. It would compile the statement for that many, in a tenth of a
+ * second.
  */
 export function countedLosses(
   { events, partition }: PostgresTables,

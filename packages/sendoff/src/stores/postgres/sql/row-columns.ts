@@ -3,16 +3,17 @@ import type { Row, StoredRow } from '../../../store/index.ts'
 import type { Value } from '../drivers/postgres-driver.ts'
 
 /**
- * A time as epoch milliseconds, exactly: every time is stored in whole ones. Not cast to bigint, which fails the whole
- * statement for an infinite time: one row that was written by hand would keep all others from being read.
+ * A time as epoch milliseconds, exactly: every time is stored in whole ones. Not cast to bigint, which fails
+ * the whole statement for an infinite time. One row that was written by hand would then make all others
+ * unreadable.
  */
 export function inMs(time: string): string {
   return `round(date_part('epoch', ${time}) * 1000)`
 }
 
 /**
- * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. What is mostly 0, empty or
- * the same as another is then null, of which neither side has to make a text.
+ * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. A
+ * value that is mostly 0, empty or the same as another is then null: neither side has to make a text of it.
  */
 export function rowColumns(from: string): string {
   return `
@@ -31,13 +32,13 @@ export function storedColumns(from: string): string {
          ${inMs(`${from}.blocked_at`)}`
 }
 
-/** Makes rows of their values, of which the first is at `start`. */
+/** Makes rows of their values. The first value of each is at `start`. */
 export function readRows(answer: readonly (readonly Value[])[], start = 0): Row[] {
   let before: Row | undefined
   return answer.map((values) => (before = readRow(values, start, before)))
 }
 
-/** Makes a row of its values. Names that the row before it has as well are kept once. */
+/** Makes a row of its values. Names that equal those of the row before share one string. */
 export function readRow(values: readonly Value[], start = 0, before?: Row): Row {
   const createdAt = Number(values[start + 18])
   return {
@@ -83,8 +84,8 @@ function numberOf(text: Value): number | null {
   return text === null ? null : Number(text)
 }
 
-// A Buffer is more than was stored, and may share its memory with others. A row without any payload was changed by hand:
-// it is handed on as it is, for the engine to set it aside.
+// Not a Buffer, which is more than was stored, and may share its memory. A row without any payload was
+// changed by hand: it is returned as it is, and the engine sets it aside.
 function bytesOf(base64: Value): Uint8Array {
   return base64 === null ? (base64 as never) : new Uint8Array(Buffer.from(base64, 'base64'))
 }

@@ -1,46 +1,57 @@
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 
-/** What <table>_written holds, in the words of its definition, which let PostgreSQL use it. */
+/** The rows in <table>_written. The wording is that of the index, which lets PostgreSQL use it. */
 export const pending = 'status in (0, 2)'
 
-/** What <table>_due holds. To PostgreSQL these are different conditions, so that a statement goes by one of the two. */
+/**
+ * The rows in <table>_due. To PostgreSQL this differs from `pending`, so that a statement uses one index of
+ * the two.
+ */
 export const unblocked = 'status not in (1, 3) and blocked_at is null'
 
-/** What <table>_key holds of the key, in words that leave PostgreSQL no other index for the rows of a key in their order. */
+/**
+ * The rows of a key in <table>_key. The wording leaves PostgreSQL no other index for the rows of a key in
+ * order.
+ */
 export function pendingOf(key: string): string {
   return `status & 1 = 0 and ordering_key = ${key}`
 }
 
-/** The same as `pending` to us, but no reason to use an index of pending rows: for statements that go by primary key. */
+/**
+ * Means the same as `pending`, but does not lead PostgreSQL to an index of pending rows: for statements that
+ * go by primary key.
+ */
 export const unsettled = 'status & 1 = 0'
 
 /**
- * A limit that PostgreSQL does not know. It then expects a tenth of all rows to be wanted, and reads an
- * index in its order; where it knows that more are wanted than there seem to be, it rather reads all and sorts
- * them, however many there are by now.
+ * A limit that PostgreSQL does not know when it plans. It then expects a tenth of all rows to be wanted, and
+ * reads an index in its order. If it knew that more rows are wanted than there seem to be, it would read and
+ * sort all, however many there are by now.
  */
 export function rows(count: string): string {
   return `(select ${count}::integer)`
 }
 
 /**
- * Among the tables of a statement, has its transaction not wait for the disk. A crash of the server within the next
- * moments undoes it, and nothing that was committed after it is kept without it.
+ * Among the tables of a statement, makes its transaction not wait for the disk. A crash of the server within
+ * the next moments may undo it, and then also everything that was committed after it.
  */
 export const uncertain = `(select set_config('synchronous_commit', 'off', true)) as uncertain`
 
-/** A subquery is evaluated once for each run of a statement, and can be looked up in an index. */
+/**
+ * A subquery is evaluated once for each run of a statement, and its value can be searched for in an index.
+ */
 export const now = '(select clock_timestamp())'
 
 /**
- * Whether a lock was over already when the statement began. The process that takes over counts a loss in rows as they were
- * then. What the owner did since, in its last moments, would not be among them.
+ * Whether a lock had run out when the statement began. The process that takes over counts losses in the rows
+ * as they were then. It would miss what the owner did after that, in its last moments.
  */
 export function wasOver(until = 'until'): string {
   return `${until} <= statement_timestamp()`
 }
 
-/** The time so many milliseconds from now, cut down to whole ones. */
+/** The time this many milliseconds from now, cut to whole ones. */
 export function timeIn(ms: string): string {
   return `(select date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond'))`
 }
@@ -53,8 +64,8 @@ export function dueFrom(at: string, seq: string, state = unblocked): string {
 }
 
 /**
- * Whether a row that is due is free: not leased (but perhaps to `exceptHolder`), not paused, and not
- * written within the last milliseconds of the parameter `skipRecentMs`, which may be null.
+ * Whether a due row is free: not leased (except perhaps to `exceptHolder`), not paused, and not written
+ * within the last milliseconds of the parameter `skipRecentMs`, which may be null.
  */
 export function freeRow({ control }: PostgresTables, skipRecentMs: string, exceptHolder?: string): string {
   const isHeld = exceptHolder === undefined ? 'locked_by is not null' : `locked_by <> ${exceptHolder}`
@@ -67,12 +78,12 @@ export function freeRow({ control }: PostgresTables, skipRecentMs: string, excep
 }
 
 /**
- * Whether none of these is so, in words of which PostgreSQL always guesses that nearly all rows fit.
+ * Whether none of these conditions holds, worded so that PostgreSQL always expects nearly all rows to fit.
  *
- * It guesses for each of a list of conditions. From statistics of a moment when all rows were leased, or went to
- * one destination, it would guess that none fit, and then sort all that is due rather than read the
- * index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. Of a CASE by itself it
- * guesses that half fit, which is one row of two, and no reason not to sort.
+ * For a list of conditions it estimates each. With statistics from a moment when all rows were leased, or
+ * went to one destination, it would expect that none fit. It would then sort all due rows instead of reading
+ * the index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. For a CASE by itself it
+ * expects that half fit, which is one row of two, and no reason not to sort.
  */
 export function noneOf(conditions: readonly string[]): string {
   return `case ${conditions.map((each) => `when ${each} then null`).join('\n            ')} else true end is not null`
@@ -81,10 +92,10 @@ export function noneOf(conditions: readonly string[]): string {
 /** Whether no process has a lease on a row. */
 export const unleased = noneOf([`locked_by is not null and locked_until > ${now}`])
 
-/** Whether a row was written for later, and no process has had it yet: it takes its place among the others when it is due. */
+/** Whether a row was written for later and no process has held it yet: it takes its place when it is due. */
 export const isStillToCome = `available_at > ${now} and deliveries = 0 and blocked_at is null`
 
-/** Whether a row waits for people to decide: it is blocked, paused, or its key is parked. */
+/** Whether a row waits for an operator: it is blocked or paused, or its key is parked. */
 export function isHeldUp({ control }: PostgresTables): string {
   return `blocked_at is not null
                 or event_type = any (array(select name from ${control} where kind = 'pauseType'))
@@ -92,12 +103,12 @@ export function isHeldUp({ control }: PostgresTables): string {
                 or ordering_key in (select name from ${control} where kind = 'park')`
 }
 
-/** Whether a row may go out now, as far as its times say: it is due, and no process has a lease on it. */
+/** Whether the times of a row allow its delivery now: it is due, and no process has a lease on it. */
 export const isReady = `greatest(available_at, locked_until) <= ${now}`
 
 /**
- * Whether a row may be deleted: DONE and DEAD ones, and those of any state, each from its own age in milliseconds
- * on; null to keep them. A state that was set without an end counts from the row's beginning.
+ * Whether a row may be deleted: DONE rows, DEAD rows and rows of any state, each from its own age in
+ * milliseconds on; null to keep them. A state that was set without an end counts from the row's beginning.
  */
 export function outlivedRow(done: string, dead: string, any: string): string {
   return `(status = 1 and coalesce(done_at, created_at) < ${timeAgo(done)}
@@ -105,7 +116,7 @@ export function outlivedRow(done: string, dead: string, any: string): string {
         or created_at < ${timeAgo(any)})`
 }
 
-/** The time so many milliseconds ago. */
+/** The time this many milliseconds ago. */
 export function timeAgo(ms: string): string {
   return `(select clock_timestamp() - ${ms}::float8 * interval '1 millisecond')`
 }

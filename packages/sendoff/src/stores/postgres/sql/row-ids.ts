@@ -7,7 +7,7 @@ export function rowIdValues(rows: readonly RowId[]): [ids: string, destinations:
   return [textArray(distinct.map((row) => row.eventId)), textArray(distinct.map((row) => row.destination))]
 }
 
-/** One text for both parts of a row id. */
+/** Returns one text for both parts of a row id. */
 export function rowName({ eventId, destination }: RowId): string {
   return `${eventId}\n${destination}`
 }

@@ -12,8 +12,8 @@ export function numberArray(numbers: readonly number[]): string {
 }
 
 /**
- * A duration that statements add to the clock before they cut the sum down to whole milliseconds: so
- * that it is rounded up, and nothing comes to an end too early. No duration at all stays none.
+ * A duration that statements add to the clock before they cut the sum to whole milliseconds. It is rounded up
+ * so that nothing ends too early. A missing duration stays missing.
  */
 export function roundedUp(ms: number): string {
   return String(ms > 0 ? ms + 0.999 : ms)
@@ -29,7 +29,7 @@ export function placeValues(from: DuePlace | undefined): [at: string, seq: strin
   return from === undefined ? ['-Infinity', '0'] : [String(from.availableAt), String(from.seq)]
 }
 
-/** The age in milliseconds under which rows are passed over; null for none. */
+/** The age in milliseconds below which rows are skipped; null for none. */
 export function skipRecentValue(skipRecentMs: number | undefined): Value {
   return skipRecentMs ? String(skipRecentMs) : null
 }
@@ -41,7 +41,7 @@ export function ageValues({ doneOlderThanMs, deadOlderThanMs, anyOlderThanMs }: 
   )
 }
 
-// Plain ones, as most are, need no look at each character.
+// Plain texts, as most are, need no check of each character.
 function element(text: Value): string {
   if (text === null) return 'null'
   return /^[A-Za-z0-9_.:-]+$/.test(text) && !/^null$/i.test(text)

@@ -12,8 +12,8 @@ import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 const wholeNow = timeIn('0')
 
-// $1 event ids, $2 destinations, $3 deliveries, $4 holders (null where an owner read the row without a
-// claim). In a subquery, so that a plan does not depend on how many there are.
+// $1 event ids, $2 destinations, $3 deliveries, $4 holders (null if an owner read the row without a claim).
+// In a subquery, so that a plan does not depend on how many there are.
 const givenRows = `
     select *
       from unnest((select $1::text[]), (select $2::text[]), (select $3::integer[]), (select $4::text[]))
@@ -23,21 +23,25 @@ const givenRows = `
 export function statementsFor(tables: PostgresTables) {
   const { events, partitionBy, attempt, lock, partition } = tables
 
-  // Rows without a holder are only their owner's to settle, and those with an epoch only while their partition is its.
+  // Only the owner of the lock may settle rows without a holder. Those with an epoch, only while it owns
+  // their partition.
   const isOwned = `(given.locked_by is not null or exists (select from owner)
             and (given.epoch is null or ${epochOf('$3')} = given.epoch))`
 
   return named({
-    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in
-    // its order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
-    // another. No indexed column changes, so that the update can stay in its page and leave the
-    // indexes alone. Rows are then found by their place in the file, a tenth cheaper in all than by
-    // primary key; a row that another transaction changed in between has moved, and is left out. Places mean nothing in
-    // time partitions, hence the check that the row is in the table itself.
+    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in its
+    // order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
+    // another. No indexed column changes, so that the update can stay in its page and leave the indexes
+    // alone.
+    //
+    // Rows are then found by their place in the file, a tenth cheaper in all than by primary key. A row that
+    // another transaction changed in between has moved, and is left out. Places mean nothing in time
+    // partitions, hence the check that the row is in the table itself.
     claim: claim(),
 
-    // $1 and $2 place to start from, $3 rows. Where a window of so many due rows ends, read from <table>_due in its order: the
-    // condition that always holds has PostgreSQL expect many rows, which it does not sort.
+    // $1 and $2 place to start from, $3 rows. Returns where a window of this many due rows ends, read from
+    // <table>_due in its order. The condition that is always true makes PostgreSQL expect many rows, which it
+    // does not sort.
     windowEnd: `
   select ${inMs('available_at')}, seq
     from (select available_at, seq
@@ -48,13 +52,14 @@ export function statementsFor(tables: PostgresTables) {
            limit ${rows('$3')}) as due
   offset ${rows('($3::integer - 1)')}`,
 
-    // As claim, $7 and $8 place to end at, $9 aggregate types and $10 event types, pair by pair: they are hashed once.
+    // As claim. $7 and $8 place to end at, $9 aggregate types and $10 event types, pair by pair: they are
+    // hashed once.
     claimTypes: claim(`
           and (available_at, seq) <= (to_timestamp($7::float8 / 1000), $8::bigint)
           and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($9::text[], $10::text[]))'])}`),
 
-    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids,
-    // $8 destinations. By primary key. Rows that the claimer holds already come as well, and count no loss.
+    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids, $8
+    // destinations. By primary key. Includes rows that the claimer holds already; they count no loss.
     claimKeys: `
   with due as materialized (
     select event_id, destination
@@ -71,35 +76,37 @@ export function statementsFor(tables: PostgresTables) {
    where event.event_id = due.event_id and event.destination = due.destination
   returning ${rowColumns('event')}`,
 
-    // givenRows, $5 lease. By primary key. Returns the places of rows that were not changed, and whether that is
-    // because another transaction is changing them now.
+    // givenRows, $5 lease. By primary key. Returns the places of rows that were not changed, and whether
+    // another transaction is changing them now.
     renew: changed(`locked_until = ${timeIn('$5')}`, 'skip locked'),
-    // The same for a single row, which is waited for.
+    // The same for a single row. Waits for it.
     renewOne: changed(`locked_until = ${timeIn('$5')}`),
 
     // givenRows. By primary key. Returns the same as renew.
     release: changed('locked_by = null, locked_until = null', 'skip locked'),
     releaseOne: changed('locked_by = null, locked_until = null'),
 
-    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in whatever order: hence no
-    // other statement may do so with rows that are held.
+    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in any order. Hence no
+    // other statement may do so with held rows.
     settleDone: alike('done', 'event.locked_by = $4'),
     settleDelete: alike('delete', 'event.locked_by = $4'),
 
-    // alike, $4 lock, $5 token: of rows that the owner of a lock read without a claim. A takeover waits for the row
-    // of the lock, and is waited for; the owner's own renewals are not.
+    // alike, $4 lock, $5 token. For rows that the owner of a lock read without a claim. A takeover waits for
+    // the row of the lock, and this statement waits for a takeover. It does not wait for the owner's own
+    // renewals.
     settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
-    // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those of which no row is given, $7 how many
-    // have one: of rows that the owner of partitions read. Who owns a partition is read without a lock: no process takes
-    // it before the row of the owner's lock is gone, and that is waited for.
+    // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those of which no row is given, $7
+    // how many have one. For rows that the owner of partitions read. Reads the owners of partitions without a
+    // lock. No process takes a partition before the row of the owner's lock is gone, and the removal of that
+    // row waits for this statement.
     settleDoneShared: alike('done', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
     settleDeleteShared: alike('delete', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),
 
-    // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any: all kinds at
-    // once, with their history. By primary key. Returns the places of those that were refused. Takes a third
-    // more of the server's time for a row than those for rows that are alike.
+    // $1 settlements as a JSON array of arrays, $2 lock and $3 token of the owner, if any. All kinds at once,
+    // with their history. By primary key. Returns the places of those that were refused. Takes a third more
+    // of the server's time per row than the statements for rows that are alike.
     settle: `
   with owner as materialized (${owner('$2', '$3')}
   ), given as materialized (
@@ -190,14 +197,14 @@ export function statementsFor(tables: PostgresTables) {
        for key share`
   }
 
-  // The epoch of the row's partition if that is the token's, or one that none has. An array is made once, and looked
-  // up at no cost as long as nothing in it is null.
+  // The epoch of the row's partition if the token owns it, or one that no row has. An array is made once, and
+  // read at no cost as long as nothing in it is null.
   function epochOf(token: string): string {
     return `(array(select case when owner = ${token} then epoch else -1 end
                      from ${partition} order by partition_no))[${partitionIndex}]`
   }
 
-  // Mostly all of them are the token's, and no row has to be looked at for it.
+  // Mostly the token owns all of them, and no single row has to be checked.
   function sharedRow(token: string, epochs: string, count: string): string {
     return `${ownedRow}
        and case when (select count(*) from ${partition}
@@ -226,7 +233,8 @@ export function statementsFor(tables: PostgresTables) {
    where place not in (select place from held)`
   }
 
-  // $1 event ids, $2 the destination and $3 the deliveries of all of them. Returns the ids of rows that were refused.
+  // $1 event ids, $2 the destination and $3 the deliveries of all of them. Returns the ids of rows that were
+  // refused.
   function alike(kind: 'done' | 'delete', isHeld: string, ownerRow?: string): string {
     const done = `update ${events} as event
        set status = 1, done_at = ${wholeNow}, last_error = null, blocked_at = null, ${handedBack}`
@@ -271,7 +279,7 @@ function leased(isLoss: string): string {
          deliveries   = event.deliveries + 1`
 }
 
-/** The statements of a store, each under a name that tells its text from every other. */
+/** The statements of a store, each under a name that is unique to its text. */
 export type PostgresStatements = ReturnType<typeof statementsFor>
 
 function named<Name extends string>(

@@ -10,18 +10,20 @@ const matching = `
      and ($4::text is null or aggregate_id = $4)
      and ($5::text is null or tenant_id = $5)`
 
-/** The statements that people and schedulers need beside the delivery, for checked names. */
+/** The statements for operators and schedulers, for checked names. */
 export function upkeepStatementsFor(tables: PostgresTables) {
   const { events, attempt, control, idempotency, node } = tables
 
-  // As arrays, of which PostgreSQL does not guess that they hold many: it would read the whole table for them.
+  // As arrays, for which PostgreSQL does not expect many values. Otherwise it would read the whole table for
+  // them.
   const oldIds = `
            unnest((select array_agg(event_id) from outlived), (select array_agg(destination) from outlived))
            as old (event_id, destination)`
 
   return {
-    // matching, $6 seq to start behind, $7 limit. The first reads the table: nothing but the primary key grows with
-    // DONE rows, and that is in another order. The others read <table>_attention and <table>_written in theirs.
+    // matching, $6 seq to start behind, $7 limit. The first reads the table: only the primary key includes
+    // DONE rows, and it is in another order. The others read <table>_attention and <table>_written in their
+    // order.
     query: query(''),
     queryDead: query('status = 3 and'),
     queryPending: query(`${pending} and`),
@@ -42,8 +44,9 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    where event_id = $1 and destination = $2
    order by id`,
 
-    // $1 event ids, $2 destinations. By primary key, in ascending order; DEAD is asked for in words that are no reason
-    // to read all dead rows. The fence rises here too: a process that held the row before it died must not settle it now.
+    // $1 event ids, $2 destinations. By primary key, in ascending order. The condition for DEAD is worded so
+    // that PostgreSQL does not read all dead rows. The fence rises here, too: a process that held the row
+    // before it died must not settle it now.
     replay: `
   with dead as materialized (
     select event.event_id, event.destination
@@ -62,10 +65,10 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   )
   select count(*) from replayed`,
 
-    // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under which a
-    // row is young. By primary key, which is in the order of time for most. Rows that a transaction has locked are left
-    // for the next time. Returns how many rows were looked at, the first event id and the last row id, whether all are
-    // young, and how many are gone.
+    // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under
+    // which a row is young. By primary key, which is in the order of time for most. Leaves rows that a
+    // transaction has locked for the next time. Returns how many rows were examined, the first event id and
+    // the last row id, whether all are young, and how many are deleted.
     purge: `
   with seen as materialized (
     select event_id, destination, created_at
@@ -111,7 +114,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   )
   select count(*) from gone`,
 
-    // $1 kind, $2 name. By primary key; what is paused already stays as it is.
+    // $1 kind, $2 name. By primary key. A target that is paused already stays as it is.
     pause: `
   insert into ${control} (kind, name, updated_at)
   values ($1, $2, ${timeIn('0')})
@@ -127,8 +130,9 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    where kind in ('pauseType', 'pauseDestination')
    order by kind, name`,
 
-    // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps others out.
-    // Returns the last mode and what is paused, or at least one row of nulls; nothing for a process that is not registered.
+    // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps other
+    // modes out. Returns the last mode and the pauses, or at least one row of nulls. Returns nothing for a
+    // process that is not registered.
     keepNode: `
   with kept as (
     update ${node}
@@ -141,7 +145,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     left join ${control} on kind in ('mode', 'pauseType', 'pauseDestination')
    order by kind, name`,
 
-    // No parameters. By primary key: the last mode and what is paused.
+    // No parameters. By primary key. Returns the last mode and the pauses.
     modeAndPaused: `
   select kind, name
     from ${control}
@@ -154,7 +158,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     // No parameters. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= clock_timestamp()`,
 
-    // $1 id, $2 mode. Reads the table: the living with another mode than that. None for null.
+    // $1 id, $2 mode. Reads the table. Returns the living with another mode; none for null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> $1 and mode <> $2 order by id`,
 
     // $1 id, $2 mode, $3 time limit. By primary key.

@@ -9,11 +9,14 @@ import type { RedisKeyspace } from '../redis-keyspace.ts'
 export interface TransactionPlace {
   readonly driver: RedisDriver
   readonly keyspace: RedisKeyspace
-  /** Where rows are announced. */
+  /** The channel on which rows are announced. */
   readonly channel: string
 }
 
-/** Sends what a transaction has gathered: one script where there are only events, and not too many, a MULTI otherwise. */
+/**
+ * Sends the commands of a transaction: as one script if there are only events, and not too many; as a MULTI
+ * otherwise.
+ */
 export async function commitTransaction(
   { driver, keyspace, channel }: TransactionPlace,
   { inserts, calls }: RecordedTransaction,
@@ -27,7 +30,7 @@ export async function commitTransaction(
   }
 
   const sent = multi()
-  // First, so that their answers are found by their place.
+  // First, so that their results are found by their place.
   for (const { script, values } of commands) driver.queue(sent, script, keyspace, values)
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
@@ -54,13 +57,16 @@ function insertFailure(inserts: readonly RecordedInsert[], error: Error): Error 
   return row === undefined ? error : duplicateEventId(row, { cause: error })
 }
 
-// An error that the server has answered says that the script has added nothing.
+// An error from the server proves that the script has added nothing.
 function serversWord(error: unknown): unknown {
   if (isServersWord(error)) return error
   throw commitUnknown(error)
 }
 
-/** Whether the server itself has refused, which means for a transaction that it has done nothing: its errors begin with a word in capitals. */
+/**
+ * Whether the error comes from the server itself, which means that it has done nothing of the transaction.
+ * Such errors begin with a word in capitals.
+ */
 export function isServersWord(error: unknown): boolean {
   return error instanceof Error && /^[A-Z]{3,} /.test(error.message)
 }

@@ -5,7 +5,7 @@ import { nodeRedisDriver } from './node-redis-driver.ts'
 import type { IoredisClient, NodeRedisClient } from './redis-client.ts'
 import type { RedisDriver } from './redis-driver.ts'
 
-/** The driver for a client, by what it can do. */
+/** Returns the driver for a client, judged by its methods. */
 export function driverOf(client: unknown): RedisDriver {
   if (has(client, 'evalSha', 'eval', 'multi', 'duplicate')) return nodeRedisDriver(client as NodeRedisClient)
   if (has(client, 'evalsha', 'eval', 'multi', 'duplicate')) return ioredisDriver(client as IoredisClient)

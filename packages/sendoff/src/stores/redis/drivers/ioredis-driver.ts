@@ -27,7 +27,7 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       return (results ?? []).map(([error, result]) => error ?? result)
     },
 
-    // A pipeline of ioredis counts the transactions that are open in it, and one without any keeps nothing together.
+    // A pipeline of ioredis counts its open transactions. Without one, its commands do not stay together.
     isOpenMulti: (tx) =>
       (tx as { isPipeline?: unknown }).isPipeline === true &&
       Number((tx as { _transactions?: unknown })._transactions) > 0,
@@ -35,10 +35,10 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
     async subscribe(channel, callback) {
       const subscriber = client.duplicate() as IoredisSubscriber
       subscribers.add(subscriber)
-      // Whatever ends a connection, the client connects again by itself.
+      // The client reconnects by itself, whatever ended the connection.
       subscriber.on('error', () => {})
       subscriber.on('message', (_channel, text) => callback(String(text)))
-      // It subscribes anew after each loss, and what was said meanwhile is lost.
+      // The client subscribes again after each loss. Messages sent meanwhile are lost.
       subscriber.on('ready', () => callback())
       try {
         await subscriber.subscribe(channel)
@@ -85,7 +85,7 @@ interface Connected {
   ping?(): Promise<unknown>
 }
 
-// Of a cluster nobody knows which of its connections it was.
+// A cluster does not show which of its connections was silent.
 function breakOffSilent(client: object): void {
   const nodes = (client as { nodes?(): Connected[] }).nodes?.()
   if (nodes === undefined) return breakOff(client)
@@ -94,12 +94,13 @@ function breakOffSilent(client: object): void {
   }
 }
 
-// The client connects again, subscribes again, and sends again what was not answered.
+// The client reconnects, subscribes again, and repeats the commands that got no response.
 function breakOff(client: object): void {
   ;(client as Connected).stream?.destroy?.()
 }
 
-// One argument that is a list, which the client takes apart itself: a call takes some ten thousand arguments at most.
+// One argument that is a list, which the client expands itself: a call takes some ten thousand arguments at
+// most.
 function together(keyspace: RedisKeyspace, values: readonly string[]): string[] {
   return [[...keyspace, ...values]] as unknown as string[]
 }

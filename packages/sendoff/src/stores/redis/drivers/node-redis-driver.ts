@@ -10,8 +10,8 @@ import { type ListenerWatch, SharedWait, watchListener } from './revive-silent.t
 /**
  * Runs scripts on a client or a cluster of `redis`.
  *
- * It offers no way to have it connect again that would keep what others do with it. Where the connection of a client is silent, the store
- * goes on with a duplicate of its own.
+ * It offers no way to reconnect without disturbing its other users. If the connection of a client is silent,
+ * the store continues with a duplicate of its own.
  */
 export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   let client = given
@@ -39,14 +39,14 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
       try {
         return (await wait.answer((multi as NodeRedisMulti).exec())) as readonly unknown[]
       } catch (error) {
-        // Where single commands fail, the client throws what all of them answered.
+        // If single commands fail, the client throws an error with the results of all.
         const { replies } = error as { replies?: readonly unknown[] }
         if (replies === undefined) throw error
         return replies
       }
     },
 
-    // Whether it was sent the client does not tell.
+    // The client does not show whether it was sent.
     isOpenMulti: (tx) => typeof (tx as { execAsPipeline?: unknown }).execAsPipeline === 'function',
 
     async subscribe(channel, callback) {
@@ -76,7 +76,7 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
           end(subscriber)
           throw error
         }
-        // It subscribes anew after each loss, and what was said meanwhile is lost.
+        // The client subscribes again after each loss. Messages sent meanwhile are lost.
         subscriber.on('ready', () => callback())
       }
 
@@ -112,7 +112,7 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
     },
   }
 
-  // A cluster finds another server by itself, and a duplicate could not be made while one of its servers is away.
+  // A cluster finds another server by itself. A duplicate could not connect while one of its servers is away.
   function replaceClient(): void {
     if (isClosed || isCluster(given)) return
     if (client !== given) end(client as NodeRedisDuplicate)
@@ -126,7 +126,7 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
 
   function open(): NodeRedisDuplicate {
     const duplicate = given.duplicate() as NodeRedisDuplicate
-    // Whatever ends a connection, the client connects again by itself.
+    // The client reconnects by itself, whatever ended the connection.
     duplicate.on('error', () => {})
     opened.add(duplicate)
     return duplicate
@@ -138,7 +138,7 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   }
 }
 
-/** How long to wait before connecting again. */
+/** How many milliseconds to wait before connecting again. */
 const resubscribeMs = 500
 
 interface NodeRedisServer {

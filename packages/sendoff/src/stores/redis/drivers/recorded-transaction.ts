@@ -4,7 +4,7 @@ import { duplicateEventId } from '../../../store/duplicate-event-id.ts'
 import { Mutex } from '../../mutex.ts'
 import { transactionEnded } from '../../transaction-ended.ts'
 
-/** Rows to be added by a transaction, and where their results are told. */
+/** Rows that a transaction adds, and the callback for their results. */
 export interface RecordedInsert {
   readonly rows: readonly NewRow[]
   readonly lease: Lease | undefined
@@ -12,7 +12,7 @@ export interface RecordedInsert {
   results: readonly KnownResult[] | undefined
 }
 
-/** A command that the transaction's code has called, to be called on a MULTI. */
+/** A command that the code of the transaction has called. It is called again on the real MULTI. */
 export interface RecordedCall {
   readonly method: string | symbol
   readonly values: readonly unknown[]
@@ -22,12 +22,12 @@ export type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
 
 const transactionsOfViews = new WeakMap<object, RecordedTransaction>()
 
-/** The transaction that handed out `tx`, if any did. */
+/** Returns the transaction that handed out `tx`, if one did. */
 export function transactionOf(tx: object): RecordedTransaction | undefined {
   return transactionsOfViews.get(tx)
 }
 
-// They belong to whoever sends the MULTI.
+// Only the owner of the MULTI may call these: the store.
 const endings = new Set<string | symbol>([
   'exec',
   'EXEC',
@@ -40,8 +40,8 @@ const endings = new Set<string | symbol>([
 /**
  * A transaction, or a part of one that can be undone alone.
  *
- * Redis has no open transactions: a MULTI is sent as a whole. What code calls on the view that it is handed is only
- * remembered, and called on a real MULTI at the end. So a part that fails is simply forgotten.
+ * Redis has no open transactions: a MULTI is sent as a whole. The view that code gets only records its calls.
+ * The store makes them on a real MULTI at the end. So a part that fails is simply forgotten.
  */
 export class RecordedTransaction {
   readonly inserts: RecordedInsert[] = []
@@ -53,7 +53,7 @@ export class RecordedTransaction {
   readonly #mutex = new Mutex()
   #hasEnded = false
 
-  /** `shape` answers a MULTI of the client, which tells what commands there are. */
+  /** `shape` returns a MULTI of the client, which shows what commands there are. */
   constructor(shape: () => object, around?: RecordedTransaction) {
     this.#shape = shape
     this.#around = around
@@ -67,7 +67,7 @@ export class RecordedTransaction {
     if (!this.isOpen) throw transactionEnded()
   }
 
-  /** Remembers rows to be added at the end. What becomes of them is known only then. */
+  /** Records rows to add at the end. Their results are known only then. */
   record(insert: RecordedInsert): readonly InsertResult[] {
     this.assertOpen()
     const rowIds = new Set<string>()
@@ -82,7 +82,9 @@ export class RecordedTransaction {
     return insert.rows.map((_, index) => ({ kind: 'queued', result: () => insert.results?.[index] }))
   }
 
-  /** Runs `work` with a view. What it did can be sent, or handed on, once it has succeeded. */
+  /**
+   * Runs `work` with a view. If it succeeds, its commands can be sent, or handed to the outer transaction.
+   */
   async run<Result>(work: (tx: object) => Promise<Result>): Promise<Result> {
     const view = this.#view()
     transactionsOfViews.set(view, this)
@@ -96,7 +98,10 @@ export class RecordedTransaction {
     }
   }
 
-  /** Runs `work` as a part of this transaction. One at a time, so that the order of commands is that of the code. */
+  /**
+   * Runs `work` as a part of this transaction. One part runs at a time, so that the order of commands is that
+   * of the code.
+   */
   async nested<Result>(work: (tx: object) => Promise<Result>): Promise<Result> {
     const running = this.#mutex.run(() => this.#part(work))
     this.#nested.add(running)

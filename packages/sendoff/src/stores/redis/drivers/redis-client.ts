@@ -1,4 +1,4 @@
-/** A client of `ioredis`, or its `Cluster`, as used here. Transactions are handed its MULTI. */
+/** A client of `ioredis`, or its `Cluster`, as far as the store uses it. Transactions get its MULTI. */
 export interface IoredisClient {
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): Promise<unknown>
@@ -7,7 +7,7 @@ export interface IoredisClient {
   duplicate(): object
 }
 
-/** A MULTI of `ioredis`: what is called on it is sent by `exec`. */
+/** A MULTI of `ioredis`. `exec` sends the commands that were called on it. */
 export interface IoredisMulti {
   eval(script: string, numberOfKeys: number, ...keysAndArguments: string[]): unknown
   exec(): Promise<[error: Error | null, result: unknown][] | null>
@@ -20,7 +20,7 @@ export interface IoredisSubscriber {
   disconnect(): void
 }
 
-/** A client or cluster of `redis` (node-redis), as used here. Transactions are handed its MULTI. */
+/** A client or cluster of `redis` (node-redis), as far as the store uses it. Transactions get its MULTI. */
 export interface NodeRedisClient {
   evalSha(sha: string, options: NodeRedisScriptOptions): Promise<unknown>
   eval(script: string, options: NodeRedisScriptOptions): Promise<unknown>
@@ -33,7 +33,7 @@ export interface NodeRedisScriptOptions {
   readonly arguments: string[]
 }
 
-/** A MULTI of `redis`: what is called on it is sent by `exec`. */
+/** A MULTI of `redis`. `exec` sends the commands that were called on it. */
 export interface NodeRedisMulti {
   eval(script: string, options: NodeRedisScriptOptions): unknown
   exec(): Promise<unknown>
@@ -53,5 +53,5 @@ export interface NodeRedisSubscriber extends NodeRedisDuplicate {
 
 export type RedisClient = IoredisClient | NodeRedisClient
 
-/** What transactions of this client are handed: its MULTI, or one that the caller has begun. */
+/** The handle that transactions of this client get: its MULTI, or one that the caller has begun. */
 export type RedisTx<Client extends RedisClient> = ReturnType<Client['multi']> & object

@@ -1,33 +1,41 @@
 import type { RedisKeyspace } from '../redis-keyspace.ts'
 import type { Script } from '../scripts/script.ts'
 
-/** What the store needs of a client. */
+/** One way to talk to Redis. */
 export interface RedisDriver {
-  /** Runs a script by its hash, or by its text where the server does not have it yet. */
+  /** Runs a script by its hash, or by its text if the server does not have it yet. */
   run(script: Script, keyspace: RedisKeyspace, values: readonly string[]): Promise<unknown>
 
-  /** A new MULTI, of which nothing is sent before `exec`. */
+  /** Returns a new MULTI. Nothing of it is sent before `exec`. */
   multi(): object
 
-  /** Adds a script to a MULTI by its text: one that is missing there would not stop the commands beside it. */
+  /** Adds a script to a MULTI by its text: by hash, a missing script would not stop the other commands. */
   queue(multi: object, script: Script, keyspace: RedisKeyspace, values: readonly string[]): void
 
-  /** Sends a MULTI and returns what became of each command, errors among them. Rejects if none was run, or if that is unknown. */
+  /**
+   * Sends a MULTI. Returns the results of its commands, errors among them. Rejects if none was run, or if
+   * that is unknown.
+   */
   exec(multi: object): Promise<readonly unknown[]>
 
   /** Whether this is a MULTI of such a client that has not been sent. */
   isOpenMulti(tx: object): boolean
 
-  /** Calls back at every message, and whenever some may have been missed, until it is told to stop. */
+  /**
+   * Calls back at every message, and whenever some may have been missed, until the returned function is
+   * called.
+   */
   subscribe(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>
 
-  /** The server's settings of these names, of each server that is asked; undefined where it does not tell. */
+  /**
+   * Returns the settings of these names, of each server that is asked; undefined if it does not reveal them.
+   */
   settings(names: readonly string[]): Promise<readonly ReadonlyMap<string, string>[]>
 
-  /** Ends connections that are silent, as a store does. */
+  /** Ends silent connections, as `dropSilent` of a store does. */
   dropSilent(silentMs: number): void
 
-  /** Ends what the driver itself has opened, except for those who listen. */
+  /** Ends what the driver itself has opened, except subscriptions. */
   close(): Promise<void>
 }
 
@@ -44,7 +52,7 @@ export async function runKnown(
   }
 }
 
-/** The settings of an answer that is a map, an object, or names and values in turn. */
+/** Reads the settings of a reply that is a map, an object, or names and values in turn. */
 export function settingsOf(answer: unknown): ReadonlyMap<string, string> {
   if (Array.isArray(answer)) {
     const pairs = answer.flatMap((name, index): [string, string][] =>

@@ -1,17 +1,17 @@
 import { type ConnectionWait, ConnectionWaits } from '../../connection-waits.ts'
 
-/** How often a connection that only listens is asked for a sign of life, and how long one has for it. */
+/** How often a listening connection is checked, and how long a connection has to respond. */
 const pingEveryMs = 60_000
 const pingTimeoutMs = 1_000
 
-/** A connection that can be asked for a sign of life, and made anew. */
+/** A connection that can be checked and replaced. */
 export interface Revivable {
   ping(): Promise<unknown>
-  /** Ends it, and sees to it that there is another. */
+  /** Ends the connection, and makes sure that there is another. */
   revive(): void
 }
 
-/** What the store waits for over one connection that all commands share. */
+/** The waits of the store on one connection that all commands share. */
 export class SharedWait {
   readonly #waits = new ConnectionWaits()
   readonly #onSilent: () => void
@@ -22,12 +22,12 @@ export class SharedWait {
     this.#wait = this.#open()
   }
 
-  /** Passes an answer on. Rejects when the connection is found to be silent. */
+  /** Passes a response on. Rejects when the connection is found to be silent. */
   answer<Answer>(call: Promise<Answer>): Promise<Answer> {
     return this.#wait.answer(call)
   }
 
-  /** Passes an answer on, however late: a client that connects again asks for it again. */
+  /** Passes a response on, however late: a client that reconnects repeats the command. */
   patiently<Answer>(call: Promise<Answer>): Promise<Answer> {
     this.#wait.answer(call).catch(() => {})
     return call
@@ -46,17 +46,18 @@ export class SharedWait {
   }
 }
 
-/** Asks for a sign of life, and makes the connection anew if there is none. Never rejects. */
+/** Checks the connection, and replaces it if it does not respond. Never rejects. */
 export async function reviveIfSilent(connection: Revivable): Promise<void> {
   const late = Promise.withResolvers<'silent'>()
   const timer = setTimeout(() => late.resolve('silent'), pingTimeoutMs).unref()
-  // Whatever it says, it is not silent. A client without a connection is about to make one by itself.
+  // Any response shows that it is not silent, even an error. A client without a connection is about to make
+  // one by itself.
   const answered = connection.ping().catch(() => undefined)
   if ((await Promise.race([answered, late.promise])) === 'silent') connection.revive()
   clearTimeout(timer)
 }
 
-/** Asks a connection that only listens now and then, and whenever `check` is called, until it is told to stop. */
+/** Checks a listening connection at intervals, and whenever `check` is called, until it is stopped. */
 export function watchListener(connection: Revivable): ListenerWatch {
   const check = () => void reviveIfSilent(connection)
   const timer = setInterval(check, pingEveryMs).unref()

@@ -10,7 +10,10 @@ import {
 } from './row-functions.ts'
 import { script } from './script.ts'
 
-/** Of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text; no text where it cannot be read. */
+/**
+ * Returns of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text; no text
+ * if it cannot be read.
+ */
 const answerRow = `
 local answer, last = {}, 0
 local function answerRow(member, fields, row)
@@ -22,8 +25,8 @@ end
 `
 
 /**
- * Finds due rows that nobody holds in due order. Rows that are paused are set aside, so that each is looked at
- * once. Looks at some thousands of rows at most: where these were not enough, the answer says where to go on.
+ * Finds due rows that no process holds, in due order. Sets paused rows aside, so that each is examined once.
+ * Examines some thousands of rows at most. If these were not enough, the result says where to continue.
  */
 const dueRows = `
 local function dueRows(limit, fromAt, fromMember, writtenBefore)
@@ -69,8 +72,8 @@ end
 `
 
 /**
- * As `dueRows`, but only rows of the wanted types, and looks at no more than `window` rows. Names without escapes are read
- * from a row's first line without decoding it.
+ * As `dueRows`, but only rows of the wanted types. Examines at most `window` rows. Names without escapes are
+ * read from a row's first line without decoding it.
  */
 const dueRowsOfTypes = `
 local function typeName(eventType, aggregateType)
@@ -124,7 +127,7 @@ local function dueRowsOfTypes(limit, fromAt, fromMember, writtenBefore, window, 
 end
 `
 
-/** Leases rows and answers them. `keptBy` is whoever holds rows without having lost them. */
+/** Leases rows and returns them. `keptBy` is a holder whose rows count no loss. */
 const lease = `
 local function leaseRows(members, fieldsOf, textOf, owner, leaseMs, keptBy)
   local leaseEnd = math.ceil(now + leaseMs)
@@ -147,8 +150,9 @@ end
 `
 
 /**
- * Arguments: owner and milliseconds of the lease, limit, due time and name to start from (empty for the beginning),
- * for how long to leave rows alone. Answers where to go on, or false, and the rows.
+ * Arguments: owner and milliseconds of the lease, limit, due time and name to start from (empty for the
+ * beginning), how many milliseconds to skip recent rows for. Returns where to continue, or false, and the
+ * rows.
  */
 export const claimScript = script(
   evenWhenFull,
@@ -167,7 +171,10 @@ return { place or false, answer }
 `,
 )
 
-/** Arguments as above; then how many rows to look at, and pairs of event type and aggregate type. Answers as above. */
+/**
+ * Arguments as above; then how many rows to examine, and pairs of event type and aggregate type. Returns the
+ * same.
+ */
 export const claimTypesScript = script(
   evenWhenFull,
   headOf,
@@ -230,9 +237,9 @@ return { false, answer }
 )
 
 /**
- * Arguments: name and token of the lock, milliseconds to renew it for (empty to leave it), bounds of what is held (four
- * of due time and name, or empty), limit, due time and name to start from, for how long to leave rows alone.
- * Answers false without the lock; otherwise as a claim.
+ * Arguments: name and token of the lock, milliseconds to renew it for (empty to leave it), bounds of what is
+ * held (four of due time and name, or empty), limit, due time and name to start from, how many milliseconds
+ * to skip recent rows for. Returns false without the lock; otherwise the same as a claim.
  */
 export const pollScript = script(
   evenWhenFull,

@@ -17,7 +17,7 @@ end
 `
 
 /**
- * Leases rows anew and answers the places of those that were lost, counted from 1. Arguments: milliseconds; for
+ * Leases rows anew. Returns the places of those that were lost, counted from 1. Arguments: milliseconds; for
  * each row name, holder, deliveries.
  */
 export const renewScript = script(

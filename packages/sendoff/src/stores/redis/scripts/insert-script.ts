@@ -2,8 +2,8 @@ import { rowsOfEvent } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
- * Gathers the arguments of rows for an insert later in the same MULTI. Arguments: how many rows were gathered before; then those
- * of each row. Should the insert never come, they vanish by themselves.
+ * Collects the arguments of rows for an insert later in the same MULTI. Arguments: how many rows were
+ * collected before; then those of each row. If the insert never comes, they expire by themselves.
  */
 export const stageScript = script(`
 if ARGV[1] == '0' then call('DEL', staged) end
@@ -14,16 +14,17 @@ call('EXPIRE', staged, 60)
 `)
 
 /**
- * Adds rows, all or none, and answers for each its `seq`, or the id of the event that used its key.
+ * Adds rows, all or none. Returns for each its `seq`, or the id of the event that used its key.
  *
- * Arguments: the channel to signal on (empty for none), a name of this write, how many rows were gathered by scripts before; then for
- * each row event id, destination, text, due time (`@` at, `+` after), its lease (milliseconds and owner; empty without), idempotency
- * key (behind `=`).
+ * Arguments: the channel to signal on (empty for none), a name of this write, how many rows earlier scripts
+ * have collected; then for each row event id, destination, text, due time (`@` at, `+` after), its lease
+ * (milliseconds and owner; empty without), idempotency key (behind `=`).
  *
- * Numbers follow the clock, in microseconds, so that none is given twice even where a failover forgot the last
- * ones: whoever still holds a row that was lost must not settle another one in its place.
+ * Numbers follow the clock, in microseconds. So none is used twice, even if a failover forgot the last ones.
+ * A process that still holds a row which was lost must not settle another row in its place.
  *
- * A client may send a script again whose answer it missed: rows that this very write has added are answered as added.
+ * A client may repeat a script whose reply it missed: rows that this very write has added are returned as
+ * added.
  */
 export const insertScript = script(
   rowsOfEvent,

@@ -2,8 +2,9 @@ import { evenWhenFull, ownedLock, rankOf } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
- * Takes a lock that is free, ran out or is the token's already. Of whatever its last owner held when it vanished, each
- * row that nobody has leased since gets a loss. Arguments: name, token, milliseconds. Answers 1, or 0 if it is held.
+ * Takes a lock that is free, has run out or is the token's already. If the last owner vanished, counts a loss
+ * for each row that it held and that no process has leased since. Arguments: name, token, milliseconds.
+ * Returns 1, or 0 if another token has the lock.
  */
 export const acquireLockScript = script(
   evenWhenFull,
@@ -50,7 +51,7 @@ return 1
 `,
 )
 
-/** Arguments: name, token, milliseconds. Answers 1, or 0 if it was lost. */
+/** Arguments: name, token, milliseconds. Returns 1, or 0 if it was lost. */
 export const renewLockScript = script(
   evenWhenFull,
   ownedLock,

@@ -2,9 +2,9 @@ import { headOf, rowsOfEvent } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
- * Rows that match a filter, in write order, among some thousands of rows. Arguments: `seq` to go on behind, limit, whether
- * to count only, the filter as JSON. Answers where to go on, or false; how many match; and of each the fields of
- * its state and its text.
+ * Finds rows that match a filter, in write order, among some thousands of rows. Arguments: `seq` to continue
+ * behind, limit, whether to count only, the filter as JSON. Returns where to continue, or false; how many
+ * match; and of each the fields of its state and its text.
  */
 export const queryScript = script(
   headOf,
@@ -59,10 +59,10 @@ return { not isLast and members[#members], found, answer }
 `,
 )
 
-/** How many rows there are of each status, in the order of their codes. */
+/** Returns how many rows have each status, in the order of their codes. */
 export const countsScript = script("return call('HMGET', meta, 'status0', 'status1', 'status2', 'status3')")
 
-/** The failed attempts at a row as JSON. Arguments: event id, destination. */
+/** Returns the failed attempts at a row as JSON. Arguments: event id, destination. */
 export const attemptsScript = script(
   rowsOfEvent,
   `

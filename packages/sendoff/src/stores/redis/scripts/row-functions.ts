@@ -1,14 +1,14 @@
 /**
- * Lets a script go on where the server's memory is full. What adds something is refused then, but not within a script that
- * has begun to remove something: so what was written before is still delivered and settled.
+ * Lets a script run although the server's memory is full. Redis then refuses commands that add something, but
+ * not within a script that has begun to remove something. So stored events are still delivered and settled.
  */
 export const evenWhenFull = `
 call('HDEL', meta, 'full')
 `
 
 /**
- * What the first line of a row's text says: event id, destination, event type, aggregate type and id, tenant, and more.
- * Nothing where it cannot be read.
+ * Reads the first line of a row's text: event id, destination, event type, aggregate type and id, tenant, and
+ * more. Returns nothing if it cannot be read.
  */
 export const headOf = `
 local function headOf(row)
@@ -20,8 +20,8 @@ end
 `
 
 /**
- * The rows of an event by destination; nil without any. A row whose text cannot be read goes by an id that is made of its
- * name, as `eventRow` makes it.
+ * Returns the rows of an event by destination; nil without any. A row whose text cannot be read has an id
+ * made of its name, as in `eventRow`.
  */
 export const rowsOfEvent = `
 local function rowsOfEvent(text)
@@ -39,7 +39,7 @@ end
 `
 
 /**
- * Removes rows with all that belongs to them. Their event ids are read from their texts where they are not told.
+ * Removes rows with all that belongs to them. Reads their event ids from their texts if they are not given.
  * Needs `headOf` and `rowsOfEvent`.
  */
 export const forget = `
@@ -65,7 +65,7 @@ local function forget(members, eventIds)
 end
 `
 
-/** The rank of a place in a set ordered by due time: that of the first row at or behind it. */
+/** Returns the rank of a place in a set ordered by due time: that of the first row at or behind it. */
 export const rankOf = `
 local function rankOf(key, at, member)
   local low = call('ZCOUNT', key, '-inf', '(' .. at)
@@ -78,7 +78,7 @@ local function rankOf(key, at, member)
 end
 `
 
-/** Whether a control pauses a row; what is paused is read once. Needs `headOf`. */
+/** Whether a control pauses a row. Reads the pauses once. Needs `headOf`. */
 export const isPaused = `
 local pausedNames = {}
 for _, name in ipairs(call('SMEMBERS', paused)) do pausedNames[name] = true end
@@ -91,7 +91,7 @@ local function isPaused(row)
 end
 `
 
-/** Makes rows whose lease ran out claimable, with their holder still named. */
+/** Makes rows whose lease has run out claimable. Their holder stays named. */
 export const freeLapsed = `
 local function freeLapsed(limit)
   local members = call('ZRANGEBYSCORE', leased, '-inf', now, 'LIMIT', 0, limit)
@@ -107,8 +107,9 @@ end
 `
 
 /**
- * Brings rows back that were set aside and are paused no longer, five hundred at a time. Whoever resumes
- * something goes on to the end; if it vanishes on the way, claims go on. Needs `rankOf` and `isPaused`.
+ * Brings back rows that were set aside and are no longer paused, five hundred at a time. The process that
+ * resumes something repeats this to the end. If it vanishes on the way, claims continue. Needs `rankOf` and
+ * `isPaused`.
  */
 export const unpark = `
 local function unpark()
@@ -137,7 +138,7 @@ local function unpark()
 end
 `
 
-/** Whether the owner named by the first arguments still has its lock; `lock` is then what is known of it. */
+/** Whether the owner named by the first arguments still has its lock; `lock` is then its content. */
 export const ownedLock = `
 local TOKEN, UNTIL, BOUNDS = 1, 2, 3
 local function lockNamed(name)

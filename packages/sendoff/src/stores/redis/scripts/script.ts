@@ -7,23 +7,26 @@ export interface Script {
   readonly sha: string
 }
 
-/** A script made of the parts that it uses. All get the keyspace of the outbox by name, and `now` by the clock of Redis. */
+/**
+ * Makes a script of the parts that it uses. All parts get the keys of the outbox by name, and `now` by the
+ * clock of Redis.
+ */
 export function script(...parts: readonly string[]): Script {
   const text = [head, ...parts].map(withoutMargin).join('\n')
   return { text, sha: createHash('sha1').update(text).digest('hex') }
 }
 
-// Within a transaction the whole text goes along with each write.
+// Shorter: within a transaction the whole text is sent with each write.
 function withoutMargin(part: string): string {
   const lines = part.split('\n').map((line) => line.trim())
   return lines.filter((line) => line !== '' && !line.startsWith('--')).join('\n')
 }
 
-// The fields of a packed state are named here once: cmsgpack keeps arrays, which are half the size of maps.
-// A field without a value is false: nil would make a map of the array.
+// Names the fields of a packed state once. cmsgpack keeps arrays, which are half the size of maps. A field
+// without a value is false: nil would make a map of the array.
 //
-// What was changed by hand must not fail a script: all other rows would wait with it. A state that cannot be read counts
-// as that of a new row.
+// A row that was changed by hand must not fail a script: all other rows would wait with it. A state that
+// cannot be read counts as that of a new row.
 const head = `
 local ${keyspaceNames} = unpack(KEYS)
 local call = redis.call

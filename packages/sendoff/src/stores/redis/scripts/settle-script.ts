@@ -2,12 +2,13 @@ import { evenWhenFull, forget, headOf, ownedLock, rowsOfEvent } from './row-func
 import { script } from './script.ts'
 
 /**
- * Records outcomes and answers the places in the batch of those that were refused, counted from 1.
+ * Records outcomes. Returns the places in the batch of those that were refused, counted from 1.
  *
- * Arguments: name and token of the owner's lock (empty without one); how many groups there are; for each group of rows
- * that are settled alike its outcome (`done` or `delete`), holder (behind `=`; empty without), deliveries, how many,
- * and their names, followed by their event ids if they are deleted; at the end all others as JSON arrays of name, holder
- * or false, deliveries, outcome, delay, error or false, whether it counts, reason or false, event id.
+ * Arguments: name and token of the owner's lock (empty without one); how many groups there are; for each
+ * group of rows that are settled alike its outcome (`done` or `delete`), holder (behind `=`; empty without),
+ * deliveries, how many, and their names, followed by their event ids if they are deleted; at the end all
+ * others as JSON arrays of name, holder or false, deliveries, outcome, delay, error or false, whether it
+ * counts, reason or false, event id.
  */
 export const settleScript = script(
   evenWhenFull,

@@ -1,7 +1,7 @@
 import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
 import { script } from './script.ts'
 
-/** Makes DEAD rows NEW and answers how many. Arguments: pairs of event id and destination. */
+/** Makes DEAD rows NEW. Returns how many. Arguments: pairs of event id and destination. */
 export const replayScript = script(
   evenWhenFull,
   rowsOfEvent,
@@ -41,9 +41,10 @@ return #replayed
 )
 
 /**
- * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty when no rows
- * are left to look at), limit, ages in ms of DONE, DEAD and all rows and of keys (empty to keep them).
- * Answers how many rows and keys were deleted, and the last row looked at, or false when none younger can be old enough.
+ * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty
+ * when no rows are left to examine), limit, ages in ms of DONE, DEAD and all rows and of keys (empty to keep
+ * them). Returns how many rows and keys were deleted, and the last row examined, or false when none younger
+ * can be old enough.
  */
 export const purgeScript = script(
   evenWhenFull,
@@ -83,7 +84,10 @@ return { #outlived, #oldKeys, last }
 `,
 )
 
-/** Lifts a pause and brings back some of the rows set aside. Argument: its name, empty to go on. Answers 1 while there are more. */
+/**
+ * Lifts a pause and brings back some of the rows that were set aside. Argument: its name, empty to continue.
+ * Returns 1 while there are more.
+ */
 export const resumeScript = script(
   evenWhenFull,
   headOf,
@@ -100,8 +104,8 @@ end
 )
 
 /**
- * Registers a process unless another mode lives. Arguments: id, mode (behind `=`; empty without one), milliseconds. Answers 1 and
- * what is paused, or 0, the mode of the living and their ids.
+ * Registers a process unless the living have another mode. Arguments: id, mode (behind `=`; empty without
+ * one), milliseconds. Returns 1 and what is paused, or 0, the mode of the living and their ids.
  */
 export const joinScript = script(
   evenWhenFull,
@@ -127,7 +131,7 @@ return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
 `,
 )
 
-/** Sets the version of what is stored where there is none, and answers it. Argument: the version. */
+/** Sets the version of the stored data if there is none, and returns it. Argument: the version. */
 export const migrateScript = script(
   evenWhenFull,
   `
@@ -136,7 +140,7 @@ return call('HGET', meta, 'version')
 `,
 )
 
-/** Answers the version of what is stored; nothing where nothing is. */
+/** Returns the version of the stored data; nothing without data. */
 export const versionScript = script("return call('HGET', meta, 'version')")
 
 /** Argument: what to pause. */
@@ -150,5 +154,5 @@ export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
 /** Signals to the processes that listen. Arguments: the channel, the signal's text. */
 export const announceScript = script("call('PUBLISH', ARGV[1], ARGV[2])")
 
-/** Shows that the server answers. */
+/** Shows that the server responds. */
 export const pingScript = script('return now')

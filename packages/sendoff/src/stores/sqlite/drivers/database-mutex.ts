@@ -11,18 +11,19 @@ const forgotten = new FinalizationRegistry<string>((file) => {
 })
 
 /**
- * The mutex that all stores of this process share which use the database file behind `handle`.
+ * Returns the mutex of the database file behind `handle`. All stores of this process that use the file share
+ * it.
  *
- * SQLite has one writer at a time and its drivers wait for it by blocking the event loop, which
- * would also hold up the transaction that is waited for. Hence the queue in front of it.
- * A database in memory or in a temporary file belongs to its handle alone.
+ * SQLite has one writer at a time, and its drivers wait for it by blocking the event loop. That would also
+ * hold up the very transaction that they wait for. Hence the queue in front of it. A database in memory or in
+ * a temporary file belongs to its handle alone.
  */
 export function databaseMutex(handle: SqliteHandle): Mutex {
   const file = databaseFile(handle)
   return file === undefined ? mutexOfHandle(handle) : mutexOfFile(file)
 }
 
-// SQLite reports the absolute path with links resolved, and '' where there is no file.
+// SQLite reports the absolute path with links resolved, and '' if there is no file.
 function databaseFile(handle: SqliteHandle): string | undefined {
   const databases = prepareStatement(handle, 'pragma database_list').all() as {
     name: string

@@ -1,17 +1,17 @@
-/** A turn of the event loop may take this long before everything else has waited enough. */
+/** How long, in milliseconds, database work may keep the event loop from turning. */
 const longestTurnMs = 10
 
 /**
- * Knows when the event loop has last turned.
+ * Knows when the event loop last turned.
  *
- * SQLite answers at once, so that code which does nothing but wait for it never lets the event loop
- * turn: timers, sockets and the engine itself would starve behind a tight loop of transactions.
+ * SQLite returns at once, so code that only waits for it never lets the event loop turn. Timers, sockets and
+ * the engine itself would starve behind a tight loop of transactions.
  */
 export class LoopTurns {
   #lastTurn = performance.now()
   #isWatching = false
 
-  /** Also asks to be told of the next turn. */
+  /** Also asks for a callback at the next turn. */
   get isOverdue(): boolean {
     if (!this.#isWatching) {
       this.#isWatching = true

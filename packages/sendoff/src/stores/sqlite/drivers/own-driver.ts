@@ -13,7 +13,7 @@ export interface OwnDriverOptions<Handle> extends SqliteConnectionOptions<Handle
   readonly now: () => number
 }
 
-/** Runs the steps of the engine itself, and the transactions of writers, on the one handle of a store. */
+/** Runs the engine's own steps, and the transactions of writers, on the one handle of a store. */
 export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
   readonly now: () => number
   readonly #connection: SqliteConnection<Handle>
@@ -28,7 +28,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     this.#parts = { connection: this.#connection, tables, now }
   }
 
-  /** Runs several steps, between which nothing else in this process uses the database through a store. */
+  /** Runs several steps. Between them nothing else in this process uses the database through a store. */
   alone<Result>(work: (session: SqliteSession) => Result | Promise<Result>): Promise<Result> {
     return this.#connection.alone((handle) => work(this.session(handle)))
   }
@@ -38,7 +38,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     return this.#connection.alone((handle) => this.session(handle).read(step))
   }
 
-  /** Runs a step that reads: all that it reads is of one moment. */
+  /** Runs a step that reads a consistent state. */
   snapshot<Result>(step: Step<Result>): Promise<Result> {
     return this.#connection.alone((handle) => this.session(handle).snapshot(step))
   }
@@ -83,7 +83,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     return known === undefined ? hasOpenTransaction(tx) : known.isOpen && hasOpenTransaction(known.handle)
   }
 
-  /** The session on a handle, which may be one that a writer opened. */
+  /** Returns the session on a handle, which a writer may have opened. */
   session(handle: SqliteHandle): SqliteSession {
     const known = this.#sessions.get(handle)
     if (known !== undefined) return known
@@ -93,7 +93,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     return session
   }
 
-  /** Closes the handle once everything that was asked for before is done. */
+  /** Closes the handle after all earlier requests. */
   close(): Promise<void> {
     return this.#connection.close()
   }

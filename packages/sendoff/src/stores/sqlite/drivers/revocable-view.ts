@@ -1,14 +1,14 @@
-/** What a view asks its owner. */
+/** The owner of a view, which decides how long the view may be used. */
 export interface ViewOwner {
-  /** Throws once views must no longer be used. */
+  /** Throws if views must no longer be used. */
   assertOpen(): void
 }
 
 /**
- * An object that behaves as its target until the owner says otherwise, and from then on throws.
+ * An object that behaves as its target until the owner ends it, and throws from then on.
  *
- * Methods run on the target itself, since drivers keep their state where a proxy cannot reach.
- * What they return is a view as well if statements can be run through it.
+ * Methods run on the target itself, because drivers keep private state that a proxy cannot reach. What they
+ * return is a view, too, if it can run statements.
  */
 export class RevocableView<Target extends object> implements ProxyHandler<Target> {
   readonly view: Target
@@ -20,7 +20,7 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
   }
 
   get(target: Target, property: PropertyKey): unknown {
-    // Promises ask any value they resolve with for `then`: returning a view must not fail.
+    // A promise reads `then` of any value that it resolves with: returning a view must not fail.
     if (property === 'then') return undefined
     this.owner.assertOpen()
 
@@ -44,7 +44,7 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
     return (...parameters) => this.#viewOfResult(target, call(...parameters))
   }
 
-  /** For a method whose results are data: nothing can be run through them. */
+  /** For a method that returns data, through which no statement can run. */
   protected plainMethodView(target: Target, method: Method): Method {
     return (...parameters) => {
       this.owner.assertOpen()
@@ -53,7 +53,7 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
   }
 
   #viewOfResult(target: Target, result: unknown): unknown {
-    // `statement.pluck()` and the like answer the statement itself.
+    // `statement.pluck()` and the like return the statement itself.
     if (result === target) return this.view
     return runsStatements(result) ? new RevocableView(result, this.owner).view : result
   }
@@ -61,14 +61,14 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
 
 export type Method = (...parameters: unknown[]) => unknown
 
-// A proxy must answer such a property as it is.
+// A proxy must return such a property as it is.
 function isFixed(target: object, property: PropertyKey): boolean {
   const own = Reflect.getOwnPropertyDescriptor(target, property)
   return own !== undefined && !own.configurable && own.writable === false
 }
 
-// Statements and tag stores have `run`, iterators over rows `next`; better-sqlite3's
-// `transaction(…)` answers a function.
+// Statements and tag stores have `run`, iterators over rows `next`. `transaction(…)` of better-sqlite3
+// returns a function.
 function runsStatements(value: unknown): value is object {
   if (typeof value === 'function') return true
   if (typeof value !== 'object' || value === null) return false

@@ -1,11 +1,14 @@
-/** A database handle as used here: a `DatabaseSync` of `node:sqlite`, a `Database` of better-sqlite3, or alike. */
+/**
+ * A database handle, as far as the store uses it: a `DatabaseSync` of `node:sqlite`, a `Database` of
+ * better-sqlite3, or alike.
+ */
 export interface SqliteHandle {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement
   close(): unknown
-  /** Whether a transaction is open, as `node:sqlite` says it (from Node 22.16). */
+  /** Whether a transaction is open, in `node:sqlite` (from Node 22.16). */
   readonly isTransaction?: boolean
-  /** Whether a transaction is open, as better-sqlite3 says it. */
+  /** Whether a transaction is open, in better-sqlite3. */
   readonly inTransaction?: boolean
 }
 
@@ -21,8 +24,8 @@ export interface SqliteStatement {
 export type SqliteValue = null | number | string | Uint8Array
 
 /**
- * Prepares a statement that answers in numbers and, as asked, in objects or arrays, whatever the
- * handle's own setting is. Before Node 22.16 `node:sqlite` knows objects only.
+ * Prepares a statement that returns numbers and, as asked, objects or arrays, whatever the settings of the
+ * handle are. Before Node 22.16 `node:sqlite` returns objects only.
  */
 export function prepareStatement(
   handle: SqliteHandle,
@@ -38,7 +41,7 @@ export function prepareStatement(
   return statement
 }
 
-/** How the drivers are told what answers should look like: two methods of each. */
+/** The methods that set the form of results: two for each driver. */
 interface AnswerSettings {
   setReadBigInts?(enabled: boolean): unknown
   setReturnArrays?(enabled: boolean): unknown
@@ -51,8 +54,8 @@ export function hasOpenTransaction(handle: SqliteHandle): boolean {
   const told = handle.isTransaction ?? handle.inTransaction
   if (told !== undefined) return told
 
-  // Before Node 22.16 `node:sqlite` does not tell. A deferred BEGIN takes no lock, so that it can
-  // fail for one reason only: a transaction is open already.
+  // Before Node 22.16 `node:sqlite` does not say. A deferred BEGIN takes no lock, so it can fail for one
+  // reason only: a transaction is open already.
   try {
     handle.exec('begin')
   } catch {
@@ -62,7 +65,7 @@ export function hasOpenTransaction(handle: SqliteHandle): boolean {
   return false
 }
 
-/** Whether the handle was closed, as far as its driver tells: node:sqlite by `isOpen`, better-sqlite3 by `open`. */
+/** Whether the handle was closed. node:sqlite says so by `isOpen`, better-sqlite3 by `open`. */
 export function isClosed(handle: SqliteHandle): boolean {
   const { isOpen, open } = handle as { isOpen?: unknown; open?: unknown }
   return isOpen === false || open === false

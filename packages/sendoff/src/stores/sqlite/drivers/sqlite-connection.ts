@@ -19,9 +19,9 @@ export interface SqliteConnectionOptions<Handle> {
 /**
  * The one handle of a store, opened at its first use.
  *
- * A call that uses the handle holds the mutex of the database file, so that no statement becomes part
- * of another call's transaction. A lock held by another process is waited for here, by trying
- * again: SQLite's own waiting would block the event loop. The mutex is kept meanwhile.
+ * A call that uses the handle holds the mutex of the database file, so that no statement becomes part of
+ * another call's transaction. If another process holds a lock, the call tries again, and keeps the mutex
+ * meanwhile. SQLite's own waiting would block the event loop.
  */
 export class SqliteConnection<Handle extends SqliteHandle> {
   readonly #options: SqliteConnectionOptions<Handle>
@@ -45,7 +45,10 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     }
   }
 
-  /** Waits until nothing else in this process uses the database through a store. Then nothing else does until `leave`. */
+  /**
+   * Waits until nothing else in this process uses the database through a store, and keeps it so until
+   * `leave`.
+   */
   async enter(): Promise<Handle> {
     if (this.#closing !== undefined) throw closed()
     this.#mutex ??= databaseMutex((this.#handle ??= this.#options.open()))
@@ -75,7 +78,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     return inside(transaction, this.#mutex!, work)
   }
 
-  /** Runs `work`, and again from its start while another process is in the way. */
+  /** Runs `work`, and again from its start while another process holds a lock. */
   retrying<Result>(work: () => Result): Result | Promise<Result> {
     try {
       return work()
@@ -85,7 +88,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     }
   }
 
-  /** Undoes an open transaction. A handle that cannot be cleaned is replaced at the next use. */
+  /** Undoes an open transaction. If the handle cannot be cleaned, the next use replaces it. */
   rollBack(handle: Handle): void {
     try {
       if (isClosed(handle)) this.#replaceHandle(handle)
@@ -95,7 +98,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     }
   }
 
-  /** Closes the handle once everything that was asked for before is done. */
+  /** Closes the handle after all earlier requests. */
   close(): Promise<void> {
     this.#closing ??= Promise.resolve(
       this.#mutex?.run(() => {
@@ -112,7 +115,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
 
     for (let longestMs = 2; ; longestMs = Math.min(20, longestMs * 2)) {
       if (performance.now() >= giveUpAt) throw storeBusy(busyTimeoutMs, failure)
-      // Different waits for everyone, so that those who collided do not collide again.
+      // A random wait, so that processes which collided do not collide again.
       await delay(1 + Math.random() * (longestMs - 1))
       try {
         return work()
@@ -139,7 +142,8 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     try {
       handle.close()
     } catch {
-      // Closed by somebody else, or in use by an iterator that was never finished: it is of no use either way.
+      // The caller closed the handle, or an iterator that was never finished uses it. It is useless either
+      // way.
     }
   }
 }

@@ -4,7 +4,10 @@ import type { SqliteHandle, SqliteStatement } from './sqlite-client.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 import { StatementPool } from './statement-pool.ts'
 
-/** What a store does on a handle in one go, at a time by its clock. Run again from its start where another process is in the way. */
+/**
+ * The work of one call on a handle, at a time by the store's clock. It runs again from its start if another
+ * process holds a lock.
+ */
 export type Step<Result> = (statements: PreparedStatements, now: number) => Result
 
 /** What the sessions of a store have in common. */
@@ -35,7 +38,7 @@ export class SqliteSession {
     return this.#connection.retrying(() => step(this.statements, this.#now()))
   }
 
-  /** Runs a step that reads: all that it reads is of one moment. */
+  /** Runs a step that reads a consistent state. */
   snapshot<Result>(step: Step<Result>): Result | Promise<Result> {
     return this.#together(this.statements.beginRead, step)
   }

@@ -30,12 +30,12 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
     return this.#around === undefined && this.#view?.mayHaveSavepoints === false
   }
 
-  /** Remembers a row that is there as long as this transaction is. */
+  /** Records a row that exists as long as this transaction does. */
   wrote(row: RowId): void {
     if (this.keepsRows) this.#firstRow ??= row
   }
 
-  /** Whether the transaction that is open now is another one than that which was begun. */
+  /** Whether the open transaction is another one than the one that was begun. */
   wasReplaced(exists: (row: RowId) => boolean): boolean {
     if (this.#firstRow === undefined || this.#view?.mayHaveRolledBack === false) return false
     return !exists(this.#firstRow)
@@ -49,7 +49,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
     if (!this.isOpen) throw ended()
   }
 
-  /** Runs `work` with a view and ends it, whatever becomes of the work. */
+  /** Runs `work` with a view, and ends the view in any case. */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     this.#view = new TransactionView(this.handle, this, this.#pool)
     try {
@@ -86,7 +86,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
       this.#release(savepoint)
       return result
     } catch (error) {
-      // After the end of the whole transaction the handle is in other hands.
+      // After the end of the whole transaction, other transactions use the handle.
       if (this.isOpen) this.#undo(savepoint)
       throw error
     }
@@ -104,14 +104,14 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
     try {
       this.handle.exec(`rollback to ${savepoint}; release ${savepoint}`)
     } catch {
-      // Someone released the savepoint by hand. Its writes cannot be told from the others any more,
-      // so that all of them have to go; the commit then fails and says so.
+      // The caller released the savepoint by hand. Its writes can no longer be distinguished from the others,
+      // so all of them have to be undone. The commit then fails and says so.
       if (hasOpenTransaction(this.handle)) this.handle.exec('rollback')
     }
   }
 }
 
-/** A transaction that was not open any more when it should have been committed. */
+/** The error for a transaction that was no longer open when it was to be committed. */
 export function endedByHand(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',

@@ -16,8 +16,8 @@ export interface Effects {
 }
 
 /**
- * The statements that users have prepared on one handle: preparing one takes longer than running it.
- * Each is in one hand at a time, since its settings and its open cursor are its own.
+ * The statements that callers have prepared on one handle: preparing one takes longer than running it. Each
+ * has one user at a time, since its settings and its open cursor are its own.
  */
 export class StatementPool {
   readonly #handle: SqliteHandle
@@ -39,7 +39,7 @@ export class StatementPool {
     return statement
   }
 
-  /** One that is not as it was before is not handed out again. */
+  /** A statement that has changed is not handed out again. */
   giveBack(pooled: PooledStatement, isUnchanged: boolean): void {
     if (isUnchanged) pooled.isTaken = false
     else if (this.#statements.get(pooled.sql) === pooled) this.#statements.delete(pooled.sql)

@@ -5,17 +5,16 @@ import { type Effects, effectsOf, type PooledStatement, type StatementPool } fro
 
 const transactionOfView = Symbol('transaction')
 
-/** The transaction that handed out `tx`, if any did. */
+/** Returns the transaction that handed out `tx`, if one did. */
 export function transactionOf(tx: SqliteHandle): SqliteTransaction | undefined {
   return (tx as { [transactionOfView]?: SqliteTransaction })[transactionOfView]
 }
 
 /**
- * A handle as the code of one transaction may use it: it ends with the transaction. A statement that
- * was not awaited and comes late would otherwise run in whichever transaction is open by then.
+ * A handle as the code of one transaction may use it: it ends with the transaction. Otherwise a statement
+ * that was not awaited would run late, in the transaction that is open by then.
  *
- * Statements that were prepared through it are kept for later transactions, since preparing one
- * takes longer than running it.
+ * It keeps prepared statements for later transactions, since preparing one takes longer than running it.
  */
 export class TransactionView<Handle extends SqliteHandle> extends RevocableView<Handle> {
   readonly #transaction: SqliteTransaction
@@ -30,7 +29,10 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
     this.#pool = pool
   }
 
-  /** Whether code may have set a savepoint by hand: what it writes then may be undone unseen. */
+  /**
+   * Whether code may have set a savepoint by hand. What it writes then may be undone without the store
+   * noticing.
+   */
   get mayHaveSavepoints(): boolean {
     return this.#mayHaveSavepoints
   }
@@ -44,7 +46,7 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
     return property === transactionOfView ? this.#transaction : super.get(target, property)
   }
 
-  /** Gives the statements back that were prepared through it. */
+  /** Returns the prepared statements to the pool. */
   end(): void {
     for (const { pooled, isUnchanged } of this.#borrowed) this.#pool.giveBack(pooled, isUnchanged)
   }
@@ -98,7 +100,7 @@ class StatementView extends RevocableView<SqliteStatement> {
     if (property === 'run' || property === 'get' || property === 'all') {
       return this.plainMethodView(target, method)
     }
-    // Anything else may leave a setting or an open cursor behind.
+    // Any other method may leave a setting or an open cursor behind.
     this.isUnchanged = false
     return super.methodView(target, property, method)
   }

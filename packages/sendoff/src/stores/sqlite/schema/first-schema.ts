@@ -2,15 +2,15 @@ import { partitionRows } from '../../sql/partition-rows.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
- * Times are epoch milliseconds. `seq` never comes back after a delete (autoincrement), because the
- * bounds in a lock row outlive the rows they were taken from.
+ * The first schema. Times are epoch milliseconds. `seq` is never used again after a delete (autoincrement),
+ * because the bounds in a lock row outlive the rows they were taken from.
  *
- * `_due` holds pending rows only: it stays small whatever the number of DONE rows, and a claim,
- * which changes none of its columns, leaves it alone. `_key` has the same rows by ordering key and `_pending` in
- * write order; `_failed` and `_dead` hold what people ask for most.
+ * `_due` holds pending rows only, so it stays small whatever the number of DONE rows. A claim changes none of
+ * its columns, and so leaves it alone. `_key` has the same rows by ordering key and `_pending` in write
+ * order. `_failed` and `_dead` hold the rows that operators ask for most.
  *
- * What can be long comes last in a row: SQLite reads a row from its start, and would have to go
- * through all of the payload for the columns behind it.
+ * Long columns come last: SQLite reads a row from its start, and would have to go through all of the payload
+ * for the columns behind it.
  */
 export function firstSchema(tables: SqliteTables): string {
   const { table, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } = tables

@@ -12,26 +12,29 @@ import { firstSchema } from './first-schema.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every statement can be run again, and then
- * makes what was dropped by hand.
+ * One step of the schema. Published steps never change: databases exist that have run them. Every statement
+ * can run again, and then recreates what was dropped by hand.
  */
 export interface Migration {
   readonly version: number
   readonly sql: string
 }
 
-/** Every step from an empty database to the current schema. */
+/** Returns every step from an empty database to the current schema. */
 export function migrationsFor(tables: SqliteTables): readonly Migration[] {
   return [{ version: 1, sql: firstSchema(tables) }]
 }
 
-/** The whole current schema, for those who bring it in with their own tool; `migrate` then finds nothing to do. */
+/**
+ * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
+ * nothing to do.
+ */
 export function schemaSql(tables: SqliteTables): string {
   const steps = migrationsFor(tables).map((migration) => migration.sql)
   return [...steps, recordVersion(tables)].join('\n')
 }
 
-/** Brings the schema to the current version. Takes the write lock only where there is something to do. */
+/** Brings the schema to the current version. Takes the write lock only if there is something to do. */
 export function migrate(own: OwnDriver, tables: SqliteTables): Promise<void> {
   return own.alone(async (session) => {
     if (await session.read(() => isCurrent(session.handle, tables))) return
@@ -39,7 +42,7 @@ export function migrate(own: OwnDriver, tables: SqliteTables): Promise<void> {
   })
 }
 
-/** Refuses a schema that `migrate` would have to change. */
+/** Throws if `migrate` would have to change the schema. */
 export function checkSchema(own: OwnDriver, tables: SqliteTables): Promise<void> {
   return own.alone((session) =>
     session.read(() =>
@@ -48,14 +51,14 @@ export function checkSchema(own: OwnDriver, tables: SqliteTables): Promise<void>
   )
 }
 
-/** Whether the schema is complete and current. A schema that only newer code knows is an error. */
+/** Whether the schema is complete and current. Throws if it is newer than this code. */
 function isCurrent(handle: SqliteHandle, tables: SqliteTables): boolean {
   return isCurrentSchema(storedSchema(handle, tables), newestVersion(tables))
 }
 
-/** Runs the missing steps, and all of them where something is missing. */
+/** Runs the missing steps, or all of them if a table is missing. */
 function runMissingSteps(handle: SqliteHandle, tables: SqliteTables): void {
-  // Asked again under the lock: another process may have been faster.
+  // Checked again under the lock: another process may have been faster.
   if (isCurrent(handle, tables)) return
 
   const { version, missing } = storedSchema(handle, tables)

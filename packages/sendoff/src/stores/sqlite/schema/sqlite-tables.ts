@@ -1,12 +1,12 @@
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 
-/** The names of everything a store has in its database, as they stand in SQL. */
+/** The names of all that a store has in its database, as they stand in SQL. */
 export interface SqliteTables extends SqlTables {
-  /** The plain name of the events, with which the names of indexes start as well. */
+  /** The plain name of the table of events. The names of indexes begin with it, too. */
   readonly table: string
 }
 
-/** For a name from outside, which is checked here. */
+/** Returns the names for a table, after checking its name. */
 export function sqliteTables(name: unknown): SqliteTables {
   const table = checkedTableName(name)
 

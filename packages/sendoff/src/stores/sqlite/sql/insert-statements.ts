@@ -15,16 +15,16 @@ export function insertStatementsFor({ events, idempotency }: SqliteTables) {
          payload, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by, locked_until)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 
-    // ? key, ? event id, ? now. By primary key; changes nothing where the key was used before.
+    // ? key, ? event id, ? now. By primary key. Changes nothing if the key was used before.
     useIdempotencyKey: `
   insert into ${idempotency} (key, event_id, created_at)
   values (?, ?, ?)
   on conflict (key) do nothing`,
 
-    // ? key. By primary key: which event used it.
+    // ? key. By primary key. Returns the event that used it.
     idempotencyKey: `select event_id as eventId from ${idempotency} where key = ?`,
 
-    // ? event id, ? destination. The unique index answers alone.
+    // ? event id, ? destination. Reads the unique index alone.
     exists: `select 1 from ${events} where event_id = ? and destination = ?`,
   } as const
 }

@@ -2,7 +2,7 @@ import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { storedColumns } from './row-columns.ts'
 import { failedOfKey, inLine, pending } from './row-conditions.ts'
 
-/** The statements by which people decide about ordering keys. */
+/** The statements by which operators decide about ordering keys. */
 export function keyStatementsFor({ table, events, control }: SqliteTables) {
   return {
     // ? key to start behind, twice. The next key with a failed or blocked row by <table>_failed alone, or
@@ -37,7 +37,8 @@ export function keyStatementsFor({ table, events, control }: SqliteTables) {
              and ${inLine}
            limit ?)`,
 
-    // ? now, ? seq. By primary key. The fence rises: a process that read the row before must not settle it now.
+    // ? now, ? seq. By primary key. The fence rises: a process that read the row before must not settle it
+    // now.
     retryNow: `
   update ${events}
      set blocked_at = null, available_at = ?, deliveries = deliveries + 1

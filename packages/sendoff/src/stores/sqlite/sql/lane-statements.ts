@@ -23,10 +23,11 @@ export function laneStatementsFor(tables: SqliteTables) {
     // No parameters. By primary key: whether anything is paused or parked.
     anyControl: `select 1 from ${control} where kind in ('park', 'pauseType', 'pauseDestination') limit 1`,
 
-    // ownWaitMs, ? key, inLine, ? 1 for rows that have to wait as well, ? limit. Reads <table>_key in its order.
+    // ownWaitMs, ? key, inLine, ? 1 to include rows that have to wait, ? limit. Reads <table>_key in its
+    // order.
     lane: lane(ownWaitMs),
 
-    // As lane, where something is paused or parked.
+    // As lane, for when something is paused or parked.
     controlledLane: lane(waitMs(tables)),
 
     // waitMs, ? seqs as a JSON array. By primary key.
@@ -35,8 +36,8 @@ export function laneStatementsFor(tables: SqliteTables) {
     from ${events}
    where seq in (select value from json_each(?))`,
 
-    // waitMs, ? seq to start behind, inLine, ? limit. Reads <table>_pending in its order; left to itself SQLite would follow the
-    // primary key through every DONE row.
+    // waitMs, ? seq to start behind, inLine, ? limit. Reads <table>_pending in its order. Without the hint,
+    // SQLite would follow the primary key through every DONE row.
     oneLane: `
   select ${orderedColumns}
     from ${events} indexed by "${table}_pending"
@@ -46,8 +47,8 @@ export function laneStatementsFor(tables: SqliteTables) {
    limit ?`,
   } as const
 
-  // SQLite takes a limit that is nothing but a parameter as a hint for its plan, and plans anew whenever one is bound:
-  // 70 µs for each key instead of 15.
+  // SQLite takes a limit that is a bare parameter as a hint for its plan, and plans again whenever one is
+  // bound: 70 µs for each key instead of 15.
   function lane(wait: string): string {
     return `
   select ${rowColumns}, ${wait} as wait_ms

@@ -19,7 +19,7 @@ export function lockStatementsFor({ events, lock }: SqliteTables) {
     // ? until, ? name, ? token, ? now. By primary key.
     renewLock: `update ${lock} set until = ? where name = ? and token = ? and until > ?`,
 
-    // ? name, ? token. By primary key; what it remembers goes with the row.
+    // ? name, ? token. By primary key. What the owner held is forgotten with the row.
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
 
     // ? available_at and ? seq of both ends, ? name. By primary key.

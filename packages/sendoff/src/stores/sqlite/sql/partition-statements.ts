@@ -2,14 +2,14 @@ import { participantPrefix } from '../../../store/index.ts'
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { pending } from './row-conditions.ts'
 
-// In the order of bytes, all names that begin with the prefix stand between it and this.
+// In byte order, all names that begin with the prefix are between it and this.
 const participantEnd = participantPrefix.replace(/\/$/, '0')
 const isParticipant = `name >= '${participantPrefix}' and name < '${participantEnd}'`
 
-/** The statements about partitions and those who share them. */
+/** The statements about partitions and their participants. */
 export function partitionStatementsFor({ events, lock, partition }: SqliteTables) {
   return {
-    // No parameters. By primary key: a row for each process.
+    // No parameters. By primary key. Returns a row for each participant.
     participants: `select token, until from ${lock} where ${isParticipant}`,
 
     // No parameters. By primary key.
@@ -18,7 +18,8 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
     // ? now. By primary key.
     endParts: `delete from ${lock} where ${isParticipant} and until <= ? returning token, held`,
 
-    // ? pairs of seq and deliveries as JSON. By primary key: rows that are as they were when an owner held them.
+    // ? pairs of seq and deliveries as JSON. By primary key. Only rows that are unchanged since an owner held
+    // them.
     countLossesOfHeld: `
   update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
@@ -28,7 +29,8 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
      and locked_by is null
      and ${pending}`,
 
-    // ? pairs of seq and deliveries as JSON, ? token. The same for rows in partitions that are still their holder's.
+    // ? pairs of seq and deliveries as JSON, ? token. The same for rows in partitions that their holder still
+    // owns.
     countLossesOfOwned: `
   update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
@@ -42,7 +44,8 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
                   where part.partition_no = coalesce(${events}.partition_no, seq % 256)
                     and part.owner = ?)`,
 
-    // ? token, ? partitions as a JSON array. By primary key. Those are free whose owner takes part no longer.
+    // ? token, ? partitions as a JSON array. By primary key. A partition is free if its owner no longer takes
+    // part.
     takePartitions: `
   update ${partition}
      set owner = ?, epoch = epoch + 1

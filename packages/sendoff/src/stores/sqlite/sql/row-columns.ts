@@ -12,8 +12,8 @@ export const storedColumns = `${rowColumns},
          status, ${inRange('done_at')}, last_error, ${inRange('locked_until')}, ${inRange('blocked_at')}`
 
 /**
- * A time within what JavaScript can count to. node:sqlite refuses to read larger numbers, and with them all rows of the
- * statement: one that was written by hand would keep all others from being read.
+ * A time within the safe integers of JavaScript. node:sqlite refuses to read larger numbers, and with them
+ * all rows of the statement. One row that was written by hand would then make all others unreadable.
  */
 export function inRange(time: string): string {
   return `max(min(${time}, ${Number.MAX_SAFE_INTEGER}), ${Number.MIN_SAFE_INTEGER})`
@@ -50,12 +50,12 @@ type StoredValues = readonly [
   blockedAt: number | null,
 ]
 
-/** A row that was just read and not yet handed out. */
+/** A row that was just read, which the caller may still change. */
 export type ReadRow = { -readonly [Field in keyof Row]: Row[Field] }
 
 /**
- * Makes a row of its values. With node:sqlite this takes 1.5 µs in all, against 2.1 µs for the objects it
- * makes itself, which have no prototype and are slow to use; with better-sqlite3 it makes no difference.
+ * Makes a row of its values. With node:sqlite this takes 1.5 µs in all. The objects that node:sqlite makes
+ * itself take 2.1 µs; they have no prototype and are slow to use. With better-sqlite3 it makes no difference.
  */
 export function readRow(values: unknown): ReadRow {
   const row = inOrder<RowValues>(values)
@@ -83,7 +83,7 @@ export function readRow(values: unknown): ReadRow {
   }
 }
 
-/** Makes a row for people of its values. */
+/** Makes a row for operators of its values. */
 export function readStoredRow(values: unknown): StoredRow {
   const row = inOrder<StoredValues>(values)
 
@@ -97,19 +97,22 @@ export function readStoredRow(values: unknown): StoredRow {
   }
 }
 
-/** Of the columns of a `Row`, and then its wait in milliseconds; null for one without an end. */
+/** Takes the columns of a `Row`, and then its wait in milliseconds; null for one without an end. */
 export function readOrderedRow(values: unknown): OrderedRow {
   const row = inOrder<readonly [...RowValues, waitMs: number | null]>(values)
 
   return { ...readRow(row), waitMs: row[19] ?? Infinity }
 }
 
-/** The values of a row that was asked for as an array: before Node 22.16 node:sqlite makes objects only, in the order of the columns. */
+/**
+ * Returns the values of a row that was asked for as an array. Before Node 22.16 node:sqlite makes objects
+ * only, in the order of the columns.
+ */
 export function inOrder<Values>(values: unknown): Values {
   return (Array.isArray(values) ? values : Object.values(values as object)) as Values
 }
 
-// better-sqlite3 answers bytes as a Buffer, which is more than was stored.
+// better-sqlite3 returns bytes as a Buffer, which is more than was stored.
 function plainPayload(payload: string | Uint8Array): string | Uint8Array {
   return payload instanceof Buffer
     ? new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength)

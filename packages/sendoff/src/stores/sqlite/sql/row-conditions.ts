@@ -1,20 +1,23 @@
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
 
-// Conditions in exactly these words let SQLite use the partial indexes <table>_pending, _key and _due.
+// Exactly these words let SQLite use the partial indexes <table>_pending, _key and _due.
 export const pending = 'status in (0, 2)'
 export const unblocked = `${pending} and blocked_at is null`
 
-/** In exactly these words for the partial index <table>_failed. */
+/** Exactly these words let SQLite use the partial index <table>_failed. */
 export const failedOfKey =
   'ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null)'
 
-/** ? now. Pending rows that have their place in write order: all but those written for later that no process has had yet. */
+/**
+ * ? now. Pending rows that have their place in write order: all but those written for later that no process
+ * has held yet.
+ */
 export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or blocked_at is not null)`
 
 /**
- * No parameters. The control table is read once for each run of a statement, by its primary key.
- * Asking first whether anything is paused at all keeps the usual case cheap: it adds 2 to 5 % to
- * the statements of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
+ * No parameters. Reads the control table once for each run of a statement, by its primary key. It first asks
+ * whether anything is paused at all, which keeps the usual case cheap. That adds 2 to 5 % to the statements
+ * of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
  */
 export function unpaused({ control }: SqliteTables): string {
   return `
@@ -23,11 +26,16 @@ export function unpaused({ control }: SqliteTables): string {
          and destination not in (select name from ${control} where kind = 'pauseDestination'))`
 }
 
-/** ? now, ? now. How long a row has to wait, in milliseconds, as far as its own columns tell; null for until a person decides. */
+/**
+ * ? now, ? now. How long a row has to wait, in milliseconds, judged by its own columns; null if an operator
+ * has to decide.
+ */
 export const ownWaitMs = `iif(blocked_at is null, min(${Number.MAX_SAFE_INTEGER},
            max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?))), null)`
 
-/** As `ownWaitMs`, with pauses and parked keys. Takes SQLite 80 µs to set up, whatever the number of rows. */
+/**
+ * As `ownWaitMs`, with pauses and parked keys. SQLite takes 80 µs to set it up, whatever the number of rows.
+ */
 export function waitMs(tables: SqliteTables): string {
   return `case
            when not ${unpaused(tables)} then null

@@ -8,7 +8,7 @@ export interface DueRequest {
   readonly skipRecentMs?: number
 }
 
-/** The parameters called `dueWithin` in the statements, without limits where the request has none. */
+/** The parameters called `dueWithin` in the statements. A request without limits gets limits that fit all. */
 export function dueWithin(request: DueRequest, now: number): SqliteValue[] {
   return [...placeValues(request.from), now, writtenBy(request, now)]
 }
@@ -32,7 +32,7 @@ export function dueOfTypes(
   ]
 }
 
-/** The place to start from; before all others where there is none. */
+/** The place to start from; a place before all others if there is none. */
 export function placeValues(from: DuePlace | undefined): SqliteValue[] {
   return [from?.availableAt ?? Number.MIN_SAFE_INTEGER, from?.seq ?? 0]
 }

@@ -16,8 +16,8 @@ const dueWithin = `${unblocked}
      and available_at <= ?
      and created_at <= ?`
 
-// ? seq, ? deliveries, ? locked by (null for a row read without a claim). By primary key: a seq is
-// never given twice.
+// ? seq, ? deliveries, ? locked by (null for a row read without a claim). By primary key: a seq is never used
+// twice.
 const held = `
    where seq = ?
      and deliveries = ?
@@ -28,8 +28,8 @@ const held = `
 export function statementsFor(tables: SqliteTables) {
   const { events, partition, attempt } = tables
 
-  // ? seqs as a JSON array, ? deliveries, ? locked by, ? epoch or null for any, ? token, ? epoch. By primary key, and the
-  // partitions by theirs.
+  // ? seqs as a JSON array, ? deliveries, ? locked by, ? epoch or null for any, ? token, ? epoch. By primary
+  // key, and the partitions by theirs.
   const heldGroup = `
    where seq in (select value from json_each(?))
      and deliveries = ?
@@ -41,8 +41,8 @@ export function statementsFor(tables: SqliteTables) {
                       where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
                         and part.owner = ? and part.epoch = ?))`
 
-  // dueWithin, ? available_at and ? seq to end at, ? now, ? pairs of aggregate type and event type as a JSON array. The pairs
-  // are read once for each run.
+  // dueWithin, ? available_at and ? seq to end at, ? now, ? pairs of aggregate type and event type as a JSON
+  // array. The pairs are read once for each run.
   const dueOfTypes = `${dueWithin}
      and (available_at, seq) <= (?, ?)
      and (locked_by is null or locked_until <= ?)
@@ -57,8 +57,8 @@ export function statementsFor(tables: SqliteTables) {
     beginRead: 'begin',
     commit: 'commit',
 
-    // dueWithin, ? now. Reads <table>_due, and the table only for rows up to the first that fits.
-    // A look before the write lock is taken, so that an idle poller disturbs no writer.
+    // dueWithin, ? now. Reads <table>_due, and the table only for rows up to the first that fits. It runs
+    // before the write lock is taken, so that an idle poller disturbs no writer.
     anyDue: `
   select 1
     from ${events}
@@ -77,8 +77,8 @@ export function statementsFor(tables: SqliteTables) {
    order by available_at, seq
    limit ?`,
 
-    // ? available_at and ? seq to start from, ? now, ? rows to pass over. Where the window of a claim ends. <table>_due
-    // answers alone.
+    // ? available_at and ? seq to start from, ? now, ? rows to skip. Returns where the window of a claim
+    // ends. Reads <table>_due alone.
     windowEnd: `
   select available_at as availableAt, seq
     from ${events}
@@ -103,8 +103,8 @@ export function statementsFor(tables: SqliteTables) {
    order by available_at, seq
    limit ?`,
 
-    // ? event id, ? destination, dueWithin, ? now, ? claimer. By the unique index; rows that the
-    // claimer holds already come as well.
+    // ? event id, ? destination, dueWithin, ? now, ? claimer. By the unique index. Includes rows that the
+    // claimer holds already.
     dueById: `
   select ${rowColumns}
     from ${events}
@@ -114,11 +114,12 @@ export function statementsFor(tables: SqliteTables) {
      and (locked_by is null or locked_until <= ? or locked_by = ?)
      and ${unpaused(tables)}`,
 
-    // ? holder whose rows count no loss, ? new holder, ? lease end,
-    // ? seqs as a JSON array. By primary key; no indexed column changes. Medians for batches of
-    // 500 with the select before it, node:sqlite / better-sqlite3, in µs per row: 6.9 / 5.1; one
-    // UPDATE for each row 7.4 / 5.8; UPDATE … WHERE seq IN (SELECT …) RETURNING 6.9 / 6.1, and
-    // unsorted. Single runs differ by 20 %.
+    // ? holder whose rows count no loss, ? new holder, ? lease end, ? seqs as a JSON array. By primary key;
+    // no indexed column changes.
+    //
+    // Medians for batches of 500 with the select before it, node:sqlite / better-sqlite3, in µs per row: 6.9
+    // / 5.1. One UPDATE for each row takes 7.4 / 5.8. UPDATE … WHERE seq IN (SELECT …) RETURNING takes 6.9 /
+    // 6.1, and is unsorted. Single runs differ by 20 %.
     lease: `
   update ${events}
      set losses       = losses + (locked_by is not null and locked_by is not ?),
@@ -133,13 +134,14 @@ export function statementsFor(tables: SqliteTables) {
     // held.
     release: `update ${events} set locked_by = null, locked_until = null ${held}`,
 
-    // The outcomes, each for one row. One prepared UPDATE for each row of
-    // a batch, in one transaction, is the fastest form measured, and says which rows it refused
-    // (medians for batches of 500, node:sqlite / better-sqlite3, in µs per row): 5.4 / 5.2, against
-    // 6.4 / 5.7 for one UPDATE … FROM json_each(?) and 6.9 / 6.2 for the same with RETURNING.
+    // The outcomes, each for one row. One prepared UPDATE for each row of a batch, in one transaction, is the
+    // fastest form measured, and says which rows it refused.
+    //
+    // Medians for batches of 500, node:sqlite / better-sqlite3, in µs per row: 5.4 / 5.2. One UPDATE … FROM
+    // json_each(?) takes 6.4 / 5.7, and the same with RETURNING 6.9 / 6.2.
 
-    // Most outcomes are DONE, for rows of one claim: such a group goes in one statement, which is
-    // undone and repeated row by row if it did not find them all (6.6 to 5.1 / 6.0 to 4.8).
+    // Most outcomes are DONE, for rows of one claim: such a group goes in one statement. If it did not find
+    // all rows, it is undone and repeated row by row (6.6 to 5.1 / 6.0 to 4.8).
     beginGroup: 'savepoint sendoff_group',
     keepGroup: 'release sendoff_group',
     undoGroup: 'rollback to sendoff_group',
@@ -169,7 +171,7 @@ export function statementsFor(tables: SqliteTables) {
   insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
   values (?, ?, ?, ?, ?, ?)`,
 
-    // ? event id, ? destination. By <table>_attempt_row: the history goes with its row.
+    // ? event id, ? destination. By <table>_attempt_row. The history is deleted with its row.
     deleteAttempts: `delete from ${attempt} where event_id = ? and destination = ?`,
 
     ...insertStatementsFor(tables),
@@ -197,7 +199,7 @@ export type PreparedStatements = {
   readonly [Name in keyof ReturnType<typeof statementsFor>]: SqliteStatement
 }
 
-// Their answers are rows for `readRow` and `readStoredRow`.
+// They return rows for `readRow` and `readStoredRow`.
 const readingRows: ReadonlySet<string> = new Set([
   'due',
   'dueOfTypes',
@@ -213,7 +215,7 @@ const readingRows: ReadonlySet<string> = new Set([
   'queryEvents',
 ])
 
-/** The statements, to be prepared on this handle. */
+/** Returns the statements. Each is prepared on this handle at its first use. */
 export function prepareStatements(handle: SqliteHandle, tables: SqliteTables): PreparedStatements {
   const prepared = {}
 

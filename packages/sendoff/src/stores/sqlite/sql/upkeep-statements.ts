@@ -11,14 +11,14 @@ const matching = `
      and (? is null or aggregate_id = ?)
      and (? is null or tenant_id = ?)`
 
-// ? DONE before, ? DEAD before, ? written before; null to keep those. A state that was set without
-// an end counts from the row's beginning.
+// ? DONE before, ? DEAD before, ? written before; null to keep those. A state that was set without an end
+// counts from the row's beginning.
 const outlived = `
      (status = 1 and coalesce(done_at, created_at) < ?
       or status = 3 and coalesce(done_at, created_at) < ?
       or created_at < ?)`
 
-/** The statements that people and schedulers need beside the delivery. */
+/** The statements for operators and schedulers. */
 export function upkeepStatementsFor(tables: SqliteTables) {
   const { table, events, idempotency, attempt, control, node } = tables
 
@@ -31,8 +31,8 @@ export function upkeepStatementsFor(tables: SqliteTables) {
    order by seq
    limit ?`,
 
-    // matching, ? seq to start behind, ? limit. By <table>_dead, which the primary key would
-    // otherwise win against: retained DONE rows are not touched.
+    // matching, ? seq to start behind, ? limit. By <table>_dead, so that retained DONE rows are not touched.
+    // Otherwise SQLite would prefer the primary key.
     queryDead: `
   select ${storedColumns}
     from ${events} indexed by "${table}_dead"
@@ -51,7 +51,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
     // inStatus, matching. Reads the table.
     count: `select count(*) as count from ${events} where ${inStatus} and ${matching}`,
 
-    // matching. By <table>_dead; reads rows of the table only where the filter needs them.
+    // matching. By <table>_dead. Reads rows of the table only if the filter needs them.
     countDead: `
   select count(*) as count
     from ${events} indexed by "${table}_dead"
@@ -71,7 +71,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
      and destination = ?
    order by id`,
 
-    // ? now, ? event id, ? destination. By the unique index. The fence rises here too: a process that held
+    // ? now, ? event id, ? destination. By the unique index. The fence rises here, too: a process that held
     // the row before it died must not settle it now.
     replay: `
   update ${events}
@@ -79,13 +79,13 @@ export function upkeepStatementsFor(tables: SqliteTables) {
          last_error = null, locked_by = null, locked_until = null, blocked_at = null
    where event_id = ? and destination = ? and status = 3`,
 
-    // ? seq to start behind, ? limit. By primary key: the rows that one step of a purge looks at.
+    // ? seq to start behind, ? limit. By primary key. The rows that one step of a purge examines.
     purgeWindow: `
   select count(*) as size, max(seq) as last, min(created_at) as oldest
     from (select seq, created_at from ${events} where seq > ? order by seq limit ?)`,
 
-    // ? seq to start behind, ? last seq, outlived. Rows by primary key, then for each its history by
-    // <table>_attempt_row: a cross join is not turned around, however small the history looks.
+    // ? seq to start behind, ? last seq, outlived. Rows by primary key, then the history of each by
+    // <table>_attempt_row. SQLite does not reorder a cross join, however small the history seems.
     purgeAttempts: `
   delete from ${attempt}
    where id in (
@@ -108,7 +108,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
           order by created_at
           limit ?)`,
 
-    // ? kind, ? name, ? now. By primary key; what is set already stays as it is.
+    // ? kind, ? name, ? now. By primary key. A control that is set already stays as it is.
     setControl: `
   insert into ${control} (kind, name, updated_at)
   values (?, ?, ?)
@@ -130,7 +130,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
     // ? now. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= ?`,
 
-    // ? id, ? mode. Reads the table: the living with another mode than that. None for null.
+    // ? id, ? mode. Reads the table. Returns the living with another mode; none for null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, ? now, ? until. By primary key.
