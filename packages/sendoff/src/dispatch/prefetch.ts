@@ -35,8 +35,8 @@ const weight = 1 / 16
 export class Prefetch {
   readonly #options: PrefetchOptions
   /**
-   * The average milliseconds per place; below 0 until a call has ended. Always a fraction, because it changes
-   * with every event.
+   * The average milliseconds per place; below 0 until a call has ended. It is always a number, because it
+   * changes with every event, and a field of one type is cheap to update.
    */
   #placeMs = -0.5
   #movedAt = 0.5
