@@ -4,8 +4,8 @@ import { batchName, failureMessage, halvesOf, type OutcomeBatch, unwritten } fro
 import type { WritePauses } from './write-pauses.ts'
 
 /**
- * One outcome that cannot be written fails a batch this many times, or up to half as many more, before it is
- * alone.
+ * One outcome that cannot be written fails nine batches in a row before it is alone. This limit adds half as
+ * many again.
  */
 const failuresBeforeOutage = 14
 
