@@ -1,4 +1,4 @@
-/** The known name that a misspelt one most likely means; undefined where none comes close. */
+/** Returns the known name that a misspelt one most likely means, or undefined if none is close. */
 export function closestName(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase()
   let closest: string | undefined
@@ -12,13 +12,13 @@ export function closestName(name: string, known: readonly string[]): string | un
   return closest
 }
 
-/** A sentence to append to an error, with a space before it; empty where no name comes close. */
+/** Returns a sentence to append to an error, with a space before it. It is empty if no name is close. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const closest = closestName(name, known)
   return closest === undefined ? '' : ` Did you mean "${closest}"?`
 }
 
-/** How many letters have to be added, taken out or replaced to make one text of the other. */
+/** How many letters must be added, removed or replaced to turn one text into the other. */
 function editDistance(one: string, other: string): number {
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let row = 1; row <= one.length; row++) {

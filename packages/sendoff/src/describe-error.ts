@@ -1,6 +1,7 @@
 /**
- * An error as text that starts with its class and follows its causes, and the errors that it is made of. Statements that failed and
- * their values are left out. Characters that no database stores are taken out, so that recording a failure cannot fail itself.
+ * Describes an error as text: its class, its message, its causes, and the errors it contains. It leaves out
+ * failed statements and their values. It also removes characters that no database stores, so that recording a
+ * failure cannot fail itself.
  */
 export function describeError(error: unknown): string {
   try {
@@ -10,7 +11,7 @@ export function describeError(error: unknown): string {
   }
 }
 
-/** A text without the characters that no database stores. */
+/** Returns a text without the characters that no database stores. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '').toWellFormed()
 }
@@ -18,7 +19,9 @@ export function storableText(text: string): string {
 const maxErrors = 10
 const maxErrorsOfOne = 3
 
-/** Errors may be their own causes, or be made of thousands: each is described once, and few of them. */
+/**
+ * Describes each error once, and only a few of them: errors may be their own causes, or contain thousands.
+ */
 class ErrorDescription {
   readonly #described = new Set<unknown>()
 
@@ -49,24 +52,26 @@ class ErrorDescription {
   }
 }
 
-/** The errors that an error is made of. Clients have classes of their own beside `AggregateError`. */
+/**
+ * The errors that an error contains. Some clients have their own classes for this beside `AggregateError`.
+ */
 export function innerErrors(error: Error): readonly unknown[] {
   const { errors } = error as { readonly errors?: unknown }
   if (!Array.isArray(errors)) return []
   return error instanceof AggregateError ? errors : errors.filter((inner) => inner instanceof Error)
 }
 
-/** Drivers and ORMs put these before or behind what went wrong, with values that are not for logs. */
+/** Drivers and ORMs put the statement before or after the message. Its values do not belong into logs. */
 const statementStart = /^\s*(?:insert|update|delete|select|with|create|alter|drop|lock|call)\s/i
 const errorDetail = /\n - detail: [^]*$/
 
 /**
- * The message of an error, without the statement that failed and its values. Node leaves that of some errors empty, such as
- * of a connection that every address has refused.
+ * The message of an error, without the failed statement and its values. Node leaves some messages empty, such
+ * as that of a connection that every address has refused.
  */
 function messageOf(error: Error): string {
   const { code, query, sqlMessage } = error as Readonly<Record<string, unknown>> & Error
-  // mysql2 and mariadb have the server's own words.
+  // mysql2 and mariadb keep the server's own message here.
   if (typeof sqlMessage === 'string' && sqlMessage !== '') return sqlMessage
 
   const message = error.message.replace(errorDetail, '')

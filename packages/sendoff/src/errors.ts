@@ -1,4 +1,4 @@
-/** Every code an `OutboxError` can have; `docs/errors.md` says what each means and what to do. */
+/** Every code an `OutboxError` can have. `docs/errors.md` says what each means and what to do. */
 export type OutboxErrorCode =
   | 'OUTBOX_BROKER_SILENT'
   | 'OUTBOX_CLOSED'
@@ -57,7 +57,7 @@ export class OutboxError extends Error {
   }
 }
 
-/** Thrown by a listener: worth another attempt. Any other error is treated the same way. */
+/** A listener throws it to ask for another attempt. Any other error has the same effect. */
 export class RecoverableError extends OutboxError {
   override readonly name: string = 'RecoverableError'
 
@@ -66,7 +66,7 @@ export class RecoverableError extends OutboxError {
   }
 }
 
-/** Thrown by a listener: worth another attempt after `retryAfterMs`. The attempt counts. */
+/** A listener throws it to ask for another attempt after `retryAfterMs` milliseconds. The attempt counts. */
 export class RetryAfterError extends RecoverableError {
   override readonly name = 'RetryAfterError'
   readonly retryAfterMs: number
@@ -77,7 +77,7 @@ export class RetryAfterError extends RecoverableError {
   }
 }
 
-/** Thrown by a listener: no further attempt can succeed. */
+/** A listener throws it when no further attempt can succeed. */
 export class UnrecoverableError extends OutboxError {
   override readonly name: string = 'UnrecoverableError'
 
@@ -95,7 +95,7 @@ export class PayloadParseError extends UnrecoverableError {
   }
 }
 
-/** Nobody listens for the event's type. */
+/** No listener is registered for the event's type. */
 export class UnroutableEventError extends UnrecoverableError {
   override readonly name = 'UnroutableEventError'
 

@@ -1,12 +1,12 @@
 import { didYouMean } from './closest-name.ts'
 import { OutboxError } from './errors.ts'
 
-/** Says what is expected when a value does not fit; undefined when it does. */
+/** Returns what is expected if a value does not fit, or undefined if it fits. */
 export type OptionCheck = (value: unknown) => string | undefined
 
 /**
- * Refuses unknown and unfit options with an error that names the option, and the ones there are.
- * `undefined` counts as left out.
+ * Throws `OUTBOX_INVALID_OPTION` for unknown options and unfit values. The error names the option, and lists
+ * those that exist. An option that is `undefined` counts as left out.
  */
 export function checkOptions(
   what: string,
@@ -33,6 +33,7 @@ export function checkOptions(
   }
 }
 
+/** The error for a value that does not fit its option. */
 export function invalidOption(what: string, name: string, value: unknown, check: OptionCheck): OutboxError {
   return new OutboxError(
     'OUTBOX_INVALID_OPTION',
@@ -40,7 +41,7 @@ export function invalidOption(what: string, name: string, value: unknown, check:
   )
 }
 
-/** Refuses options that are left out although nothing works without them. */
+/** Throws `OUTBOX_INVALID_OPTION` if a required option is left out. */
 export function requireOptions(what: string, options: object, names: readonly string[]): void {
   for (const name of names) {
     if ((options as Record<string, unknown>)[name] === undefined) {
@@ -49,34 +50,44 @@ export function requireOptions(what: string, options: object, names: readonly st
   }
 }
 
+/** Accepts every value. */
 export const anything: OptionCheck = () => undefined
 
+/** Accepts true and false. */
 export const flag: OptionCheck = (value) => (typeof value === 'boolean' ? undefined : 'true or false')
 
+/** Accepts a text that is not empty. */
 export const text: OptionCheck = (value) =>
   typeof value === 'string' && value !== '' ? undefined : 'a non-empty string'
 
+/** Accepts a function. */
 export const callable: OptionCheck = (value) => (typeof value === 'function' ? undefined : 'a function')
 
+/** Accepts a whole number of at least 1. */
 export const count: OptionCheck = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : 'a whole number of at least 1'
 
+/** Accepts a whole number of at least 1, or Infinity. */
 export const countOrInfinity: OptionCheck = (value) =>
   value === Infinity || count(value) === undefined ? undefined : 'a whole number of at least 1, or Infinity'
 
+/** Accepts a number of milliseconds above 0. */
 export const duration: OptionCheck = (value) =>
   typeof value === 'number' && Number.isFinite(value) && value > 0
     ? undefined
     : 'a number of milliseconds above 0'
 
+/** Accepts a number of milliseconds, 0 or more. */
 export const durationOrZero: OptionCheck = (value) =>
   value === 0 || duration(value) === undefined ? undefined : 'a number of milliseconds, 0 or more'
 
+/** Accepts one of these values. */
 export function oneOf(...values: readonly unknown[]): OptionCheck {
   return (value) =>
     values.includes(value) ? undefined : `one of ${values.map((item) => JSON.stringify(item)).join(', ')}`
 }
 
+/** Accepts an object that has all of these methods. */
 export function having(...methods: readonly string[]): OptionCheck {
   return (value) => {
     if (typeof value !== 'object' || value === null) return `an object with ${calls(methods)}`
@@ -91,7 +102,7 @@ function calls(methods: readonly string[]): string {
   return methods.map((name) => `${name}()`).join(', ')
 }
 
-/** What a value is, without repeating what it says. */
+/** Names the kind of a value. It does not repeat text, which may be private. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'

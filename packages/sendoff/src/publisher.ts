@@ -1,28 +1,28 @@
 import type { EventEnvelope } from './event/event-envelope.ts'
 
 /**
- * A batch listener that hands events on to a broker: register it like any other listener.
+ * A batch listener that sends events to a broker. Register it like any other listener.
  *
- * An event is answered as done only when the broker has said that it keeps the message. A broker
- * that cannot be reached is no failure of the events: they are deferred, and no attempt is counted.
- * Where one message fails, the later ones of the same ordering key are not answered as done.
+ * It returns `done` for an event only after the broker has confirmed that it keeps the message. If the broker
+ * cannot be reached, the events have not failed: they are deferred, and no attempt is counted.
+ * If one message fails, later messages of the same ordering key are not returned as done.
  */
 export interface Publisher {
   onEvents(events: readonly EventEnvelope[], context: PublishContext): Promise<readonly PublishAnswer[]>
 }
 
-/** What a publisher uses of a batch listener's context. */
+/** The part of a batch listener's context that a publisher uses. */
 export interface PublishContext {
   readonly signal: AbortSignal
 }
 
-/** What became of one event; an error is a failed attempt, an `UnrecoverableError` the last one. */
+/** What became of one event. An error is a failed attempt; an `UnrecoverableError` is the last one. */
 export type PublishAnswer =
   | { readonly kind: 'done' }
   | { readonly kind: 'retryAfter'; readonly delayMs: number; readonly reason: string }
   | Error
 
-/** A value for all events, or a function that answers it for each. */
+/** A value for all events, or a function that returns it for each event. */
 export type Routed<Value> = Value | ((event: EventEnvelope) => Value)
 
 /** The value of a route for one event. */

@@ -1,35 +1,41 @@
-/** What can be asked of a transaction that a store runs itself. */
+/** Options of a transaction that a store runs itself. */
 export interface TransactionOptions {
-  /** The database's own default where left out. Stores that run one transaction at a time have no need of it. */
+  /** The isolation level: the database's default. Stores that run one transaction at a time ignore it. */
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable'
 }
 
 /**
- * A transaction in which SQL can be run, with placeholders as the database itself has them. What it
- * rejects with has the database's error code, there or in one of its causes.
+ * A transaction that runs SQL, with the placeholders of its database. An error that it rejects with has the
+ * database's error code, on itself or on one of its causes.
  */
 export interface SqlTx {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
 /**
- * A way to run transactions of the user's kind (`UserTx`), such as an ORM's, from which the
- * store can take its own (`StoreTx`).
+ * Runs transactions of the user's kind (`UserTx`), such as an ORM's. The store gets its own kind
+ * (`StoreTx`) from them.
  */
 export interface Transactions<UserTx, StoreTx, Options = TransactionOptions> {
   /**
-   * True where a transaction resolves only after the database itself has confirmed its commit. Many
-   * drivers and ORMs resolve although the database rolled back after an error that was swallowed:
-   * without this word events are dispatched only after the database was asked for them.
+   * True if a transaction resolves only after the database itself has confirmed its commit. Many drivers and
+   * ORMs resolve even if the database rolled back after an error that was swallowed. Without this flag, the
+   * outbox therefore reads events back from the database before it dispatches them.
    */
   readonly confirmsCommit?: boolean
-  /** With `within`, runs as a part of that transaction, which can be undone alone. */
+  /**
+   * Runs `work` in a transaction. With `within`, runs it as a part of that transaction, which can be undone
+   * alone.
+   */
   transaction<Result>(
     work: (tx: UserTx) => Promise<Result>,
     within?: UserTx,
     options?: Options,
   ): Promise<Result>
   storeTx(tx: UserTx): StoreTx
-  /** The database's own error in one that `transaction` rejected with. Left out where that one, or one of its causes, is it. */
+  /**
+   * Returns the database's own error from an error that `transaction` rejected with. Leave it out if that
+   * error, or one of its causes, is the database's own.
+   */
   databaseError?(error: unknown): unknown
 }

@@ -1,20 +1,20 @@
 import { createHmac } from 'node:crypto'
 import { OutboxError } from './errors.ts'
 
-/** What Standard Webhooks has signed: the id and the time of a message, and its body. */
+/** The parts of a message that Standard Webhooks signs: its id, its time and its body. */
 export interface SignedMessage {
   readonly id: string
-  /** In seconds, as it stands in the header. */
+  /** In seconds, as in the header. */
   readonly timestamp: string
   readonly body: Uint8Array
 }
 
-/** The signature of a message by one secret. Throws where the secret is none. */
+/** Signs a message with one secret. Throws if the secret is not base64. */
 export function webhookSignature({ id, timestamp, body }: SignedMessage, secret: string): Buffer {
   return createHmac('sha256', webhookKey(secret)).update(`${id}.${timestamp}.`).update(body).digest()
 }
 
-/** The key that a secret stands for. */
+/** Decodes the key from a secret. */
 export function webhookKey(secret: string): Buffer {
   const encoded = secret.replace(/^whsec_/, '')
   if (/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) return Buffer.from(encoded, 'base64')

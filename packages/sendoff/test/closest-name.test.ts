@@ -25,7 +25,7 @@ describe('an error', () => {
     await outbox.close()
   })
 
-  it('suggests nothing where no name comes close', () => {
+  it('suggests nothing if no name is close', () => {
     refused(
       () => Outbox.multiNode({ store: memoryStore(), listeners, colour: 'red' } as never),
       /has no option "colour"\. Its options are/,
@@ -40,7 +40,7 @@ describe('an error', () => {
     )
   })
 
-  it('names the presets where an outbox is made without one', () => {
+  it('names the presets if an outbox is made without one', () => {
     const Constructor = Outbox as unknown as new (options: object) => unknown
     refused(
       () => new Constructor({ store: memoryStore() }),
@@ -48,7 +48,7 @@ describe('an error', () => {
     )
   })
 
-  it('suggests the event type that was meant where no listener is registered', () => {
+  it('suggests the event type that was meant if no listener is registered', () => {
     const { message } = listeners.unroutable('e-1', '__GLOBAL__', 'OrderPlacd')
     match(message, /Did you mean "__GLOBAL__:OrderPlaced"\?/)
   })

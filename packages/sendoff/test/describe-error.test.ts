@@ -6,13 +6,13 @@ import { describeError } from '../src/describe-error.ts'
 import { errorChain } from '../src/publishers/error-chain.ts'
 
 describe('describeError', () => {
-  it('tells the class, the message and the causes', () => {
+  it('gives the class, the message and the causes', () => {
     const error = new TypeError('a', { cause: new RangeError('b', { cause: 'c' }) })
     equal(describeError(error), 'TypeError: a; caused by RangeError: b; caused by Error: c')
     equal(describeError(undefined), 'Error: none given')
   })
 
-  it('tells what an error is made of, wherever it is among the causes', () => {
+  it('gives the errors that an error contains, wherever it is among the causes', () => {
     const refused = new AggregateError(
       [new Error('too large: 2000 bytes'), new Error('no leader')],
       'no batch',
@@ -38,7 +38,7 @@ describe('describeError', () => {
     match(describeError(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })), /ECONNREFUSED/)
   })
 
-  it('ends for errors that are their own causes, deep, or made of many', () => {
+  it('ends for errors that are their own causes, are nested deeply, or contain many others', () => {
     const own = new AggregateError([], 'own')
     own.cause = own
     own.errors.push(own, new Error('other', { cause: own }))
@@ -54,7 +54,7 @@ describe('describeError', () => {
     match(describeError(wide), /\(Error: 0, Error: 1, Error: 2, and 9997 more\)/)
   })
 
-  it('leaves statements that failed out, and their values', () => {
+  it('leaves out failed statements and their values', () => {
     const driver = Object.assign(new Error('duplicate key'), { code: '23505' })
     const query = 'insert into orders values ($1)'
     const ofDrizzle = Object.assign(new Error(`Failed query: ${query}\nparams: secret`, { cause: driver }), {
@@ -79,7 +79,7 @@ describe('describeError', () => {
     equal(describeError(new Error('update the app - then retry')), 'Error: update the app - then retry')
   })
 
-  it('survives errors that cannot be read', () => {
+  it('describes errors that cannot be read', () => {
     const unreadable = Object.defineProperty(new Error('a'), 'message', {
       get: () => {
         throw new Error('no')

@@ -5,7 +5,7 @@ import ts from 'typescript'
 
 const source = join(import.meta.dirname, '../src')
 
-/** How many names `sendoff` exports at the most: few enough to be read. */
+/** How many names `sendoff` exports at most: few enough to read. */
 const mostNames = 70
 
 /** Components of the specification, by the subpath that they come from. */
@@ -70,7 +70,7 @@ describe('the front door', () => {
     ok(size <= mostNames, `sendoff exports ${size} names; what few users touch belongs to sendoff/parts`)
   })
 
-  it('and the parts show no name twice', () => {
+  it('and the parts export no name twice', () => {
     const parts = exported.get('parts')!
     deepEqual(
       [...exported.get('index')!.keys()].filter((name) => parts.has(name)),

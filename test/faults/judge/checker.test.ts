@@ -131,10 +131,7 @@ const cases: ForgedCases = {
       },
       {
         what: 'a neighbour DEAD because of a poison event',
-        run: written(
-          {},
-          dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
-        ),
+        run: written({}, dead('OutboxError: 5 processes in a row ended while they held this event')),
       },
     ],
     kept: [
@@ -151,7 +148,7 @@ const cases: ForgedCases = {
         what: 'a poison event DEAD for killing',
         run: written(
           { behaviour: 'poison' },
-          dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
+          dead('OutboxError: 5 processes in a row ended while they held this event'),
         ),
       },
     ],
@@ -616,7 +613,7 @@ function hoursAfter(hours: number): number {
 function poisoned(times: number): ForgedRun {
   const run = written(
     { behaviour: 'poison' },
-    dead('OutboxError: Its process ended 5 times in a row while this event was in hand'),
+    dead('OutboxError: 5 processes in a row ended while they held this event'),
   )
   for (let n = 0; n < times; n++) {
     run

@@ -1,12 +1,13 @@
 import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/index.ts'
 
+/** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
   readonly keys: OutboxOrderingKeys
-  /** Something may be delivered again. */
+  /** Called when events may be due again. */
   readonly onChanged: () => void
 }
 
-/** For people who watch over ordering keys: which do not go on by themselves, and what is to become of them. */
+/** Lets an operator find ordering keys that are blocked, and decide about them. */
 export class BlockedKeyManager {
   readonly #options: BlockedKeyManagerOptions
 
@@ -15,24 +16,30 @@ export class BlockedKeyManager {
   }
 
   /**
-   * Keys by name whose first event failed, with what waits behind it, and those that are parked. The next ones come with the
-   * last key as `after`.
+   * Returns keys, ordered by name, whose first event failed, with what waits behind it; also keys that are
+   * parked. For the next page, pass the last key as `after`.
    */
   query(filter: Partial<BlockedKeyFilter> = {}): Promise<readonly BlockedKey[]> {
     return this.#options.keys.blocked({ limit: 100, ...filter })
   }
 
-  /** Delivers the first event of a key now. Answers false where it does not wait for anything. */
+  /** Makes the first event of a key due now. Returns false if it does not wait. */
   retry(orderingKey: string): Promise<boolean> {
     return this.#changed(this.#options.keys.retry(orderingKey))
   }
 
-  /** Makes the first event of a key DEAD, so that the next has its turn. It can be replayed like any other. */
+  /**
+   * Makes the first event of a key DEAD, so that the next one has its turn. An operator can replay it like
+   * any other.
+   */
   skip(orderingKey: string, reason = 'Skipped by hand.'): Promise<boolean> {
     return this.#changed(this.#options.keys.skip({ orderingKey, reason }))
   }
 
-  /** Delivers nothing of this key until it is unparked. What is with a listener at the moment is settled. */
+  /**
+   * Stops the delivery of this key until it is unparked. An event that a listener handles at the moment is
+   * settled.
+   */
   park(orderingKey: string): Promise<void> {
     return this.#options.keys.park(orderingKey)
   }

@@ -12,27 +12,33 @@ import {
   type StoreParts,
 } from '../store/index.ts'
 
+/** Selects DEAD events. */
 export type DeadEventFilter = Pick<
   RowFilter,
   'aggregateId' | 'aggregateType' | 'eventId' | 'eventType' | 'tenantId'
 >
 
+/** Options of `replayAll`. */
 export interface ReplayOptions {
-  /** Events made NEW in one statement: 500. */
+  /** How many events one statement makes NEW: 500. */
   readonly batchSize?: number
-  /** At most so many a second; as fast as possible where left out. */
+  /** How many events a second at most: as fast as possible by default. */
   readonly ratePerSecond?: number
+  /** Called after each batch with the number of events replayed so far. */
   readonly onProgress?: (replayed: number) => void
-  /** Stops after the batch under way. */
+  /** Aborting it stops the replay after the batch under way. */
   readonly signal?: AbortSignal
 }
 
+/** Options of `DeadEventManager`. */
 export interface DeadEventManagerOptions {
   readonly store: Pick<StoreParts, 'people'>
   readonly logger?: Logger
-  /** Told after something was replayed. */
+  /** Called after events were replayed. */
   readonly onReplayed?: () => void
-  /** Logs faults and answers as if there were nothing, instead of throwing. */
+  /**
+   * Whether faults are logged instead of thrown. A call that failed then returns as if there were no events.
+   */
   readonly lenient?: boolean
 }
 
@@ -44,10 +50,10 @@ const filterChecks = {
   tenantId: text,
 }
 
-/** The value of each option of `replayAll` that is left out. */
+/** Defaults of `replayAll`. */
 export const replayDefaults = { batchSize: 500 }
 
-/** Finds events that were given up, and gives them another chance. */
+/** Finds DEAD events, and replays them. */
 export class DeadEventManager {
   readonly #options: DeadEventManagerOptions
 
@@ -61,7 +67,7 @@ export class DeadEventManager {
     this.#options = options
   }
 
-  /** DEAD events in write order, from behind `afterSeq` on. */
+  /** Returns DEAD events in write order, after `afterSeq`. */
   query(
     filter: DeadEventFilter & { readonly limit?: number; readonly afterSeq?: number } = {},
   ): Promise<readonly StoredRow[]> {
@@ -76,12 +82,12 @@ export class DeadEventManager {
     return this.#orIfLenient('count', 0, () => this.#people.count({ ...filter, status: [EventStatus.DEAD] }))
   }
 
-  /** Failed attempts at an event, oldest first. */
+  /** Returns the failed attempts of an event, oldest first. */
   attempts(eventId: string, destination = ''): Promise<readonly FailedAttempt[]> {
     return this.#orIfLenient('attempts', [], () => this.#people.attempts({ eventId, destination }))
   }
 
-  /** Makes one DEAD event NEW again; false if there is none of that id. */
+  /** Makes one DEAD event NEW again. Returns false if there is none with that id. */
   replay(eventId: string, destination = ''): Promise<boolean> {
     return this.#orIfLenient('replay', false, async () => {
       const replayed = await this.#people.replay([{ eventId, destination }])
@@ -90,7 +96,7 @@ export class DeadEventManager {
     })
   }
 
-  /** Makes every DEAD event that matches NEW again, each at most once, and answers how many there were. */
+  /** Makes every matching DEAD event NEW again, each at most once. Returns how many there were. */
   replayAll(filter: DeadEventFilter = {}, options: ReplayOptions = {}): Promise<number> {
     checkOptions('replayAll', filter, filterChecks)
     checkOptions('replayAll', options, {
@@ -111,7 +117,7 @@ export class DeadEventManager {
     return requireParts(this.#options.store, ['people'], 'DeadEventManager').people
   }
 
-  // What dies again meanwhile lies behind the place reached, and is not replayed for ever.
+  // An event that dies again meanwhile is behind the place reached, so it is not replayed for ever.
   async #replayAll(
     filter: DeadEventFilter,
     options: ReplayOptions,

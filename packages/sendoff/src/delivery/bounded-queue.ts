@@ -1,6 +1,6 @@
 /**
- * A first-in, first-out queue that never grows beyond its capacity. Places can be reserved for
- * items that are still to come.
+ * A first-in, first-out queue that never grows beyond its capacity. A caller can reserve places for items
+ * that come later.
  */
 export class BoundedQueue<Item> {
   readonly capacity: number
@@ -20,7 +20,7 @@ export class BoundedQueue<Item> {
     return this.capacity - this.length - this.#reserved
   }
 
-  /** Returns false when the queue is full. */
+  /** Adds an item. Returns false if the queue is full. */
   offer(item: Item): boolean {
     if (this.room <= 0) return false
     this.#items.push(item)
@@ -37,7 +37,7 @@ export class BoundedQueue<Item> {
     this.#reserved--
   }
 
-  /** The item that `take` would return. */
+  /** Returns the item that `take` would return. */
   peek(): Item | undefined {
     return this.#items[this.#head]
   }
@@ -47,7 +47,7 @@ export class BoundedQueue<Item> {
     const item = this.#items[this.#head]
     this.#items[this.#head++] = undefined
 
-    // Moving the rest to the front now and then costs less than shifting every time.
+    // It is cheaper to move the rest to the front at times than to shift at every take.
     if (this.#head >= 64 && this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0
@@ -59,7 +59,7 @@ export class BoundedQueue<Item> {
     return this.takeBehind(0)
   }
 
-  /** Takes all but the first `count`. */
+  /** Takes all items after the first `count`. */
   takeBehind(count: number): Item[] {
     return this.#items.splice(this.#head + count) as Item[]
   }

@@ -1,16 +1,17 @@
 import type { Delivery } from './delivery.ts'
 
-/** Where deliveries wait for their turn. */
+/** A queue in which deliveries wait for their turn. */
 export interface DeliveryQueue {
   readonly capacity: number
-  /** How many wait. */
+  /** How many deliveries wait. */
   readonly length: number
+  /** How many more deliveries it takes. */
   readonly room: number
-  /** Returns false when the queue is full. */
+  /** Adds a delivery. Returns false if the queue is full. */
   offer(delivery: Delivery): boolean
-  /** The one whose turn is next; with `after`, the next one that can go with that one in a batch. */
+  /** Returns the delivery that is next. With `after`, returns the next one that can join its batch. */
   peek(after?: Delivery): Delivery | undefined
-  /** Takes what `peek` would show. */
+  /** Takes the delivery that `peek` would return. */
   take(after?: Delivery): Delivery | undefined
   takeAll(): Delivery[]
 }

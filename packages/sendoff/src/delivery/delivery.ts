@@ -1,30 +1,35 @@
 import { OutboxError } from '../errors.ts'
 import type { HeldRow, OwnerFence, Row } from '../store/index.ts'
 
-/** The right to work on rows until a given moment, renewed in the background. */
+/** The right to work on rows until a given moment. It is renewed in the background. */
 export interface Holding {
-  /** By the monotonic clock, counted from before the request that granted it. */
+  /** When the right ends, by the monotonic clock. It counts from before the request that granted it. */
   readonly validUntil: number
-  /** That of the partition, where the right is to one. */
+  /** The epoch of the partition, if the right is to one. */
   readonly epoch?: number
-  /** Proof of the lock that the right comes from, if it comes from one. */
+  /** The fence of the lock that the right comes from, if it comes from one. */
   readonly fence?: OwnerFence
 }
 
+/** Whether a delivery came straight from a commit (`hot`) or from the poller (`cold`). */
 export type DeliverySource = 'hot' | 'cold'
 
 /**
- * One row that this process holds, from the moment it is queued until the store has acknowledged its settlement.
+ * One row that this process holds, from the moment it is queued until the store has acknowledged its
+ * settlement.
  */
 export class Delivery {
   readonly row: Row
   readonly source: DeliverySource
-  /** That of the partition under which the row was read without a claim. */
+  /** The epoch of the partition under which the row was read without a claim. */
   readonly epoch: number | undefined
   ended = false
-  /** Whether the in-flight tracker has this very delivery: told here, since looking it up costs as much as removing it. */
+  /**
+   * Whether the in-flight tracker has this very delivery. A flag, because a lookup costs as much as a
+   * removal.
+   */
   isTracked = false
-  /** Whether it was settled as delivered. */
+  /** Whether the row was settled as delivered. */
   hasSucceeded = false
   #lock: Holding | undefined
   #lockedBy: string | null
@@ -60,12 +65,12 @@ export class Delivery {
     return this.#lock
   }
 
-  /** The fence of the row, as it is now. */
+  /** The current fence of the row. */
   get deliveries(): number {
     return this.#deliveries
   }
 
-  /** As the store needs it for settling, renewing and releasing. */
+  /** The row in the form that the store needs to settle, renew and release it. */
   get held(): HeldRow {
     const { eventId, destination, seq, partitionNo } = this.row
     return {
@@ -80,7 +85,8 @@ export class Delivery {
   }
 
   /**
-   * Whether the row may be what ended the processes that had it: so many vanished in a row. It then runs alone.
+   * Whether the row may be what ended the processes that held it, because it has 3 losses or more. It then
+   * runs alone.
    */
   get isSuspect(): boolean {
     return isSuspect(this.row)
@@ -103,9 +109,9 @@ export class Delivery {
     this.#leaseUntil = until
   }
 
-  /** This process has claimed the row while still holding it: carry on with the new lease. */
+  /** Continues with a new lease, after this process claimed a row that it still holds. */
   claimedAgain(row: Row, until: number): void {
-    // Answers may come in another order than the claims were made.
+    // Answers may arrive in another order than the claims were made.
     if (row.deliveries < this.#deliveries) return
     this.#lock = undefined
     this.#lockedBy = row.lockedBy
@@ -116,14 +122,14 @@ export class Delivery {
   }
 
   /**
-   * Whether attempts were counted since the row got here: by those who held it meanwhile, or by a
+   * Whether attempts were counted since this process got the row. Another holder counted them, or a
    * settlement of this very delivery whose answer was lost.
    */
   get isOutdated(): boolean {
     return this.#attempts !== this.row.attempts
   }
 
-  /** Another process may hold the row from now on. */
+  /** Tells the listener to stop: another process may hold the row from now on. */
   lose(): void {
     if (this.#lost) return
     this.#lost = true
@@ -141,18 +147,21 @@ export class Delivery {
     this.#onAbort?.(this.#abortReason)
   }
 
-  /** Calls back when the listener is told to stop, at once if it was before: what a batch shares, a signal for each being dear. */
+  /**
+   * Registers a callback for the abort; calls it at once after an abort. A batch shares it, because a signal
+   * for each is costly.
+   */
   onAbort(callback: (reason: OutboxError) => void): void {
     this.#onAbort = callback
     if (this.#abortReason !== undefined) callback(this.#abortReason)
   }
 
-  /** Why the listener was told to stop, if it was. */
+  /** Why the listener was told to stop; undefined if it was not. */
   get abortReason(): OutboxError | undefined {
     return this.#abortReason
   }
 
-  /** Made when a listener first asks for it: most never do, and it is not free. */
+  /** The signal for the listener, made on first use: most listeners never use it, and it is not free. */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       this.#aborter = new AbortController()
@@ -162,13 +171,15 @@ export class Delivery {
   }
 }
 
-/** So many vanished holders make an event a suspect. */
+/** How many losses in a row make a row a suspect. */
 const suspectLosses = 3
 
+/** Whether a row is a suspect. */
 export function isSuspect({ losses }: Row): boolean {
   return losses >= suspectLosses
 }
 
+/** The row id as one text, for use as a key. */
 export function rowIdOf({ eventId, destination }: { eventId: string; destination: string }): string {
   return destination === '' ? eventId : `${eventId}/${destination}`
 }

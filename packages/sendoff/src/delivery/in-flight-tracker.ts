@@ -2,10 +2,12 @@ import { type Clock, systemClock } from '../clock.ts'
 import { checkOptions, duration, having } from '../options.ts'
 import { Delivery } from './delivery.ts'
 
+/** Options of `InFlightTracker`. */
 export interface InFlightTrackerOptions {
   /**
-   * How long a delivery keeps its row from being delivered again here, once its lease or lock is lost: until its listener has
-   * returned, where left out. One that is still held keeps it in any case.
+   * How many milliseconds a delivery keeps its row from a second delivery here, after its lease or lock is
+   * lost. By default, until its listener has returned. A delivery that still holds its row keeps it in any
+   * case.
    */
   readonly ttlMs?: number
   readonly clock?: Clock
@@ -14,19 +16,19 @@ export interface InFlightTrackerOptions {
 /**
  * The deliveries that this process holds, by row.
  *
- * A row enters when it is queued. It leaves only after every poll that began before its settlement
- * was acknowledged has returned: such a poll may still bring the row as it was before, and would
- * have it delivered twice.
+ * A row enters when it is queued. It leaves only after every poll has returned that began before its
+ * settlement was acknowledged. Such a poll may still return the row as it was before, and would have it
+ * delivered twice.
  */
 export class InFlightTracker {
   readonly #deliveries = new Map<string, Delivery>()
-  /** Rows that a claim by key asks for at the moment, with what a poll has brought of them since. */
+  /** Rows that a claim by row id is under way for, each with the delivery that a poll has brought since. */
   readonly #awaited = new Map<string, Delivery | undefined>()
   readonly #runningPolls = new Set<number>()
   readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
   readonly #ttlMs: number
   readonly #clock: Clock
-  /** When rows came in; kept only where there is a time limit. */
+  /** When rows came in; kept only if there is a time limit. */
   readonly #since = new Map<string, number>()
   #lastPoll = 0
 
@@ -48,14 +50,15 @@ export class InFlightTracker {
     return this.#deliveries.values()
   }
 
-  /** What was read under a lock, without a claim, and is not settled. */
+  /** The unsettled deliveries of rows that were read under a lock, without a claim. */
   unclaimed(): Delivery[] {
     return [...this.#deliveries.values()].filter(({ lock, ended }) => lock !== undefined && !ended)
   }
 
   /**
-   * Announces a claim of this row by its key. Until `claimed` is called, a poll that brings the row does not deliver it: of
-   * two claims by this process only the later one is valid. Returns false when the row is here already.
+   * Announces a claim of this row by its row id. Until `claimed` is called, a poll that returns the row does
+   * not deliver it: of two claims by this process, only the later one is valid. Returns false if this process
+   * holds the row already.
    */
   await(key: string): boolean {
     if (this.#deliveries.has(key) || this.#awaited.has(key)) return false
@@ -63,16 +66,18 @@ export class InFlightTracker {
     return true
   }
 
-  /** Takes what a poll brings of an awaited row. Returns false where it is not awaited. */
+  /** Keeps the delivery that a poll brings of an awaited row. Returns false if the row is not awaited. */
   keepAwaited(delivery: Delivery): boolean {
     if (this.#awaited.size === 0 || !this.#awaited.has(delivery.rowId)) return false
-    // Not a claim: the one under way brings the row, too.
+    // A read without a claim is dropped: the claim under way brings the row, too.
     if (delivery.lock === undefined) this.#awaited.set(delivery.rowId, delivery)
     delivery.ended = true
     return true
   }
 
-  /** Ends what `await` began, and returns the later of the two claims; undefined where neither has found the row. */
+  /**
+   * Ends what `await` began. Returns the later of the two claims, or undefined if neither has found the row.
+   */
   claimed(key: string, delivery: Delivery | undefined): Delivery | undefined {
     const polled = this.#awaited.get(key)
     this.#awaited.delete(key)
@@ -80,7 +85,7 @@ export class InFlightTracker {
     return new Delivery(polled.row, 'hot', { validUntil: polled.leaseUntil })
   }
 
-  /** Returns false, and changes nothing, when the row is here already. */
+  /** Adds a delivery. Returns false, and changes nothing, if this process holds the row already. */
   tryAcquire(delivery: Delivery): boolean {
     const { rowId } = delivery
     const present = this.#deliveries.get(rowId)
@@ -104,7 +109,7 @@ export class InFlightTracker {
     else this.#leaving.push({ delivery, lastPoll: this.#lastPoll })
   }
 
-  /** Marks the beginning of a poll, and returns the function that marks its end. */
+  /** Marks the beginning of a poll. Returns the function that marks its end. */
   pollBegins(): () => void {
     const poll = ++this.#lastPoll
     this.#runningPolls.add(poll)

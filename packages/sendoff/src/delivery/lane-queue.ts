@@ -8,45 +8,46 @@ interface Lane {
   readonly key: string
   readonly partition: number
   waiting: Delivery[]
-  /** Deliveries under way: from `take` to `endTurn`. */
+  /** The deliveries under way: from `take` to `endTurn`. */
   readonly running: Delivery[]
-  /** Whether the store may have more rows for it than were offered. */
+  /** Whether the store may have more rows for the lane than were offered. */
   hasMore: boolean
-  /** How many key scans had begun when a source last asked the store for it. */
+  /** How many key scans had begun when a source last asked the store for the lane. */
   askedAfter: number
-  /** No delivery of it may begin: one that was under way has to be delivered again first. */
+  /** Whether no delivery of the lane may begin: one that was under way has to be delivered again first. */
   isStopped: boolean
   state: LaneState
 }
 
 /**
- * `ready`: its next delivery can be taken. `busy`: a delivery is under way. `empty`: it has none, and the store may have more rows
- * for it, or a key scan has skipped it since the store was asked. `over`: there is no reason to know it.
+ * `ready`: its next delivery can be taken. `busy`: a delivery is under way. `empty`: it has none; and the
+ * store may have more rows for it, or a key scan has skipped it since the store was asked. `over`: the queue
+ * can forget it.
  */
 type LaneState = 'ready' | 'busy' | 'empty' | 'over'
 
 /** Options of `LaneQueue`. */
 export interface LaneQueueOptions {
   readonly capacity: number
-  /** Deliveries of one lane run one after another. */
+  /** Returns the lane of a delivery. Deliveries of one lane run one after another. */
   readonly laneOf: (delivery: Delivery) => string
-  /** Lanes of one partition can be given away together. */
+  /** Returns the partition of a lane. Lanes of one partition can be given away together. */
   readonly partitionOf: (laneKey: string) => number
   /** Called when a lane has run empty and the store may have more rows for it. */
   readonly onEmptyLane?: () => void
 }
 
 /**
- * A bounded queue of lanes. Of each lane one delivery is under way at a time, or one batch. The next can be taken when the turn of
- * that one has ended. Lanes take turns, so that a long one holds up no other.
+ * A bounded queue of lanes. Each lane has one delivery under way at a time, or one batch. The next can be
+ * taken when that turn has ended. Lanes take turns, so that a long lane holds up no other.
  *
- * It has one master, the dispatcher. Sources see it as `LanesToFill`.
+ * The dispatcher controls the queue. Sources see it as `LanesToFill`.
  */
 export class LaneQueue implements DeliveryQueue, LanesToFill {
   readonly capacity: number
   readonly #options: LaneQueueOptions
   readonly #lanes = new Map<string, Lane>()
-  /** Lanes in the state `ready`, the next one to have its turn first. */
+  /** Lanes in the state `ready`. The first has the next turn. */
   readonly #ready = new Set<Lane>()
   readonly #empty = new Set<string>()
   readonly #countByPartition = new Map<number, number>()
@@ -123,8 +124,8 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
   }
 
   /**
-   * Ends the turn that `take` began. The lane continues, or is given up. Then the deliveries that waited in it are returned: they
-   * must not run before this one is delivered again.
+   * Ends the turn that `take` began. The lane continues, or is given up. If it is given up, returns the
+   * deliveries that waited in it: they must not run before this one is delivered again.
    */
   endTurn(delivery: Delivery, continues: boolean): readonly Delivery[] {
     const lane = this.#lanes.get(this.#options.laneOf(delivery))
@@ -138,12 +139,15 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
     return this.#drop(lane)
   }
 
-  /** Whether there are lanes of a partition. */
+  /** Whether the queue has lanes of a partition. */
   hasPartition(partition: number): boolean {
     return this.#countByPartition.has(partition)
   }
 
-  /** Takes the waiting deliveries of a partition. Its lanes end as soon as none of their deliveries is under way. */
+  /**
+   * Takes the waiting deliveries of a partition. Its lanes end as soon as none of their deliveries is under
+   * way.
+   */
   takePartition(partition: number): Delivery[] {
     if (!this.hasPartition(partition)) return []
     return this.#give([...this.#lanes.values()].filter((lane) => lane.partition === partition))
@@ -180,7 +184,7 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
     return lane
   }
 
-  // A batch first takes what follows in the lane that it began with.
+  // A batch first takes the deliveries that follow in the lane it began with.
   #nextLane(after: Delivery | undefined): Lane | undefined {
     if (after !== undefined) {
       const lane = this.#lanes.get(this.#options.laneOf(after))
@@ -198,7 +202,7 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
     return waiting
   }
 
-  /** Puts a lane where it belongs after a change. */
+  /** Updates the state of a lane after a change. */
   #sort(lane: Lane): void {
     const state = this.#stateOf(lane)
     if (state === lane.state && state !== 'over') return
@@ -228,7 +232,7 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
   }
 }
 
-// Mostly there is one. A set would allocate anew every few times.
+// Mostly there is one entry. A set would allocate again every few changes.
 function remove(running: Delivery[], delivery: Delivery): boolean {
   const index = running.indexOf(delivery)
   if (index === -1) return false

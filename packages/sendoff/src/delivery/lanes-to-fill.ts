@@ -1,8 +1,8 @@
 /**
- * The lanes of a dispatcher, as a source sees them that fills them from the store.
+ * The lanes of a dispatcher, as seen by the source that fills them from the store.
  *
- * The dispatcher commands the queue: what runs, when a lane's turn ends, and what is handed back. A source asks which lanes to
- * fill, and reports what the store has for them.
+ * The dispatcher controls the queue: which deliveries run, when a lane's turn ends, and what is handed back.
+ * A source asks which lanes to fill, and reports what the store has for them.
  */
 export interface LanesToFill {
   /** How many deliveries the queue holds at most. */
@@ -10,19 +10,30 @@ export interface LanesToFill {
   /** How many deliveries wait. */
   readonly length: number
   readonly laneCount: number
-  /** The lanes that are known. A key scan skips them: their rows are here, or asked for by their keys. */
+  /**
+   * The known lanes. A key scan skips them: their rows are here, or the source asks for them by their keys.
+   */
   readonly keys: Iterable<string>
   /** Whether a lane has run empty and the store may have more rows for it. */
   readonly hasEmptyLanes: boolean
 
   has(key: string): boolean
 
-  /** A key scan begins. It skips known lanes, so that the source has to ask the store for each of these once more before it is over. */
+  /**
+   * Reports that a key scan begins. It skips known lanes, so the source has to ask the store once more for
+   * each before the lane ends.
+   */
   scanBegins(): void
 
-  /** Up to `count` empty lanes, to ask the store for. They stay known until they are filled, or `expectMore` says that nothing comes. */
+  /**
+   * Returns up to `count` empty lanes to ask the store for. They stay known until they are filled, or
+   * `expectMore` reports no rows.
+   */
   emptyLanes(count: number): string[]
 
-  /** Reports whether the store may have more rows for a lane. A lane without deliveries is then an empty one. */
+  /**
+   * Reports whether the store may have more rows for a lane. If so, a lane without deliveries is an empty
+   * one.
+   */
   expectMore(key: string, hasMore: boolean): void
 }

@@ -19,7 +19,7 @@ export interface DeliveryReportsOptions {
   readonly lanes: LaneTurns | undefined
 }
 
-/** Tells metrics and the log how deliveries ended. */
+/** Reports to metrics and the log how deliveries ended. */
 export class DeliveryReports {
   readonly #options: DeliveryReportsOptions
   readonly #metrics: MetricsExporter
@@ -58,7 +58,7 @@ export class DeliveryReports {
     )
   }
 
-  /** Says once for each type that its events wait for a listener. */
+  /** Logs once for each type that its events wait for a listener. */
   unroutable({ row }: Delivery): void {
     const { aggregateType, eventType, eventId } = row
     const type = `"${eventType}" of aggregate type "${aggregateType}"`
@@ -72,7 +72,7 @@ export class DeliveryReports {
     )
   }
 
-  /** Writes the failures that were only counted so far. */
+  /** Logs the failures that were only counted so far. */
   flush(): void {
     this.#failures.flush()
   }

@@ -2,7 +2,10 @@ import type { BoundedQueue } from '../delivery/bounded-queue.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
 
-/** The two queues in front of the workers: hot deliveries come straight from a commit, cold ones from the poller. */
+/**
+ * The two queues in front of the workers: hot deliveries come straight from a commit, cold ones from the
+ * poller.
+ */
 export class DispatchQueues {
   readonly hot: BoundedQueue<Delivery>
   readonly cold: DeliveryQueue
@@ -17,7 +20,7 @@ export class DispatchQueues {
     return this.hot.length + this.cold.length
   }
 
-  /** The queue that a delivery waited in. */
+  /** Returns the queue that a delivery waited in. */
   of({ source }: Delivery): DeliveryQueue {
     return source === 'hot' ? this.hot : this.cold
   }

@@ -18,53 +18,62 @@ import type { Waker } from '../wake/waker.ts'
 
 /** Settings of dispatching. The defaults suit most applications. */
 export interface DispatchSettings {
-  /** The rows that this process holds: by default a tracker without a time limit. Each outbox needs one of its own. */
+  /** Tracks the rows that this process holds: by default without a time limit. Each outbox needs its own. */
   readonly inFlightTracker: InFlightTracker
-  /** How many listeners run at once: 4. */
+  /** How many calls of listeners run at once: 4. */
   readonly workerCount: number
-  /** Deliveries that may wait in the hot queue: 1000. */
+  /** How many deliveries may wait in the hot queue: 1000. */
   readonly hotQueueCapacity: number
-  /** Deliveries that may wait in the cold queue: 1000. */
+  /** How many deliveries may wait in the cold queue: 1000. */
   readonly coldQueueCapacity: number
-  /** Turns of the hot queue for each turn of the cold one: 2. */
+  /** How many turns the hot queue has for each turn of the cold one: 2. */
   readonly hotShare: number
-  /** Attempts at an event before it is DEAD: 10. */
+  /** How many attempts an event gets before it is DEAD: 10. */
   readonly maxAttempts: number
   /** The delays between attempts: exponential, from 200 ms to 60 s. */
   readonly retryPolicy: RetryPolicy
-  /** Policies by event type; a listener's own comes before them. */
+  /** Policies by event type. A listener's own policy comes before them. */
   readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
-  /** How many processes in a row an event may take down before it is DEAD: 20. */
+  /** How many losses in a row make an event DEAD: 20. */
   readonly maxLosses: number
-  /** How long a listener may take, where its registration does not say: 5 min. */
+  /** How many milliseconds a listener may take, unless its registration says otherwise: 5 min. */
   readonly listenerTimeoutMs: number
-  /** How long a listener that was told to stop may keep running before its worker gives it up: 30 s. */
+  /**
+   * How many milliseconds a listener may run on after it was told to stop, before its worker gives it up: 30
+   * s.
+   */
   readonly timeoutGraceMs: number
-  /** The fate of an event without a listener in this process: `'dead'`. With `'defer'` it waits. */
+  /** What becomes of an event without a listener in this process: `'dead'`. With `'defer'`, it waits. */
   readonly onUnroutable: 'dead' | 'defer'
-  /** How long such an event waits until a worker tries to route it again: 60 s. */
+  /** After how many milliseconds a worker tries again to route such an event: 60 s. */
   readonly unroutableDelayMs: number
-  /** A worker takes its next event only when the outcome of the last one is stored: false. A crash then repeats fewer deliveries. */
+  /**
+   * Whether a worker takes its next event only after the last outcome is stored: false. With true, a crash
+   * repeats fewer deliveries.
+   */
   readonly settleFirst: boolean
-  /** Removes delivered events instead of keeping them as DONE: false. */
+  /** Whether delivered events are deleted instead of kept as DONE: false. */
   readonly deleteCompleted: boolean
-  /** Called around every delivery. */
+  /** Called around every delivery: none by default. */
   readonly interceptors: readonly EventInterceptor[]
-  /** Stages of the processing chain to be used instead of the usual ones. */
+  /** Replacements for stages of the processing chain. */
   readonly processors: Partial<Processors>
 }
 
-/** How a dispatcher keeps deliveries in order: those of one lane run one after another. */
+/** Settings of lanes. The deliveries of one lane run one after another. */
 export interface LaneSettings {
   readonly laneOf: (row: Row) => string
   readonly partitionOf: (laneKey: string) => number
-  /** Whether the events behind one that has to be delivered again wait for it, or the lane continues without it. */
+  /**
+   * Whether the later events of a lane wait for one that has to be delivered again, or the lane continues
+   * without it.
+   */
   readonly onFailure: 'wait' | 'continue'
 }
 
 /** Options of `OutboxDispatcher`. */
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
-  /** The fate of an event that is given up: `'dead'` for all. */
+  /** Decides what becomes of an event after its last attempt: `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
   readonly store: Pick<OutboxStore<never>, 'people' | 'release' | 'settle'>
   readonly listeners: ListenerRegistry
@@ -73,49 +82,58 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly logger?: Logger
   readonly metrics?: MetricsExporter
   readonly pauses?: Pauses
-  /** Lets hot deliveries through while they succeed, and leaves them to the poller otherwise. */
+  /** Lets hot deliveries through while they succeed. Otherwise leaves them to the poller. */
   readonly breaker?: CircuitBreaker
-  /** Called with every result of a listener, before it is settled. */
+  /** Called with every result of a listener, before its settlement. */
   readonly onOutcome?: (outcome: Outcome) => void
   /**
-   * Whether a cold delivery may begin now: not shortly before a lock runs out, which is renewed first, and not while every
-   * delivery fails. Where it may not, `again` is called as soon as it may.
+   * Whether a cold delivery may begin now. It may not while every delivery fails, nor shortly before a lock
+   * runs out, which has to be renewed first. If it may not, `again` is called as soon as it may.
    */
   readonly mayBegin?: (again: () => void) => boolean
-  /** Keeps the cold queue in lanes, each of which runs one delivery after another. */
+  /** Divides the cold queue into lanes. Each lane runs one delivery after another. */
   readonly lanes?: LaneSettings
   /** Called when the store refused to settle a row that was read under the lock: the lock may be lost. */
   readonly onRefusedUnderLock?: () => void
-  /** Hears of every answer of the store, so that a failed settlement is repeated after the next one. */
+  /** Knows when the store answers, so that a failed settlement is repeated soon after. */
   readonly recovery?: StoreRecovery
-  /** How long the dispatcher keeps a result whose settlement was refused, in case the row comes back: 2 min. */
+  /**
+   * How many milliseconds the dispatcher keeps a result whose settlement was refused, in case the row comes
+   * back: 2 min.
+   */
   readonly resultsKeptMs?: number
   /**
-   * Takes no more events than listeners can begin within about a second, and hands back those that would wait for longer, so that
-   * other processes find them. Takes `first` events until it knows how long listeners take. Not with lanes.
+   * Limits the queues to the events that listeners can begin within about a second. Events that would wait
+   * for longer are handed back, so that other processes find them. The limit is `first` until the duration of
+   * listeners is known. Not used with lanes.
    */
   readonly prefetch?: { readonly first: number }
   /** With this many outcomes that the store has not acknowledged, no delivery begins: 2000. */
   readonly maxUnsettled?: number
-  /** Tells the database which rows this process holds without a lease, after it has let go of many. */
+  /**
+   * Writes to the database which rows this process holds without a lease. Called after it has let go of many.
+   */
   readonly recordHeld?: () => Promise<void>
-  /** Called while closing, after every delivery that had not begun was handed back: only running ones have to be kept from others now. */
+  /**
+   * Called while closing, after every delivery that had not begun was handed back. Only running rows need
+   * protection from then on.
+   */
   readonly onlyRunning?: (dispatcher: LeaseTaker) => Promise<void>
-  /** Leases one row that was handed back; undefined where another process holds it. */
+  /** Leases one row that was handed back. Resolves to undefined if another process holds it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /**
-   * Hears of rows that were let go of or fall due, of room in the cold queue, of lanes that have run empty, and of rows that other
-   * processes are to find.
+   * Wakes pollers: for rows that were handed back or fall due, for room in the cold queue, for lanes that
+   * have run empty, and for rows that other processes should find.
    */
   readonly waker?: Waker
 }
 
-/** Takes over leases on rows that were read under a lock. */
+/** Takes new leases for rows that were read under a lock. */
 export interface LeaseTaker {
   carryOn(claimed: readonly Delivery[]): void
 }
 
-/** The value of each option that is left out. */
+/** Defaults of the dispatcher's options. */
 export const dispatchDefaults = {
   workerCount: 4,
   hotQueueCapacity: 1_000,
@@ -133,10 +151,10 @@ export const dispatchDefaults = {
   maxUnsettled: 2_000,
 } as const
 
-/** The time limits of closing, where the caller sets none. */
+/** Default time limits of closing, in milliseconds. */
 export const closeDefaults = { drainTimeoutMs: 5_000, shutdownTimeoutMs: 15_000 }
 
-/** The options, with the default of each one that is left out or undefined. */
+/** Returns the options, with the default of each one that is left out or undefined. */
 export function withDefaults(options: OutboxDispatcherOptions) {
   return {
     ...options,

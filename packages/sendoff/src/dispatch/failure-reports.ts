@@ -4,10 +4,10 @@ import type { Logger } from '../observe/logger.ts'
 import type { Failure, Outcome } from '../store/index.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 
-/** Within this time each event type has a few lines of its own. One more line counts the rest. */
+/** Within this time, each event type gets a few lines of its own. One more line counts the rest. */
 const windowMs = 10_000
 const linesPerWindow = 5
-/** The most kinds of failures that are counted apart. */
+/** How many kinds of failures are counted apart. */
 const mostGroups = 20
 const others = 'failures of other event types'
 
@@ -25,8 +25,8 @@ interface Group {
 }
 
 /**
- * Logs failed attempts and dead events: the first few of each kind by a line each, the rest by one line that counts them. So every
- * failure is told, and an outage of a destination does not flood the log.
+ * Logs failed attempts and dead events: the first few of each kind in a line each, the rest in one line that
+ * counts them. So the log covers every failure, and an outage of a destination does not flood it.
  */
 export class FailureReports {
   readonly #clock: Clock
@@ -71,7 +71,7 @@ export class FailureReports {
     }
   }
 
-  /** Writes `line`, or counts it among its like. */
+  /** Logs `line`, or counts it with others of its kind. */
   tell(level: Level, what: string, line: string): void {
     const group = this.#groupOf(level, what)
     if (group.lines < linesPerWindow) {
@@ -104,7 +104,7 @@ export class FailureReports {
     return group
   }
 
-  // A kind that keeps failing has one line for each further window.
+  // A kind that keeps failing gets one line in each further window.
   #summarise(group: Group): void {
     const { level, what, untold, last } = group
     this.#logger[level](`${untold} more ${what} within ${windowMs / 1_000} s. The last: ${last}`)

@@ -1,5 +1,5 @@
 /**
- * Which queue has the next turn: `hotShare` turns for the hot one, then one for the cold one, so that a
+ * Decides which queue has the next turn: `hotShare` turns for the hot one, then one for the cold one. So a
  * steady stream of new events cannot starve the backlog.
  */
 export function fairTurns(hotShare: number): () => 'hot' | 'cold' {

@@ -1,11 +1,11 @@
 import type { Delivery } from '../delivery/delivery.ts'
 
 /**
- * Whether a dispatcher takes new events: not once it closes, not while it is barred, and not while a suspect has the process
- * to itself.
+ * Decides whether a dispatcher takes new events. It takes none after it was closed, while it is barred, and
+ * while a suspect runs alone.
  */
 export class IntakeGate {
-  /** The delivery that runs alone, or is about to. */
+  /** The suspect that runs alone, or is about to. */
   suspect: Delivery | undefined
   #isBarred = false
   #isClosed = false
@@ -14,7 +14,7 @@ export class IntakeGate {
     return this.isOpen && this.suspect === undefined
   }
 
-  /** Neither barred nor closed. A suspect does not count. */
+  /** Whether the gate is neither barred nor closed. A suspect does not count. */
   get isOpen(): boolean {
     return !this.#isClosed && !this.#isBarred
   }
@@ -27,7 +27,7 @@ export class IntakeGate {
     this.#isBarred = false
   }
 
-  /** For good. */
+  /** Closes the gate for good. */
   close(): void {
     this.#isClosed = true
   }

@@ -15,10 +15,12 @@ export interface IntakeOptions {
   readonly pump: Pump
 }
 
-/** `present`: this process holds the row already. `refused`: there was no room, and the row was handed back. */
+/**
+ * `present`: this process holds the row already. `refused`: there was no room, and the row was handed back.
+ */
 export type Acceptance = 'queued' | 'present' | 'refused'
 
-/** Takes deliveries into the queues, each row once. */
+/** Takes deliveries into the queues, each row only once. */
 export class Intake {
   readonly #inFlight: InFlightTracker
   readonly #gate: IntakeGate
@@ -44,13 +46,17 @@ export class Intake {
       void this.#handBack.letGo([delivery])
       return 'refused'
     }
-    // Before any other queued delivery runs: this process must not hold the suspect when one of those ends it.
+    // The suspect goes first: this process must not hold it while another queued delivery may end the
+    // process.
     if (this.#suspects.mustRunAlone(delivery)) void this.#suspects.runAlone(delivery)
     this.#pump.schedule()
     return 'queued'
   }
 
-  /** Gives new leases to the deliveries of rows that this process holds, and frees rows that it holds no longer. */
+  /**
+   * Gives new leases to deliveries of rows that this process holds. Frees the rows that it does not hold any
+   * more.
+   */
   carryOn(claimed: readonly Delivery[]): void {
     for (const delivery of claimed) {
       if (this.#inFlight.get(delivery.rowId) !== undefined) this.#alreadyHere(delivery)
@@ -58,8 +64,9 @@ export class Intake {
     }
   }
 
-  // A read without a claim may bring a row that is here, or was settled meanwhile: there is nothing to do. A claim of such a row
-  // is real. It renews the delivery that is here, or has to be given back.
+  // A read without a claim may return a row that this process holds, or has settled meanwhile: there is
+  // nothing to do. A claim of such a row is real. It renews the delivery in this process, or has to be given
+  // back.
   #alreadyHere(delivery: Delivery): void {
     if (delivery.lock !== undefined) return
     const present = this.#inFlight.get(delivery.rowId)!

@@ -9,9 +9,9 @@ import type { UnrunDeliveries } from './unrun-deliveries.ts'
 const none: readonly Delivery[] = []
 
 /**
- * The master of the lane queue: decides when a lane's turn ends, and whether the lane then continues.
+ * Controls the lane queue: decides when a lane's turn ends, and whether the lane then continues.
  *
- * Workers take deliveries through the queue; sources see it as `LanesToFill` only.
+ * Workers take deliveries through the queue. Sources see it only as `LanesToFill`.
  */
 export class LaneTurns {
   readonly queue: LaneQueue
@@ -27,7 +27,7 @@ export class LaneTurns {
     })
   }
 
-  /** Whether the events behind a failed one wait for it. */
+  /** Whether the later events of a lane wait for a failed one. */
   get waitsAfterFailure(): boolean {
     return this.#settings.onFailure === 'wait'
   }
@@ -38,8 +38,8 @@ export class LaneTurns {
   }
 
   /**
-   * Ends the turn of a settled delivery. Returns the deliveries that waited behind it and are not to run here, where it has to
-   * be delivered again first.
+   * Ends the turn of a settled delivery. If it has to be delivered again first, returns the deliveries that
+   * waited behind it: they must not run here.
    */
   settled(delivery: Delivery, outcome: Outcome, refused: boolean): readonly Delivery[] {
     if (delivery.source === 'hot') return none
@@ -52,8 +52,8 @@ export class LaneTurns {
   }
 
   /**
-   * Settles a batch. An event that stands behind a failed one of its lane counts as not delivered, whatever its listener says, and is
-   * handed back.
+   * Settles a batch. An event behind a failed one of its lane counts as not delivered, whatever its listener
+   * returned, and is handed back.
    */
   settleBatch(
     deliveries: readonly Delivery[],

@@ -14,11 +14,11 @@ export interface ListenerCallsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
-  /** Told how long calls take. */
+  /** Gets the duration of each call. */
   readonly prefetch: Prefetch | undefined
-  /** How long a listener may take, where its registration does not say. */
+  /** How many milliseconds a listener may take, unless its registration says otherwise. */
   readonly timeoutMs: number
-  /** How long a listener that was told to stop may keep running before it is given up. */
+  /** How many milliseconds a listener may run on after it was told to stop, before it is given up. */
   readonly graceMs: number
   readonly onEnded: (deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]) => void
 }
@@ -26,9 +26,9 @@ export interface ListenerCallsOptions {
 /**
  * The listener calls that are under way, each for one event or a batch.
  *
- * A call that takes too long is told to stop through its signal, and keeps its slot: hanging
- * listeners must not pile up without bound. One that does not stop is given up after a while,
- * and its late result is ignored.
+ * A call that takes too long is told to stop through its signal, and keeps its slot: hanging listeners must
+ * not pile up without bound. A call that does not stop is given up after a while, and its late result is
+ * ignored.
  */
 export class ListenerCalls {
   readonly #options: ListenerCallsOptions
@@ -71,7 +71,7 @@ export class ListenerCalls {
     for (const { deliveries } of this.#calls) deliveries.forEach((delivery) => delivery.abort(reason))
   }
 
-  /** Gives up all calls that are under way: their late results are ignored. */
+  /** Gives up all calls that are under way. Their late results are ignored. */
   abandon(): void {
     this.#calls.clear()
     this.#timeLimits.clear()

@@ -6,7 +6,7 @@ import type { KnownResults } from '../settle/known-results.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import type { ListenerCalls } from './listener-calls.ts'
 
-/** The most events in a batch, where the registration of its listener does not say. */
+/** How many events a batch has at most, unless the registration of its listener says otherwise. */
 const defaultMaxBatchSize = 100
 
 /** Options of `ListenerStarts`. */
@@ -17,7 +17,7 @@ export interface ListenerStartsOptions {
   readonly queues: DispatchQueues
 }
 
-/** Takes the next delivery that can join a batch behind `after`. */
+/** Takes the next delivery that can join the batch of `after`. */
 export interface BatchFiller {
   take(queue: DeliveryQueue, after: Delivery): Delivery | undefined
 }
@@ -36,7 +36,7 @@ export class ListenerStarts {
     this.#queues = queues
   }
 
-  /** Starts the listener of a delivery, or uses the result that it had for the same row before. */
+  /** Starts the listener of a delivery, or uses the result that the listener had for the same row before. */
   start(delivery: Delivery, filler: BatchFiller): void {
     const known = this.#knownResults.take(delivery)
     if (known !== undefined) return this.#calls.start([delivery], Promise.resolve(known))
@@ -48,7 +48,8 @@ export class ListenerStarts {
     this.#calls.start([delivery], this.#chain.process(delivery, route), route?.options.timeoutMs)
   }
 
-  // A batch is the run of deliveries at the front of the queue for the same listener: it waits for none.
+  // A batch is the run of deliveries for the same listener at the front of the queue. It does not wait for
+  // more.
   #startBatch(first: Delivery, route: Route, filler: BatchFiller): void {
     const { maxBatchSize = defaultMaxBatchSize, timeoutMs } = route.options
     const queue = this.#queues.of(first)

@@ -35,13 +35,13 @@ import { Waiters } from './waiters.ts'
 /**
  * Runs deliveries, `workerCount` at a time, from two bounded queues.
  *
- * Hot deliveries come straight from a commit, cold ones from the poller. Every delivery that was accepted ends in one of two
- * ways: it is settled, or it is handed back to the store.
+ * Hot deliveries come straight from a commit, cold ones from the poller. Every accepted delivery ends in one
+ * of two ways: it is settled, or it is handed back to the store.
  */
 export class OutboxDispatcher {
   readonly inFlight: InFlightTracker
   readonly hotQueue: BoundedQueue<Delivery>
-  /** The lanes of the cold queue, where it has any, for a source to fill. */
+  /** The lanes of the cold queue, for a source to fill; undefined if the cold queue has none. */
   readonly lanes: LanesToFill | undefined
   readonly #laneTurns: LaneTurns | undefined
   readonly #queues: DispatchQueues
@@ -140,12 +140,12 @@ export class OutboxDispatcher {
     this.#shutdown = new Shutdown({ ...running, leaseTaker: this })
   }
 
-  /** Whether new events are taken at all. */
+  /** Whether the dispatcher takes new events. */
   get accepts(): boolean {
     return this.#gate.accepts
   }
 
-  /** Takes no more until `unbar`, and hands back what is queued. What runs is settled. */
+  /** Takes no more events until `unbar`, and hands back queued ones. Running ones are settled. */
   async bar(): Promise<void> {
     this.#gate.bar()
     await this.#unrun.handBackQueued()
@@ -161,14 +161,17 @@ export class OutboxDispatcher {
     return this.#room.coldRoom()
   }
 
-  /** Keeps a place in the hot queue. Returns false where there is none, or where the event would wait for long. */
+  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait for long. */
   reserveHot(): boolean {
     return this.#room.reserveHot()
   }
 
-  /** Returns false when there was no room; the row is then handed back. */
+  /**
+   * Queues a delivery that comes from a commit. Returns false if there was no room; the row is then handed
+   * back.
+   */
   enqueueHot(delivery: Delivery): boolean {
-    // A commit was seen.
+    // A commit succeeded, so the store works.
     this.#recovery.answered()
     const acceptance = this.#intake.accept(delivery, this.hotQueue)
     if (acceptance === 'queued') this.#metrics.incrementHotEnqueued()
@@ -176,28 +179,33 @@ export class OutboxDispatcher {
     return acceptance !== 'refused'
   }
 
-  /** Returns false when there was no room; the row is then handed back. */
+  /**
+   * Queues a delivery that comes from the poller. Returns false if there was no room; the row is then handed
+   * back.
+   */
   enqueueCold(delivery: Delivery): boolean {
     const acceptance = this.#intake.accept(delivery, this.#queues.cold)
     if (acceptance === 'queued') this.#metrics.incrementColdEnqueued()
     return acceptance !== 'refused'
   }
 
-  /** Gives back a row that will not be run here after all, for the poller to find. */
+  /** Hands back a row that will not run here after all, for the poller to find. */
   handBack(delivery: Delivery): void {
     this.#unrun.handBack(delivery)
   }
 
-  /** Carries on with new leases on rows that this process holds. A row that it holds no longer becomes free again. */
+  /**
+   * Continues with new leases on rows that this process holds. Frees the rows that it does not hold any more.
+   */
   carryOn(claimed: readonly Delivery[]): void {
     this.#intake.carryOn(claimed)
   }
 
-  /** Resolves when all of these are settled, were handed back, or were given up because the process ends. */
+  /** Resolves when all of these deliveries are settled, handed back, or given up because the process ends. */
   async untilSettled(deliveries: readonly Delivery[]): Promise<void> {
     const isOver = () => this.#isClosed || deliveries.every(({ ended }) => ended)
     await this.#waiters.until(() => this.#pump.isIdle || isOver())
-    // No other result comes that these could share a statement with.
+    // No other result will come that could share a statement with these.
     this.#settler.flush()
     await this.#waiters.until(isOver)
   }
@@ -212,12 +220,12 @@ export class OutboxDispatcher {
     await this.#waiters.until(() => !queue.hasPartition(partition))
   }
 
-  /** Forgets earlier successes: a listener runs again for every row that comes from now on. */
+  /** Forgets earlier successes. A listener then runs for every row that arrives. */
   forgetResults(): void {
     this.#knownResults.clear()
   }
 
-  /** Resolves when nothing is queued, running or waiting for its settlement. */
+  /** Resolves when no delivery is queued, running or waiting for its settlement. */
   async idle(): Promise<void> {
     while (!this.#pump.isIdle || this.#settler.backlog > 0) {
       await this.#waiters.until(() => this.#pump.isIdle)
@@ -226,8 +234,9 @@ export class OutboxDispatcher {
   }
 
   /**
-   * Takes no more events. Works through the queues for `drainTimeoutMs`, and hands back at once what has not begun by then. Waits
-   * for running listeners for `shutdownTimeoutMs`, and settles. Results that come later are ignored.
+   * Takes no more events. Works through the queues for `drainTimeoutMs`, and then hands back at once whatever
+   * has not begun. Waits for running listeners for `shutdownTimeoutMs`, and settles. Later results are
+   * ignored.
    */
   async close({
     drainTimeoutMs = closeDefaults.drainTimeoutMs,

@@ -7,29 +7,37 @@ export interface PrefetchOptions {
   readonly hotQueue: BoundedQueue<Delivery>
   readonly coldQueue: BoundedQueue<Delivery>
   readonly workerCount: number
-  /** Turns of the hot queue for each turn of the cold one. */
+  /** How many turns the hot queue has for each turn of the cold one. */
   readonly hotShare: number
-  /** How many events to take before it is known how long listeners take. */
+  /** How many events to take before the duration of listeners is known. */
   readonly first: number
   readonly clock: Clock
 }
 
-/** Queued events begin within about this time. Those that wait for longer are handed back at intervals of this length. */
+/**
+ * Queued events begin within about this time. Events that wait for longer are handed back at intervals of
+ * this length.
+ */
 export const prefetchMs = 1_000
 
-/** The latest call's part in the average. */
+/** The weight of the latest call in the average. */
 const weight = 1 / 16
 
 /**
- * How many events a process takes that shares the work with others: those that its listeners can begin within about a second. With
- * fast listeners that is as many as the queues hold. With slow ones the rest stays in the store, where idle processes find it.
+ * Limits how many events a process takes that shares the work with others: those that its listeners can begin
+ * within about a second. With fast listeners, that is as many as the queues hold. With slow ones, the rest
+ * stays in the store, where idle processes find it.
  *
- * The limit follows from the average duration of calls. A batch counts as many places as it could have had events, since a batch
- * listener begins as many at once. While all workers are busy and no call ends, calls count as taking at least that long.
+ * The limit follows from the average duration of calls. A batch counts as many places as it could have had
+ * events, since a batch listener begins as many at once. While all workers are busy and no call ends, each
+ * call counts as taking at least that long.
  */
 export class Prefetch {
   readonly #options: PrefetchOptions
-  /** What one place of a worker takes on average; below 0 as long as no call has ended. A number always: it changes with every event. */
+  /**
+   * The average milliseconds per place; below 0 until a call has ended. It is always a number, because it
+   * changes with every event, and a field of one type is cheap to update.
+   */
   #placeMs = -0.5
   #movedAt = 0.5
   #places = 1
@@ -49,7 +57,7 @@ export class Prefetch {
     this.#placeMs = this.#placeMs < 0 ? placeMs : this.#placeMs + (placeMs - this.#placeMs) * weight
   }
 
-  /** How many events the hot queue may hold, places kept for later included. */
+  /** How many events the hot queue may hold, including reserved places. */
   hotLimit(running: number): number {
     const { hotQueue, coldQueue, hotShare } = this.#options
     const limit = this.#limit(running, hotQueue.capacity)
@@ -63,7 +71,7 @@ export class Prefetch {
     return this.#atLeast(Math.max(limit - hotQueue.length, limit / (hotShare + 1)))
   }
 
-  /** Takes the events that would wait for long out of both queues, unless they are few. */
+  /** Takes the events that would wait for long from both queues, unless they are few. */
   takeWaiting(running: number): Delivery[] {
     const { hotQueue, coldQueue } = this.#options
     const hotLimit = this.hotLimit(running)
@@ -74,7 +82,7 @@ export class Prefetch {
     ]
   }
 
-  /** How many can begin within a second; `unknown` as long as nothing tells. */
+  /** How many events can begin within a second; `unknown` while no duration is known. */
   #limit(running: number, unknown: number): number {
     const { workerCount, clock } = this.#options
     const stalledMs = running < workerCount ? 0 : (clock.monotonic() - this.#movedAt) / this.#places
@@ -82,7 +90,7 @@ export class Prefetch {
     return this.#placeMs < 0 ? Math.min(unknown, known) : known
   }
 
-  // Each worker finds something when it is done, and a batch is not smaller for that.
+  // Each worker finds an event when it is free, and batches keep their full size.
   #atLeast(limit: number): number {
     return Math.max(this.#options.workerCount, this.#places, Math.ceil(limit))
   }

@@ -88,7 +88,7 @@ export class Pump {
     return this.#calls.size === 0 && this.#queues.length === 0 && this.#gate.suspect === undefined
   }
 
-  /** Runs soon, and not now: the code that commits or polls finishes its turn first. */
+  /** Runs soon, but not now: the code that commits or polls finishes its turn first. */
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -115,7 +115,10 @@ export class Pump {
     this.#starts.start(delivery, this)
   }
 
-  /** Takes the next delivery that this process surely holds and that is not paused, and lets go of others. */
+  /**
+   * Takes the next delivery that this process surely holds and that is not paused. Hands back the others on
+   * the way.
+   */
   take(queue: DeliveryQueue, after?: Delivery): Delivery | undefined {
     const isHot = queue === this.#queues.hot
     if (!isHot && !this.#mayBeginCold) return undefined
@@ -129,7 +132,7 @@ export class Pump {
       } else if (this.#pauses?.isPaused(delivery.row)) {
         this.#unrun.handBackPaused(delivery, this.#pauses)
       } else if (isHot && this.#breaker?.begin() === false) {
-        // The poller tries it at its next interval: it must not be woken for each.
+        // The poller tries it at its next interval. A wake-up for each of these would be too many.
         this.#unrun.leaveToPoller(delivery)
       } else {
         return delivery
@@ -156,7 +159,7 @@ export class Pump {
     return this.#mayBegin(() => this.schedule())
   }
 
-  // Outcomes wait in the settler for others to join them. Here none can come before these are written.
+  // Outcomes wait in the settler for others to join them. Here no other can come before these are written.
   #flushSettlements(): void {
     // Workers wait for settlements.
     if (this.#settleFirst) this.#settler.flush()

@@ -19,7 +19,7 @@ export interface QueueRoomOptions {
 }
 
 /**
- * How many deliveries the queues may take, and when the poller hears that there is room again.
+ * Limits how many deliveries the queues take, and wakes the poller when there is room again.
  *
  * With a prefetch limit, deliveries that would wait for long are handed back, for other processes to find.
  */
@@ -28,7 +28,7 @@ export class QueueRoom {
   readonly #queues: DispatchQueues
   readonly #prefetch: Prefetch | undefined
   readonly #calls: ListenerCalls
-  /** The poller was refused room. It hears of room when the cold queue has no more deliveries than this. */
+  /** The poller was refused room. It is woken when the cold queue has no more deliveries than this. */
   #lowWater = -1
   #wakesAtLowWater = false
   #isWatching = false
@@ -53,7 +53,7 @@ export class QueueRoom {
     return 0
   }
 
-  /** Keeps a place in the hot queue. Returns false where there is none, or where the event would wait for long. */
+  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait for long. */
   reserveHot(): boolean {
     const { hot } = this.#queues
     const taken = hot.capacity - hot.room
@@ -70,7 +70,9 @@ export class QueueRoom {
     if (hasRoom) this.#tellOfRoom()
   }
 
-  /** Checks every second for deliveries that wait for long, while more wait than the workers take in one turn. */
+  /**
+   * Checks every second for deliveries that wait for long, while more wait than the workers take in one turn.
+   */
   watchWaiting(): void {
     if (this.#prefetch === undefined || this.#isWatching) return
     if (this.#queues.length <= this.#options.workerCount) return
@@ -89,7 +91,7 @@ export class QueueRoom {
     this.#wakesAtLowWater = false
   }
 
-  // The poller of this process takes as many of them again as there is room for.
+  // The poller of this process takes back as many of them as there is room for.
   async #handBackWaiting(prefetch: Prefetch): Promise<void> {
     const waiting = prefetch.takeWaiting(this.#calls.size)
     if (waiting.length === 0) return

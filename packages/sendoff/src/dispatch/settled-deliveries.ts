@@ -54,7 +54,8 @@ export class SettledDeliveries {
     delivery.hasSucceeded = !refused && (outcome.kind === 'done' || outcome.kind === 'delete')
     if (delivery.source === 'hot') this.#breaker?.ended(delivery.hasSucceeded)
     if (this.#lanes !== undefined) this.#letGo(this.#lanes.settled(delivery, outcome, refused))
-    // This process claimed the row again before the settlement was acknowledged: that claim has no delivery.
+    // This process claimed the row again before the store acknowledged the settlement. That claim has no
+    // delivery.
     if (delivery.deliveries !== row.deliveries) this.#options.unrun.handBack(delivery)
     this.#suspects.settled(delivery)
     this.#pump.schedule()
@@ -78,7 +79,8 @@ export class SettledDeliveries {
     this.#reports.refused(delivery)
   }
 
-  // A worker without a listener must not be the first to find the event again: another one may have a listener.
+  // A worker without a listener must not be the first to find the event again: another worker may have the
+  // listener.
   #comesBack(delivery: Delivery, { kind, delayMs }: Outcome & { readonly delayMs: number }): void {
     const { chain, waker } = this.#options
     if (kind === 'defer' && chain.routeOf(delivery) === undefined) this.#reports.unroutable(delivery)

@@ -10,7 +10,7 @@ import type { Pump } from './pump.ts'
 import type { UnrunDeliveries } from './unrun-deliveries.ts'
 import type { Waiters } from './waiters.ts'
 
-/** How long listeners have for reacting to the signal at the end of a shutdown. */
+/** How many milliseconds listeners have to react to the signal at the end of a shutdown. */
 const abortGraceMs = 1_000
 
 /** Options of `Shutdown`. */
@@ -27,13 +27,13 @@ export interface ShutdownOptions extends Pick<OutboxDispatcherOptions, 'onlyRunn
   readonly logger: Logger
 }
 
-/** How long each step of a shutdown may take. */
+/** How many milliseconds each step of a shutdown may take. */
 export interface ShutdownTimes {
   readonly drainTimeoutMs: number
   readonly shutdownTimeoutMs: number
 }
 
-/** Brings a dispatcher to its end, each step within its time. */
+/** Closes a dispatcher, each step within its time limit. */
 export class Shutdown {
   readonly #options: ShutdownOptions
 

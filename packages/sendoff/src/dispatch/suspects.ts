@@ -30,10 +30,10 @@ export interface SuspectsOptions extends Pick<
 }
 
 /**
- * Runs each suspect alone: an event that may have ended the processes which held it.
+ * Runs each suspect alone. A suspect is an event that may have ended the processes that held it.
  *
- * Everything queued is handed back first. If the suspect ends this process again, it is the only row left behind, and the crash
- * counters of its neighbours stay low.
+ * All queued events are handed back first. If the suspect ends this process again, it is the only row left
+ * behind, and no loss is counted for its neighbours.
  */
 export class Suspects {
   readonly #options: SuspectsOptions
@@ -42,14 +42,14 @@ export class Suspects {
     this.#options = options
   }
 
-  /** Whether a delivery is a suspect that is still to be tried. */
+  /** Whether a delivery is a suspect that still gets an attempt. */
   mustRunAlone(delivery: Delivery): boolean {
     return delivery.isSuspect && !this.#options.chain.givesUp(delivery)
   }
 
   /**
-   * Hands back the suspect, too, and claims it again when nothing else runs: if another event ends the process meanwhile, that
-   * does not count against the suspect. Never rejects.
+   * Hands the suspect back too, and claims it again when nothing else runs. If another event ends the process
+   * meanwhile, no loss is counted for the suspect. Never rejects.
    */
   async runAlone(suspect: Delivery): Promise<void> {
     const { gate, inFlight, logger, pump } = this.#options
@@ -67,7 +67,7 @@ export class Suspects {
     }
   }
 
-  /** Called with every settled delivery: after a suspect, intake opens again. */
+  /** Called with every settled delivery. After a suspect, the dispatcher takes events again. */
   settled(delivery: Delivery): void {
     if (delivery === this.#options.gate.suspect) this.#ended()
   }

@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from '../clock.ts'
 
 /**
- * Calls back when something has taken too long. One timer serves everything with the same limit,
- * because a timer per event costs more than dispatching it.
+ * Calls back when an item has taken too long. One timer serves all items with the same limit, because a timer
+ * per event costs more than dispatching the event.
  */
 export class TimeLimits<Item> {
   readonly #clock: Clock
@@ -28,7 +28,7 @@ export class TimeLimits<Item> {
     this.#groups.get(limitMs)?.expiries.delete(item)
   }
 
-  /** Calls back no more. */
+  /** Cancels all limits. */
   clear(): void {
     for (const group of this.#groups.values()) {
       group.expiries.clear()
@@ -39,7 +39,7 @@ export class TimeLimits<Item> {
 
   #arm(group: TimeLimitGroup<Item>): void {
     if (group.cancelTimer !== undefined) return
-    // Items of one limit expire in the order in which they began: the first is the next.
+    // Items of one limit expire in the order in which they began, so the first is the next.
     const [next] = group.expiries.values()
     if (next === undefined) return
     group.cancelTimer = this.#clock.schedule(Math.max(1, next - this.#clock.monotonic()), () => {

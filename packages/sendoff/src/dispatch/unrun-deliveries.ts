@@ -15,7 +15,10 @@ export interface UnrunDeliveriesOptions {
   readonly waiters: Waiters
 }
 
-/** Hands back deliveries that do not run here after all, and with each the deliveries that waited behind it in its lane. */
+/**
+ * Hands back deliveries that do not run here after all. The deliveries behind them in their lanes go with
+ * them.
+ */
 export class UnrunDeliveries {
   readonly #options: UnrunDeliveriesOptions
 
@@ -30,8 +33,9 @@ export class UnrunDeliveries {
   }
 
   /**
-   * Hands back a delivery of a paused type. The store may have handed it out because the type was resumed elsewhere: unless the
-   * pauses are read again first, the poller would fetch it over and over.
+   * Hands back a delivery of a paused type. The store may have returned the row because another process has
+   * resumed the type. So the pauses are read again first; otherwise the poller would fetch the row over and
+   * over.
    */
   handBackPaused(delivery: Delivery, pauses: Pauses): void {
     void this.#letGo(delivery)
@@ -45,7 +49,7 @@ export class UnrunDeliveries {
     void this.#options.handBack.letGo([delivery])
   }
 
-  /** Hands back everything that waits in the queues. */
+  /** Hands back all deliveries that wait in the queues. */
   handBackQueued(): Promise<void> {
     return this.#options.handBack.letGo(this.#options.queues.takeAll())
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 
-/** Lets code wait until a condition is met. Every change that could meet one has to be told by `changed`. */
+/** Lets code wait until a condition is met. Code that may meet a condition calls `changed`. */
 export class Waiters {
   readonly #clock: Clock
   #waiters: { readonly isMet: () => boolean; readonly resolve: () => void }[] = []
@@ -13,7 +13,7 @@ export class Waiters {
     if (!isMet()) await new Promise<void>((resolve) => this.#waiters.push({ isMet, resolve }))
   }
 
-  /** Resolves when the condition is met, or its time is over. */
+  /** Resolves when the condition is met, or after `timeoutMs`. */
   async within(timeoutMs: number, isMet: () => boolean): Promise<void> {
     if (isMet()) return
     await new Promise<void>((resolve) => {

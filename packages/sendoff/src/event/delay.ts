@@ -2,18 +2,18 @@ import { OutboxError } from '../errors.ts'
 import { durationOrZero, kindOf, type OptionCheck } from '../options.ts'
 import { maxDelayMs } from '../store/rows.ts'
 
-/** The delay that comes nearest to the one asked for. What is no delay at all counts as none. */
+/** Returns the nearest allowed delay to the one asked for. A value that is no delay counts as 0. */
 export function boundedDelayMs(ms: number): number {
   return durationOrZero(ms) === undefined ? Math.min(ms, maxDelayMs) : 0
 }
 
-/** A delay of 0 or more that is not too long. */
+/** Accepts a delay from 0 to a hundred years. */
 export const delay: OptionCheck = (value) =>
   durationOrZero(value) === undefined && (value as number) <= maxDelayMs
     ? undefined
     : `0 to ${maxDelayMs} milliseconds (a hundred years)`
 
-/** Refuses a value that is no delay, with an error that names the caller. */
+/** Throws `OUTBOX_INVALID_OPTION` for a value that is no delay. The error names the caller. */
 export function requireDelay(what: string, delayMs: number): void {
   if (delay(delayMs) === undefined) return
   throw new OutboxError(

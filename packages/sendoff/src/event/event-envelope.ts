@@ -9,17 +9,18 @@ import { partitionOf } from '../store/partition-of.ts'
 import { isTooDeep, maxPayloadDepth } from './payload-depth.ts'
 import { monotonicUlids } from './ulid.ts'
 
+/** The largest payload that is stored, in bytes. */
 export const maxPayloadBytes = 1_048_576
 const maxHeaderBytes = 65_536
 
-/** An event and its payload: JSON text, or bytes. */
+/** The fields and the payload of an event. The payload is JSON text or bytes. */
 export interface EnvelopeOptions extends EventFields {
   readonly eventType: string | EventType
   readonly payloadJson?: string
   readonly payloadBytes?: Uint8Array
 }
 
-// A caller who asks for "now" has read the clock a moment before the envelope does.
+// A caller that asks for "now" reads the clock a moment before the envelope does.
 const clockReadingMs = 1000
 
 const nextId = monotonicUlids()
@@ -27,9 +28,9 @@ const dueAtOnce = { inMs: 0 }
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 
 /**
- * One event, as it is written and as a listener gets it. Immutable.
+ * One event, as a writer writes it and as a listener gets it. Immutable.
  *
- * The payload is kept as it is stored, byte for byte, and parsed when it is first asked for.
+ * The payload is kept as it is stored, byte for byte, and is parsed on first use.
  */
 export class EventEnvelope<Payload = unknown> {
   readonly #data: EnvelopeData
@@ -43,7 +44,7 @@ export class EventEnvelope<Payload = unknown> {
     this.#codec = codec
   }
 
-  /** A new event. Throws `OUTBOX_INVALID_EVENT` where a field breaks a rule. */
+  /** Creates an event. Throws `OUTBOX_INVALID_EVENT` if a field breaks a rule. */
   static of(options: EnvelopeOptions, codec: JsonCodec = JsonCodec.getDefault()): EventEnvelope {
     const { payloadJson, payloadBytes } = options
     if ((payloadJson === undefined) === (payloadBytes === undefined)) {
@@ -55,12 +56,12 @@ export class EventEnvelope<Payload = unknown> {
     return EventEnvelope.encoded(options, payloadJson ?? new Uint8Array(payloadBytes!), codec)
   }
 
-  /** A new event from its type and its payload as JSON text. */
+  /** Creates an event from its type and its payload as JSON text. */
   static ofJson(eventType: string | EventType, payloadJson: string): EventEnvelope {
     return EventEnvelope.of({ eventType, payloadJson })
   }
 
-  /** A new event whose payload is known to be JSON, or bytes. */
+  /** Creates an event from a payload that is known to be valid JSON, or bytes. */
   static encoded(
     options: PlainFields,
     encoded: string | Uint8Array,
@@ -103,7 +104,10 @@ export class EventEnvelope<Payload = unknown> {
     return envelope
   }
 
-  /** A stored event. Throws `PayloadParseError` when its row holds what no writer wrote, or its headers cannot be read. */
+  /**
+   * Reads a stored event. Throws `PayloadParseError` if its row is not as a writer wrote it, or its headers
+   * cannot be read.
+   */
   static stored(row: Row, codec: JsonCodec): EventEnvelope {
     checkReadable(row)
     const envelope = new EventEnvelope(row, codec)
@@ -135,7 +139,7 @@ export class EventEnvelope<Payload = unknown> {
     return this.#data.orderingKey
   }
 
-  /** Null for JSON. */
+  /** The content type of the payload; null for JSON. */
   get contentType(): string | null {
     return this.#data.contentType
   }
@@ -144,7 +148,7 @@ export class EventEnvelope<Payload = unknown> {
     return new Date(this.#data.occurredAt)
   }
 
-  /** When a delayed event is due; undefined for one that is due at once, and for a stored one. */
+  /** When a delayed event is due. Undefined if the event is due at once, and for stored events. */
   get availableAt(): Date | undefined {
     return this.#data.due === undefined ? undefined : new Date(this.#data.due.at)
   }
@@ -160,7 +164,7 @@ export class EventEnvelope<Payload = unknown> {
         : Object.freeze(JsonCodec.parseStringMap(this.#data.headers, this.#codec)))
   }
 
-  /** The payload as JSON text; undefined where it is bytes. */
+  /** The payload as JSON text; undefined if it is bytes. */
   get payloadJson(): string | undefined {
     const { payload } = this.#data
     return typeof payload === 'string' ? payload : undefined
@@ -172,13 +176,13 @@ export class EventEnvelope<Payload = unknown> {
     return typeof payload === 'string' ? new TextEncoder().encode(payload) : new Uint8Array(payload)
   }
 
-  /** The payload, parsed on first use. Bytes are handed over as they are. */
+  /** The payload, parsed on first use. Bytes are returned as they are. */
   get payload(): Payload {
     this.#payload ??= { value: this.#decode() }
     return this.#payload.value as Payload
   }
 
-  /** How long a delayed event that is written now has to wait. */
+  /** How many milliseconds the event has to wait if it is written at `now`. */
   dueInMs(now: number): number {
     const { due } = this.#data
     return due === undefined ? 0 : Math.max(0, due.inMs ?? due.at - now)
@@ -189,7 +193,7 @@ export class EventEnvelope<Payload = unknown> {
     return due !== undefined && due.at > this.#data.occurredAt
   }
 
-  /** The same event with its payload as a schema has transformed it. */
+  /** Returns the same event with a payload that its schema has transformed. */
   withPayload<Decoded>(value: Decoded): EventEnvelope<Decoded> {
     const copy = new EventEnvelope<Decoded>(this.#data, this.#codec)
     copy.#headers = this.#headers
@@ -197,11 +201,11 @@ export class EventEnvelope<Payload = unknown> {
     return copy
   }
 
-  /** The row to be inserted. */
+  /** Returns the row to insert. */
   toRow(claimed: boolean): NewRow {
     const data = this.#data
     const { due, orderingKey } = data
-    // Written a second time, the event exists already.
+    // A second write of the same envelope may find its row in the store.
     const hasNewId = this.#hasNewId
     this.#hasNewId = false
     return {
@@ -224,7 +228,7 @@ export class EventEnvelope<Payload = unknown> {
     }
   }
 
-  /** Leaves the payload out, so that printing an event does not spill its data. */
+  /** Leaves the payload out, so that a printed event does not show its data. */
   [inspect.custom](): object {
     const { eventId, eventType, aggregateType, aggregateId, tenantId, occurredAt } = this
     return { eventId, eventType, aggregateType, aggregateId, tenantId, occurredAt }
@@ -236,13 +240,13 @@ export class EventEnvelope<Payload = unknown> {
     try {
       return this.#codec.fromJson(payload)
     } catch {
-      // The parser's own message repeats parts of the payload: it must not reach a log.
+      // The parser's message repeats parts of the payload, which must not reach a log.
       throw new PayloadParseError(`The payload of event ${eventId} (${eventType}) is not valid JSON.`)
     }
   }
 }
 
-/** What an envelope is made of beside its payload. `undefined` counts as left out. */
+/** The fields of an envelope. `undefined` counts as left out. */
 type PlainFields = {
   readonly [Name in keyof Omit<EnvelopeOptions, 'eventType'>]: EnvelopeOptions[Name] | undefined
 } & Pick<EnvelopeOptions, 'eventType'>
@@ -258,7 +262,7 @@ interface EnvelopeData {
   readonly contentType: string | null
   readonly headers: string | null
   readonly occurredAt: number
-  /** Only on events that are being written. `inMs` is set where the database's clock decides. */
+  /** Only on events that are being written. `inMs` is set if the database's clock decides. */
   readonly due?: { readonly at: number; readonly inMs?: number } | undefined
   readonly idempotencyKey?: string | null
 }
@@ -274,10 +278,10 @@ function dueOf(
   return { at: occurredAt + deliverAfterMs, inMs: deliverAfterMs }
 }
 
-/** The last moment that a `Date` can tell. */
+/** The last moment that a `Date` can represent. */
 const maxDateMs = 8.64e15
 
-// A row that was changed by hand may hold anything. Its listener must not be handed half an event.
+// An operator may have changed a row by hand. A listener must not get half an event.
 function checkReadable({ eventId, eventType, payload, occurredAt }: Row): void {
   const problem = !(Math.abs(occurredAt) <= maxDateMs)
     ? 'the time it occurred at is not one'
@@ -300,7 +304,7 @@ function checkJson(json: unknown): void {
 }
 
 function checkSize(eventType: string, payload: string | Uint8Array): void {
-  // A text has three bytes at most for each of its units: most are too short to be looked at.
+  // A UTF-16 unit has at most three bytes in UTF-8, so most texts need no counting.
   if (payload.length <= maxPayloadBytes / 3) return
 
   const size = typeof payload === 'string' ? Buffer.byteLength(payload) : payload.byteLength
@@ -313,7 +317,7 @@ function checkSize(eventType: string, payload: string | Uint8Array): void {
   }
 }
 
-/** The error for a payload that is nested too deeply, or that JSON could not be made of for that reason. */
+/** The error for a payload that is nested too deeply, also if encoding it as JSON failed for that reason. */
 export function payloadTooDeep(eventType: string, cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_PAYLOAD_TOO_DEEP',
@@ -323,7 +327,7 @@ export function payloadTooDeep(eventType: string, cause?: unknown): OutboxError 
   )
 }
 
-// Half a surrogate pair has no bytes in UTF-8, and a database would store something else in its place. JSON can escape it.
+// Half a surrogate pair has no bytes in UTF-8, and a database would replace it. JSON can escape it.
 function withoutHalves(json: string): string {
   if (json.isWellFormed()) return json
   return json.replace(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`)

@@ -3,24 +3,29 @@ import { anything, checkOptions, kindOf } from '../options.ts'
 import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
 
-/** What can be said of an event beside its type and payload. */
+/** Fields of an event beside its type and payload. */
 export interface EventFields {
-  /** At most 36 characters; a monotonic ULID where left out. */
+  /** At most 36 characters; a monotonic ULID by default. */
   readonly eventId?: string
+  /** When the event happened. */
   readonly occurredAt?: Date
+  /** The kind of thing the event is about. */
   readonly aggregateType?: string | AggregateType
+  /** The thing the event is about. */
   readonly aggregateId?: string
-  /** Carried along, for listeners to use. */
+  /** A name that the event carries along, to find it by. */
   readonly tenantId?: string
-  /** Events of one key are delivered in write order by the ordered modes. `aggregateType:aggregateId` where left out. */
+  /**
+   * Modes that keep order deliver the events of one key in write order. Default: `aggregateType:aggregateId`.
+   */
   readonly orderingKey?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Not before this time. */
+  /** The event is not delivered before this time. */
   readonly availableAt?: Date
-  /** Not before so much time has passed, by the database's clock. */
+  /** The event is not delivered before this many milliseconds have passed, by the database's clock. */
   readonly deliverAfterMs?: number
   readonly contentType?: string
-  /** A second write with the same key adds nothing and answers with the first one's id. */
+  /** A second write with the same key adds nothing and returns the first event's id. */
   readonly idempotencyKey?: string
 }
 
@@ -42,7 +47,10 @@ const maxLengths: ReadonlyMap<string, number | undefined> = new Map([
   ...Object.entries(lengths),
 ])
 
-/** Refuses fields that break a rule, with an error that names the field. The same on every store. */
+/**
+ * Throws `OUTBOX_INVALID_EVENT` if a field breaks a rule. The error names the field. The rules are the same
+ * for every store.
+ */
 export function checkFields(
   fields: { readonly [Name in keyof EventFields]: EventFields[Name] | undefined },
   eventType: string,
@@ -79,6 +87,7 @@ export function checkFields(
   if (headers !== undefined) checkHeaders(headers)
 }
 
+/** The error for an event that breaks a rule. */
 export function invalid(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_EVENT', `The event ${problem}`)
 }
@@ -92,7 +101,7 @@ function checkText(name: string, value: unknown, maxLength: number): void {
   checkCharacters(name, value)
 }
 
-// PostgreSQL stores neither of these; what one store refuses, all refuse.
+// PostgreSQL stores neither of these. All stores refuse what one store refuses.
 function checkCharacters(name: string, value: string): void {
   if (value.includes('\0') || !value.isWellFormed()) {
     throw invalid(`has a NUL character or half a surrogate pair in its ${name}.`)
@@ -106,11 +115,11 @@ function checkDate(name: string, value: unknown): void {
   checkTime(name, value.getTime())
 }
 
-// Every store keeps times of these years exactly; those of MySQL begin and end here.
+// Every store keeps times of these years exactly. The range is that of MySQL.
 const earliestMs = Date.UTC(1000, 0, 1)
 const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** Refuses a time that not every store can keep. */
+/** Throws for a time that some store cannot keep. */
 export function checkTime(name: string, ms: number): void {
   if (ms >= earliestMs && ms <= latestMs) return
   throw invalid(`has ${name} outside the years 1000 to 9999, which are all that every store keeps.`)

@@ -3,27 +3,27 @@ import { anything, callable, checkOptions, invalidOption, text } from '../option
 import type { EventFields } from './event-fields.ts'
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts'
 
-/** Names a kind of event. Any object with a `name` will do, such as the members of a constant map. */
+/** The name of a kind of event. Any object with a `name` will do, such as a member of a constant map. */
 export interface EventType {
   readonly name: string
 }
 
-/** An event type that knows nothing of its payload. */
+/** An event type without a payload type. */
 export type PlainEventType = EventType & { readonly of?: never }
 
-/** Names a kind of thing that events are about. */
+/** The name of a kind of thing that events are about. */
 export interface AggregateType {
   readonly name: string
 }
 
-/** The aggregate type of events that name none. */
+/** The aggregate type of events that have no other. */
 export const AggregateType = {
   GLOBAL: { name: '__GLOBAL__' },
 } as const satisfies Record<string, AggregateType>
 
 declare const payloadTypes: unique symbol
 
-/** An event type that knows its payload: `Input` is what is written, `Output` what a listener gets. */
+/** An event type with a payload type. A writer gives `Input`, and a listener gets `Output`. */
 export interface DefinedEvent<Input, Output = Input> extends EventType {
   readonly [payloadTypes]?: (value: Input) => Output
   readonly aggregateType: string
@@ -31,28 +31,32 @@ export interface DefinedEvent<Input, Output = Input> extends EventType {
   readonly aggregateId: ((payload: Input) => string) | undefined
   readonly orderingKey: ((payload: Input) => string | undefined) | undefined
 
-  /** An event to be written, for `writeAll`. */
+  /** Makes an event for `writeAll`. */
   of(payload: Input, fields?: EventFields): EventToWrite
 }
 
-/** A payload on its way into an envelope. */
+/** An event that is not in an envelope yet. */
 export interface EventToWrite {
   readonly type: EventType
   readonly payload: unknown
   readonly fields?: EventFields | undefined
 }
 
+/** Options of `defineEvent`. */
 export interface EventDefinition<Input> {
   readonly aggregateType?: string | AggregateType
-  /** What the event is about, read from its payload. */
+  /** Reads the id of the thing the event is about from the payload. */
   readonly aggregateId?: (payload: Input) => string
-  /** Events of one key are delivered in write order by the ordered modes. */
+  /**
+   * Reads the ordering key from the payload. Modes that keep order deliver the events of one key in write
+   * order.
+   */
   readonly orderingKey?: (payload: Input) => string | undefined
 }
 
 /**
- * Defines an event type whose payload is typed from its schema, checked when it is written and
- * again when it is read. The schema's input is what is stored, its output what a listener gets.
+ * Defines an event type with a schema. The payload is typed from the schema, and checked when it is written
+ * and when it is read. The schema's input is stored; a listener gets its output.
  */
 export function defineEvent<Schema extends StandardSchema>(
   name: string,
@@ -93,14 +97,17 @@ export function defineEvent(
   return type
 }
 
+/** The name of a type that is given as a name or as an object. */
 export function nameOf(type: string | EventType | AggregateType): string {
   return typeof type === 'string' ? type : type.name
 }
 
+/** Whether a value comes from `defineEvent`. */
 export function isDefinedEvent(type: unknown): type is DefinedEvent<unknown> {
   return typeof type === 'object' && type !== null && typeof (type as { of?: unknown }).of === 'function'
 }
 
+/** Whether a value is an event that is not in an envelope yet. */
 export function isEventToWrite(value: unknown): value is EventToWrite {
   if (typeof value !== 'object' || value === null || !('type' in value) || !('payload' in value)) return false
   return typeof (value.type as EventType | null)?.name === 'string'

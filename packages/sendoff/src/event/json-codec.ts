@@ -11,18 +11,19 @@ const builtIn: JsonCodec = {
 
 let current = builtIn
 
-/** The codec that is used wherever none is given. */
+/** The default codec of the process. */
 export const JsonCodec = {
+  /** Returns the codec that is used where none is given. */
   getDefault(): JsonCodec {
     return current
   },
 
-  /** Replaces the default for the whole process; without an argument, brings the built-in one back. */
+  /** Replaces the default codec of the whole process. Without an argument, restores the built-in one. */
   setDefault(codec: JsonCodec = builtIn): void {
     current = codec
   },
 
-  /** Reads a JSON object of strings. Nothing, blank text and `null` are an empty map. */
+  /** Parses a JSON object of strings. Null, undefined, blank text and `null` give an empty map. */
   parseStringMap(json: string | null | undefined, codec: JsonCodec = current): Record<string, string> {
     if (json === null || json === undefined || json.trim() === '' || json.trim() === 'null') return {}
 

@@ -1,19 +1,22 @@
-/** How deeply objects and lists of a payload may be nested: as far as the JSON parsers of most languages go. */
+/** How deeply objects and lists of a payload may be nested. JSON parsers of most languages go as far. */
 export const maxPayloadDepth = 1_000
 
 const quote = 34
 const backslash = 92
-// Those of lists, with a bit more, are those of objects.
+// The brackets of objects are those of lists plus this bit.
 const listBit = 32
 const opening = 123
 const closing = 125
 
-/** Whether JSON text is nested too deeply. Most texts are too short for that, and are not looked at. */
+/** Whether JSON text is nested too deeply. Most texts are too short for that, and need no scan. */
 export function isTooDeep(json: string): boolean {
   return json.length > 2 * maxPayloadDepth && hasManyBrackets(json) && depthOf(json) > maxPayloadDepth
 }
 
-/** Whether there are brackets enough for it, those within texts included: far cheaper to tell than the depth. */
+/**
+ * Whether there are enough brackets, including those within texts. This is far cheaper to compute than the
+ * depth.
+ */
 function hasManyBrackets(json: string): boolean {
   let count = 0
   for (const bracket of ['[', '{']) {
@@ -37,7 +40,7 @@ function depthOf(json: string): number {
   return deepest
 }
 
-/** Where a text ends that begins at `start`: at the next quotation mark that is not escaped. */
+/** Returns where a text ends that begins at `start`: at the next quotation mark that is not escaped. */
 function endOfText(json: string, start: number): number {
   let place = start + 1
   for (

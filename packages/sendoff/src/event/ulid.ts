@@ -5,10 +5,10 @@ const timeLength = 10
 const randomLength = 16
 
 /**
- * Makes 26-character identifiers that sort in the order in which this process made them.
+ * Returns a function that makes 26-character ids. They sort in the order in which this process made them.
  *
- * Ten characters of milliseconds come first, so that new rows land at the end of an index.
- * Within one millisecond, or when the clock is set back, the random part is counted up.
+ * The first ten characters are milliseconds, so that new rows land at the end of an index.
+ * Within one millisecond, or after the clock is set back, the random part is counted up.
  */
 export function monotonicUlids(now: () => number = Date.now): () => string {
   const random = new Uint8Array(randomLength)
@@ -42,7 +42,7 @@ function encodeTime(time: number): string {
   return text
 }
 
-// Asking for random bytes takes the same time for many as for a few.
+// Many random bytes cost as much as a few, so we fetch a pool of them.
 const pool = new Uint8Array(256 * randomLength)
 let used = pool.length
 
@@ -54,7 +54,7 @@ function refill(digits: Uint8Array): void {
   for (let place = 0; place < randomLength; place++) digits[place] = pool[used++]! & 31
 }
 
-/** Adds one. Returns false when all digits were at their highest, which leaves no later value. */
+/** Adds one. Returns false if all digits were at their highest, so that there is no higher value. */
 function countUp(digits: Uint8Array): boolean {
   for (let place = digits.length - 1; place >= 0; place--) {
     if (digits[place]! < 31) {

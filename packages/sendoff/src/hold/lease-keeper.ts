@@ -7,26 +7,27 @@ import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { Lease, OutboxStore } from '../store/index.ts'
 
+/** Options of `LeaseKeeper`. */
 export interface LeaseKeeperOptions {
   readonly store: Pick<OutboxStore<never>, 'renew'>
   readonly lease: Lease
   readonly clock?: Clock
   readonly logger?: Logger
-  /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
+  /** Knows when the store answers, so that a failed renewal is repeated soon after. */
   readonly recovery?: StoreRecovery
   readonly inFlight: InFlightTracker
 }
 
-/** Leases are looked at so many times per term, for those that are about to end. */
+/** How many times per term the keeper checks for leases that are about to end. */
 const looksPerTerm = 20
 
 /**
- * Renews, in one statement, the leases of everything in this process's hands, queued rows
- * included. A lease is short, so that a process that dies is replaced soon; renewing it three
- * times per term, and trying again soon after a failure, lets renewals fail without losing anything.
+ * Renews the leases of all rows that this process holds, queued ones included, in one statement. A lease is
+ * short, so that a process that dies is replaced soon. It is renewed three times per term, and again soon
+ * after a failure. So single renewals may fail, and no row is lost.
  *
- * A lease that could not be renewed ends here a little earlier than in the store, and its delivery is told to
- * stop before another process can begin with it. One timer watches over all of them.
+ * A lease that could not be renewed ends here a little earlier than in the store. Its delivery is told to
+ * stop before another process can begin it. One timer watches all leases.
  */
 export class LeaseKeeper {
   readonly #options: Required<LeaseKeeperOptions>
@@ -60,7 +61,10 @@ export class LeaseKeeper {
     this.#cancelLook?.()
   }
 
-  /** Renews now. Rows that were lost meanwhile are told to stop. Returns false when it failed. Never rejects. */
+  /**
+   * Renews all leases now, and tells deliveries of lost rows to stop. Returns false if it failed. Never
+   * rejects.
+   */
   async renewAll(): Promise<boolean> {
     const { store, clock, lease } = this.#options
     const leased = this.#leased()
@@ -74,7 +78,7 @@ export class LeaseKeeper {
       leased.forEach((delivery, index) => {
         const row = rows[index]!
         if (!lost.has(row)) delivery.leaseRenewed(until)
-        // Unless this process has claimed it again in the meantime.
+        // It is not lost if this process has claimed it again in the meantime.
         else if (!delivery.ended && delivery.held.deliveries === row.deliveries) delivery.lose()
       })
       return true
@@ -98,7 +102,7 @@ export class LeaseKeeper {
     return this.#options.lease.ms / 3
   }
 
-  /** From one try to the next where the first one failed. */
+  /** The time from one try to the next after a failure, in milliseconds. */
   get #retryMs(): number {
     return this.#options.lease.ms / 5
   }
@@ -108,7 +112,7 @@ export class LeaseKeeper {
     this.#cancelRenewal = this.#backOff.schedule(inMs, () => void this.#tick())
   }
 
-  // From start to start: where the database is slow, a row that has just been taken must not wait twice.
+  // The interval is from start to start. With a slow database, a row that was just taken must not wait twice.
   async #tick(): Promise<void> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()
@@ -124,7 +128,10 @@ export class LeaseKeeper {
     this.#cancelLook = this.#options.clock.schedule(inMs, () => this.#look())
   }
 
-  /** Ends what is over, and renews what would be before the next renewal: a row that was written by a long transaction. */
+  /**
+   * Ends expired leases. Renews leases that would end before the next renewal, such as those of a long
+   * transaction's rows.
+   */
   #look(): void {
     const { clock, lease } = this.#options
     const now = clock.monotonic()

@@ -7,36 +7,39 @@ import type { Logger } from '../observe/logger.ts'
 import type { OutboxLocks, OwnerFence } from '../store/index.ts'
 import { lockTryMs } from '../store-calls/answering-in-time.ts'
 
+/** Options of `NamedLock`. */
 export interface NamedLockOptions {
   readonly locks: OutboxLocks
-  /** Where every holding has a lock of its own, the name of it. */
+  /**
+   * The name of the lock, or a function that returns one for each token if every holding has its own lock.
+   */
   readonly name: string | ((token: string) => string)
-  /** Unique per process start. */
+  /** A token that is unique to this start of the process. */
   readonly token: string
   readonly ttlMs: number
-  /** So long before its end it is renewed. */
+  /** How many milliseconds before its end the lock is renewed. */
   readonly renewMarginMs: number
   readonly clock: Clock
   readonly logger: Logger
-  /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
+  /** Knows when the store answers, so that a failed renewal is repeated soon after. */
   readonly recovery?: StoreRecovery
-  /** Called once when another process holds the lock, and again only after this one has had it. */
+  /** Called once when another process holds the lock, and again only after this process has held it. */
   readonly onStandBy?: (fence: OwnerFence) => void
 }
 
-/** The lock in this process's hands, from one acquisition until it is lost or given back. */
+/** The time in which this process holds the lock: from one acquisition until it is lost or released. */
 export interface LockHolding extends Holding {
   readonly fence: OwnerFence
 }
 
-/** A renewal that came to nothing is tried again after so long. */
+/** After this many milliseconds, a renewal without a result is tried again. */
 const retryMs = 50
 
 /**
- * A named lock in the database, renewed while it is held.
+ * A named lock in the database, renewed while this process holds it.
  *
- * Each time it is acquired there is a new holding and a new token, so that what was read under a
- * lock that was lost in between is not taken for held, here or in the database.
+ * Each acquisition makes a new holding and a new token. So rows that were read under a lost lock do not count
+ * as held, neither here nor in the database.
  */
 export class NamedLock {
   readonly #options: NamedLockOptions
@@ -47,7 +50,7 @@ export class NamedLock {
   #renewedAt = -Infinity
   #isInDoubt = false
   #isRenewingFirst = false
-  /** Whether the store has left a request for the lock without an answer. It may have granted it. */
+  /** Whether the store has not answered a request for the lock. It may have granted the lock. */
   #isUnanswered = false
   #isStandingBy = false
   #acquiring: Promise<LockHolding | undefined> | undefined
@@ -67,12 +70,15 @@ export class NamedLock {
     })
   }
 
-  /** Has `listener` called whenever the lock is lost: what was held under it is no longer this process's. */
+  /**
+   * Registers a callback for the loss of the lock. The rows held under it then no longer belong to this
+   * process.
+   */
   onLost(listener: (holding: LockHolding) => void): void {
     this.#onLost.push(listener)
   }
 
-  /** The current holding, if the lock is surely ours at this moment. */
+  /** The current holding, if this process surely holds the lock at this moment. */
   get holding(): LockHolding | undefined {
     const holding = this.#holding
     if (holding !== undefined && this.#options.clock.monotonic() >= holding.validUntil) this.lost()
@@ -85,7 +91,10 @@ export class NamedLock {
     return { lock: typeof name === 'string' ? name : name(token), token }
   }
 
-  /** The holding, acquired now if need be; undefined while somebody else has the lock. */
+  /**
+   * Returns the holding, and acquires the lock if needed. Resolves to undefined while another process holds
+   * the lock.
+   */
   async acquire(): Promise<LockHolding | undefined> {
     if (this.holding !== undefined) return this.holding
     this.#acquiring ??= this.#acquireNow().finally(() => (this.#acquiring = undefined))
@@ -95,7 +104,8 @@ export class NamedLock {
   async #acquireNow(): Promise<LockHolding | undefined> {
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
-    // What the store may have granted without an answer is asked for again by the same token: it would refuse another one.
+    // After a request without an answer, the same token asks again: the store may have granted it, and would
+    // refuse another.
     if (!this.#isUnanswered) this.#acquisitions++
     const { fence } = this
     this.#isUnanswered = true
@@ -115,8 +125,8 @@ export class NamedLock {
   }
 
   /**
-   * A renewal that may go along with something else that is asked of the store about the lock: once
-   * a quarter of the time is over, so that one of its own is rarely needed.
+   * A renewal that another call about the lock can carry along; undefined before a quarter of the term is
+   * over. So a separate renewal is rarely needed.
    */
   get dueRenewal(): { readonly ttlMs: number; readonly done: () => void } | undefined {
     const { clock, ttlMs } = this.#options
@@ -126,14 +136,17 @@ export class NamedLock {
     return { ttlMs, done: () => this.#renewed(holding, askedAt) }
   }
 
-  /** To be called when something speaks against the lock being ours: the store is asked at once, instead of with the next renewal. */
+  /**
+   * Makes the lock ask the store at once whether this process still holds it. Call it when there is reason to
+   * doubt that.
+   */
   doubt(): void {
     if (this.#holding === undefined || this.#isInDoubt) return
     this.#isInDoubt = true
     this.#scheduleRenewal(0)
   }
 
-  /** To be called when the store says that the lock is not ours any more. */
+  /** Ends the holding. Call it when the store says that this process does not hold the lock any more. */
   lost(): void {
     const holding = this.#holding
     if (holding === undefined) return
@@ -142,7 +155,7 @@ export class NamedLock {
     for (const listener of this.#onLost) listener(holding)
   }
 
-  /** Stops renewing: the lock runs out by itself. */
+  /** Stops renewing. The lock runs out by itself. */
   abandon(): void {
     this.#cancelRenewal?.()
     this.#cancelEnd?.()
@@ -161,21 +174,21 @@ export class NamedLock {
     this.#renewedAt = askedAt
     this.#isInDoubt = false
     holding.validUntil = validUntil(askedAt, ttlMs)
-    // What runs under the lock is told to stop before anybody else can have it.
+    // Deliveries under the lock are told to stop before another process can get it.
     this.#cancelEnd?.()
     this.#cancelEnd = this.#options.clock.schedule(
       Math.max(0, holding.validUntil - this.#options.clock.monotonic()),
       () => this.lost(),
     )
-    // Counted from when it was asked for: with slow answers, it would be too late otherwise.
+    // The time counts from the request. With slow answers, it would be too late otherwise.
     this.#scheduleRenewal(
       Math.max(0, askedAt + ttlMs - this.#options.renewMarginMs - this.#options.clock.monotonic()),
     )
   }
 
   /**
-   * Whether enough of its time is left to begin something under it, and there is no doubt about it. If not, it is renewed
-   * first, and `again` is called when that has come to an end.
+   * Whether the lock is not in doubt, and enough of its time is left to begin a delivery. If not, it is
+   * renewed first, and `again` is called after that.
    */
   hasTimeLeft(again: () => void): boolean {
     const { clock } = this.#options
@@ -203,7 +216,7 @@ export class NamedLock {
     this.#cancelRenewal = this.#backOff.schedule(inMs, () => void this.#renew())
   }
 
-  // Never rejects: a renewal that fails leaves the lock valid until its time is over.
+  // Never rejects: a failed renewal leaves the lock valid until its time is over.
   async #renew(): Promise<void> {
     const { locks, clock, ttlMs } = this.#options
     const holding = this.#holding
@@ -221,7 +234,7 @@ export class NamedLock {
         `Renewing the lock "${this.fence.lock}" failed and will be tried again. ${describeError(error)}`,
       )
     }
-    // From start to start: a store that is silent has taken its time already.
+    // The interval is from start to start: a silent store has taken its time already.
     const againAt = askedAt + lockTryMs(ttlMs, this.#options.renewMarginMs) * 1.25
     if (this.holding !== undefined) this.#scheduleRenewal(Math.max(0, againAt - clock.monotonic()))
   }

@@ -6,32 +6,37 @@ import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { NodeAnswer, NodeRequest, OutboxNodes } from '../store/index.ts'
 
+/** Options of `NodeKeeper`. */
 export interface NodeKeeperOptions {
   readonly nodes: OutboxNodes
   readonly id: string
-  /** Null for a process that only writes. */
+  /** The mode of this process; null if it only writes. */
   readonly mode: string | null
   readonly intervalMs: number
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
-  /** Hears with every heartbeat what is paused, and in which mode the table is. */
+  /** Called with every heartbeat: gets what is paused, and the mode of the table. */
   readonly onHeartbeat: (answer: Joined) => void
-  /** Others use the table in another mode: nothing may be taken from it until the next heartbeat that joins. Called once. */
+  /**
+   * Called once when other processes use the table in another mode. This process may take no rows until a
+   * heartbeat joins again.
+   */
   readonly onConflict: (answer: Conflict) => void
 }
 
 type Joined = NodeAnswer & { readonly kind: 'joined' }
 type Conflict = NodeAnswer & { readonly kind: 'conflict' }
 
-/** After a heartbeat that failed the next one comes so much sooner. */
+/** After a failed heartbeat, the pause to the next one is divided by this. */
 const soonerAfterFailure = 4
 
 /**
- * Keeps this process registered, so that one which would break its promises refuses to start, and one that was away while
- * the table's mode changed stops.
+ * Keeps this process registered. A process whose mode would break the promises of the others refuses to
+ * start. A process that was away while the table's mode changed stops taking rows.
  *
- * A heartbeat may be missed. A process whose registration may have run out asks before it takes anything more.
+ * A heartbeat may be missed. A process whose registration may have run out asks the store before it takes
+ * more rows.
  */
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions
@@ -52,7 +57,9 @@ export class NodeKeeper {
     })
   }
 
-  /** Throws `OUTBOX_MODE_CONFLICT` when living processes use the table in another mode. */
+  /**
+   * Registers this process. Throws `OUTBOX_MODE_CONFLICT` if living processes use the table in another mode.
+   */
   async join(): Promise<void> {
     const { mode } = this.#options
     const answer = await this.#ask()
@@ -72,7 +79,10 @@ export class NodeKeeper {
     return this.#options.clock.monotonic() < this.#memberUntil
   }
 
-  /** Resolves to whether this process is registered, after a heartbeat if that may have run out. Rejects where the heartbeat fails. */
+  /**
+   * Resolves to whether this process is registered, after a heartbeat if that may have run out. Rejects if
+   * the heartbeat fails.
+   */
   async staysMember(): Promise<boolean> {
     if (!this.isMember && !this.#isBarred && !this.#left) await this.#beat()
     return this.isMember
@@ -129,7 +139,7 @@ export class NodeKeeper {
     try {
       await this.#beat()
     } catch {
-      // It was told, and is repeated.
+      // The fault is in the log already, and the heartbeat is repeated.
     }
   }
 

@@ -8,29 +8,35 @@ import type { Waker } from '../wake/waker.ts'
 import type { LockHolding, NamedLock } from './named-lock.ts'
 import { planPartitions } from './partition-plan.ts'
 
+/** Options of `PartitionKeeper`. */
 export interface PartitionKeeperOptions {
   readonly partitions: OutboxPartitions
   /** The lock by which this process takes part. */
   readonly lock: NamedLock
   readonly clock: Clock
   readonly logger: Logger
-  /** Hears of answers of the store, so that a look that failed is repeated as soon as there is one. */
+  /** Knows when the store answers, so that a failed check of the shares is repeated soon after. */
   readonly recovery?: StoreRecovery
-  /** The longest pause between two looks at who owns what. */
+  /** The longest pause between two checks of the shares, in milliseconds. */
   readonly intervalMs: number
   /** Whether this process may take part in sharing at this moment. */
   readonly mayShare: () => boolean
-  /** Takes no more rows of a partition, and resolves when nothing of it is in hand. Never rejects. */
+  /**
+   * Takes no more rows of a partition, and resolves when this process holds none of its rows. Never rejects.
+   */
   readonly letGo: (partition: number) => Promise<void>
-  /** Hears of partitions that this process gained, and tells others of free ones or of one more process to share them with. */
+  /**
+   * Wakes the poller after this process gained partitions. Wakes other processes when partitions are free, or
+   * one more process shares them.
+   */
   readonly waker: Pick<Waker, 'wake' | 'announce'>
 }
 
-/** A partition in this process's hands, for as long as its lock is. */
+/** A partition that this process owns, as long as its lock lasts. */
 export class PartitionHolding implements Holding {
   readonly partition: number
   readonly epoch: number
-  /** Nothing more is to be read of it: it goes to somebody else. */
+  /** Whether the partition goes to another process, so that no more of its rows are read. */
   isLeaving = false
   readonly #lock: LockHolding
 
@@ -44,29 +50,38 @@ export class PartitionHolding implements Holding {
     return this.#lock.fence
   }
 
-  /** What comes in while it is being given up is not run any more. */
+  /** Rows that arrive while the partition is being given up do not run any more. */
   get validUntil(): number {
     return this.isLeaving ? -Infinity : this.#lock.validUntil
   }
 }
 
-/** Whoever lacks partitions that others have yet to let go of looks so often. */
+/** Check interval while waiting for other workers to release partitions. */
 const shortPauseMs = 500
 
-/** So long after the end of somebody's lock it is surely over by the clock of the database. */
+/**
+ * This many milliseconds after a participant's lock should end, it has surely ended by the clock of the
+ * database.
+ */
 const marginMs = 20
 
-/** What is committed without a key wakes everybody: looks at who owns what need not be as many. */
+/**
+ * The shortest pause between checks after wake-ups. A commit without a key wakes all processes, and needs no
+ * check each time.
+ */
 const wakePauseMs = 1_000
 
 /**
- * Keeps this process's share of the partitions: takes its part of what is free, and gives up what others should have, as soon
- * as nothing of it is in hand any more. Whoever vanishes is replaced when its time is over.
+ * Keeps this process's share of the partitions. It takes its part of the free ones. It gives up those that
+ * other workers should have, each as soon as this process holds none of its rows. A worker that vanishes is
+ * replaced when its lock has run out.
  */
 export class PartitionKeeper {
   readonly #options: PartitionKeeperOptions
   readonly #owned = new Map<number, PartitionHolding>()
-  /** The epochs that the store was asked to free: whatever it answers, there is no going back. */
+  /**
+   * The epochs that the store was asked to free. Whatever it returned, this process does not use them again.
+   */
   readonly #givenUp = new Map<number, number>()
   readonly #firstLook = Promise.withResolvers<void>()
   readonly #backOff: BackOff
@@ -74,7 +89,7 @@ export class PartitionKeeper {
   #looking: Promise<void> | undefined
   #lastLook = -Infinity
   #nextLook = Infinity
-  /** Told of something during a look, which may have come too early for it. */
+  /** Whether a wake-up came during a check, which may have been too early for it. */
   #isWoken = false
   #cancel: Cancel | undefined
   #stopped = false
@@ -83,7 +98,7 @@ export class PartitionKeeper {
     this.#options = options
     const { clock, recovery = new StoreRecovery(clock) } = options
     this.#backOff = new BackOff({
-      what: 'Looking for partitions',
+      what: 'Sharing the partitions',
       logger: options.logger,
       recovery,
       clock,
@@ -96,7 +111,7 @@ export class PartitionKeeper {
     void this.look()
   }
 
-  /** Resolves when this process has looked for its share once. */
+  /** Resolves after the first check of the shares. */
   get ready(): Promise<void> {
     if (this.#lastLook === -Infinity) this.start()
     return this.#firstLook.promise
@@ -116,13 +131,13 @@ export class PartitionKeeper {
     return this.#owned.get(holding.partition) === holding && !holding.isLeaving
   }
 
-  /** The lock is somebody else's, or nobody's: so are the partitions. */
+  /** Forgets all partitions. Call it when the lock is lost: they went with it. */
   lost(): void {
     this.#owned.clear()
     if (!this.#stopped) this.#schedule(0)
   }
 
-  /** Something has happened that may be about partitions. */
+  /** Checks the shares soon, because the owners of partitions may have changed. */
   wake(): void {
     const now = this.#options.clock.monotonic()
     this.#isWoken = this.#looking !== undefined
@@ -130,13 +145,13 @@ export class PartitionKeeper {
       this.#schedule(Math.max(0, Math.min(this.#nextLook, this.#lastLook + wakePauseMs) - now))
   }
 
-  /** Looks at who owns what, and acts on it. Never rejects. */
+  /** Checks which worker owns which partition, and takes or gives up some. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#lookNow().finally(() => (this.#looking = undefined))
     return this.#looking
   }
 
-  /** Stops looking. The lock is released, or runs out, by itself. */
+  /** Stops checking. The lock is released, or runs out, by itself. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel?.()
@@ -151,7 +166,7 @@ export class PartitionKeeper {
       if (this.#options.mayShare()) pauseMs = await this.#share()
       this.#backOff.succeeded()
     } catch (error) {
-      this.#backOff.failed(`Looking for partitions failed and will be tried again. ${describeError(error)}`)
+      this.#backOff.failed(`Sharing the partitions failed and will be tried again. ${describeError(error)}`)
     }
     this.#firstLook.resolve()
     this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
@@ -164,7 +179,7 @@ export class PartitionKeeper {
     if (!this.#stopped) this.#cancel = this.#backOff.schedule(inMs, () => void this.look())
   }
 
-  /** Answers how long to wait before the next look. */
+  /** Returns how many milliseconds to wait before the next check. */
   async #share(): Promise<number> {
     const { lock, partitions, intervalMs } = this.#options
     const isNew = lock.holding === undefined
@@ -191,7 +206,10 @@ export class PartitionKeeper {
     return Math.min(isShort ? shortPauseMs : intervalMs, Math.max(0, shares.nextEndMs) + marginMs)
   }
 
-  /** What the store says is this process's own although it does not know: the answer that said so got lost. */
+  /**
+   * Takes over partitions that the store has given to this process in an answer that was lost, and drops
+   * those it owns no more.
+   */
   #adopt({ partitions }: PartitionShares, fence: OwnerFence, holding: LockHolding): void {
     for (const { partition, owner, epoch } of partitions) {
       const known = this.#owned.get(partition)
@@ -206,12 +224,15 @@ export class PartitionKeeper {
   }
 
   #gain(owned: OwnedPartition, holding: LockHolding): void {
-    // Lost meanwhile, all of it is free again.
+    // The lock was lost meanwhile, so the partition is free again.
     if (this.#options.lock.holding !== holding) return
     this.#owned.set(owned.partition, new PartitionHolding(owned, holding))
   }
 
-  /** Gives partitions up, each as soon as nothing of it is in hand: those that are idle together and at once. */
+  /**
+   * Gives partitions up, each as soon as this process holds none of its rows. Idle ones are released
+   * together.
+   */
   #giveUp(numbers: readonly number[], fence: OwnerFence): void {
     const leaving = numbers
       .flatMap((number) => this.#owned.get(number) ?? [])
@@ -225,19 +246,23 @@ export class PartitionKeeper {
     }
   }
 
-  /** What was given up and is still this process's own: the request got lost, or is on its way. */
+  /**
+   * The partitions that were given up, but still belong to this process: the request was lost, or is on its
+   * way.
+   */
   #stillOwned({ partitions }: PartitionShares, { token }: OwnerFence): readonly OwnedPartition[] {
     return partitions.filter(
       ({ partition, owner, epoch }) => owner === token && this.#givenUp.get(partition) === epoch,
     )
   }
 
-  // Never rejects. What cannot be given up now is, after the next look. Until then nobody has it: the store may have
-  // freed it, or may yet, although it did not say so.
+  // Never rejects. A release that fails now is repeated after the next check. Until then no worker uses the
+  // partition: the store may have freed it, or may still do so, although it returned no answer.
   async #release(idle: readonly OwnedPartition[], fence: OwnerFence): Promise<void> {
     const { lock, partitions, waker } = this.#options
     if (idle.length === 0) return
-    // What was in hand when the lock was lost may not be settled. The end of the lock frees it, and counts the loss.
+    // Rows held when the lock was lost may not be settled. The end of the lock frees their partitions, and
+    // counts the losses.
     if (lock.holding === undefined || lock.fence.token !== fence.token) return
     for (const { partition, epoch } of idle) {
       this.#givenUp.set(partition, epoch)

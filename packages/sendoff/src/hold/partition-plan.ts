@@ -1,19 +1,19 @@
 import type { PartitionShare, PartitionShares } from '../store/index.ts'
 
-/** What a participant should do to have its share of the partitions. */
+/** What a participant does to get its share of the partitions. */
 export interface PartitionPlan {
-  /** Free ones that are its to take. */
+  /** Free partitions that it may take. */
   readonly acquire: readonly number[]
-  /** Its own that are too many. */
+  /** Partitions of its own that are too many. */
   readonly release: readonly number[]
-  /** How many it still lacks, also after that. */
+  /** How many partitions it still lacks after that. */
   readonly missing: number
 }
 
 /**
- * The share of `self`: as many partitions as everybody else, give or take one. Those who have most may keep the one more,
- * so that as few as possible change hands. All who see the same plan for different partitions: nobody stands in
- * another's way.
+ * Plans the share of `self`: as many partitions as every other participant, give or take one. Participants
+ * that own the most may keep the extra one, so that few partitions change owners. Participants that see the
+ * same shares plan for different partitions, so none gets in the way of another.
  */
 export function planPartitions(shares: PartitionShares, self: string): PartitionPlan {
   const ownedBy = Map.groupBy(shares.partitions, ({ owner }) => owner)

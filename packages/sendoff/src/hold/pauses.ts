@@ -9,8 +9,8 @@ import {
 } from '../store/index.ts'
 
 /**
- * What is paused, as this process knows it. The store itself leaves paused rows alone; this is for
- * rows that are in memory already, or on their way past the store through the hot path.
+ * The pauses, as this process knows them. The store itself skips paused rows. These pauses are for rows that
+ * are in memory already, or that bypass the store through the hot path.
  */
 export class Pauses {
   readonly #store: Pick<StoreParts, 'controls'>
@@ -32,7 +32,7 @@ export class Pauses {
     this.update(await this.#controls.paused())
   }
 
-  /** What is paused, by the store's word. */
+  /** Reads from the store what is paused. */
   async paused(): Promise<readonly PauseTarget[]> {
     return this.#controls.paused()
   }
@@ -43,7 +43,10 @@ export class Pauses {
     this.update(await this.#controls.paused())
   }
 
-  /** Asks the store what is paused. A store that fails leaves it as it was, until the next heartbeat. */
+  /**
+   * Reads the pauses again from the store. If the store fails, they stay as they are until the next
+   * heartbeat.
+   */
   refresh(): Promise<void> {
     this.#refreshing ??= this.paused()
       .then(
@@ -62,7 +65,7 @@ export class Pauses {
   }
 
   isPaused({ eventType, destination }: Pick<Row, 'eventType' | 'destination'>): boolean {
-    // Mostly nothing is, and names need not be looked up.
+    // Mostly nothing is paused, and no lookup is needed.
     if (this.#eventTypes.size + this.#destinations.size === 0) return false
     return this.#eventTypes.has(eventType) || this.#destinations.has(destination)
   }

@@ -12,30 +12,32 @@ import type { Pauses } from '../hold/pauses.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import { TimeLimits } from '../dispatch/time-limits.ts'
 
+/** Options of `DispatcherHotPath`. */
 export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<LookUpsOptions, 'inFlight'> {
   readonly dispatcher: OutboxDispatcher
   readonly listeners: ListenerRegistry
   readonly lease: Lease
   readonly pauses: Pauses
   readonly recovery: StoreRecovery
-  /** Whether this process may deliver at all at this moment. */
+  /** Whether this process may deliver at this moment. */
   readonly mayDeliver: () => boolean
-  /** Leaves events to the poller while it is open. */
+  /** Leaves events to the poller while the breaker is open. */
   readonly breaker?: CircuitBreaker | undefined
 }
 
 /**
- * A transaction that was open for more than this part of a lease has its rows claimed anew after its commit: what is left of
- * the lease must outlast the time until the next renewal.
+ * If a transaction was open for more than this part of a lease, its rows are claimed again after the commit:
+ * the rest of the lease must outlast the time until the next renewal.
  */
 const trustedPart = 0.5
 
-/** Leads events from their commit into the dispatcher's hot queue. */
+/** Brings events from their commit into the dispatcher's hot queue. */
 export class DispatcherHotPath implements HotPath {
   readonly #options: DispatcherHotPathOptions
   readonly #signals: PollerWakeUps
   readonly #lookUps: LookUps
-  // The place of a transaction that never ends must not be lost for ever. One that is merely long takes what is free then.
+  // A transaction that never ends must not keep its place for ever. One that is merely long takes a free
+  // place at its end.
   readonly #expiries: TimeLimits<QueueSlot>
 
   constructor(options: DispatcherHotPathOptions) {
@@ -134,7 +136,7 @@ class QueueSlot implements HotSlot {
   #enqueue(delivery: Delivery): void {
     const { dispatcher, clock } = this.#options
     this.giveBack()
-    // Another process may hold the row by now. If none does, the poller shall find it at once.
+    // Another process may hold the row by now. If none does, the poller should find it at once.
     if (delivery.isHeld(clock.monotonic())) dispatcher.enqueueHot(delivery)
     else dispatcher.handBack(delivery)
   }

@@ -7,24 +7,26 @@ import { type Delivery, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { BackOff, type StoreRecovery } from '../store-calls/store-recovery.ts'
 
+/** Options of `LookUps`. */
 export interface LookUpsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
   readonly inFlight: InFlightTracker
-  /** Leases the rows that are named, as far as they exist and nobody else has them. */
+  /** Leases the named rows that exist and that no other process holds. */
   readonly claimKeys: (keys: readonly RowId[]) => Promise<readonly Delivery[]>
 }
 
-/** A question whether a row was committed. It is answered once. */
+/** A question whether a row was committed. Exactly one of its three methods is called, once. */
 export interface LookUp {
   readonly key: RowId
   /** Whether the commit may still be under way. */
   readonly inDoubt: boolean
-  /** Whether the question is not to be repeated any more. */
+  /** Whether the question must not be repeated any more. */
   readonly isOver: boolean
+  /** The row exists, and this process has leased it. */
   found(delivery: Delivery): void
-  /** The row exists: this process holds it already. */
+  /** The row exists, and this process holds it already. */
   isHere(): void
   /** The row does not exist, or another process holds it. */
   notFound(): void
@@ -33,8 +35,8 @@ export interface LookUp {
 const maxBatch = 500
 
 /**
- * Finds out which rows were committed where their transaction did not tell for certain. What is
- * asked while one question is under way goes together in the next.
+ * Finds out which rows were committed when their transaction did not confirm it. Questions that come during
+ * one call go together into the next.
  */
 export class LookUps {
   readonly #options: LookUpsOptions
@@ -66,9 +68,9 @@ export class LookUps {
     this.#running ??= this.#run().finally(() => (this.#running = undefined))
   }
 
-  // Never rejects: a failing store is reported and asked again.
+  // Never rejects: it reports a failing store and repeats the call.
   async #run(): Promise<void> {
-    // Not now: other transactions may end in the same turn.
+    // We wait one turn, because other transactions may end in the same one.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, maxBatch).filter(({ lookUp }) => this.#isAwaited(lookUp))

@@ -4,12 +4,15 @@ import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows } from '../poll/claim-source.ts'
 import type { ModeParts } from './mode.ts'
 
-/** Tells the store what this process holds without a lease. */
+/** Records in the store which rows this process holds without a lease. */
 export interface HeldRows {
   recordHeld(): Promise<void>
 }
 
-/** Settings of a dispatcher whose rows were read under a lock. `onReleased` follows on the lock's release. */
+/**
+ * Settings of a dispatcher of rows that were read under a lock. `onReleased` is called after the lock is
+ * released.
+ */
 export function dispatchingUnderLock(
   lock: NamedLock,
   held: HeldRows,
@@ -30,8 +33,8 @@ export function dispatchingUnderLock(
 }
 
 /**
- * Leases what still runs here row by row, and gives the lock back: the next owner begins with everything else at once, and with
- * these when their leases have run out. Returns false where the lock has to be kept.
+ * Leases the rows that still run here one by one, and releases the lock. The next owner begins all other rows
+ * at once, and these when their leases have run out. Returns false if the lock has to be kept.
  */
 async function giveBackLock(lock: NamedLock, parts: ModeParts, dispatcher: LeaseTaker): Promise<boolean> {
   const { inFlight } = parts
@@ -39,7 +42,8 @@ async function giveBackLock(lock: NamedLock, parts: ModeParts, dispatcher: Lease
   if (lock.holding !== undefined && running.length > 0) {
     dispatcher.carryOn(await claimRows(parts, running, 'cold'))
   }
-  // Of a paused type no row can be claimed. The lock then runs out by itself, and what runs counts as lost.
+  // Rows of a paused type cannot be claimed. The lock then runs out by itself, and running rows count as
+  // lost.
   if (inFlight.unclaimed().length > 0) return false
   await lock.release()
   return true

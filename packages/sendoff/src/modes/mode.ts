@@ -16,24 +16,24 @@ import type { PollerAlarm } from '../wake/poller-alarm.ts'
 import type { HotPath } from '../write/hot-path.ts'
 import type { LockTimes } from './lock-times.ts'
 
-/** How processes share the delivery of events. */
+/** How the processes of a table share the delivery of events. */
 export interface Mode<Options extends ModeOptions = ModeOptions> {
-  /** How long its lock lasts, and how long before its end it is renewed. */
+  /** Returns how long the mode's lock lasts, and how long before its end it is renewed. */
   lockTimes(leaseMs: number, options: Options): LockTimes
 
-  /** Makes the parts that one process needs for it. */
+  /** Makes the parts that one process needs for the mode. */
   open(options: Options, parts: ModeParts): ModeSetup
 }
 
-/** The options of users that every mode reads. */
+/** The user's options that every mode reads. */
 export interface ModeOptions extends Partial<DispatchSettings> {
-  /** Without time limits. */
+  /** The store without time limits. */
   readonly store: Pick<OutboxStore<never>, 'wakeUps'>
   readonly listeners: ListenerRegistry
   readonly poller?: PollSettings
 }
 
-/** Settings of the poller that a mode has a default for. */
+/** Settings of the poller for which a mode has defaults. */
 export interface PollSettings {
   readonly intervalMs?: number
   readonly busyIntervalMs?: number
@@ -43,7 +43,7 @@ export interface PollSettings {
 
 /** The parts that exist before those of the mode. */
 export interface ModeParts {
-  /** The store, with a time limit on what is asked of it. */
+  /** The store with a time limit on its calls. */
   readonly store: OutboxStore<never>
   readonly lease: Lease
   readonly inFlight: InFlightTracker
@@ -54,21 +54,21 @@ export interface ModeParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
-  /** The poller leaves events alone that were written less than so long ago. */
+  /** The poller skips events that were written less than this many milliseconds ago. */
   readonly skipRecentMs: number
 }
 
-/** Whether this process may use the table in its mode. */
+/** Says whether this process may use the table in its mode. */
 export interface Membership {
-  /** Surely, and at this moment. */
+  /** Whether this process is surely registered at this moment. */
   isMember(): boolean
-  /** Asks the store if that may have changed. */
+  /** Resolves to whether it is registered, and asks the store if that may have changed. */
   staysMember(): Promise<boolean>
 }
 
-/** The parts of a mode that its dispatcher is made with, and what it adds when there is one. */
+/** The parts of a mode that its dispatcher needs. `connect` adds those that need the dispatcher. */
 export interface ModeSetup {
-  /** The lock that rows are read under; undefined where each row is leased. */
+  /** The lock under which rows are read; undefined if each row is leased. */
   readonly lock?: NamedLock
   /** Keeps events from the hot path while deliveries fail. */
   readonly breaker?: CircuitBreaker | undefined
@@ -77,16 +77,16 @@ export interface ModeSetup {
   connect(dispatcher: OutboxDispatcher): ModeEnds
 }
 
-/** The ways of events into a dispatcher. */
+/** The ways by which events reach a dispatcher. */
 export interface ModeEnds {
   readonly source: PendingSource
   readonly hotPath: HotPath & Idling
-  /** Keeps the process's share of the partitions, where there are shares. */
+  /** Keeps the process's share of the partitions, in a mode that has shares. */
   readonly keeper?: PartitionKeeper
 }
 
-/** Something that can have events on their way. */
+/** A part that may have events on their way. */
 interface Idling {
-  /** Resolves when none is. */
+  /** Resolves when no event is on its way. */
   idle?(): Promise<void>
 }

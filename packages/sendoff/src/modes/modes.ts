@@ -5,7 +5,7 @@ import { partitioned } from './partitioned.ts'
 import { singleNode } from './single-node.ts'
 import { singleWriter } from './single-writer.ts'
 
-/** The modes of processes that deliver, by the names of their presets. */
+/** The modes that deliver, by the names of their presets. */
 export const modes: Record<DeliveringMode, Mode> = {
   singleNode,
   multiNode,
@@ -14,5 +14,5 @@ export const modes: Record<DeliveringMode, Mode> = {
   partitioned,
 }
 
-/** The name of a mode in which processes deliver. */
+/** The name of a mode that delivers. */
 export type DeliveringMode = 'singleNode' | 'multiNode' | 'singleWriter' | 'ordered' | 'partitioned'

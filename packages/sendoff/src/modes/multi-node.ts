@@ -6,7 +6,7 @@ import { hotPathOf } from './hot-path-of.ts'
 import { usualLockTimes } from './lock-times.ts'
 import type { Mode, ModeOptions, ModeParts } from './mode.ts'
 
-/** Many processes at once: each leases the events that it delivers. */
+/** Many processes deliver at once. Each leases the rows that it delivers. */
 export const multiNode: Mode = {
   lockTimes: usualLockTimes,
 
@@ -20,7 +20,10 @@ export const multiNode: Mode = {
   },
 }
 
-/** Where events without a listener wait for a process that has one, this process claims only those it can deliver. */
+/**
+ * With `onUnroutable: 'defer'`, this process claims only events that it has a listener for. Others wait for
+ * their process.
+ */
 function sourceOf({ listeners, poller, onUnroutable }: ModeOptions, parts: ModeParts): PendingSource {
   if (onUnroutable !== 'defer') return claimSource(parts)
   return new TypedClaimSource({

@@ -5,7 +5,7 @@ import type { ModeParts } from './mode.ts'
 /** The name of the lock under which one process at a time reads. */
 export const pollerLock = 'outbox-poller'
 
-/** A lock of this process. When it is lost, so is everything that was read under it. */
+/** Makes a lock of this process. When the lock is lost, so are all rows that were read under it. */
 export function namedLockOf(
   parts: ModeParts,
   options: Pick<NamedLockOptions, 'name' | 'ttlMs' | 'renewMarginMs' | 'onStandBy'>,
@@ -16,7 +16,7 @@ export function namedLockOf(
   return lock
 }
 
-/** Reports that another process delivers, as `onStandBy` of a lock. */
+/** Makes an `onStandBy` of a lock that reports that another process delivers. */
 export function standByWarning({ logger }: ModeParts): (fence: OwnerFence) => void {
   return ({ lock }) =>
     logger.warn(
@@ -25,7 +25,7 @@ export function standByWarning({ logger }: ModeParts): (fence: OwnerFence) => vo
 }
 
 function lockLost({ lock }: OwnerFence, { inFlight, logger, recovery, waker }: ModeParts): void {
-  // An outage is told already.
+  // An outage is in the log already.
   const level = recovery.isOutage ? 'debug' : 'warn'
   logger[level](`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
   for (const delivery of inFlight.values()) if (delivery.lock !== undefined) delivery.lose()

@@ -13,7 +13,10 @@ interface OrderedSettings extends ModeOptions {
   readonly onFailure?: 'dead' | 'retryForever'
 }
 
-/** One worker in all processes, under a lock, begins nothing before the event before it is settled. */
+/**
+ * One worker of all processes delivers, under a lock. It begins an event only after the one before it is
+ * settled.
+ */
 export const ordered: Mode<OrderedSettings> = {
   lockTimes: usualLockTimes,
 
@@ -31,7 +34,7 @@ export const ordered: Mode<OrderedSettings> = {
       polling: laneBatches,
       connect: ({ lanes }) => ({
         source: new OrderedSource({ ...parts, intake, store, lanes: lanes!, lock }),
-        // Order forbids a way past the poller.
+        // A hot path would break the order.
         hotPath: coldOnly(parts),
       }),
     }

@@ -15,7 +15,7 @@ interface PartitionedSettings extends ModeOptions {
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
 }
 
-/** Many processes at once share the ordering keys, and deliver the events of each key one by one. */
+/** Many processes share the ordering keys, and deliver the events of each key one by one. */
 export const partitioned: Mode<PartitionedSettings> = {
   lockTimes: usualLockTimes,
 
@@ -48,7 +48,7 @@ export const partitioned: Mode<PartitionedSettings> = {
         return {
           keeper,
           source: new LaneSource({ ...parts, intake, store, keeper, lanes, lock, skipWaiting }),
-          // Order forbids a way past the poller.
+          // A hot path would break the order.
           hotPath: coldOnly(parts),
         }
       },

@@ -18,12 +18,15 @@ interface SingleWriterSettings extends ModeOptions {
   readonly tracer?: Tracer
 }
 
-/** What a single writer has sent and not settled is sent again when its lock is lost: it must not be much. */
+/**
+ * The most unsettled deliveries of a tick. If the lock is lost, they are sent again, so there must not be
+ * many.
+ */
 const tickUnsettled = 500
 
 /**
- * One process at a time polls, whichever takes the lock of a tick first, while each sends its own events right after their
- * commits, through a circuit breaker.
+ * One process at a time polls: the one that gets the lock of a tick. Each process also sends its own events
+ * right after their commits, through a circuit breaker.
  */
 export const singleWriter: Mode<SingleWriterSettings> = {
   lockTimes,
@@ -75,7 +78,7 @@ function breakerOf(
   })
 }
 
-/** Begins nothing shortly before the lock runs out, and nothing for a while where everything fails. */
+/** Begins no delivery shortly before the lock runs out, and none for a while after all have failed. */
 function withPauses(
   lock: NamedLock,
   breaker: CircuitBreaker | undefined,

@@ -1,6 +1,6 @@
 /**
- * The same object with every method made safe: what it throws, or rejects with, is handed to `onError` and goes no
- * further. Whatever users plug in must not be able to stop the engine.
+ * Returns the same object with safe methods: errors that a method throws or rejects with go to `onError`, and
+ * no further. Code that users plug in must not be able to stop the engine.
  */
 export function guarded<Target extends object>(
   target: Target,

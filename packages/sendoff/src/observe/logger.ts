@@ -1,6 +1,6 @@
 import { guarded } from './guarded.ts'
 
-/** Where the engine reports to. `console`, pino and most others have this shape. */
+/** Gets the reports of the engine. `console`, pino and most other loggers have this shape. */
 export interface Logger {
   debug(message: string): void
   info(message: string): void
@@ -8,12 +8,13 @@ export interface Logger {
   error(message: string): void
 }
 
-/** The logger that an option asks for, unable to throw. */
+/** Returns the logger of an option. It cannot throw. */
 export function loggerFrom(option: Logger | false | undefined): Logger {
   if (option === undefined) return standardLogger
   return option === false ? silentLogger : guarded(option, ['debug', 'info', 'warn', 'error'], () => {})
 }
 
+/** A logger that drops all reports. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},
@@ -21,7 +22,7 @@ export const silentLogger: Logger = {
   error() {},
 }
 
-/** Warnings and errors on standard error: a fault nobody asked about must not go unseen. */
+/** Writes warnings and errors to standard error, so that faults are seen without any setup. */
 export const standardLogger: Logger = {
   debug() {},
   info() {},

@@ -2,35 +2,38 @@ import { describeError } from '../describe-error.ts'
 import { guarded } from './guarded.ts'
 import type { Logger } from './logger.ts'
 
-/** What the engine counts and measures. Every method must be quick and must not throw. */
+/** Gets the counts and measurements of the engine. Every method must be quick and must not throw. */
 export interface MetricsExporter {
   /** An event went from its commit straight into the hot queue. */
   incrementHotEnqueued(): void
-  /** The hot queue was full, or the event would have waited in it for long: it was left to the poller. */
+  /**
+   * An event was left to the poller, because the hot queue was full or the event would have waited in it for
+   * long.
+   */
   incrementHotDropped(): void
-  /** An event is due later: it was left to the poller. */
+  /** An event was left to the poller, because it is due later. */
   incrementHotSkippedDelayed(): void
   incrementColdEnqueued(): void
-  /** The circuit breaker is open: the event was left to the poller. */
+  /** An event was left to the poller, because the circuit breaker is open. */
   incrementHotBroken(): void
   incrementDispatchSuccess(): void
-  /** A failure that will be retried. */
+  /** A delivery failed and will be retried. */
   incrementDispatchFailure(): void
   incrementDispatchDead(): void
   incrementDispatchDeferred(): void
-  /** A settlement came too late: somebody else holds the event by now. */
+  /** The store refused a settlement that came too late: another process holds the event by now. */
   incrementSettlementRefused(): void
   recordQueueDepths(hotDepth: number, coldDepth: number): void
-  /** How long the oldest event of a poll had been due. */
+  /** How many milliseconds the oldest event of a poll had been due. */
   recordOldestLagMs(lagMs: number): void
   recordListenerDurationMs(durationMs: number): void
   recordCircuitBreakerState(state: CircuitBreakerState): void
 }
 
-/** Lets calls through, none, or a few to see whether they succeed again. */
+/** `closed`: all calls pass. `open`: none pass. `halfOpen`: a few pass, to see whether they succeed again. */
 export type CircuitBreakerState = 'closed' | 'open' | 'halfOpen'
 
-/** The exporter that an option asks for, unable to throw. */
+/** Returns the exporter of an option. It cannot throw. */
 export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): MetricsExporter {
   if (option === undefined) return noMetrics
   return guarded(option, metricsMethods, (error) =>
@@ -38,6 +41,7 @@ export function metricsFrom(option: MetricsExporter | undefined, logger: Logger)
   )
 }
 
+/** An exporter that drops all numbers. */
 export const noMetrics: MetricsExporter = {
   incrementHotEnqueued() {},
   incrementHotDropped() {},
@@ -55,10 +59,10 @@ export const noMetrics: MetricsExporter = {
   recordCircuitBreakerState() {},
 }
 
-/** The methods that every exporter has. */
+/** The names of an exporter's methods. */
 export const metricsMethods = Object.keys(noMetrics) as (keyof MetricsExporter)[]
 
-/** Keeps the numbers in memory, for tests and for a quick look. */
+/** Keeps the numbers in memory, for tests and for quick checks. */
 export class InMemoryMetrics implements MetricsExporter {
   hotEnqueued = 0
   hotDropped = 0

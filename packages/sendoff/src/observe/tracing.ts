@@ -2,18 +2,19 @@ import { describeError } from '../describe-error.ts'
 import { guarded } from './guarded.ts'
 import type { Logger } from './logger.ts'
 
-/** What is used of a tracer of OpenTelemetry: `trace.getTracer('my-service')`. */
+/** The part of an OpenTelemetry tracer that sendoff uses: `trace.getTracer('my-service')`. */
 export interface Tracer {
   startSpan(name: string): TracedSpan
 }
 
+/** The part of an OpenTelemetry span that sendoff uses. */
 export interface TracedSpan {
   setAttribute(name: string, value: number): unknown
   recordException(error: Error): void
   end(): void
 }
 
-/** A span that cannot throw; undefined where there is no tracer, or it has failed. */
+/** Starts a span that cannot throw. Returns undefined if there is no tracer, or it has failed. */
 export function spanFrom(tracer: Tracer | undefined, name: string, logger: Logger): TracedSpan | undefined {
   if (tracer === undefined) return undefined
   const onError = (error: unknown): void => logger.error(`The tracer failed. ${describeError(error)}`)

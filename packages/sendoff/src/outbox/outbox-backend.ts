@@ -15,11 +15,11 @@ import {
 } from '../store/index.ts'
 
 /**
- * A store under the method names that other outbox systems use for the same steps, for relays that
- * are written by hand. Every method is one call of the store; nothing is retried or logged.
+ * A store under the method names that other outbox systems use for the same steps. It is for relays that
+ * are written by hand. Each method makes one call of the store; it retries and logs nothing.
  *
- * Rows come from `claimPending`, and the marks are fenced by their leases: a mark that comes too
- * late throws `OUTBOX_LEASE_LOST` and changes nothing.
+ * Rows come from `claimPending`, and their leases fence the marks. A mark that comes too late throws
+ * `OUTBOX_LEASE_LOST` and changes nothing.
  */
 export class OutboxBackend<Tx> {
   readonly #store: OutboxStore<Tx>
@@ -30,7 +30,10 @@ export class OutboxBackend<Tx> {
     this.#lease = lease
   }
 
-  /** Adds an event within the caller's transaction. Answers its id, or that of the event that used its idempotency key. */
+  /**
+   * Adds an event in the caller's transaction. Returns its id, or the id of the event that used its
+   * idempotency key.
+   */
   async insertNew(tx: Tx, event: EventEnvelope): Promise<string> {
     const [result] = await this.#store.insert({ tx, rows: [event.toRow(false)] })
     return result?.kind === 'duplicate' ? result.eventId : event.eventId
@@ -41,24 +44,27 @@ export class OutboxBackend<Tx> {
     return this.#store.claim({ lease: this.#lease, limit, skipRecentMs })
   }
 
-  /** The same as `claimPending`: reading without a lease would hand one event to two relays. */
+  /** The same as `claimPending`. A read without a lease would give one event to two relays. */
   findPendingBatch(limit: number): Promise<readonly Row[]> {
     return this.claimPending(limit)
   }
 
+  /** Settles the row as DONE. */
   markDone(row: Row): Promise<void> {
     return this.#settle(row, { kind: 'done' })
   }
 
+  /** The same as `markDone`. */
   markSent(row: Row): Promise<void> {
     return this.markDone(row)
   }
 
+  /** The same as `markDone`. */
   markDispatched(row: Row): Promise<void> {
     return this.markDone(row)
   }
 
-  /** A failed attempt, to be repeated after `delayMs`. */
+  /** Records a failed attempt. The event is due again after `delayMs` milliseconds. */
   async markRetry(row: Row, delayMs: number, error: unknown): Promise<void> {
     requireDelay('markRetry', delayMs)
     await this.#settle(row, {
@@ -68,35 +74,44 @@ export class OutboxBackend<Tx> {
     })
   }
 
-  /** A failed attempt, to be repeated at once. */
+  /** Records a failed attempt. The event is due again at once. */
   markFailureAttempt(row: Row, error: unknown): Promise<void> {
     return this.markRetry(row, 0, error)
   }
 
-  /** A failed attempt: the last one if `exhausted`, else to be repeated after `delayMs`. */
+  /**
+   * Records a failed attempt. The event is DEAD if `exhausted`; otherwise it is due again after `delayMs`
+   * milliseconds.
+   */
   recordFailure(row: Row, error: unknown, delayMs: number, exhausted: boolean): Promise<void> {
     if (!exhausted) return this.markRetry(row, delayMs, error)
     return this.#settle(row, { kind: 'dead', failure: { error: describeError(error), counted: true } })
   }
 
-  /** Not yet: due again after `delayMs`, without counting an attempt. */
+  /** Defers the row: it is due again after `delayMs` milliseconds, and no attempt is counted. */
   async markDeferred(row: Row, delayMs: number): Promise<void> {
     requireDelay('markDeferred', delayMs)
     await this.#settle(row, { kind: 'defer', delayMs })
   }
 
+  /** Settles the row as DEAD with this error, and counts no attempt. */
   markDead(row: Row, error: unknown): Promise<void> {
     return this.#settle(row, { kind: 'dead', failure: { error: describeError(error), counted: false } })
   }
 
+  /** Returns up to `limit` DEAD rows that match the filter: 100 by default. */
   async queryDead(filter: DeadEventFilter = {}, limit = 100): Promise<readonly StoredRow[]> {
     return this.#people.query({ ...filter, status: [EventStatus.DEAD], limit })
   }
 
+  /**
+   * Makes a DEAD event pending again. Returns false if there is none with this id and an empty destination.
+   */
   async replayDead(eventId: string): Promise<boolean> {
     return (await this.#people.replay([{ eventId, destination: '' }])) > 0
   }
 
+  /** Counts the DEAD rows that match the filter. */
   async countDead(filter: DeadEventFilter = {}): Promise<number> {
     return this.#people.count({ ...filter, status: [EventStatus.DEAD] })
   }
@@ -110,7 +125,7 @@ export class OutboxBackend<Tx> {
     if (refused.length === 0) return
     throw new OutboxError(
       'OUTBOX_LEASE_LOST',
-      `The lease on event ${row.eventId} has been lost, so that its mark was refused. Its new holder decides.`,
+      `The lease on event ${row.eventId} is lost, so the store refused its mark. The new holder of the event decides.`,
     )
   }
 }

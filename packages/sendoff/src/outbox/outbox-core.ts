@@ -36,35 +36,35 @@ import type { WriteOrder } from '../write/key-locks.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
-/** What closing may take beyond its time limits. */
+/** How much longer closing may take than its time limits. */
 const closingMarginMs = 2_000
 
 type State = 'new' | 'started' | 'closing' | 'closed'
 
-/** The options of every mode, those that only some modes have among them. */
+/** The options of all modes together. Those that only some modes have are optional. */
 type CoreOptions<Tx, StoreTx, TxOptions> = WriterOnlyOptions<Tx, StoreTx, TxOptions, MaybeHook> &
   Partial<OutboxOptions<Tx, StoreTx, TxOptions, MaybeHook>>
 
 /**
- * The parts of an outbox, put together for its mode, and their life from the start to the close. What each of them does is
- * told in its own file.
+ * Builds the parts of an outbox for its mode, and runs them from start to close. Each part is explained in
+ * its own file.
  */
 export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly writer: OutboxWriter<Tx, StoreTx, Id>
-  /** Finds events that were given up, and replays them. */
+  /** Finds and replays DEAD events. */
   readonly deadEvents: DeadEventManager
   readonly #blockedKeys: BlockedKeyManager | undefined
-  /** The registry of the option `listeners`, or one of its own. */
+  /** The registry of the option `listeners`; otherwise a registry of this outbox. */
   readonly listeners: ListenerRegistry
   readonly transactions: AmbientTransactions<Tx, StoreTx, TxOptions>
   readonly logger: Logger
   readonly announcer: Announcer
   readonly pauses: Pauses
-  /** Delivers; undefined in the mode that only writes. */
+  /** The parts that deliver; undefined in `writerOnly`. */
   readonly engine: OutboxEngine | undefined
   readonly #options: CoreOptions<Tx, StoreTx, TxOptions>
   readonly #store: OutboxStore<StoreTx>
-  /** The store, with a time limit on what is asked of it. */
+  /** The store with a time limit on its calls. */
   readonly #limited: OutboxStore<StoreTx>
   readonly #clock: Clock
   readonly #nodeKeeper: NodeKeeper
@@ -138,7 +138,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       logger,
       writerHook: options.writerHook as WriterHook | undefined,
       writeOrder: () => this.#writeOrder,
-      // A process that only writes tells others, where the store can.
+      // A process that only writes still wakes other processes, if the store has wake-ups.
       hotPath:
         this.engine?.hotPath ??
         (store.wakeUps && coldOnly({ clock, logger, metrics, waker: { wake() {}, announce } })),
@@ -179,7 +179,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,
       id: lease.owner,
-      // A process that only writes goes with every mode, unless it removes what others still have to deliver.
+      // A process that only writes fits every mode, unless its purge deletes pending rows of other processes.
       mode: mode === 'writerOnly' ? (purge && 'ageMs' in purge ? 'writerOnly' : null) : mode,
       intervalMs: leaseMs * 0.8,
       clock,
@@ -187,7 +187,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       recovery,
       onHeartbeat: ({ paused, mode: lastMode }) => {
         this.pauses.update(paused)
-        // Writers go with the mode of those who deliver.
+        // A process that only writes locks keys as the delivering processes' mode demands.
         this.#writeOrder = writeOrderOf(mode === 'writerOnly' ? lastMode : mode)
         this.#setBarred(false)
       },
@@ -198,21 +198,21 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     })
   }
 
-  /** Finds ordering keys that are blocked, and decides about them. */
+  /** Finds blocked ordering keys, and unblocks them. */
   get blockedKeys(): BlockedKeyManager {
     requireParts(this.#store, ['orderingKeys'], 'outbox.blockedKeys')
     return this.#blockedKeys!
   }
 
   /**
-   * Brings the schema up to date, or only checks it with `migrate: false`, and begins to deliver. Rejects with
-   * `OUTBOX_STORE_SILENT` where the database does not answer.
+   * Brings the schema up to date, or only checks it with `migrate: false`. Then begins to deliver. Rejects
+   * with `OUTBOX_STORE_SILENT` if the database does not answer.
    */
   async start(): Promise<void> {
     if (this.#state !== 'new') throw this.stateError('start')
     this.#state = 'started'
     try {
-      // A migration may take long. Whether the database answers at all is known before.
+      // A migration may take long, so we first check that the database answers at all.
       await this.#startStep('asking the database for a sign of life', () => this.#limited.ping?.())
       const { migrate = outboxDefaults.migrate } = this.#options
       await (migrate
@@ -227,7 +227,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       if (this.#state === 'started') this.#state = 'new'
       throw error
     }
-    // Closed in the meantime.
+    // The outbox may have been closed during the awaits above.
     this.requireStarted('start')
     this.engine?.start()
     this.#purge?.start()
@@ -250,15 +250,18 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   }
 
   /**
-   * Stops taking events, lets queued and running work end within its time limits, hands back at
-   * once what is not running, and closes the store. Never rejects over a failing database.
+   * Stops taking events, lets queued and running work end within its time limits, and hands the rest back at
+   * once. Then closes the store. Never rejects because of a failing database.
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
   }
 
-  /** While others use the table in another mode, this process takes nothing. */
+  /**
+   * Bars or unbars the engine. While other processes use the table in another mode, this process takes no
+   * rows.
+   */
   #setBarred(isBarred: boolean): void {
     if (isBarred === this.#isBarred) return
     this.#isBarred = isBarred
@@ -307,7 +310,10 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     return this.#state === 'started'
   }
 
-  /** Whether a transaction may begin. What was open when closing began may still be completed, transactions within it included. */
+  /**
+   * Whether a transaction may begin. Transactions that were open when closing began may still begin parts,
+   * and complete.
+   */
   get isOpen(): boolean {
     return this.#state === 'started' || (this.#state === 'closing' && this.transactions.isTransactionActive())
   }
@@ -317,7 +323,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     return this.#state === 'started' || (this.#state === 'closing' && this.transactions.openCount > 0)
   }
 
-  /** Refuses what only a started outbox does. */
+  /** Throws unless the outbox is started. */
   requireStarted(what: string): void {
     if (this.#state !== 'started') throw this.stateError(what)
   }
@@ -336,7 +342,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   }
 }
 
-/** What writers lock for the order that a mode keeps. */
+/** The locks that writers take for the order that a mode keeps. */
 function writeOrderOf(mode: string | null): WriteOrder {
   return mode === 'partitioned' ? 'key' : mode === 'ordered' ? 'all' : 'none'
 }

@@ -19,16 +19,16 @@ import type { Announcer } from '../wake/announcer.ts'
 import { PollerAlarm } from '../wake/poller-alarm.ts'
 import type { OutboxOptions } from './outbox-options.ts'
 
-/** What the engine shares with the writer. */
+/** The parts that the engine shares with the writer. */
 export interface OutboxEngineParts extends Omit<ModeParts, 'inFlight' | 'waker' | 'skipRecentMs'> {
   readonly announcer: Announcer
   readonly codec: JsonCodec
 }
 
-/** Options of any mode that delivers, with the registry of its listeners. */
+/** Options of any delivering mode, with the registry of its listeners. */
 export type EngineOptions = OutboxOptions<never, never> & Pick<ModeOptions, 'listeners'>
 
-/** The parts that deliver, put together as their mode says. */
+/** The parts of an outbox that deliver, put together for its mode. */
 export class OutboxEngine {
   readonly hotPath: ModeEnds['hotPath']
   readonly poller: OutboxPoller
@@ -97,7 +97,7 @@ export class OutboxEngine {
     this.#stopListening = this.#listen()
   }
 
-  /** Resolves when nothing is on its way to a listener, with one, or waiting for its settlement. */
+  /** Resolves when no event is queued, no listener runs, and no settlement is outstanding. */
   async idle(): Promise<void> {
     await this.hotPath.idle?.()
     await this.dispatcher.idle()
@@ -108,7 +108,7 @@ export class OutboxEngine {
       await this.#stopListening
     )?.()
     const polled = this.poller.close()
-    // A source that waits for the deliveries of a drain needs the dispatcher for that.
+    // A source with `drained` waits for its deliveries, which need the dispatcher: do not await the poll.
     if (this.#source.drained === undefined) await polled
     await this.#keeper?.stop()
     await this.dispatcher.close(this.#options)
@@ -116,34 +116,37 @@ export class OutboxEngine {
     this.abandon()
   }
 
-  /** Takes nothing more until `unbar`. What is queued is handed back, and what runs is settled while its lease or lock lasts. */
+  /**
+   * Takes no more rows until `unbar`. Hands queued rows back, and settles running ones while their lease or
+   * lock lasts.
+   */
   async bar(): Promise<void> {
     this.#lock?.abandon()
     this.#keeper?.lost()
     await this.dispatcher.bar()
   }
 
-  /** Takes events again. */
+  /** Takes rows again. */
   unbar(): void {
     this.dispatcher.unbar()
     this.#keeper?.wake()
     this.wake()
   }
 
-  /** Stops everything that runs by itself, whatever is still under way. */
+  /** Stops all timers and renewals, even while work is under way. */
   abandon(): void {
     this.#leaseKeeper.stop()
     this.#lock?.abandon()
   }
 
-  /** Something may have become due that this process has not written. */
+  /** Polls soon: rows may be due that this process has not written. */
   wake(): void {
     this.dispatcher.forgetResults()
     this.#source.forgetWaiting?.()
     this.#alarm.wake()
   }
 
-  // Without wake-ups the poller still polls at its own intervals.
+  // Without wake-ups, the poller still polls at its intervals.
   async #listen(): Promise<(() => Promise<void>) | undefined> {
     try {
       return await this.#options.store.wakeUps?.listen((wakeUp) => this.#woken(wakeUp))
@@ -159,7 +162,8 @@ export class OutboxEngine {
     if (partitions === undefined && inMs.includes(0)) this.#keeper?.wake()
   }
 
-  // Otherwise what is resumed here would be handed back as paused until the next heartbeat.
+  // Without this refresh, rows that were just resumed would be handed back as paused until the next
+  // heartbeat.
   async #controlsChanged(): Promise<void> {
     await this.#pauses.refresh()
     this.wake()

@@ -2,8 +2,8 @@ import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
 
 /**
- * The calls of a store that people make through an outbox, such as counting dead events. They fail with a coded error that
- * says what to do, whatever the driver throws, and are refused once the outbox is closed.
+ * Wraps the store calls that an operator makes through an outbox, such as counting dead events. Whatever the
+ * driver throws becomes a coded error that says what to do. A closed outbox refuses the calls.
  */
 export function operatorCalls<Target extends object>(
   target: Target,
@@ -28,7 +28,7 @@ export function operatorCalls<Target extends object>(
   return Object.fromEntries(calls) as Target
 }
 
-/** A coded error for what a driver threw. One that is coded already stays as it is. */
+/** Returns a coded error for whatever a driver threw. An error that has a code already stays as it is. */
 export function storeFailure(what: string, error: unknown, advice: string): OutboxError {
   if (error instanceof OutboxError) return error
   return new OutboxError('OUTBOX_STORE_FAILED', `${what}: ${describeError(error)}. ${advice}`, {

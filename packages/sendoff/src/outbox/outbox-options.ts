@@ -28,7 +28,7 @@ import type { OutboxStore } from '../store/index.ts'
 import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
-/** The value of each option that is left out and that no part has a default for. */
+/** Defaults of the options that belong to no part. */
 export const outboxDefaults = { leaseMs: 30_000, migrate: true }
 
 /** Options of `Outbox.writerOnly`. */
@@ -39,17 +39,20 @@ export interface WriterOnlyOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > {
   readonly store: OutboxStore<StoreTx>
-  /** Transactions of an ORM or a driver; the store's own where left out. */
+  /** Runs the transactions of an ORM or a driver: the store's own by default. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
   readonly writerHook?: Hook
   readonly codec?: JsonCodec
-  /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
+  /** Gets all reports of faults; `false` for none. By default, warnings and errors go to standard error. */
   readonly logger?: Logger | false
-  /** A name for this process, shown on the events it holds. A unique ending is added. */
+  /** A name for this process, shown on the rows it holds. A unique ending is added. */
   readonly ownerId?: string
-  /** Removes old events now and then; nothing is removed where left out. */
+  /** Deletes old events at intervals; nothing is deleted by default. */
   readonly purge?: PurgeOptions | true
-  /** Whether `start()` creates and updates the tables: true. With false it only checks that they are there and current. */
+  /**
+   * Whether `start()` creates and updates the tables: true. With false, it only checks that they exist and
+   * are current.
+   */
   readonly migrate?: boolean
   readonly clock?: Clock
 }
@@ -62,16 +65,16 @@ export interface OutboxOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 >
   extends Omit<WriterOnlyOptions<Tx, StoreTx, TxOptions, Hook>, 'purge'>, Partial<DispatchSettings> {
-  /** Where listeners are registered, beside `outbox.on`: an empty registry of its own. */
+  /** The registry of listeners, which `outbox.on` uses too: a new, empty one. */
   readonly listeners?: ListenerRegistry
-  /** How long an event stays with a process that does not renew its lease: 30 s. */
+  /** How long a process keeps a row without renewing its lease, in milliseconds: 30 s. */
   readonly leaseMs?: number
   readonly poller?: Partial<PollerSettings>
-  /** Removes old events now and then; nothing is removed where left out. */
+  /** Deletes old events at intervals; nothing is deleted by default. */
   readonly purge?: Omit<PurgeOptions, 'ageMs'> | true
-  /** How long `close()` goes on with queued events: 5 s. */
+  /** How long `close()` continues to deliver queued events, in milliseconds: 5 s. */
   readonly drainTimeoutMs?: number
-  /** How long `close()` waits for running listeners: 15 s. */
+  /** How long `close()` waits for running listeners, in milliseconds: 15 s. */
   readonly shutdownTimeoutMs?: number
   readonly metrics?: MetricsExporter
 }
@@ -84,22 +87,26 @@ export interface SingleWriterOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > extends OutboxOptions<Tx, StoreTx, TxOptions, Hook> {
   readonly lock?: Partial<SingleWriterLock>
-  /** Between a commit and the listener; `false` for none. */
+  /** Options of the circuit breaker between a commit and the listener; `false` for no breaker. */
   readonly circuitBreaker?: CircuitBreakerOptions | false
-  /** Gets a span for every tick: a tracer of OpenTelemetry. */
+  /** An OpenTelemetry tracer. It gets a span for every tick. */
   readonly tracer?: Tracer
 }
 
+/** Settings of the lock of `Outbox.singleWriter`. */
 export interface SingleWriterLock {
-  /** `outbox-poller`. */
+  /** The name of the lock: `outbox-poller`. */
   readonly name: string
-  /** How long it lasts without being renewed: `leaseMs`. */
+  /** How long the lock lasts without a renewal, in milliseconds: `leaseMs`. */
   readonly ttlMs: number
-  /** It is renewed before a delivery that would begin so shortly before its end: a third of `ttlMs`. */
+  /**
+   * The worker renews the lock before a delivery if less than this is left of it, in milliseconds: a third of
+   * `ttlMs`.
+   */
   readonly renewMarginMs: number
 }
 
-/** Order leaves no choice about these: there is no way past the poller. */
+/** Options of the modes that keep order. They have no hot path, and so none of its options. */
 interface InOrder<Tx, StoreTx, TxOptions, Hook extends MaybeHook> extends Omit<
   OutboxOptions<Tx, StoreTx, TxOptions, Hook>,
   'hotQueueCapacity' | 'hotShare' | 'poller'
@@ -115,8 +122,9 @@ export interface OrderedOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > extends Omit<InOrder<Tx, StoreTx, TxOptions, Hook>, 'workerCount'> {
   /**
-   * What becomes of an event that has failed: it is `'dead'`, after one attempt unless `maxAttempts` says otherwise. With
-   * `'retryForever'` it is tried again and again, with pauses as the retry policy says, and everything behind it waits.
+   * What becomes of a failed event: `'dead'` by default, after one attempt unless `maxAttempts` is larger.
+   * With `'retryForever'`, it is retried without end, with the pauses of the retry policy, and all later
+   * events wait.
    */
   readonly onFailure?: 'dead' | 'retryForever'
 }
@@ -129,29 +137,31 @@ export interface PartitionedOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > extends InOrder<Tx, StoreTx, TxOptions, Hook> {
   /**
-   * What a failed event does to those of its key: `'blockUntilDead'` lets them wait until it is delivered or DEAD. With
-   * `'block'` it never becomes DEAD by itself, and they wait until somebody decides. `'continue'` delivers them before it.
+   * What a failed event does to later events of its key. With `'blockUntilDead'`, the default, they wait
+   * until it is delivered or DEAD. With `'block'`, it never becomes DEAD by itself, and they wait until an
+   * operator decides. With `'continue'`, they are delivered before it.
    */
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
 }
 
+/** Settings of the poller. */
 export interface PollerSettings {
   readonly enabled: boolean
-  /** The longest pause between two looks: 5 s. */
+  /** The longest pause between two polls, in milliseconds: 5 s. */
   readonly intervalMs: number
   /**
-   * The pause after a look that found something, doubled with each that finds nothing: 100 ms where the store cannot
-   * tell of events that other processes write, otherwise as `intervalMs`.
+   * The pause after a poll that found rows, in milliseconds. It doubles with each poll that finds none.
+   * Default: 100 ms for stores without wake-ups, otherwise `intervalMs`.
    */
   readonly busyIntervalMs: number
   /**
-   * The first batch of a drain, doubled while batches come back full, up to `maxBatchSize`: 50, for `singleWriter` 500, for
-   * `ordered` and `partitioned` 1,000.
+   * The size of the first batch of a drain. It doubles while batches come back full, up to `maxBatchSize`.
+   * Default: 50; 500 for `singleWriter`; 1,000 for `ordered` and `partitioned`.
    */
   readonly batchSize: number
   /** The largest batch: 500, for `ordered` and `partitioned` 4,000. */
   readonly maxBatchSize: number
-  /** Leaves events alone that were written less than so long ago: 0. */
+  /** Skips events that were written less than this long ago, in milliseconds: 0. */
   readonly skipRecentMs: number
 }
 
@@ -212,13 +222,17 @@ const optionChecks: Record<OutboxMode, Record<string, OptionCheck>> = {
   multiNode: { ...orderedChecks, workerCount: count, hotQueueCapacity: count, hotShare: count },
 }
 
+/** The name of a mode; also that of its preset. */
 export type OutboxMode =
   'singleNode' | 'multiNode' | 'singleWriter' | 'ordered' | 'partitioned' | 'writerOnly'
 
 /** The modes that deliver. */
 export type DeliveringMode = Exclude<OutboxMode, 'writerOnly'>
 
-/** Refuses what does not fit, and what means nothing in this mode. */
+/**
+ * Throws `OUTBOX_INVALID_OPTION` for a value that does not fit, and for an option that this mode does not
+ * have.
+ */
 export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   if (!Object.hasOwn(optionChecks, mode)) {
     const presets = Object.keys(optionChecks).map((name) => `Outbox.${name}()`)
@@ -269,7 +283,7 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
   })
 }
 
-/** A lock that is to be renewed before it is even acquired leaves no time for a delivery. */
+/** Refuses a margin as long as the lock: the lock would be due for renewal as soon as it is acquired. */
 function requireMarginWithin(
   what: string,
   { ttlMs, renewMarginMs }: Partial<SingleWriterLock>,

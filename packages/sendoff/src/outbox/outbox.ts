@@ -22,8 +22,8 @@ import type {
 import { WriterOutbox } from './writer-outbox.ts'
 
 /**
- * An outbox whose transactions are those of its store, or of the option `transactions`. Without this, a place that expects
- * another transaction would decide about `Tx`, and code of an ORM would get the transaction of a store.
+ * An outbox with the transactions of its store, or of the option `transactions`. Without `NoInfer`, the place
+ * that the result is assigned to would decide `Tx`, and code of an ORM would get the transaction of a store.
  */
 type Inferred<Tx, StoreTx, TxOptions, Hook extends MaybeHook> = Outbox<
   NoInfer<Tx>,
@@ -33,8 +33,8 @@ type Inferred<Tx, StoreTx, TxOptions, Hook extends MaybeHook> = Outbox<
 >
 
 /**
- * A transactional outbox: writes events in the transaction of the data they are about, and
- * delivers every committed one at least once.
+ * A transactional outbox. It writes events in the transaction of the data they are about, and delivers every
+ * committed event at least once.
  */
 export class Outbox<
   Tx,
@@ -52,7 +52,7 @@ export class Outbox<
     this.#engine = core.engine!
   }
 
-  /** For one process at a time: the cold path reads without claims, under a lock. */
+  /** For one delivering process at a time. The cold path reads without claims, under a lock. */
   static singleNode<
     StoreTx,
     Tx = StoreTx,
@@ -62,7 +62,7 @@ export class Outbox<
     return new Outbox('singleNode', options)
   }
 
-  /** For many processes at once: each leases the events it delivers. */
+  /** For many delivering processes at once. Each leases the rows it delivers. */
   static multiNode<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions, Hook extends MaybeHook = MaybeHook>(
     options: OutboxOptions<Tx, StoreTx, TxOptions, Hook>,
   ): Inferred<Tx, StoreTx, TxOptions, Hook> {
@@ -70,8 +70,8 @@ export class Outbox<
   }
 
   /**
-   * For a relay of which one process at a time delivers: the one that takes the lock of a tick first. Each process sends its own
-   * events right after their commits, through a circuit breaker.
+   * For a relay in which one process at a time delivers: the one that gets the lock of a tick. Each process
+   * also sends its own events right after their commits, through a circuit breaker.
    */
   static singleWriter<
     StoreTx,
@@ -83,8 +83,8 @@ export class Outbox<
   }
 
   /**
-   * For delivery in the order of writing: one worker in all processes, under a lock, which begins nothing before the event
-   * before it is settled. A failed event is DEAD after one attempt unless told otherwise.
+   * For delivery in write order. One worker of all processes delivers, under a lock, and begins an event only
+   * after the one before it is settled. A failed event is DEAD after one attempt by default.
    */
   static ordered<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions, Hook extends MaybeHook = MaybeHook>(
     options: OrderedOptions<Tx, StoreTx, TxOptions, Hook>,
@@ -93,8 +93,9 @@ export class Outbox<
   }
 
   /**
-   * For delivery in the order of writing for each ordering key, by many processes at once: they share the keys, and each key's
-   * events are delivered one by one, also where some fail and are retried. Other keys go on meanwhile.
+   * For delivery in write order within each ordering key, by many processes at once. They share the keys, and
+   * deliver the events of each key one by one, even when some fail and are retried. Other keys continue
+   * meanwhile.
    */
   static partitioned<
     StoreTx,
@@ -117,7 +118,10 @@ export class Outbox<
     return new WriterOutbox(new OutboxCore('writerOnly', options))
   }
 
-  /** Registers a listener that is bound to its event. All forms register in the option `listeners`, or in a registry of the outbox's own. */
+  /**
+   * Registers a listener that is bound to its event, in the option `listeners` or in this outbox's own
+   * registry.
+   */
   on(listener: BoundEventListener<never>, options?: ListenerOptions): this
   /** Registers a listener for one aggregate type's event. */
   on(
@@ -134,7 +138,7 @@ export class Outbox<
   ): this
   /** Registers a listener for an event without an aggregate type. */
   on(eventType: string, listener: AnyListener<unknown>, options?: ListenerOptions<unknown>): this
-  /** Registers a listener for a defined event, before or after the start; it gets the payload typed and checked. */
+  /** Registers a listener for a defined event. It gets the payload typed and checked. */
   on<Input, Output>(
     event: DefinedEvent<Input, Output>,
     listener: AnyListener<Output>,
@@ -142,28 +146,28 @@ export class Outbox<
   ): this
   on(...args: readonly unknown[]): this {
     this.#core.listeners.register(...(args as Parameters<ListenerRegistry['register']>))
-    // Events of this type may have waited for a listener.
+    // Events of this type may be waiting for a listener.
     this.wake()
     return this
   }
 
-  /** Whether events are sent right after their commits; undefined without a circuit breaker. */
+  /** The state of the circuit breaker between commits and listeners; undefined without one. */
   get circuitBreakerState(): CircuitBreakerState | undefined {
     return this.#engine.breaker?.state
   }
 
-  /** Polls for due events now, and resolves when they are in the queue. */
+  /** Polls for due rows now, and resolves when they are in the queue. */
   async poll(): Promise<void> {
     this.#core.requireStarted('poll')
     await this.#engine.poller.poll()
   }
 
-  /** Has the poller poll for due events, now or after some milliseconds, and does not wait for it. */
+  /** Makes the poller poll for due rows after `inMs` milliseconds: 0. Does not wait for the poll. */
   wake(inMs = 0): void {
     if (this.#core.isStarted) this.#engine.poller.wake(inMs)
   }
 
-  /** Resolves when nothing that is due is left here: not in the table, in a queue, or with a listener. */
+  /** Resolves when nothing due is left here: in the table, in a queue, or with a listener. */
   async drain(): Promise<void> {
     this.#core.requireStarted('drain')
     const { poller, dispatcher } = this.#engine

@@ -12,8 +12,8 @@ import type { TxContext } from '../write/tx-context.ts'
 import type { OutboxCore } from './outbox-core.ts'
 
 /**
- * The part of an outbox that every mode has: it writes events in the transaction of the data they are about, and finds
- * and decides about events that failed. `Outbox.writerOnly` makes one that is nothing more.
+ * The part of an outbox that every mode has. It writes events in the transaction of the data they are about,
+ * and lets operators find failed events and decide about them. `Outbox.writerOnly` returns just this part.
  */
 export class WriterOutbox<
   Tx,
@@ -21,8 +21,9 @@ export class WriterOutbox<
   TxOptions = TransactionOptions,
   Id extends string | null = string,
 > implements EventWriter<Tx, TxOptions, Id> {
+  /** Writes the events. */
   readonly writer: OutboxWriter<Tx, StoreTx, Id>
-  /** Finds events that were given up, and replays them. */
+  /** Finds and replays DEAD events. */
   readonly deadEvents: DeadEventManager
   readonly #core: OutboxCore<Tx, StoreTx, TxOptions, Id>
 
@@ -32,19 +33,21 @@ export class WriterOutbox<
     this.deadEvents = core.deadEvents
   }
 
-  /** Finds ordering keys that are blocked, and decides about them. */
+  /** Finds blocked ordering keys, and unblocks them. */
   get blockedKeys(): BlockedKeyManager {
     return this.#core.blockedKeys
   }
 
-  /** The transaction the running code is part of, for callbacks after its commit or rollback. */
+  /**
+   * The transaction that the running code is part of. It takes callbacks for after its commit or rollback.
+   */
   get txContext(): TxContext<StoreTx> {
     return this.#core.transactions
   }
 
   /**
-   * Brings the schema up to date, or only checks it with `migrate: false`, and begins to deliver where the mode does. Rejects
-   * with `OUTBOX_STORE_SILENT` where the database does not answer.
+   * Brings the schema up to date, or only checks it with `migrate: false`. Then begins to deliver if the mode
+   * delivers. Rejects with `OUTBOX_STORE_SILENT` if the database does not answer.
    */
   async start(): Promise<this> {
     await this.#core.start()
@@ -52,18 +55,20 @@ export class WriterOutbox<
   }
 
   /**
-   * Runs `work` in one transaction; what it writes to the outbox is part of it. Inside another
-   * transaction of this outbox it is a part of that one, which can fail alone. `options` are those of
-   * the ORM or driver that runs it, such as an isolation level.
+   * Runs `work` in one transaction. Events that `work` writes are part of it. A transaction inside another
+   * one of this outbox is a part of it that can fail alone. `options` go to the ORM or driver that runs the
+   * transaction, such as an isolation level.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
     if (!this.#core.isOpen) return Promise.reject(this.#core.stateError('transaction'))
     return this.#core.transactions.transaction(work, options)
   }
 
-  /** Writes an event that is in its envelope already. Returns its id; null where a `writerHook` suppressed it. */
+  /**
+   * Writes an event that is in its envelope already. Returns its id, or null if a `writerHook` suppressed it.
+   */
   write(event: EventEnvelope | EventToWrite, options?: WriteOptions<Tx>): Promise<Id>
-  /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
+  /** Writes an event of a type given by name. The payload is any JSON value, or bytes. */
   write(
     type: string | PlainEventType,
     payload: unknown,
@@ -80,13 +85,18 @@ export class WriterOutbox<
     return this.writer.write(first, second, third)
   }
 
-  /** Writes events in one statement. Returns their ids in order, or nothing where a `writerHook` suppressed them. */
+  /**
+   * Writes events in one statement. Returns their ids in order, or an empty list if a `writerHook` suppressed
+   * them.
+   */
   writeAll(events: readonly (EventEnvelope | EventToWrite)[], options?: WriteOptions<Tx>): Promise<string[]> {
     if (!this.#core.isWritable) return Promise.reject(this.#core.stateError('writeAll'))
     return this.writer.writeAll(events, options)
   }
 
-  /** Stops delivering events of a type, or for a destination, on every node. They stay where they are. */
+  /**
+   * Stops the delivery of an event type, or to a destination, on every node. Its events stay in the table.
+   */
   async pause(target: PauseTarget): Promise<void> {
     const core = this.#core
     core.requireStarted('pause')
@@ -95,7 +105,7 @@ export class WriterOutbox<
     this.#warnOfUnknown(target)
   }
 
-  /** Delivers events of a type, or for a destination, again. */
+  /** Ends a pause: events of the type, or for the destination, are delivered again. */
   async resume(target: PauseTarget): Promise<void> {
     const core = this.#core
     core.requireStarted('resume')
@@ -104,12 +114,13 @@ export class WriterOutbox<
     core.announcer.announceControls()
   }
 
-  /** The types and destinations that are paused now. */
+  /** Returns the types and destinations that are paused now. */
   paused(): Promise<readonly PauseTarget[]> {
     return this.#core.pauses.paused()
   }
 
-  // Another process may have the listener, so the pause holds; but the name may be misspelt.
+  // The pause holds all the same, because another process may have the listener. But the name may be
+  // misspelt.
   #warnOfUnknown(target: PauseTarget): void {
     const types = this.#core.engine && this.#core.listeners.eventTypes
     if (!('eventType' in target) || types === undefined || types.includes(target.eventType)) return
@@ -120,8 +131,8 @@ export class WriterOutbox<
   }
 
   /**
-   * Stops taking events, lets queued and running work end within its time limits, hands back at
-   * once what is not running, and closes the store. Never rejects over a failing database.
+   * Stops taking events, lets queued and running work end within its time limits, and hands the rest back at
+   * once. Then closes the store. Never rejects because of a failing database.
    */
   close(): Promise<void> {
     return this.#core.close()

@@ -4,6 +4,7 @@ import { validUntil } from '../delivery/local-validity.ts'
 import type { DuePlace, Lease, OutboxStore, RowId } from '../store/index.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
+/** Options of `claimSource`. */
 export interface ClaimSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
   readonly lease: Lease
@@ -11,7 +12,7 @@ export interface ClaimSourceOptions {
   readonly skipRecentMs?: number
 }
 
-/** Rows leased one by one, for processes that share the work. */
+/** A source that leases rows one by one, for processes that share the work. */
 export function claimSource(options: ClaimSourceOptions): PendingSource {
   return new ClaimSource(options)
 }
@@ -44,7 +45,7 @@ class ClaimSource implements PendingSource {
   }
 }
 
-/** Leases the rows that are named, as far as no other process has them. */
+/** Leases the named rows that no other process holds. */
 export async function claimRows(
   { store, clock = systemClock, lease }: ClaimSourceOptions,
   wanted: readonly RowId[],

@@ -1,48 +1,48 @@
 import type { Clock } from '../clock.ts'
 import type { DuePlace } from '../store/index.ts'
 
-/** After a look through much that was of no use comes a pause of so many times what it took. */
+/** After a scan that found little, the pause is this many times as long as the scan wasted. */
 const pauseShare = 20
 
-/** What takes no longer is not worth a pause. */
+/** A scan that wastes no more than this many milliseconds needs no pause. */
 const shortMs = 5
 
 /**
- * Where to look for keys with something due.
+ * Decides where a scan of due rows for ordering keys begins.
  *
- * A look from the beginning finds everything. It takes long where many rows stand in front whose keys are blocked or in
- * hand already: then only what has become due since is looked at, until a while has passed.
+ * A scan from the start finds every key. It takes long if many rows at the front belong to keys that are
+ * blocked or known already. Then scans cover only the rows that fell due since, until a pause is over.
  */
 export class KeyScan {
   readonly #clock: Clock
   readonly #longestPauseMs: number
   #place: DuePlace | 'start' | 'nowhere' = 'nowhere'
-  /** Where the last look ended: what falls due from now on comes behind it. */
+  /** Where the last scan ended. Rows that fall due from now on come after it. */
   #end: DuePlace | undefined
   #wastedMs = 0
   #isFullLook = false
   #isWantedAgain = false
   #nextFullLook = -Infinity
 
-  /** The pause is no longer than `longestPauseMs`, unless a look takes even longer. */
+  /** The pause is at most `longestPauseMs` milliseconds, unless a scan itself takes longer. */
   constructor(clock: Clock, longestPauseMs = Infinity) {
     this.#clock = clock
     this.#longestPauseMs = longestPauseMs
   }
 
-  /** `start` for the beginning, `nowhere` where there is nothing to look for. */
+  /** Where the scan continues: at a place, at the `start`, or `nowhere` if no scan is under way. */
   get from(): DuePlace | 'start' | 'nowhere' {
     return this.#place
   }
 
-  /** Whether something has happened that the look which is over may have come too early for. */
+  /** Whether another scan was asked for during the last one, which may have come too early. */
   get isWantedAgain(): boolean {
     return this.#isWantedAgain && this.#place === 'nowhere'
   }
 
   /**
-   * Begins a look, unless one is under way: then another one is wanted behind it. Answers how long to wait for one from the
-   * beginning, where this is none.
+   * Begins a scan. If one is under way, another is wanted after it. If this scan does not begin at the start,
+   * returns how many milliseconds to wait for one that does.
    */
   begin(): number | undefined {
     this.#isWantedAgain = this.#place !== 'nowhere'
@@ -53,7 +53,7 @@ export class KeyScan {
     return this.#isFullLook ? undefined : waitMs
   }
 
-  /** Goes on from `next`, or ends the look. `wastedMs` is what it took to find nothing. */
+  /** Continues the scan from `next`, or ends it. `wastedMs` is the time it took to find nothing. */
   cameTo(next: DuePlace | undefined, wastedMs: number): void {
     this.#wastedMs += wastedMs
     if (next !== undefined) {

@@ -5,28 +5,29 @@ import type { FencedRow, Lease, OrderedRow, OwnerFence, StoreWith } from '../sto
 import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows } from './claim-source.ts'
 
+/** Options of `LaneIntake`. */
 export interface LaneIntakeOptions {
   readonly store: Pick<StoreWith<never, 'lanes'>, 'claim' | 'lanes'>
-  /** The lock that rows are read under. */
+  /** The lock under which rows are read. */
   readonly lock: NamedLock
   readonly inFlight: InFlightTracker
   readonly clock: Clock
   readonly lease: Lease
 }
 
-/** What a lane offers now. */
+/** The rows that a lane offers now. */
 export interface LaneOffer {
   /** The rows that may run, one after another. */
   readonly ready: readonly OrderedRow[]
-  /** How long the first row has to wait, where none may run. */
+  /** How many milliseconds the first row has to wait; undefined if it may run. */
   readonly waitMs: number | undefined
-  /** Whether there is, or may be, something behind those that may run. */
+  /** Whether the lane has, or may have, rows after those that may run. */
   readonly hasMore: boolean
 }
 
 /**
- * The rows of a lane up to the first that has to wait, as far as there is room. A suspect comes first or not at all: it runs
- * alone, and what stands before it has to be done by then.
+ * Returns the rows of a lane up to the first that has to wait, as far as there is room. A suspect is offered
+ * only as the first row: it runs alone, and the rows before it have to be done by then.
  */
 export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: number): LaneOffer {
   const end = rows.findIndex((row, index) => row.waitMs > 0 || (index > 0 && isSuspect(row)))
@@ -38,14 +39,17 @@ export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: num
   }
 }
 
-/** A process that closes leases what it still runs, and is mostly done long before the lease ends: the row is looked at so often. */
+/**
+ * Poll interval for a leased row. A closing process leases the rows it still runs, and mostly ends long
+ * before the lease does.
+ */
 const leasedLookMs = 500
 
 function waitOf({ lockedBy, waitMs }: OrderedRow): number {
   return lockedBy === null || waitMs === Infinity ? waitMs : Math.min(waitMs, leasedLookMs)
 }
 
-/** Makes deliveries of rows that were read, and lets the store know which rows this process has in hand. */
+/** Makes deliveries of rows that were read, and records in the store which rows this process holds. */
 export class LaneIntake {
   readonly #options: LaneIntakeOptions
   #hasRecorded = false
@@ -54,7 +58,10 @@ export class LaneIntake {
     this.#options = options
   }
 
-  /** Deliveries for the rows of each lane. Undefined when the lock is no longer the owner's. */
+  /**
+   * Returns deliveries for the rows of each lane, or undefined if this process does not own the lock any
+   * more.
+   */
   async take(
     lanes: readonly { readonly holding: Holding; readonly ready: readonly OrderedRow[] }[],
   ): Promise<readonly (readonly Delivery[])[] | undefined> {
@@ -65,7 +72,8 @@ export class LaneIntake {
       for (const row of ready) {
         const delivery =
           row.lockedBy === null ? new Delivery(row, 'cold', holding) : claimed.get(rowIdOf(row))
-        // Still in hand, or somebody else has it after all: what is behind it has to wait.
+        // This process still holds the row, or another process does after all. The rows behind it have to
+        // wait.
         if (delivery === undefined || this.#options.inFlight.get(delivery.rowId) !== undefined) break
         deliveries.push(delivery)
       }
@@ -74,7 +82,7 @@ export class LaneIntake {
     return (await this.#record(fence, taken.flat())) ? taken : undefined
   }
 
-  /** Lets the store know what is in hand, if it was told of something else. */
+  /** Records in the store which rows this process holds, if it has recorded any before. */
   async recordHeld(): Promise<void> {
     const { lock, inFlight } = this.#options
     if (lock.holding !== undefined && this.#hasRecorded) await this.#write(lock.fence, inFlight.unclaimed())

@@ -12,6 +12,7 @@ import type { PartitionHolding, PartitionKeeper } from '../hold/partition-keeper
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 import { WaitingKeys } from './waiting-keys.ts'
 
+/** Options of `LaneSource`. */
 export interface LaneSourceOptions {
   readonly intake: LaneIntake
   readonly clock: Clock
@@ -20,37 +21,40 @@ export interface LaneSourceOptions {
   readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
-  /** Has the poller come again after some time. */
+  /** Makes the poller poll again after some milliseconds. */
   readonly waker: Pick<Waker, 'wake'>
 }
 
-/** So many due rows are looked at for keys at once, so that no look takes long however many there are. */
+/** How many due rows one read scans for keys. This bounds its time, however many rows are due. */
 const window = 4_000
 
-/** While the lanes that are known have so many rows to bring, a look for others is part of every fourth read only. */
+/** If empty lanes want at least this many rows, only every fourth read scans for other keys as well. */
 const richRead = 500
 const looksApart = 4
 
-/** After so long a lane is looked at again that could not be filled. */
+/** After this many milliseconds, the source reads a lane again that could not be filled. */
 const lostRowMs = 50
 
-/** A lane is filled with so many rows at most, so that none takes all the room. */
+/** How many rows one read brings for a lane at most, so that no lane takes all the room. */
 const maxDepth = 100
 
-/** Of a key that has one event, this tells that there is no other. */
+/** Two rows per key are the least: for a key with one event, this shows that there is no other. */
 const leastDepth = 2
 
 /**
- * The rows of keys whose partitions belong to this process, read without claims.
+ * The rows of keys in this process's partitions, read without claims.
  *
- * A look through what is due finds keys. Each becomes a lane, filled from the key's first pending row, and filled
- * again whenever it has run empty, without being looked for.
+ * A scan of due rows finds keys. Each key becomes a lane, filled from its first pending row. Whenever a lane
+ * runs empty, the source fills it again by its key, without a scan.
  */
 export class LaneSource implements PendingSource {
   readonly #options: LaneSourceOptions
   readonly #waiting: WaitingKeys
   readonly #looks: KeyScan
-  /** How many rows to read of each key: twice as many after most had that many, and half as many after most had fewer. */
+  /**
+   * How many rows to read of each key. It doubles after most keys had that many, and halves after most had
+   * fewer.
+   */
   #depth = 4
   #richReads = 0
 
@@ -69,7 +73,8 @@ export class LaneSource implements PendingSource {
     if (hasNews) this.#beginLook()
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
     const from = this.#placeToLook(fill.length)
-    // With that much in hand there is time: the poller goes on when half of it is through, or a lane has run empty.
+    // With this many rows queued there is no hurry: the poller continues when half of them are done, or a
+    // lane has run empty.
     const isAmple = lanes.length > lanes.capacity >> 1
     if (fill.length === 0 && (from === 'nowhere' || isAmple)) return noPending
 
@@ -148,7 +153,7 @@ export class LaneSource implements PendingSource {
     const taken = await intake.take(offers)
     if (taken === undefined) return undefined
     offers.forEach((offer, index) => this.#sort(offer, taken[index]!))
-    // Nothing came for these: their keys are through, or somebody else's.
+    // The store returned no rows for these lanes: their keys are done, or another process owns them.
     const offered = new Set(offers.map(({ key }) => key))
     for (const key of fill) if (!offered.has(key)) lanes.expectMore(key, false)
     return taken.flat()
@@ -164,16 +169,16 @@ export class LaneSource implements PendingSource {
       this.#waiting.add(key, waitMs)
       if (waitMs < Infinity) waker.wake(Math.max(1, waitMs))
     } else if (taken.length < ready.length) {
-      // Somebody has a row that was free a moment ago.
+      // Another process has taken a row that was free a moment ago.
       lanes.expectMore(key, false)
       waker.wake(lostRowMs)
     } else {
-      // Where there was no room, the lane is there to be filled next.
+      // If there was no room, the lane is filled next.
       lanes.expectMore(key, hasMore)
     }
   }
 
-  // Keys come first: no lane is filled any deeper while others are found.
+  // Finding keys comes first: no lane is filled deeper while scans find others.
   #learnDepth(lanes: readonly (readonly OrderedRow[])[], isFinding: boolean): void {
     if (lanes.length === 0) return
     const { capacity, laneCount } = this.#options.lanes

@@ -1,6 +1,6 @@
 import { noPending, type PendingSource } from './pending-source.ts'
 
-/** Fetches only while this process is registered: after a long absence the table may be used in another mode. */
+/** Fetches only while this process is registered. After a long absence, the table may be in another mode. */
 export function memberSource(source: PendingSource, staysMember: () => Promise<boolean>): PendingSource {
   return {
     fetch: async (limit, hasNews) => ((await staysMember()) ? source.fetch(limit, hasNews) : noPending),

@@ -5,21 +5,22 @@ import type { Waker } from '../wake/waker.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
+/** Options of `OrderedSource`. */
 export interface OrderedSourceOptions {
   readonly intake: LaneIntake
   readonly store: { readonly lanes: OutboxLanes<never> }
   readonly lanes: LanesToFill
   readonly lock: NamedLock
-  /** Has the poller come again after some time. */
+  /** Makes the poller poll again after some milliseconds. */
   readonly waker: Pick<Waker, 'wake'>
 }
 
-/** The one lane that everything is in. */
+/** The key of the only lane. It holds all rows. */
 export const onlyLane = 'all'
 
 /**
- * Rows in the order of writing, for the one process that holds the lock: nothing is started before what was written
- * first is settled.
+ * Rows in write order, for the process that holds the lock. A delivery begins only after all rows written
+ * before it are settled.
  */
 export class OrderedSource implements PendingSource {
   readonly #options: OrderedSourceOptions
@@ -32,7 +33,7 @@ export class OrderedSource implements PendingSource {
     const { intake, store, lanes, lock, waker } = this.#options
     const holding = await lock.acquire()
     lanes.scanBegins()
-    // While something of the lane is in hand there is nothing to be had.
+    // While the lane has deliveries, there is nothing to fetch.
     if (holding === undefined || (lanes.has(onlyLane) && lanes.emptyLanes(1).length === 0)) return noPending
 
     const renewal = lock.dueRenewal

@@ -8,42 +8,48 @@ import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { PendingSource } from './pending-source.ts'
 import { PollerAlarm } from '../wake/poller-alarm.ts'
 
-/** Takes what the poller finds. */
+/** Takes the deliveries that the poller finds. */
 export interface OutboxPollerHandler {
-  /** Returns false when there is no room: the poll then stops. */
+  /** Takes a delivery. Returns false if there is no room: the poll then stops. */
   handle(delivery: Delivery): boolean
+  /** How many deliveries there is room for. */
   availableCapacity(): number
 }
 
+/** Options of `OutboxPoller`. */
 export interface OutboxPollerOptions {
-  /** `claimSource({ store, lease })`, for a poller among others. */
+  /** Where due rows come from: `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
   readonly handler: OutboxPollerHandler
-  /** What wakes it, besides its own intervals. No other poller may wait on the same. */
+  /** Wakes the poller before its interval is over. Only one poller may wait on it. */
   readonly alarm?: PollerAlarm
-  /** That of the dispatcher behind the handler, if there is one. */
+  /** The tracker of the dispatcher behind the handler, if there is one. */
   readonly inFlight?: InFlightTracker
-  /** Hears of answers of the store, so that a poll that failed is repeated as soon as there is one. */
+  /** Knows when the store answers, so that a failed poll is repeated soon after. */
   readonly recovery?: StoreRecovery
   readonly clock?: Clock
   readonly logger?: Logger
   readonly metrics?: MetricsExporter
-  /** 5 s. */
+  /** The longest pause between two polls, in milliseconds: 5 s. */
   readonly intervalMs?: number
-  /** The pause after rows were found, doubled with each look that finds none: `intervalMs`. */
+  /**
+   * The pause after rows were found, in milliseconds, doubled with each poll that finds none: `intervalMs`.
+   */
   readonly busyIntervalMs?: number
-  /** 50. */
+  /** The size of the first batch of a drain: 50. */
   readonly batchSize?: number
-  /** 500. */
+  /** The size of the largest batch: 500. */
   readonly maxBatchSize?: number
 }
 
-/** After so long a drain starts over: what lies before the place it has reached is polled again. */
+/**
+ * After this many milliseconds, a drain starts over: it polls again the rows before the place it has reached.
+ */
 const fullLookMs = 1_000
 
 const firstRetryMs = 100
 
-/** The value of each setting of a poller that is left out. */
+/** Defaults of the poller's settings. */
 export const pollerDefaults = {
   enabled: true,
   intervalMs: 5_000,
@@ -52,26 +58,27 @@ export const pollerDefaults = {
   skipRecentMs: 0,
 }
 
-/** How far a drain has come. */
+/** The progress of a drain. */
 interface Drain {
   /** Whether the next fetch begins with the earliest due row. */
   isAtStart: boolean
   lastFullLook: number
-  /** How many rows to ask for next. */
+  /** How many rows to fetch next. */
   wanted: number
-  /** Whether the source is to hear of news that the alarm does not know of. */
+  /** Whether rows may have become due of which the alarm does not know. */
   hasNews: boolean
 }
 
 /**
- * The cold path: brings in whatever the hot path missed.
+ * The cold path: fetches the due rows that the hot path does not deliver.
  *
- * It sleeps until its interval is over, something is known to fall due, or its alarm rings. The interval is short while there is
- * something to be found. Then it drains: after a full batch it asks again at once, with larger batches while they come back full, and
- * never for more than there is room for.
+ * The poller sleeps until its interval is over, a row is known to fall due, or its alarm rings. The interval
+ * is short while polls find rows. Then it drains: after a full batch it fetches again at once. Batches grow
+ * while they come back full, and never exceed the room there is.
  *
- * Within a drain the source continues from the place it has reached, also after the poller had to wait for room. Every drain begins at
- * the start, because late commits, released rows and leases that have run out lie before that place.
+ * Within a drain, the source continues from the place it has reached, also after the poller had to wait for
+ * room. Every drain begins at the start, because late commits, released rows and expired leases lie before
+ * that place.
  */
 export class OutboxPoller {
   readonly #options: Required<OutboxPollerOptions>
@@ -116,17 +123,17 @@ export class OutboxPoller {
     this.#loop ??= this.#run()
   }
 
-  /** Polls now, or after `inMs`. */
+  /** Polls now, or after `inMs` milliseconds. */
   wake(inMs?: number): void {
     this.#alarm.wake(inMs)
   }
 
-  /** There is room again: resumes where it stopped for lack of it. */
+  /** Resumes where the poller stopped for lack of room. Call it when there is room again. */
   resume(): void {
     this.#alarm.resume()
   }
 
-  /** Drains once, by hand. Rejects where the background loop would report and go on. */
+  /** Drains once. Rejects on a fault that the background loop would report and retry. */
   poll(): Promise<void> {
     return this.#poll(false)
   }
@@ -151,7 +158,7 @@ export class OutboxPoller {
     }
   }
 
-  // A database that is away for a while must not end the engine: report it, wait, try again.
+  // A database outage must not end the engine: report it, wait, try again.
   async #pollOrReport(isResuming: boolean): Promise<void> {
     try {
       await this.#poll(isResuming)
@@ -169,7 +176,7 @@ export class OutboxPoller {
       await source.drained?.(error)
       throw error
     }
-    // One that waits for room is not over.
+    // A drain that waits for room is not over.
     if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
   }
 
@@ -187,7 +194,7 @@ export class OutboxPoller {
       }
       if (!(await this.#fetch(drain, limit))) return
       drain.wanted = Math.min(maxBatchSize, drain.wanted * 2)
-      // A store that answers at once would otherwise keep timers and sockets waiting.
+      // Without this, a store that answers at once would keep timers and sockets waiting.
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -198,7 +205,7 @@ export class OutboxPoller {
     return { isAtStart: true, lastFullLook: clock.monotonic(), wanted: batchSize, hasNews }
   }
 
-  /** Hands over what the source has. Returns whether to fetch again at once. */
+  /** Fetches once and hands the rows over. Returns whether to fetch again at once. */
   async #fetch(drain: Drain, limit: number): Promise<boolean> {
     const { source, inFlight } = this.#options
     this.#startOverInTime(drain)
@@ -226,7 +233,7 @@ export class OutboxPoller {
     source.startOver?.()
   }
 
-  // All of them, also after a refusal: the handler hands back what it refuses.
+  // We hand over all deliveries, even after a refusal: the handler hands back what it refuses.
   #handOver(deliveries: readonly Delivery[]): boolean {
     let room = true
     for (const delivery of deliveries) room = this.#options.handler.handle(delivery) && room
@@ -239,7 +246,7 @@ export class OutboxPoller {
     )
   }
 
-  // While the database is away, being woken must not turn into asking it without pause.
+  // During an outage, wake-ups must not make the poller call the database without pause.
   get #shouldPoll(): boolean {
     return this.#stopped || (this.#alarm.isSet && !this.#hasFailed)
   }

@@ -6,6 +6,7 @@ import { claimRows } from './claim-source.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
+/** Options of `OwnerSource`. */
 export interface OwnerSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim' | 'pollPending'>
   readonly lock: NamedLock
@@ -16,11 +17,11 @@ export interface OwnerSourceOptions {
 }
 
 /**
- * Rows read without claims, for the one process that holds the lock.
+ * Rows read without claims, for the process that holds the lock.
  *
- * Two kinds of rows need care. Those with a lease that has run out are claimed. And those that
- * this process holds already come along again, because nothing marks them in the database: they
- * are asked for on top of the limit and left out.
+ * Two kinds of rows need care. Rows with an expired lease are claimed. Rows that this process holds already
+ * come back with each read, because nothing marks them in the database: the source reads that many on top of
+ * the limit, and leaves them out.
  */
 export class OwnerSource implements PendingSource {
   readonly #options: OwnerSourceOptions
@@ -38,7 +39,7 @@ export class OwnerSource implements PendingSource {
     if (holding === undefined) return noPending
 
     const inHand = inFlight.unclaimed()
-    // From a place on, only the row at that place can be in hand.
+    // After a place, only the row at that place can be one that this process holds.
     const wanted = limit + (place === undefined ? inHand.length : 1)
     const renewal = lock.dueRenewal
     const rows = await store.pollPending({
@@ -69,7 +70,7 @@ export class OwnerSource implements PendingSource {
     this.#place = undefined
   }
 
-  /** Records what this process holds, without reading more. */
+  /** Records in the store which rows this process holds, without reading more. */
   async recordHeld(): Promise<void> {
     const { store, lock, inFlight } = this.#options
     if (lock.holding === undefined) return

@@ -5,27 +5,31 @@ import { spanFrom, type TracedSpan, type Tracer } from '../observe/tracing.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
+/** Options of `SingleWriterSource`. */
 export interface SingleWriterSourceOptions {
-  /** What is read under the lock, which it takes by itself. */
+  /** The source that reads under the lock. It takes the lock itself. */
   readonly source: PendingSource
   readonly lock: NamedLock
   readonly logger: Logger
   readonly tracer: Tracer | undefined
-  /** Resolves when all of these are settled or were handed back. */
+  /** Resolves when all of these deliveries are settled or were handed back. */
   readonly untilSettled: (deliveries: readonly Delivery[]) => Promise<void>
 }
 
 interface Tick {
   readonly span: TracedSpan | undefined
-  /** Those that were not settled when the last ones were read: a tick may last long, and must not remember everything. */
+  /**
+   * The deliveries that were not settled at the last read. A tick may last long, and must not remember all of
+   * them.
+   */
   unsettled: readonly Delivery[]
   settledCount: number
   succeededCount: number
 }
 
 /**
- * Takes the lock for each tick anew, and gives it back when everything that was read in the tick is settled: whoever looks
- * first has the next one. Where somebody else has it, the tick is skipped.
+ * Takes the lock anew for each tick, and releases it when all rows of the tick are settled. The first process
+ * that polls then gets the next tick. While another process holds the lock, the tick is skipped.
  */
 export class SingleWriterSource implements PendingSource {
   readonly #options: SingleWriterSourceOptions
@@ -55,7 +59,7 @@ export class SingleWriterSource implements PendingSource {
     this.#options.source.startOver?.()
   }
 
-  /** Never rejects. */
+  /** Ends the tick: waits for its settlements and releases the lock. Never rejects. */
   async drained(error?: unknown): Promise<void> {
     const tick = this.#tick
     if (tick === undefined) return

@@ -8,27 +8,29 @@ import type { Waker } from '../wake/waker.ts'
 import { KeyScan } from './key-scan.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
+/** Options of `TypedClaimSource`. */
 export interface TypedClaimSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim' | 'claimTypes'>
   readonly listeners: ListenerRegistry
   readonly lease: Lease
   readonly clock: Clock
   readonly skipRecentMs: number
-  /** The longest pause between two polls from the beginning, unless these take even longer. */
+  /** The longest pause between two polls from the start, in milliseconds, unless these polls take longer. */
   readonly intervalMs: number
-  /** Has the poller come again after some time. */
+  /** Makes the poller poll again after some milliseconds. */
   readonly waker: Pick<Waker, 'wake'>
 }
 
-/** How many due rows a claim looks at, so that none takes long however many rows of other types are due. */
+/** How many due rows one claim scans. This bounds its time, however many rows of other types are due. */
 const window = 2_000
 
 /**
- * Rows leased one by one, but only those that this process has a listener for: others are left to processes that have one.
+ * Leases rows one by one, but only those that this process has a listener for. It leaves others to processes
+ * that have one.
  *
- * Rows of other types stay due and stand in front. Once a poll has passed many of them, the next polls begin behind them,
- * and polls from the beginning take a twentieth of the time, or come once in an interval: these find late commits, released
- * rows and leases that have run out.
+ * Rows of other types stay due, at the front. Once a poll has passed many of them, the next polls begin
+ * behind them. Polls from the start then take a twentieth of the time, or come once in an interval. They find
+ * late commits, released rows and expired leases.
  */
 export class TypedClaimSource implements PendingSource {
   readonly #options: TypedClaimSourceOptions
@@ -58,7 +60,7 @@ export class TypedClaimSource implements PendingSource {
     this.#ofAllTypes.startOver?.()
   }
 
-  /** Polls from the beginning the next time. */
+  /** Makes the next poll begin at the start. */
   forgetWaiting(): void {
     this.#looks = new KeyScan(this.#options.clock, this.#options.intervalMs)
   }

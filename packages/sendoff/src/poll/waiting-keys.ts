@@ -1,13 +1,16 @@
 import type { Clock } from '../clock.ts'
 import { nameOfLane } from '../delivery/lane-key.ts'
 
-/** After so long a key is looked at again: somebody may have decided about it meanwhile. */
+/**
+ * After this many milliseconds, the source reads a key again: an operator may have decided about it
+ * meanwhile.
+ */
 const longestMs = 5_000
 
-/** So many are remembered, so that memory stays bounded; others are found again with each look. */
+/** How many keys are remembered at most, so that memory stays bounded. Each scan finds the others again. */
 const most = 1_000
 
-/** Keys whose first row has to wait, so that the rows behind it are not looked at in vain. */
+/** Keys whose first row has to wait. Scans skip the rows behind it. */
 export class WaitingKeys {
   readonly #clock: Clock
   readonly #until = new Map<string, number>()
@@ -29,7 +32,7 @@ export class WaitingKeys {
     this.#until.clear()
   }
 
-  /** Those that still have to wait. */
+  /** The keys that still have to wait. */
   get names(): readonly string[] {
     const now = this.#clock.monotonic()
     for (const [name, until] of this.#until) if (until <= now) this.#until.delete(name)

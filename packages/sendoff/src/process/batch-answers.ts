@@ -4,7 +4,7 @@ import { kindOf } from '../options.ts'
 import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { ListenerAnswer } from '../route/event-listener.ts'
 
-/** What a batch listener returned, as an answer for each of its events. Throws where it is no such list. */
+/** Turns the return value of a batch listener into an answer for each event. Throws if it is no such list. */
 export function batchAnswers(returned: unknown, events: number): readonly (ListenerAnswer | Error)[] {
   if (returned === undefined || returned === null) return Array<void>(events).fill(undefined)
   if (!Array.isArray(returned)) throw unfit(returned)
@@ -35,7 +35,7 @@ function isSettled(answer: unknown): answer is PromiseSettledResult<unknown> {
   return status === 'fulfilled' || status === 'rejected'
 }
 
-// Whatever a promise was fulfilled with, unless that is an answer itself.
+// A fulfilled value counts as success, unless it is an answer itself.
 function settledAnswer(settled: PromiseSettledResult<unknown>): ListenerAnswer | Error {
   if (settled.status === 'rejected') return asError(settled.reason)
   const { value } = settled

@@ -3,22 +3,24 @@ import type { Logger } from '../observe/logger.ts'
 import type { CircuitBreakerState } from '../observe/metrics.ts'
 import { checkOptions, count, duration, type OptionCheck } from '../options.ts'
 
+/** Options of the circuit breaker of `Outbox.singleWriter`. */
 export interface CircuitBreakerOptions {
   /** The share of failures that opens it: 0.5. */
   readonly failureRate?: number
-  /** Fewer calls than this within the window open nothing: 10. */
+  /** How many calls the window needs before it can open: 10. */
   readonly minimumCalls?: number
-  /** How far back calls count: 10 s. */
+  /** How many milliseconds back calls count: 10 s. */
   readonly windowMs?: number
-  /** How long it stays open before a call is tried again: 5 s. */
+  /** How many milliseconds it stays open before it tries a call again: 5 s. */
   readonly coolDownMs?: number
-  /** How many calls in a row have to succeed then: 1. */
+  /** How many trial calls in a row must succeed before it closes: 1. */
   readonly trialCalls?: number
 }
 
 const share: OptionCheck = (value) =>
   typeof value === 'number' && value > 0 && value <= 1 ? undefined : 'a number above 0 and not above 1'
 
+/** Checks of the options of a circuit breaker. */
 export const circuitBreakerChecks: Readonly<Record<keyof CircuitBreakerOptions, OptionCheck>> = {
   failureRate: share,
   minimumCalls: count,
@@ -27,7 +29,7 @@ export const circuitBreakerChecks: Readonly<Record<keyof CircuitBreakerOptions, 
   trialCalls: count,
 }
 
-/** The value of each option of a circuit breaker that is left out. */
+/** Defaults of a circuit breaker's options. */
 export const circuitBreakerDefaults: Readonly<Required<CircuitBreakerOptions>> = {
   failureRate: 0.5,
   minimumCalls: 10,
@@ -36,13 +38,14 @@ export const circuitBreakerDefaults: Readonly<Required<CircuitBreakerOptions>> =
   trialCalls: 1,
 }
 
+/** The parts that a circuit breaker uses. */
 export interface CircuitBreakerParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly onState: (state: CircuitBreakerState) => void
 }
 
-/** Stops calls to something that fails most of the time, until a while has passed. */
+/** Stops calls to a destination that fails most of the time, until a while has passed. */
 export class CircuitBreaker {
   readonly #options: Required<CircuitBreakerOptions>
   readonly #parts: CircuitBreakerParts
@@ -68,12 +71,12 @@ export class CircuitBreaker {
     return this.#state
   }
 
-  /** Whether a call would be let through. */
+  /** Whether a call would be refused. */
   get isOpen(): boolean {
     return this.state === 'open' || (this.state === 'halfOpen' && this.#trials >= this.#options.trialCalls)
   }
 
-  /** Whether a call may be made; if so, `ended` has to be called. */
+  /** Returns whether a call may be made. If so, `ended` must be called after it. */
   begin(): boolean {
     if (this.isOpen) return false
     if (this.#state === 'halfOpen') this.#trials += 1
@@ -93,7 +96,7 @@ export class CircuitBreaker {
     const { failureRate, minimumCalls, windowMs } = this.#options
     const now = this.#parts.clock.monotonic()
     this.#calls.push({ at: now, failed })
-    // Old ones are dropped now and then, and when there are too many.
+    // Old calls are dropped at times, and when there are too many.
     if (this.#calls.length >= maxCalls || this.#calls[0]!.at < now - 2 * windowMs) {
       this.#calls = this.#calls.filter(({ at }) => at >= now - windowMs).slice(-maxCalls / 2)
     }
@@ -119,5 +122,5 @@ export class CircuitBreaker {
   }
 }
 
-/** So many calls are remembered at most. */
+/** How many calls are remembered at most. */
 const maxCalls = 1_000

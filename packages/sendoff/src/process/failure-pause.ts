@@ -1,18 +1,22 @@
 import type { Clock } from '../clock.ts'
 import type { Outcome } from '../store/index.ts'
 
+/** Options of `FailurePause`. */
 export interface FailurePauseOptions {
   readonly clock: Clock
   readonly pauseMs: number
 }
 
 /**
- * So many failures in a row, with nothing else in between, mean that everything fails. Where some fail and others do not, rows as
- * long as this are rare, and nobody is kept waiting.
+ * This many failures in a row mean that every delivery fails. If only some fail, runs as long as this are
+ * rare, and no delivery has to wait.
  */
 const failuresInARow = 100
 
-/** Has the poller rest for a while when everything that is sent fails: what it sends meanwhile would fail as well. */
+/**
+ * Pauses the poller for a while after every delivery has failed: those it would begin meanwhile would fail as
+ * well.
+ */
 export class FailurePause {
   readonly #options: FailurePauseOptions
   #inARow = 0
@@ -23,7 +27,7 @@ export class FailurePause {
     this.#options = options
   }
 
-  /** Whether something may be sent now. If not, `again` is called when it may. */
+  /** Returns whether a delivery may begin now. If not, `again` is called when it may. */
   isOver(again: () => void): boolean {
     const { clock } = this.#options
     const leftMs = this.#until - clock.monotonic()
@@ -39,7 +43,7 @@ export class FailurePause {
     return false
   }
 
-  /** To be told of every result, whoever has sent it. One success ends the pause. */
+  /** Takes every result, hot or cold. One success ends the pause. */
   ended({ kind }: Outcome): void {
     const { clock, pauseMs } = this.#options
     if (kind === 'done' || kind === 'delete') {

@@ -2,7 +2,10 @@ import { describeError } from '../describe-error.ts'
 import type { Fallback } from '../route/fallback.ts'
 import type { Processor } from './processor.ts'
 
-/** Calls the fallback, where there is one. If it succeeds the event is DONE, with its failure kept in the history. */
+/**
+ * Calls the fallback, if there is one. If it succeeds, the event is DONE, and its failure stays in the
+ * history.
+ */
 export const fallback: Processor = {
   async process(failed) {
     const { event, route, error, attempts, counted, reason = 'exhausted' } = failed
@@ -17,7 +20,7 @@ export const fallback: Processor = {
   },
 }
 
-/** Both the listener and its fallback failed. */
+/** The error for a listener that failed together with its fallback. */
 class FallbackError extends Error {
   constructor(error: unknown, fallbackError: unknown) {
     super(`${describeError(error)}; and the fallback failed: ${describeError(fallbackError)}`)

@@ -23,7 +23,7 @@ export class Interceptors {
     for (const interceptor of this.#interceptors) await interceptor.beforeDispatch?.(event)
   }
 
-  /** Never rejects. */
+  /** Calls `afterDispatch` of all interceptors. Never rejects. */
   async after(event: EventEnvelope, error: unknown): Promise<void> {
     for (const interceptor of this.#reversed) {
       try {

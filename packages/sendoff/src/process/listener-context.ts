@@ -1,7 +1,9 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import type { BatchContext, DispatchContext } from '../route/event-listener.ts'
 
-/** Reads through to the delivery, so that nothing is made that the listener does not look at. */
+/**
+ * The context of one delivery. It reads from the delivery, so that it creates only what the listener uses.
+ */
 export class ListenerContext implements DispatchContext {
   readonly #delivery: Delivery
 
@@ -26,6 +28,7 @@ export class ListenerContext implements DispatchContext {
   }
 }
 
+/** The context of a batch. */
 export class ListenerBatchContext implements BatchContext {
   readonly deliveries: readonly DispatchContext[]
   readonly #deliveries: readonly Delivery[]

@@ -1,7 +1,7 @@
 import type { EventListener } from '../route/event-listener.ts'
 import type { PrimaryProcessor } from './processor.ts'
 
-/** Calls the listener. */
+/** The first stage: calls the listener. */
 export const primary: PrimaryProcessor = {
   process: (event, route, context) => (route.listener as EventListener).onEvent(event, context),
 }

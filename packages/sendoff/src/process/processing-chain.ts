@@ -23,17 +23,18 @@ import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
 import { retryPolicies, retryProcessor, type RetryProcessorOptions } from './retry.ts'
 
 /**
- * What becomes of an event that is given up: it is DEAD, blocks what is behind it until a person decides, or is not given up after
- * all but tried again and again.
+ * What becomes of an event after its last attempt. `dead`: it is DEAD. `block`: it blocks the events behind
+ * it until an operator decides. `retry`: it is retried without end.
  */
 export type GivenUp = 'dead' | 'block' | 'retry'
 
+/** Options of `ProcessingChain`. */
 export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly listeners: ListenerRegistry
   readonly codec: JsonCodec
   readonly logger: Logger
   readonly interceptors: readonly EventInterceptor[]
-  /** Stages to be used instead of the usual ones. */
+  /** Replacements for stages of the chain. */
   readonly processors: Partial<Processors>
   readonly maxLosses: number
   readonly onUnroutable: 'dead' | 'defer'
@@ -43,9 +44,9 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
 }
 
 /**
- * Decides what becomes of deliveries: interceptors and the listener first, and if they fail one
- * stage after the other until one has an answer. Never throws: whatever happens becomes an outcome,
- * so that one bad event cannot stop the engine.
+ * Decides the outcome of deliveries. Interceptors and the listener come first. If they fail, one stage after
+ * the other follows until one returns an outcome. Never throws: every error becomes an outcome, so that one
+ * bad event cannot stop the engine.
  */
 export class ProcessingChain {
   readonly #options: ProcessingChainOptions
@@ -72,12 +73,12 @@ export class ProcessingChain {
     return this.#options.listeners.routeFor(row.aggregateType, row.eventType)
   }
 
-  /** Whether an event has taken down so many processes that it is not tried again. */
+  /** Whether an event has so many losses that it gets no other attempt. */
   givesUp({ row }: Delivery): boolean {
     return row.losses >= this.#options.maxLosses
   }
 
-  /** How many attempts an event has in all; Infinity where it is tried until it succeeds. */
+  /** How many attempts an event has in all; Infinity if it is retried until it succeeds. */
   maxAttemptsOf(delivery: Delivery): number {
     const { row } = delivery
     if (this.#options.onGivenUp(row) === 'retry') return Infinity
@@ -103,7 +104,7 @@ export class ProcessingChain {
     return outcome
   }
 
-  /** The outcomes of a batch for one batch listener, in order. */
+  /** Returns the outcomes of a batch for one batch listener, in order. */
   async processBatch(deliveries: readonly Delivery[], route: Route): Promise<readonly Outcome[]> {
     const outcomes = new Map<Delivery, Outcome>()
     const ready: { readonly delivery: Delivery; readonly event: EventEnvelope }[] = []
@@ -120,7 +121,10 @@ export class ProcessingChain {
     return deliveries.map((delivery) => outcomes.get(delivery)!)
   }
 
-  /** The outcome for a listener that was given up on. It may still be running, so that a fallback would come too early. */
+  /**
+   * Returns the outcome for a listener that was given up. It may still be running, so a fallback would come
+   * too early.
+   */
   async timedOut(delivery: Delivery): Promise<Outcome> {
     try {
       const event = EventEnvelope.stored(delivery.row, this.#options.codec)
@@ -132,7 +136,10 @@ export class ProcessingChain {
     }
   }
 
-  /** The event, ready for its listener; or what becomes of it without one. At once, where nothing has to be waited for. */
+  /**
+   * Returns the event, ready for its listener, or its outcome without one. Returns a promise only if there is
+   * something to await.
+   */
   #prepare(
     delivery: Delivery,
     route: Route | undefined,
@@ -197,12 +204,12 @@ export class ProcessingChain {
       const second = await this.#stages.fallback.process(retried)
       return isFailed(second) ? this.#givenUp(delivery, await this.#last(second)) : this.#completed(second)
     } catch (broken) {
-      // Not the listener's doing: a policy or a stage is broken.
+      // The listener is not to blame: a policy or a stage is broken.
       return this.#givenUp(delivery, dead(broken))
     }
   }
 
-  // A listener that says so itself gives an event up for good: that is not asked here.
+  // A listener may return `dead` to give an event up for good. Such an outcome does not come here.
   #givenUp(delivery: Delivery, outcome: Outcome): Outcome {
     const { row } = delivery
     if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) !== 'retry') {
@@ -212,7 +219,7 @@ export class ProcessingChain {
     return { kind: 'retry', delayMs, failure: { ...outcome.failure, counted: true } }
   }
 
-  // What may have ended processes is not tried again by itself.
+  // An event that may have ended processes is not retried without an operator.
   #neverAgain({ row }: Delivery, outcome: Outcome): Outcome {
     if (outcome.kind !== 'dead' || this.#options.onGivenUp(row) !== 'block') return outcome
     return { kind: 'block', failure: outcome.failure }
@@ -225,12 +232,13 @@ export class ProcessingChain {
       : last
   }
 
-  // Throws where the answer cannot be read.
+  // Throws if the answer cannot be read.
   #outcomeOf(answer: ListenerAnswer): Outcome {
     const result = answer as DispatchResult | undefined
     switch (result?.kind) {
       case 'retryAfter':
-        // Made by hand, it may be anything; the store has to be able to write it.
+        // A result that was not made by `DispatchResult` may hold anything. The store has to be able to write
+        // it.
         return {
           kind: 'defer',
           delayMs: boundedDelayMs(result.delayMs),
@@ -250,7 +258,7 @@ export class ProcessingChain {
     }
   }
 
-  // What a fallback made good counts as completed, and is kept or deleted like everything else.
+  // An event whose fallback succeeded is complete, and is kept or deleted like all others.
   #completed(outcome: Outcome): Outcome {
     return outcome.kind === 'done' && this.#options.deleteCompleted ? { ...outcome, kind: 'delete' } : outcome
   }
@@ -269,8 +277,8 @@ export class ProcessingChain {
 
 const usualBackoff = exponentialBackoff()
 
-// A listener that stopped because of a shutdown, or because somebody else has its event by now, has
-// not failed: whoever comes next begins anew. In the second case this is refused anyway.
+// A listener that stopped because of a shutdown, or because another process holds its event by now, has not
+// failed: the next holder begins anew. In the second case, the store refuses this outcome anyway.
 const handedBack: Outcome = {
   kind: 'defer',
   delayMs: 0,
@@ -289,7 +297,7 @@ function tooManyLosses(losses: number): Outcome {
   return dead(
     new OutboxError(
       'OUTBOX_TOO_MANY_LOSSES',
-      `Its process ended ${losses} times in a row while this event was in hand, so it is not tried again.`,
+      `${losses} processes in a row ended while they held this event, so it is not tried again.`,
     ),
   )
 }
@@ -312,7 +320,7 @@ async function checkPayload(event: EventEnvelope, schema: StandardSchema): Promi
   )
 }
 
-/** An answer for each event: the same error for all when the call itself failed. */
+/** Returns an answer for each event. If the call itself failed, all get the same error. */
 async function callBatch(
   listener: BatchEventListener,
   ready: readonly { readonly delivery: Delivery; readonly event: EventEnvelope }[],

@@ -3,7 +3,7 @@ import type { DispatchContext, ListenerAnswer } from '../route/event-listener.ts
 import type { Route } from '../route/listener-registry.ts'
 import type { Outcome } from '../store/index.ts'
 
-/** The first stage of the chain: has an event handled. */
+/** The first stage of the chain: calls a listener. */
 export interface PrimaryProcessor {
   process(
     event: EventEnvelope,
@@ -17,14 +17,16 @@ export interface FailedDelivery {
   readonly event: EventEnvelope
   readonly route: Route
   readonly error: unknown
-  /** Failures that count, this one included if it does. */
+  /** The failures that count, including this one if it does. */
   readonly attempts: number
   readonly counted: boolean
-  /** Why no further attempt is made; known behind the retry stage. */
+  /** Why no further attempt is made. The retry stage sets it. */
   readonly reason?: 'exhausted' | 'notRetryable'
 }
 
-/** A further stage: decides what becomes of a failed delivery, or answers what the next stage gets. */
+/**
+ * A further stage. It returns the outcome of a failed delivery, or the failed delivery for the next stage.
+ */
 export interface Processor {
   process(failed: FailedDelivery): Outcome | FailedDelivery | Promise<Outcome | FailedDelivery>
 }
@@ -37,6 +39,7 @@ export interface Processors {
   readonly permanentFailure: Processor
 }
 
+/** Whether a stage has passed the failed delivery on. */
 export function isFailed(result: Outcome | FailedDelivery): result is FailedDelivery {
   return 'route' in result
 }

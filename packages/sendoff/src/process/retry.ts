@@ -8,15 +8,18 @@ import { exponentialBackoff } from '../retry/exponential-backoff.ts'
 import type { Processor } from './processor.ts'
 import type { RetryPolicy } from '../retry/retry-policy.ts'
 
+/** Options of `retryProcessor`. */
 export interface RetryProcessorOptions {
   readonly retryPolicy: RetryPolicy
-  /** Policies by event type; a listener's own comes before them. */
+  /** Policies by event type. A listener's own policy comes before them. */
   readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
   readonly maxAttempts: number
   readonly logger: Logger
 }
 
-/** Finds the policy for an event: its listener's own, that of its type, or the default. */
+/**
+ * Returns a function that finds the policy of an event: its listener's own, that of its type, or the default.
+ */
 export function retryPolicies({
   retryPolicy,
   retryPolicyByType,
@@ -28,7 +31,7 @@ export function retryPolicies({
   return (eventType, route) => route?.options.retry ?? byType.get(eventType) ?? retryPolicy
 }
 
-/** Schedules another attempt while the error is worth one and there are attempts left. */
+/** The stage that schedules another attempt, if the error is worth one and there are attempts left. */
 export function retryProcessor(options: RetryProcessorOptions): Processor {
   const { maxAttempts, logger } = options
   const policyFor = retryPolicies(options)
@@ -64,12 +67,12 @@ function isWorthARetry(policy: RetryPolicy, error: unknown, logger: Logger): boo
 
 const instead = exponentialBackoff()
 
-// A delay that is no number would jam the store.
+// A delay that is no number would break the store's statement.
 function soundDelay(compute: () => number, attempts: number, logger: Logger): number {
   try {
     const delayMs = compute()
     if (durationOrZero(delayMs) === undefined) return boundedDelayMs(delayMs)
-    logger.error(`A retry policy answered ${delayMs} instead of a delay; the default backoff is used.`)
+    logger.error(`A retry policy returned ${delayMs} instead of a delay; the default backoff is used.`)
   } catch (error) {
     logger.error(`A retry policy failed; the default backoff is used. ${describeError(error)}`)
   }

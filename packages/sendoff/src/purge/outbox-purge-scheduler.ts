@@ -6,42 +6,50 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
 import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index.ts'
 
+/** Options of the purge. */
 export interface PurgeOptions {
-  /** DONE events are kept for so long: 7 days. */
+  /** How many milliseconds DONE events are kept: 7 days. */
   readonly retentionMs?: number
-  /** DEAD events are kept for so long; for ever where left out. */
+  /** How many milliseconds DEAD events are kept: for ever by default. */
   readonly deadRetentionMs?: number
-  /** Events of any state are kept for so long after they were written: only for tables that nobody consumes. */
+  /**
+   * How many milliseconds events of any state are kept after they were written. Only for tables that no
+   * worker reads.
+   */
   readonly ageMs?: number
-  /** Idempotency keys are kept for so long: as long as DONE events. */
+  /** How many milliseconds idempotency keys are kept: as long as DONE events. */
   readonly idempotencyRetentionMs?: number
-  /** Rows looked at in one statement: 500. */
+  /** How many rows one statement examines: 500. */
   readonly batchSize?: number
-  /** The pause between two runs: 1 hour. */
+  /** The pause between two runs, in milliseconds: 1 hour. */
   readonly intervalMs?: number
+  /** Called after each batch with the progress of the run. */
   readonly onProgress?: (progress: PurgeProgress) => void
 }
 
+/** The progress of a purge. */
 export interface PurgeProgress {
   readonly deletedRows: number
   readonly deletedIdempotencyKeys: number
 }
 
+/** Options of `OutboxPurgeScheduler`. */
 export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
   readonly store: Pick<OutboxStore<never>, 'purge'>
-  /** Asked before each batch: false ends the run. */
+  /** Called before each batch: false ends the run. */
   readonly mayPurge?: () => boolean
   readonly clock?: Clock
   readonly logger?: Logger
-  /** Hears of answers of the store, so that a run that failed is repeated as soon as there is one. */
+  /** Knows when the store answers, so that a failed run is repeated soon after. */
   readonly recovery?: StoreRecovery
 }
 
 const dayMs = 86_400_000
 
-/** The value of each option of a purge that is left out. */
+/** Defaults of the purge. */
 export const purgeDefaults = { retentionMs: 7 * dayMs, batchSize: 500, intervalMs: dayMs / 24 }
 
+/** Checks of the options of the purge. */
 export const purgeOptionChecks = {
   retentionMs: duration,
   deadRetentionMs: duration,
@@ -52,7 +60,7 @@ export const purgeOptionChecks = {
   onProgress: callable,
 }
 
-/** Removes what has been kept long enough, in small batches, now and then. */
+/** Deletes events and keys that were kept long enough, in small batches, at intervals. */
 export class OutboxPurgeScheduler {
   readonly #options: OutboxPurgeSchedulerOptions
   readonly #store: Required<Pick<OutboxStore<never>, 'purge'>>
@@ -98,7 +106,7 @@ export class OutboxPurgeScheduler {
     void this.#tick()
   }
 
-  /** Deletes everything that has been kept long enough. */
+  /** Deletes all events and keys that were kept long enough. Rejects on a fault. */
   runOnce(): Promise<PurgeProgress> {
     const run = this.#running.then(() => this.#purge())
     this.#running = run.catch(() => {})
@@ -156,7 +164,7 @@ export class OutboxPurgeScheduler {
       progress.deletedIdempotencyKeys += batch.deletedIdempotencyKeys
       cursor = batch.cursor
       onProgress?.({ ...progress })
-      // Others want the database, and this process its event loop.
+      // Other work needs the database, and this process needs its event loop.
       await new Promise((resolve) => setImmediate(resolve))
     } while (cursor !== undefined && this.#state !== 'closed')
     return progress

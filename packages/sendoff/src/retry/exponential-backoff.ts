@@ -1,21 +1,22 @@
 import { callable, checkOptions, countOrInfinity, duration, flag } from '../options.ts'
 import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } from './retry-policy.ts'
 
+/** Options of `exponentialBackoff`. */
 export interface ExponentialBackoffOptions extends ErrorFilter {
   readonly baseDelayMs?: number
   readonly maxDelayMs?: number
   readonly maxAttempts?: number
-  /** Whether jitter may not exceed `maxDelayMs`. */
+  /** Whether jitter stays within `maxDelayMs`: true. */
   readonly clampJitter?: boolean
   readonly random?: () => number
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `exponentialBackoff`. */
 export const exponentialBackoffDefaults = { baseDelayMs: 200, maxDelayMs: 60_000, clampJitter: true }
 
 /**
- * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is drawn between half and
- * one and a half of its step, so that events which failed together do not come back together.
+ * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is drawn between half and one and a
+ * half times its step, so that events that failed together do not come back together.
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions = {}): RetryPolicy {
   checkOptions('exponentialBackoff', options, {

@@ -8,11 +8,12 @@ import {
   withJitter,
 } from './retry-policy.ts'
 
+/** Options of `fixedDelay`. */
 export interface FixedDelayOptions extends JitterOptions {
   readonly maxAttempts?: number
 }
 
-/** Waits the same time after every failure. */
+/** Waits the same number of milliseconds after every failure. */
 export function fixedDelay(delayMs: number, options: FixedDelayOptions = {}): RetryPolicy {
   if (duration(delayMs) !== undefined) throw invalidOption('fixedDelay', 'delayMs', delayMs, duration)
   checkOptions('fixedDelay', options, {

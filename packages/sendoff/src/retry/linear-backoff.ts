@@ -8,15 +8,16 @@ import {
   withJitter,
 } from './retry-policy.ts'
 
+/** Options of `linearBackoff`. */
 export interface LinearBackoffOptions extends JitterOptions {
   readonly baseDelayMs?: number
-  /** Added after each further failure. */
+  /** Added to the wait after each further failure, in milliseconds: 2 s. */
   readonly stepMs?: number
   readonly maxDelayMs?: number
   readonly maxAttempts?: number
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `linearBackoff`. */
 export const linearBackoffDefaults = {
   ...jitterDefaults,
   baseDelayMs: 2_000,
@@ -24,7 +25,7 @@ export const linearBackoffDefaults = {
   maxDelayMs: 60_000,
 }
 
-/** Waits a little longer after every failure, up to `maxDelayMs`. */
+/** Adds `stepMs` to the wait after every failure, up to `maxDelayMs`. */
 export function linearBackoff(options: LinearBackoffOptions = {}): RetryPolicy {
   checkOptions('linearBackoff', options, {
     baseDelayMs: duration,

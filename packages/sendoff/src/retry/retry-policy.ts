@@ -2,37 +2,44 @@ import { callable, durationOrZero, having } from '../options.ts'
 
 /** Decides whether and when a failed event is tried again. */
 export interface RetryPolicy {
-  /** How long to wait after so many failures. */
+  /** How many milliseconds to wait after this many failures. */
   computeDelayMs(attempts: number): number
-  /** How many attempts there are in all; the outbox's own limit where left out. */
+  /** How many attempts there are in all: the outbox's limit. */
   readonly maxAttempts?: number
-  /** Whether another attempt makes sense after this error. Always, where left out. */
+  /** Whether another attempt makes sense after this error. Always, if left out. */
   shouldRetry?(error: unknown): boolean
 }
 
+/** A class of errors. */
 export type ErrorClass = abstract new (...args: never[]) => unknown
 
+/** Options that say which errors are retried: all by default. */
 export interface ErrorFilter {
-  /** Only these are retried. */
+  /** Only errors of these classes are retried. */
   readonly retryOn?: readonly ErrorClass[]
-  /** These are never retried, whatever `retryOn` says. */
+  /** Errors of these classes are never retried, whatever `retryOn` says. */
   readonly noRetryOn?: readonly ErrorClass[]
 }
 
+/** Checks of the options of `ErrorFilter`. */
 export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('some') }
 
+/** Options of policies with jitter. */
 export interface JitterOptions extends ErrorFilter {
-  /** Each wait is up to so much shorter or longer. */
+  /** Makes each wait up to this many milliseconds shorter or longer: 0. */
   readonly jitterMs?: number
   readonly random?: () => number
 }
 
-/** The jitter of a policy whose options name none. */
+/** Defaults of `JitterOptions`. */
 export const jitterDefaults = { jitterMs: 0 }
 
+/** Checks of the options of `JitterOptions`. */
 export const jitterChecks = { jitterMs: durationOrZero, random: callable, ...errorFilterChecks }
 
-/** Whether an error is worth a retry, judged by its class and those of all its causes. */
+/**
+ * Returns a function that says whether an error is worth a retry, by its class and the classes of its causes.
+ */
 export function retryFilter({ retryOn, noRetryOn = [] }: ErrorFilter): (error: unknown) => boolean {
   return (error) => {
     const causes = causesOf(error)
@@ -54,7 +61,7 @@ function isOneOf(error: unknown, classes: readonly ErrorClass[]): boolean {
   return classes.some((errorClass) => error instanceof errorClass)
 }
 
-/** A wait drawn evenly from `jitterMs` around the given one, never below 0. */
+/** Draws a wait evenly from `jitterMs` around the given one, never below 0. */
 export function withJitter(delayMs: number, jitterMs: number, random: () => number): number {
   return Math.max(0, Math.round(delayMs + jitterMs * (2 * random() - 1)))
 }

@@ -8,6 +8,7 @@ import {
   withJitter,
 } from './retry-policy.ts'
 
+/** Options of `retrySchedule`. */
 export type RetryScheduleOptions = JitterOptions
 
 const waits: OptionCheck = (value) =>
@@ -16,8 +17,8 @@ const waits: OptionCheck = (value) =>
     : 'a list of waits in milliseconds'
 
 /**
- * Waits as listed, the first after the first failure, and gives up when the list is used up:
- * there is one attempt more than there are waits.
+ * Waits as listed, in milliseconds: the first wait follows the first failure. Gives up after the list is used
+ * up, so there is one attempt more than there are waits.
  */
 export function retrySchedule(delaysMs: readonly number[], options: RetryScheduleOptions = {}): RetryPolicy {
   if (waits(delaysMs) !== undefined) throw invalidOption('retrySchedule', 'delaysMs', delaysMs, waits)

@@ -1,28 +1,29 @@
 import { requireDelay } from '../event/delay.ts'
 
-/** What a listener says became of an event. Saying nothing is `done`. */
+/** What a listener returns about an event. Returning nothing means `done`. */
 export type DispatchResult =
   | { readonly kind: 'done' }
   | {
       readonly kind: 'retryAfter'
       readonly delayMs: number
       readonly reason?: string
-      /** This process does not look for the event by itself when it falls due: the listener sees to that. */
+      /** This process does not poll for the event when it falls due. The listener sees to that. */
       readonly quiet?: boolean
     }
   | { readonly kind: 'dead'; readonly reason: string }
 
 const done: DispatchResult = Object.freeze({ kind: 'done' })
 
+/** Makes the results that a listener can return. */
 export const DispatchResult = {
   done: (): DispatchResult => done,
 
-  /** Not yet: try again after `delayMs`. Does not count as an attempt. */
+  /** Defers the event: it is due again after `delayMs` milliseconds. No attempt is counted. */
   retryAfter(delayMs: number, reason?: string): DispatchResult {
     requireDelay('retryAfter', delayMs)
     return reason === undefined ? { kind: 'retryAfter', delayMs } : { kind: 'retryAfter', delayMs, reason }
   },
 
-  /** Never: no further attempt and no fallback. */
+  /** Gives the event up: no further attempt and no fallback. */
   dead: (reason = 'The listener gave the event up.'): DispatchResult => ({ kind: 'dead', reason }),
 }

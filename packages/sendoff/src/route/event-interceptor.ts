@@ -1,10 +1,10 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 
-/** Sees every delivery, whatever its type: for auditing, tracing, checks that concern all. */
+/** Is called around every delivery, whatever its type: for audits, traces, and checks of all events. */
 export interface EventInterceptor {
-  /** Called in the order of registration, before the listener. An error counts as the listener's. */
+  /** Called before the listener, in order of registration. An error counts as the listener's. */
   beforeDispatch?(event: EventEnvelope): unknown
-  /** Called in the reverse order, with what the delivery failed with, or null. Errors are logged and go no further. */
+  /** Called in reverse order, with the error of the delivery or null. Its own errors are only logged. */
   afterDispatch?(event: EventEnvelope, error: unknown): unknown
 }
 

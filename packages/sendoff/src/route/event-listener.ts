@@ -2,25 +2,26 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import { type AggregateType, type EventType, nameOf } from '../event/event-type.ts'
 import type { DispatchResult } from './dispatch-result.ts'
 
-/** Reacts to one event. Returning normally is success; throwing is a failed attempt. */
+/** Handles one event. Returning normally is success; throwing is a failed attempt. */
 export type ListenerFunction<Payload = unknown> = (
   event: EventEnvelope<Payload>,
   context: DispatchContext,
 ) => ListenerAnswer | Promise<ListenerAnswer>
 
-// `void` lets a listener simply end; whatever else it returns counts as success.
+/** What a listener may return. `void` lets it simply end; any other value counts as success. */
 export type ListenerAnswer = DispatchResult | void
 
+/** An object that handles one event at a time. */
 export interface EventListener<Payload = unknown> {
   onEvent(event: EventEnvelope<Payload>, context: DispatchContext): ListenerAnswer | Promise<ListenerAnswer>
 }
 
-/** Reacts to several events at once, such as a relay to a broker. */
+/** Handles several events in one call, such as a relay to a broker. */
 export interface BatchEventListener {
   /**
-   * Gets events as they are stored: their payloads are not checked against a schema. Answers for
-   * each in turn, an error meaning that this one failed; answering nothing is success for all,
-   * throwing is failure for all. What is no answer counts as a failed attempt.
+   * Gets events as they are stored: their payloads are not checked against a schema. Returns one answer for
+   * each event, in their order; an error means that this event failed. Returning nothing is success for all,
+   * and throwing is failure for all. A value that is no answer counts as a failed attempt.
    */
   onEvents(
     events: readonly EventEnvelope[],
@@ -28,32 +29,37 @@ export interface BatchEventListener {
   ): readonly BatchAnswer[] | void | Promise<readonly BatchAnswer[] | void>
 }
 
-/** An answer for one event of a batch: a listener's, an error, or what `Promise.allSettled` makes of it. */
+/**
+ * What a batch listener returns for one event: a listener's answer, an error, or a result of
+ * `Promise.allSettled`.
+ */
 export type BatchAnswer = ListenerAnswer | Error | PromiseSettledResult<unknown>
 
-/** What a listener can know about the delivery it is part of. */
+/** What a listener can know about its delivery. */
 export interface DispatchContext {
   /** 1 for the first attempt. Deferrals do not count. */
   readonly attempt: number
-  /** Aborts when the listener's time is up, when the lease is lost, and when a shutdown cannot wait. */
+  /** Aborts when the listener's time is up, when the lease is lost, and when a shutdown stops waiting. */
   readonly signal: AbortSignal
   /** A number that rises with every delivery: a later delivery of the same event has a higher one. */
   readonly fencingToken: number
   /**
-   * In `Outbox.partitioned`, a number that rises whenever another process takes over the event's ordering key: whatever
-   * comes with a lower one than was seen for the key is from a process that has lost it. Undefined elsewhere.
+   * In `Outbox.partitioned`, a number that rises when another process takes over the event's ordering key. A
+   * lower number than one seen before for the key comes from a process that has lost the key. Undefined in
+   * other modes.
    */
   readonly epoch: number | undefined
 }
 
+/** What a batch listener can know about its deliveries. */
 export interface BatchContext {
-  /** Aborts as soon as it would for any event of the batch. */
+  /** Aborts as soon as the signal of any event of the batch would. */
   readonly signal: AbortSignal
-  /** The contexts of the events, in their order. */
+  /** The contexts of the events, in the order of the events. */
   readonly deliveries: readonly DispatchContext[]
 }
 
-/** A listener that knows which events it is for: `registry.register(listener)`. */
+/** A listener that names its events itself: `registry.register(listener)`. */
 export abstract class BoundEventListener<Payload = unknown> implements EventListener<Payload> {
   readonly aggregateType: string
   readonly eventType: string

@@ -1,13 +1,13 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 
-/** What is left to do when no further attempt will be made. Returning normally makes the event DONE. */
+/** Is called when no further attempt will be made. If it returns normally, the event is DONE. */
 export type Fallback<Payload = unknown> = (event: EventEnvelope<Payload>, failure: FinalFailure) => unknown
 
-/** Why an event came to its fallback. */
+/** Why an event reached its fallback. */
 export interface FinalFailure {
-  /** Failures that counted. */
+  /** The failures that counted. */
   readonly attempts: number
   readonly lastError: unknown
-  /** All attempts were used up, or the error was not worth another one. */
+  /** `exhausted`: all attempts are used up. `notRetryable`: the error allows no other attempt. */
   readonly reason: 'exhausted' | 'notRetryable'
 }

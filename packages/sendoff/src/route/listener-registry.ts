@@ -19,28 +19,29 @@ import {
 } from './event-listener.ts'
 import type { Fallback } from './fallback.ts'
 
-/** How many events one call of a batch listener gets where `maxBatchSize` does not say. */
+/** How many events one call of a batch listener gets by default. */
 export const defaultMaxBatchSize = 100
 
+/** Options of a listener. */
 export interface ListenerOptions<Payload = never> {
-  /** Used instead of the outbox's retry policy. */
+  /** The retry policy of these events: that of the outbox. */
   readonly retry?: RetryPolicy
-  /** Called when no further attempt will be made. */
+  /** Is called when no further attempt will be made. */
   readonly fallback?: Fallback<Payload>
-  /** How long one call may take before its signal aborts; the outbox's limit where left out. */
+  /** How many milliseconds one call may take before its signal aborts: the outbox's limit. */
   readonly timeoutMs?: number
-  /** How many events a batch listener gets at the most: 100. */
+  /** The largest number of events in one call of a batch listener: 100. */
   readonly maxBatchSize?: number
 }
 
-/** Where an event goes, and by which rules. */
+/** The listener of an event, with its schema and options. */
 export interface Route {
   readonly listener: EventListener | BatchEventListener
   readonly schema: StandardSchema | undefined
   readonly options: ListenerOptions
 }
 
-/** Anything that an event type can be given as. */
+/** Any form in which an event type can be given. */
 export type EventTypeLike = string | EventType | DefinedEvent<never, unknown>
 
 /** Anything that can be registered as a listener. */
@@ -48,7 +49,7 @@ export type AnyListener<Payload> = ListenerFunction<Payload> | EventListener<Pay
 
 /** Maps each pair of aggregate type and event type to exactly one listener. */
 export class ListenerRegistry {
-  // By aggregate type, then by event type: looked up for every event, without making a string for it.
+  // By aggregate type, then by event type. Every event is looked up here, so the lookup builds no string.
   readonly #routes = new Map<string, Map<string, Route>>()
   #defaultRoute: Route | undefined
   #types: readonly TypeName[] | undefined
@@ -70,7 +71,7 @@ export class ListenerRegistry {
   ): this
   /** Registers a listener for an event without an aggregate type. */
   register(eventType: string, listener: AnyListener<unknown>, options?: ListenerOptions<unknown>): this
-  /** Registers a listener for a defined event; it gets the payload typed and checked. */
+  /** Registers a listener for a defined event. It gets the payload typed and checked. */
   register<Input, Output>(
     event: DefinedEvent<Input, Output>,
     listener: AnyListener<Output>,
@@ -87,7 +88,7 @@ export class ListenerRegistry {
     return this
   }
 
-  /** Registers the listener for everything that has none of its own. */
+  /** Registers the listener of all events that have none of their own. */
   registerDefault(listener: AnyListener<unknown>, options: ListenerOptions<unknown> = {}): this {
     if (this.#defaultRoute !== undefined) {
       throw new OutboxError('OUTBOX_DUPLICATE_LISTENER', 'A default listener is registered already.')
@@ -104,7 +105,10 @@ export class ListenerRegistry {
     return this.#routes.get(aggregateType)?.get(eventType) ?? this.#defaultRoute
   }
 
-  /** What there are listeners for, the same array until another is registered; undefined where the default listener takes all. */
+  /**
+   * The types that have a listener; undefined if the default listener takes all. It is the same array until
+   * another listener is registered.
+   */
   get types(): readonly TypeName[] | undefined {
     if (this.#defaultRoute !== undefined) return undefined
     this.#types ??= [...this.#routes].flatMap(([aggregateType, routes]) =>
@@ -113,7 +117,7 @@ export class ListenerRegistry {
     return this.#types
   }
 
-  /** The error for an event that nobody listens for. */
+  /** The error for an event without a listener. */
   unroutable(eventId: string, aggregateType: string, eventType: string): UnroutableEventError {
     const known = [...this.#routes].flatMap(([aggregate, routes]) =>
       [...routes.keys()].map((type) => `${aggregate}:${type}`),
@@ -124,7 +128,7 @@ export class ListenerRegistry {
     )
   }
 
-  /** The event types that have a listener of their own; undefined where a default listener takes all. */
+  /** The event types that have a listener of their own; undefined if a default listener takes all. */
   get eventTypes(): readonly string[] | undefined {
     if (this.#defaultRoute !== undefined) return undefined
     return [...new Set([...this.#routes.values()].flatMap((routes) => [...routes.keys()]))]
@@ -148,6 +152,7 @@ export class ListenerRegistry {
   }
 }
 
+/** Whether a listener takes batches. */
 export function isBatchListener(
   listener: EventListener | BatchEventListener,
 ): listener is BatchEventListener {

@@ -3,7 +3,10 @@ import type { BatchWriter } from './batch-writer.ts'
 import { batchName, failureMessage, halvesOf, type OutcomeBatch, unwritten } from './outcome-batch.ts'
 import type { WritePauses } from './write-pauses.ts'
 
-/** One outcome that cannot be written fails a batch this often, and half as often again, before it is alone. */
+/**
+ * One outcome that cannot be written fails nine batches in a row before it is alone. This limit adds half as
+ * many again.
+ */
 const failuresBeforeOutage = 14
 
 /** Options of `BadBatches`. */
@@ -11,15 +14,15 @@ export interface BadBatchesOptions {
   readonly writer: BatchWriter
   readonly pauses: WritePauses
   readonly backOff: BackOffOptions
-  /** Called with batches of which none can be written any more: the fault is the store's. */
+  /** Called with batches if none can be written any more: the fault is the store's. */
   readonly onOutage: (batches: readonly OutcomeBatch[]) => void
-  /** Called when batches have been written. */
+  /** Called after batches were written. */
   readonly onWritten: () => void
 }
 
 /**
- * Writes batches that fail although the store writes others: in halves, until the outcome that cannot be written is alone. That
- * one is repeated by itself, and holds up no other.
+ * Writes batches that fail although the store writes others. It writes them in halves, until the outcome that
+ * cannot be written is alone. That outcome is repeated by itself, and holds up no other.
  */
 export class BadBatches {
   readonly #options: BadBatchesOptions
@@ -30,7 +33,7 @@ export class BadBatches {
     this.#options = options
   }
 
-  /** Finds the outcome of a failed batch that cannot be written. */
+  /** Finds the outcome that cannot be written in a failed batch. */
   isolate(batch: OutcomeBatch, error: unknown): void {
     if (batch.items.length === 1) return void this.repeatAlone(batch, error)
     this.#batches.push(...halvesOf(batch.items))

@@ -11,7 +11,10 @@ export interface BatchWriterOptions {
   readonly recovery: StoreRecovery
   /** Must not throw. */
   readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
-  /** Called with outcomes whose rows this process has claimed anew meanwhile: they have to be written with the new lease. */
+  /**
+   * Called with outcomes whose rows this process has claimed again meanwhile. They have to be written with
+   * the new lease.
+   */
   readonly onClaimedAgain: (items: readonly UnsettledOutcome[]) => void
 }
 
@@ -40,7 +43,7 @@ export class BatchWriter {
     this.#backlog++
   }
 
-  /** Rejects where the store fails. */
+  /** Writes a batch. Rejects if the store fails. */
   async write({ items }: OutcomeBatch): Promise<void> {
     const { store, recovery } = this.#options
     const settlements = items.map(({ delivery, outcome }) => ({
@@ -63,7 +66,8 @@ export class BatchWriter {
     if (claimedAgain.length > 0) this.#options.onClaimedAgain(claimedAgain)
   }
 
-  // A refusal after a failure has two reasons: the outcome was written then, or another process holds the row.
+  // A refusal after a failure has one of two reasons: the failed call did write the outcome, or another
+  // process holds the row.
   async #clearUp(doubtful: readonly [UnsettledOutcome, Settlement][]): Promise<void> {
     const settlements = doubtful.map(([, settlement]) => settlement)
     const written = await findWritten(this.#options.store.people, settlements)
@@ -77,11 +81,11 @@ export class BatchWriter {
   }
 }
 
-// A retry was decided by a number of attempts. Where more were counted meanwhile, one more could be too many:
-// the next delivery decides.
+// The number of attempts decided this retry. If more attempts were counted meanwhile, one more could be too
+// many: the next delivery decides.
 function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
   if (!('delayMs' in outcome)) return outcome
-  // A processor of the user's own may return any number.
+  // A user's own processor may return any number.
   const delayMs = boundedDelayMs(outcome.delayMs)
   if (outcome.kind === 'defer' || !delivery.isOutdated) return { ...outcome, delayMs }
   return { kind: 'defer', delayMs, reason: outcome.failure.error }

@@ -13,7 +13,7 @@ export interface HandBackOptions {
   readonly recovery: StoreRecovery
 }
 
-/** Gives deliveries back that will not be run here. */
+/** Hands back deliveries that will not run here. */
 export class HandBack {
   readonly #options: HandBackOptions
 
@@ -21,13 +21,13 @@ export class HandBack {
     this.#options = options
   }
 
-  /** Lets go of deliveries that this process holds. Never rejects. */
+  /** Stops tracking deliveries, and frees their leases. Never rejects. */
   async letGo(deliveries: readonly Delivery[]): Promise<void> {
     for (const delivery of deliveries) this.#options.inFlight.release(delivery)
     await this.release(deliveries.filter((delivery) => delivery.lock === undefined))
   }
 
-  /** Frees leased rows. Never rejects: what cannot be freed is free when its lease has run out. */
+  /** Frees leased rows. Never rejects: a row that cannot be freed is free when its lease has run out. */
   async release(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
     const { store, logger, recovery } = this.#options

@@ -5,8 +5,8 @@ import type { Delivery } from '../delivery/delivery.ts'
 /**
  * Successes of listeners whose settlement the store refused.
  *
- * A process that lost its lock and got it back reads the same rows again. It need not run their listeners a second time: it
- * settles them with the results that it has.
+ * A process that lost its lock and got it back reads the same rows again. It need not run their listeners a
+ * second time: it settles the rows with the results that it has.
  */
 export class KnownResults {
   readonly #clock: Clock
@@ -20,7 +20,10 @@ export class KnownResults {
     this.#capacity = capacity
   }
 
-  /** Remembers a success for some time, and forgets the oldest where there are too many. Failures may be repeated. */
+  /**
+   * Remembers a success for some time, and forgets the oldest if there are too many. Failures may be
+   * repeated.
+   */
   add({ rowId }: Delivery, outcome: Outcome): void {
     if (outcome.kind !== 'done' && outcome.kind !== 'delete') return
     this.#results.delete(rowId)
@@ -36,7 +39,7 @@ export class KnownResults {
     return this.#results.size > 0 && this.#results.has(delivery.rowId)
   }
 
-  /** The result that the listener had for this row before, if it is known. */
+  /** Removes and returns the result that the listener had for this row before, if it is known. */
   take(delivery: Delivery): Outcome | undefined {
     if (this.#results.size === 0) return undefined
     const known = this.#results.get(delivery.rowId)

@@ -33,16 +33,17 @@ const retryPauses = { firstMs: 50, longestMs: 5_000 }
 const failuresBeforeOneByOne = 3
 
 /**
- * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the
- * first. One batch is on its way at a time, so that under load the next one fills meanwhile; a
- * second one only if it is full, or nothing can begin before it is written, so that the store has
- * something to do while this process works on the answer to the first.
+ * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. One
+ * batch is under way at a time, so that under load the next one fills meanwhile. A second batch is sent only
+ * if it is full, or if no delivery can begin before it is written. Then the store has work while this process
+ * handles the answer to the first.
  *
- * A write that fails is repeated until it succeeds: the listener has done its work, and an event
- * whose settlement got lost would be delivered again. The leases are renewed meanwhile.
+ * A failed write is repeated until it succeeds: the listener has done its work, and an event whose settlement
+ * is lost would be delivered again. Its lease is renewed meanwhile.
  *
- * A failed batch is written again as soon as the store answers any call. If it fails again although others could be written
- * meanwhile, the fault lies in the batch, and `BadBatches` finds the outcome that cannot be written.
+ * A failed batch is written again as soon as the store answers any call. If it fails again although others
+ * were written meanwhile, the fault is in the batch. Then `BadBatches` finds the outcome that cannot be
+ * written.
  */
 export class Settler {
   readonly #options: SettlerOptions
@@ -91,14 +92,14 @@ export class Settler {
     }
   }
 
-  /** Writes the outcomes that are there, without waiting for more. */
+  /** Writes the outcomes at hand without waiting for more. */
   flush(least = maxBatch): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     if (this.#writers < maxWriters && this.#hasWorkFor(this.#writers + 1, least)) void this.#writeAll(least)
   }
 
-  /** The same for callers who can begin nothing before the outcomes are written. */
+  /** Like `flush`, for callers that can begin no delivery before the outcomes are written. */
   flushNow(): void {
     this.flush(worthwhileBatch)
   }
@@ -110,14 +111,16 @@ export class Settler {
     await new Promise<void>((resolve) => this.#drainWaiters.push(resolve))
   }
 
-  /** Writes nothing more, and ignores outcomes that come later. Events without an acknowledgement will be delivered again. */
+  /**
+   * Writes no more, and ignores later outcomes. Events without an acknowledgement will be delivered again.
+   */
   giveUp(): void {
     this.#cancelTimer?.()
     this.#pauses.stop()
     this.#endDrains()
   }
 
-  // Never rejects: a failing store is reported and asked again.
+  // Never rejects: it reports a failing store and repeats the call.
   async #writeAll(least: number): Promise<void> {
     this.#writers++
     while (this.#hasWorkFor(this.#writers, least) && !this.#pauses.isStopped) {
@@ -133,13 +136,14 @@ export class Settler {
     this.#tellIfDrained()
   }
 
-  // A store that fails is asked by one writer at a time.
+  // While the store fails, only one writer calls it.
   #hasWorkFor(writers: number, least: number): boolean {
     if (writers > 1) return this.#waiting.length >= least && this.#backOff.failures === 0
     return this.#waiting.length > 0 || this.#failedBatches.length > 0
   }
 
-  // Failed and new outcomes take turns while the store fails: whether others can be written tells where the fault lies.
+  // While the store fails, failed and new outcomes take turns. Whether new ones can be written shows where
+  // the fault is.
   #nextBatch(): OutcomeBatch {
     const { failures } = this.#backOff
     const isTurnOfNew = failures % 2 === 1 && this.#waiting.length > 0
@@ -152,8 +156,8 @@ export class Settler {
     return { ...again, items: [first!] }
   }
 
-  // Rows that were read without a claim are settled with the lock that they were read under. The next lock may be this process's
-  // as well, but another process may have had it in between.
+  // Rows that were read without a claim are settled with the lock that they were read under. This process may
+  // hold the next lock as well, but another process may have held one in between.
   #takeWaiting(): readonly UnsettledOutcome[] {
     const fence = fenceOf(this.#waiting)
     const end = this.#waiting.findIndex(
@@ -180,7 +184,7 @@ export class Settler {
     await this.#pauses.pause(this.#backOff)
   }
 
-  /** Whether others were written since this batch failed before. */
+  /** Whether other batches were written since this one failed before. */
   #isOwnFault({ writtenAtFailure = Infinity }: OutcomeBatch): boolean {
     return this.#writer.written > writtenAtFailure
   }

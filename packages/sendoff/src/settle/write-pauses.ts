@@ -1,8 +1,8 @@
 import type { BackOff } from '../store-calls/store-recovery.ts'
 
-/** The pauses between attempts at writing. Once stopped, no attempt follows. */
+/** The pauses between attempts to write. Once stopped, no attempt follows. */
 export class WritePauses {
-  /** Ends a pause each. */
+  /** Functions that each end one pause. */
   readonly #ends = new Set<() => void>()
   #isStopped = false
 

@@ -2,16 +2,16 @@ import { EventStatus } from '../store/event-status.ts'
 import type { OutboxPeople, Outcome, Settlement, StoredRow } from '../store/index.ts'
 import { rowIdOf } from '../delivery/delivery.ts'
 
-/** The most rows read at once: they come with their payloads. */
+/** How many rows are read at once at most: they come with their payloads. */
 const maxRead = 100
 
-/** An event that fans out has several rows, and all of them are wanted. */
+/** A limit above the number of rows of any event: an event that fans out has several. */
 const anyNumber = 100_000
 
 /**
- * Which of these settlements the store has written, although its answer was lost and it refused them when it was asked again.
- * The store refused the others because another process holds, or held, the row. All count as refused where the store leaves
- * out `people`.
+ * Finds the settlements that the store has written, although its answer was lost and it refused the repeated
+ * call. It refused the others because another process holds, or held, the row. If the store has no `people`,
+ * all count as refused.
  */
 export async function findWritten(
   people: OutboxPeople | undefined,
@@ -32,8 +32,8 @@ export async function findWritten(
 }
 
 /**
- * A settlement raises the fence by one, ends the lease and forgets losses. A claim raises the fence as well, but leases; a
- * takeover counts a loss.
+ * Whether a stored row shows this settlement. A settlement raises the fence by one, ends the lease and clears
+ * the losses. A claim raises the fence as well, but sets a lease; a takeover counts a loss.
  */
 function isWritten({ row, outcome }: Settlement, stored: StoredRow | undefined): boolean {
   if (stored === undefined) return outcome.kind === 'delete' || outcome.kind === 'done'

@@ -2,19 +2,22 @@ import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { ClaimTypesAnswer, HeldRow, OutboxStore } from '../store/index.ts'
 
-/** How long a store has for what the engine asks of it. */
+/** Time limits of store calls, in milliseconds. */
 export interface AnswerTimes {
-  /** For whatever the engine waits for: half a lease. */
+  /** For calls that the engine waits for: half a lease. */
   readonly callMs: number
-  /** For a renewal of leases. It leaves room for other tries within the lease. */
+  /** For a renewal of leases. It leaves time for other tries within the lease. */
   readonly renewMs: number
-  /** For a renewal of the lock, in the same way. */
+  /** For a renewal of the lock. It leaves time for other tries, too. */
   readonly lockRenewMs: number
-  /** For what may take long where there is much of it, such as a purge. */
+  /** For calls that may take long on a large table, such as a purge. */
   readonly patientMs: number
 }
 
-/** The times for leases of `leaseMs`, and for a lock that is renewed `lockMarginMs` before the end of its `lockTtlMs`. */
+/**
+ * Returns the limits for leases of `leaseMs`, and for a lock that is renewed `lockMarginMs` before the end of
+ * its `lockTtlMs`.
+ */
 export function answerTimes(leaseMs: number, lockTtlMs = leaseMs, lockMarginMs = lockTtlMs / 2): AnswerTimes {
   return {
     callMs: leaseMs / 2,
@@ -24,7 +27,10 @@ export function answerTimes(leaseMs: number, lockTtlMs = leaseMs, lockMarginMs =
   }
 }
 
-/** How long one of three tries to renew a lock may take, if the first begins `marginMs` before the end of its `ttlMs`. */
+/**
+ * How long one of three tries to renew a lock may take, if the first begins `marginMs` before the end of its
+ * `ttlMs`.
+ */
 export function lockTryMs(ttlMs: number, marginMs: number): number {
   return Math.max(ttlMs / 50, (marginMs - ttlMs / 20) / 4)
 }
@@ -57,9 +63,9 @@ const ofParts: {
 }
 
 /**
- * The store, with a time limit on every call that the engine repeats: one that is never answered,
- * such as over a connection that is half open, must fail like any other and be tried again. The store is told of it, so that
- * the next call does not go over a dead connection as well. `onAnswered` hears of every call that succeeds.
+ * Wraps a store so that every call the engine repeats has a time limit. A call without an answer, such as
+ * over a half-open connection, must fail like any other and be tried again. The store is told of it, so that
+ * the next call does not use the dead connection. `onAnswered` is called after every call that succeeds.
  */
 export function answeringInTime<Tx>(
   store: OutboxStore<Tx>,
@@ -108,10 +114,10 @@ export function answeringInTime<Tx>(
           new OutboxError('OUTBOX_STORE_SILENT', `The store did not answer ${name}() within ${limitMs} ms.`),
         )
         store.dropSilent?.(limitMs)
-        // What was claimed all the same would wait for the end of its lease.
+        // Rows that the store claimed all the same would otherwise wait for the end of their lease.
         call.then((answer) => releaseClaimed(name, answer)).catch(() => {})
       }
-      // After a blocked event loop the answer may be there already, and is read after the timers.
+      // After a blocked event loop, the answer may have arrived already. It is read after the timers.
       const cancel = clock.schedule(limitMs, () => void setImmediate(giveUp))
       const ended = () => {
         isAnswered = true

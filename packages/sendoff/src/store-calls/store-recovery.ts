@@ -2,21 +2,22 @@ import type { Cancel, Clock } from '../clock.ts'
 import { durationText } from '../duration-text.ts'
 import type { Logger } from '../observe/logger.ts'
 
-/** A call that fails again and again although the store answers others is told so often. */
+/** How often a call is logged that keeps failing although the store answers others, in milliseconds. */
 const reminderMs = 60_000
 
 /**
- * Knows whether the store answers, for everything that waits before it asks again.
+ * Knows whether the store answers, for all calls that wait before they try again.
  *
- * Every call of the store that succeeds is counted. A call that failed waits for the next success of any other call, and no
- * longer than its own pause.
+ * It counts every call of the store that succeeds. A failed call waits for the next success of any other
+ * call, and no longer than its own pause.
  *
- * An outage is told by two lines, however many calls fail in it: by the first that fails, and when the store answers again.
+ * An outage takes two log lines, however many calls fail in it: one at the first failure, and one when the
+ * store answers again.
  */
 export class StoreRecovery {
   readonly #clock: Clock
   #outage: { readonly since: number; readonly logger: Logger; failures: number } | undefined
-  /** Kinds of calls that have failed and not succeeded since, and when that was told. */
+  /** The kinds of calls that have failed and not succeeded since, and when they were last logged. */
   readonly #told = new Map<string, number>()
   readonly #waiting = new Set<() => void>()
   #answers = 0
@@ -35,7 +36,7 @@ export class StoreRecovery {
     return this.#outage !== undefined
   }
 
-  /** To be called whenever a call of the store has succeeded. Costs next to nothing while nothing waits. */
+  /** Call it whenever a call of the store has succeeded. It costs next to nothing while nothing waits. */
   answered(): void {
     this.#answers++
     if (this.#outage !== undefined) this.#endOutage()
@@ -43,7 +44,10 @@ export class StoreRecovery {
     for (const end of [...this.#waiting]) end()
   }
 
-  /** A call of this kind has failed. Logs `message`, unless the store is known to fail, or the same was told a moment ago. */
+  /**
+   * Takes the failure of a call of this kind. Logs `message`, unless an outage is known, or the same was
+   * logged a moment ago.
+   */
   failed(what: string, logger: Logger, message: string): void {
     if (this.#outage !== undefined) {
       this.#outage.failures++
@@ -57,7 +61,7 @@ export class StoreRecovery {
     logger.error(message)
   }
 
-  /** A call of this kind has succeeded: when it fails again, that is told again. */
+  /** Takes the success of a call of this kind. Its next failure is logged again. */
   succeeded(what: string): void {
     this.#told.delete(what)
   }
@@ -71,7 +75,7 @@ export class StoreRecovery {
     )
   }
 
-  /** Calls back once: when the store answers, or after `ms`. */
+  /** Calls back once: when the store answers, or after `ms` milliseconds. */
   schedule(ms: number, callback: () => void, keepAlive?: 'keepAlive'): Cancel {
     const cancelTimer = this.#clock.schedule(ms, end, keepAlive)
     const waiting = this.#waiting.add(end)
@@ -88,20 +92,23 @@ export class StoreRecovery {
   }
 }
 
+/** Options of `BackOff`. */
 export interface BackOffOptions {
-  /** The kind of calls, as the log names them: `Polling`. */
+  /** The kind of call, as the log names it: `Polling`. */
   readonly what: string
   readonly logger: Logger
   readonly recovery: StoreRecovery
   readonly clock: Clock
-  /** The pause after the first failure. */
+  /** The pause after the first failure, in milliseconds. */
   readonly firstMs: number
+  /** The longest pause, in milliseconds. */
   readonly longestMs: number
 }
 
 /**
- * The pauses of one repeated call of the store. They double with each failure, and end as soon as the store answers any other
- * call. Where the call fails although the store answers others, the fault is its own: then only time ends its pauses.
+ * The pauses of one repeated call of the store. They double with each failure, and end as soon as the store
+ * answers any other call. If the call fails although the store answers others, the fault is its own. Then
+ * only time ends its pauses.
  */
 export class BackOff {
   readonly #options: BackOffOptions
@@ -123,7 +130,7 @@ export class BackOff {
     this.#failures = this.#ownFailures = 0
   }
 
-  /** Tells of it by `message`, unless the outage is known. */
+  /** Takes a failure of the call. Logs `message`, unless the outage is known. */
   failed(message: string): void {
     const { what, logger, recovery } = this.#options
     recovery.failed(what, logger, message)
@@ -134,13 +141,16 @@ export class BackOff {
     this.#failures++
   }
 
-  /** How long the present pause may take. */
+  /** How many milliseconds the present pause may take. */
   get pauseMs(): number {
     const { firstMs, longestMs } = this.#options
     return Math.min(longestMs, firstMs * 2 ** (Math.max(1, this.#ownFailures || this.#failures) - 1))
   }
 
-  /** Calls back once, when the call may be repeated: after `ms`, or earlier where it failed and the store answers again. */
+  /**
+   * Calls back once, when the call may be repeated: after `ms` milliseconds, or in an outage as soon as the
+   * store answers again.
+   */
   schedule(ms: number, callback: () => void, keepAlive?: 'keepAlive'): Cancel {
     const { recovery, clock } = this.#options
     const isOutage = this.#failures > 0 && this.#ownFailures === 0

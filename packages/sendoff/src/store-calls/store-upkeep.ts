@@ -3,6 +3,7 @@ import { describeError } from '../describe-error.ts'
 import { BackOff, type StoreRecovery } from './store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 
+/** Options of `StoreUpkeep`. */
 export interface StoreUpkeepOptions {
   readonly upkeep: () => Promise<readonly string[]>
   readonly clock: Clock
@@ -10,10 +11,13 @@ export interface StoreUpkeepOptions {
   readonly recovery: StoreRecovery
 }
 
-/** Often enough for parts of a table that are made days ahead. */
+/** An hour is often enough for time partitions, which are made days ahead. */
 const intervalMs = 3_600_000
 
-/** Runs a store's upkeep once an hour, in every process: nothing depends on one that purges. Faults are logged. */
+/**
+ * Runs a store's upkeep once an hour, in every process, so that no process depends on one that purges. Faults
+ * are logged.
+ */
 export class StoreUpkeep {
   readonly #options: StoreUpkeepOptions
   readonly #backOff: BackOff
@@ -36,7 +40,7 @@ export class StoreUpkeep {
     this.#running = this.#run()
   }
 
-  /** Resolves when the run under way has ended. */
+  /** Stops, and resolves when the run under way has ended. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#cancel?.()

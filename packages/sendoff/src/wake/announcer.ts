@@ -4,36 +4,37 @@ import { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { OutboxWakeUps, WakeUp } from '../store/index.ts'
 
+/** Options of `Announcer`. */
 export interface AnnouncerOptions {
-  /** Undefined where the store cannot wake other processes. */
+  /** The wake-ups of the store; undefined if it cannot wake other processes. */
   readonly wakeUps: OutboxWakeUps | undefined
   readonly clock: Clock
   readonly logger: Logger
-  /** Ends the pause after a signal that failed, which may have taken long. */
+  /** Ends the pause after a failed signal, which may have taken long. */
   readonly recovery?: StoreRecovery
 }
 
 /**
- * After a signal comes a pause of so many times what it took, and what is committed meanwhile is served by one: a database
- * that is busy gets fewer.
+ * The pause after a signal is this many times as long as the signal took. One signal then serves all commits
+ * of the pause, so a busy database gets fewer.
  */
 const pauseShare = 4
 const shortestPauseMs = 1
-/** A signal that was lost with its connection has taken long. */
+/** The longest pause, in milliseconds. A signal that was lost with its connection has taken long. */
 const longestPauseMs = 1_000
 
-/** Moments of later events are rounded up to this. */
+/** Due times of later events are rounded up to a multiple of this, in milliseconds. */
 const momentStepMs = 10
 
 /**
- * Tells other processes that events were committed: at once when it was quiet, and with one signal
- * for many when it is not, because signals of many transactions would hold each other up.
+ * Wakes other processes after commits. After a quiet time it signals at once. Otherwise one signal serves
+ * many commits, because signals of many transactions would hold each other up.
  */
 export class Announcer {
   readonly #options: AnnouncerOptions
-  /** The partitions of what other processes were not told of yet. */
+  /** The partitions of committed events that were not announced yet. */
   #partitions: Set<number> | 'anywhere' | undefined
-  /** When it falls due, by the monotonic clock; 0 stands for now. */
+  /** When the events fall due, by the monotonic clock; 0 means now. */
   readonly #moments = new Set<number>()
   #controls = false
   #isBusy = false
@@ -42,7 +43,7 @@ export class Announcer {
     this.#options = options
   }
 
-  /** Tells of something to deliver in these partitions, or anywhere: now, or after some milliseconds. */
+  /** Wakes other processes for rows of these partitions, or of any: now, or after `inMs` milliseconds. */
   announce(partitions?: readonly number[], inMs = 0): void {
     const { wakeUps, clock } = this.#options
     if (wakeUps === undefined) return
@@ -56,7 +57,7 @@ export class Announcer {
     if (!this.#isBusy) void this.#run(wakeUps)
   }
 
-  /** Tells that what is paused has changed. */
+  /** Wakes other processes because the pauses have changed. */
   announceControls(): void {
     this.#controls = true
     this.announce()
@@ -86,7 +87,7 @@ export class Announcer {
     return { ...(partitions && { partitions }), ...(!isNow && { inMs }), ...(controls && { controls }) }
   }
 
-  // A signal that gets lost costs time, but no event.
+  // A lost signal costs time, but no event.
   async #signal(wakeUps: OutboxWakeUps, wakeUp: WakeUp): Promise<boolean> {
     try {
       await wakeUps.announce(wakeUp)

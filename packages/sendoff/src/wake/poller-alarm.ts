@@ -5,9 +5,9 @@ import type { Waker } from './waker.ts'
 
 /** Options of a `PollerAlarm`. */
 export interface PollerAlarmOptions {
-  /** That of the poller. */
+  /** The clock of the poller. */
   readonly clock?: Clock
-  /** Wakes other processes; none are woken where left out. */
+  /** Wakes other processes; by default none. */
   readonly announcer?: Pick<Announcer, 'announce'>
 }
 
@@ -17,8 +17,8 @@ export interface PartitionShare {
 }
 
 /**
- * The poller waits on it, and everything else rings it. It knows no part of the engine, so that it can be made before all of
- * them.
+ * Wakes a poller: the poller waits on it, and other parts ring it. It knows no part of the engine, so it can
+ * be made before all of them.
  */
 export class PollerAlarm implements Waker {
   readonly #clock: Clock
@@ -27,7 +27,7 @@ export class PollerAlarm implements Waker {
   #share: PartitionShare | undefined
   #isWoken = false
   #hasRoom = false
-  /** Something may have become due since the poller has taken the news. */
+  /** Whether rows may have become due since the last `takeNews`. */
   #hasNews = false
   #onRing: (() => void) | undefined
 
@@ -52,17 +52,17 @@ export class PollerAlarm implements Waker {
     this.#announcer?.announce(partitions, inMs)
   }
 
-  /** From now on a wake-up for partitions counts only where one of them is this process's own. */
+  /** From now on, a wake-up for partitions counts only if this process owns one of them. */
   limitTo(share: PartitionShare): void {
     this.#share = share
   }
 
-  /** Has the poller look up from its pause, whether there is a reason or not. */
+  /** Ends the pause of the poller, whether there is a reason or not. */
   ring(): void {
     this.#onRing?.()
   }
 
-  /** Has `listener` called with every ring, instead of the one before. */
+  /** Sets the callback of every ring, in place of the one before. */
   onRing(listener: (() => void) | undefined): void {
     this.#onRing = listener
   }
@@ -72,12 +72,12 @@ export class PollerAlarm implements Waker {
     return this.#isWoken || this.#hasRoom
   }
 
-  /** The next moment at which something is known to fall due, by the monotonic clock. */
+  /** The next moment at which a row is known to fall due, by the monotonic clock. */
   get nextTime(): number | undefined {
     return this.#times.next
   }
 
-  /** Why the pause has ended: there is `room` again and nothing else, or something may be `due`. */
+  /** Returns why the pause has ended: there is only `room` again, or rows may be `due`. */
   takeReason(): 'room' | 'due' {
     const isDue = this.#times.passed(this.#clock.monotonic())
     const isOnlyRoom = this.#hasRoom && !this.#isWoken && !isDue
@@ -85,7 +85,10 @@ export class PollerAlarm implements Waker {
     return isOnlyRoom ? 'room' : 'due'
   }
 
-  /** Whether something may have become due since the last call. Where it has just done so, there is a reason to poll again. */
+  /**
+   * Returns whether rows may have become due since the last call. If one has just fallen due, the alarm is
+   * set again.
+   */
   takeNews(): boolean {
     if (this.#times.passed(this.#clock.monotonic())) this.wake()
     const hasNews = this.#hasNews

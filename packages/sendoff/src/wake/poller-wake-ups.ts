@@ -5,16 +5,17 @@ import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { HotPath, LeftToPoller } from '../write/hot-path.ts'
 import type { Waker } from './waker.ts'
 
+/** Options of `PollerWakeUps`. */
 export interface PollerWakeUpsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
   readonly waker: Pick<Waker, 'wake' | 'announce'>
-  /** Ends back-offs: a commit was seen, so the store is there. */
+  /** Ends back-offs: a commit succeeded, so the store works. */
   readonly recovery?: StoreRecovery
 }
 
-// A transaction that the caller opened ends at some moment soon: these polls find its rows.
+// A transaction that the caller opened will end soon. These polls find its rows.
 const pollsForForeignRowsMs = [10, 50, 250, 1_000]
 
 const warningPauseMs = 60_000
@@ -36,7 +37,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
       dropped.forEach(() => metrics.incrementHotDropped())
       this.#warnOfDropped(dropped.length)
     }
-    // What fails at the moment has time until the next tick.
+    // Events whose destination fails at the moment can wait until the next tick.
     const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
     if (due.length > 0) {
       const partitions = partitionsOf(due)
@@ -54,7 +55,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
     }
   }
 
-  // A queue that is full stays so for a while: one line tells of all events until then.
+  // A full queue stays full for a while. One line counts all events until then.
   #warnOfDropped(count: number): void {
     const { clock, logger } = this.#options
     this.#dropped += count
@@ -77,7 +78,10 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
   }
 }
 
-/** Undefined where the partition of one is told by its number, which only the database knows. */
+/**
+ * Returns undefined if one event has no ordering key: then its partition comes from its row number, which
+ * only the database knows.
+ */
 function partitionsOf(written: readonly LeftToPoller[]): readonly number[] | undefined {
   const partitions = new Set<number>()
   for (const { partition } of written) {
@@ -87,7 +91,10 @@ function partitionsOf(written: readonly LeftToPoller[]): readonly number[] | und
   return [...partitions]
 }
 
-/** For modes in which every event takes the way through the poller, here or elsewhere. */
+/**
+ * A hot path without places, for modes in which every event goes through a poller, here or in another
+ * process.
+ */
 export function coldOnly(options: PollerWakeUpsOptions): HotPath {
   const signals = new PollerWakeUps(options)
   return {

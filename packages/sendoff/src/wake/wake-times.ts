@@ -2,10 +2,10 @@ const stepMs = 10
 const maxTimes = 1_000
 
 /**
- * Moments at which something is known to fall due, such as a retry of this process's own.
+ * Moments at which rows are known to fall due, such as retries of this process.
  *
- * A hint, not a record: moments are rounded up and the latest are dropped when there are too
- * many. The regular poll finds whatever was forgotten.
+ * They are a hint, not a record. They are rounded up, and the latest are dropped if there are too many. The
+ * regular poll finds the forgotten rows.
  */
 export class WakeTimes {
   #times: number[] = []
@@ -22,7 +22,10 @@ export class WakeTimes {
     if (this.#times.length > maxTimes) this.#times.pop()
   }
 
-  /** Forgets what has passed, and nothing that is still to come: timers may fire early. Answers whether there was something. */
+  /**
+   * Removes the moments that have passed, and no others: timers may fire early. Returns whether there were
+   * any.
+   */
   passed(now: number): boolean {
     return this.#times.splice(0, this.#placeOf(Math.floor(now) + 1)).length > 0
   }

@@ -1,11 +1,14 @@
-/** Wakes pollers: that of this process, and those of others. */
+/** Wakes the poller of this process, and those of other processes. */
 export interface Waker {
-  /** Has this process poll now, or after some milliseconds; for these partitions only where it owns one of them. */
+  /**
+   * Makes this process poll now, or after `inMs` milliseconds. With `partitions`, only if it owns one of
+   * them.
+   */
   wake(inMs?: number, partitions?: readonly number[]): void
 
-  /** There is room again: the poller resumes where it stopped for lack of it. */
+  /** Makes the poller resume where it stopped for lack of room. Called when there is room again. */
   resume(): void
 
-  /** Tells other processes of something to deliver in these partitions, or anywhere: now, or after some milliseconds. */
+  /** Wakes other processes for rows of these partitions, or of any: now, or after `inMs` milliseconds. */
   announce(partitions?: readonly number[], inMs?: number): void
 }

@@ -11,16 +11,16 @@ import type { TxContext } from './tx-context.ts'
 /** Options of `AmbientTransactions`. */
 export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
-  /** Transactions of an ORM or a driver; the store's own where left out. */
+  /** Runs the transactions of an ORM or a driver: the store's own by default. */
   readonly transactions?: Transactions<UserTx, StoreTx, TxOptions> | undefined
   readonly logger?: Logger
 }
 
 /**
- * Runs transactions and finds the one that the running code is part of, across awaits.
+ * Runs transactions, and finds the one that the running code is part of, across awaits.
  *
- * A transaction within a transaction is a part of it. Each instance has an ambient transaction
- * of its own, so that two outboxes on two databases do not mix.
+ * A transaction within a transaction is a part of it. Each instance has its own ambient transaction, so that
+ * two outboxes on two databases do not mix.
  */
 export class AmbientTransactions<
   UserTx,
@@ -31,7 +31,8 @@ export class AmbientTransactions<
   readonly #store: OutboxStore<StoreTx>
   readonly #logger: Logger
   readonly #ambient = new AsyncLocalStorage<TransactionScope<UserTx, StoreTx>>()
-  // While they are open, parts behind what they are a part of. A list: there are about as many as connections.
+  // The open transactions, each followed by its parts. A list will do: there are about as many as
+  // connections.
   readonly #scopes: TransactionScope<UserTx, StoreTx>[] = []
   readonly #onEnded: (() => void)[] = []
   #open = 0
@@ -46,7 +47,7 @@ export class AmbientTransactions<
     this.#logger = logger
   }
 
-  /** Outermost transactions that are open. */
+  /** How many outermost transactions are open. */
   get openCount(): number {
     return this.#open
   }
@@ -64,13 +65,17 @@ export class AmbientTransactions<
       : this.#run(work, options)
   }
 
-  /** The context of a transaction that is named instead of found: ours, or one that other code opened. */
+  /**
+   * Returns the context of a transaction that the caller names: one of this outbox, or one that other code
+   * opened.
+   */
   contextOf(tx: UserTx): TxContext<StoreTx> {
-    // The innermost: a part may have the handle of the transaction around it.
+    // We want the innermost scope: a part may have the handle of the transaction around it.
     const scope = this.#scopes.findLast(({ userTx }) => userTx === tx)
     if (scope === undefined) return foreignTransaction(this.#store, this.#transactions.storeTx(tx))
 
-    // Naming the outer transaction inside an open part means the part: the connection is the same.
+    // A caller that names the outer transaction inside an open part means the part: the connection is the
+    // same.
     const ambient = this.#ambient.getStore()
     return ambient?.isTransactionActive() && ambient.isWithin(scope) ? ambient : scope
   }
@@ -79,7 +84,7 @@ export class AmbientTransactions<
     return this.#ambient.getStore()?.isTransactionActive() ?? false
   }
 
-  /** The transaction the running code is part of, or was part of until it ended. */
+  /** The transaction that the running code is part of, or was part of until it ended. */
   current(): TransactionScope<UserTx, StoreTx> | undefined {
     return this.#ambient.getStore()
   }
@@ -105,7 +110,7 @@ export class AmbientTransactions<
     if (outer === undefined) this.#open++
     try {
       const running = (tx: UserTx) => {
-        // Run again, as after a conflict: what came before was rolled back.
+        // The transaction runs again, as after a conflict. The database has rolled back the first run.
         if (scope !== undefined) this.#undone(scope)
         scope = this.#begin(tx, outer)
         return this.#ambient.run(scope, runIn, scope, work)
@@ -171,7 +176,7 @@ function runIn<UserTx, StoreTx, Result>(
   return scope.run(work)
 }
 
-// Without transactions of another kind, the user's are the store's own.
+// Without the option `transactions`, the user's transactions are the store's own.
 function ownTransactions<UserTx, StoreTx, TxOptions>(
   store: OutboxStore<StoreTx>,
 ): Transactions<UserTx, StoreTx, TxOptions> {

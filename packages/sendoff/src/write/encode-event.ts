@@ -10,7 +10,10 @@ import {
   type StandardSchema,
 } from '../event/standard-schema.ts'
 
-/** Checks a payload against its type's schema and puts it into an envelope: at once, unless the schema takes its time. */
+/**
+ * Checks a payload against its type's schema and puts it into an envelope. Returns a promise only if the
+ * schema is asynchronous.
+ */
 export function encodeEvent(
   type: string | EventType,
   payload: unknown,
@@ -36,11 +39,13 @@ export function encodeEvent(
   return survivingJson(type, schema, encodeDefined(type, payload, fields, codec, now), codec)
 }
 
-/** Types of which an event has come through JSON as its schema wants it, in this process. */
+/** Types of which this process has seen an event pass its schema after a way through JSON. */
 const survivors = new WeakSet<object>()
 const codecsToCheck = new WeakSet<JsonCodec>()
 
-/** A codec of which every payload with a schema is checked, and not only the first of its type: for tests. */
+/**
+ * Returns a codec with which every payload of a schema is checked, not only the first of its type. For tests.
+ */
 export function checkingEveryPayload(codec: JsonCodec): JsonCodec {
   const checked: JsonCodec = {
     toJson: (value) => codec.toJson(value),
@@ -50,7 +55,10 @@ export function checkingEveryPayload(codec: JsonCodec): JsonCodec {
   return checked
 }
 
-/** Refuses an event that its listener could not read: once for each type, a schema being the same for all of its events. */
+/**
+ * Refuses an event that its listener could not read. One check per type is enough, since all its events share
+ * the schema.
+ */
 function survivingJson(
   type: DefinedEvent<unknown>,
   schema: StandardSchema,
@@ -100,7 +108,7 @@ function refuseIssues(name: string, { issues }: SchemaResult<unknown>): void {
 }
 
 function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint8Array {
-  // A copy: a Buffer's own slice would share its memory.
+  // We copy, because a Buffer's own slice would share its memory.
   if (payload instanceof Uint8Array) return new Uint8Array(payload)
 
   let json: unknown
@@ -114,7 +122,7 @@ function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint
   return json
 }
 
-// JSON.stringify goes as deep as the payload does.
+// JSON.stringify recurses as deep as the payload is nested.
 function isStackOverflow(error: unknown): boolean {
   return error instanceof RangeError && /call stack/i.test(error.message)
 }

@@ -1,12 +1,15 @@
 import type { Clock } from '../clock.ts'
 import type { OutboxStore } from '../store/index.ts'
 
-/** The pauses before a question is asked again: in doubt, and while the database does not answer. */
+/**
+ * The pauses before the store is asked again, in milliseconds: while a commit is in doubt, and while the
+ * store does not answer.
+ */
 export const askAgainAfterMs = [100, 500, 2_000, 5_000, 10_000] as const
 
 /**
- * Whether the store has an event; in doubt, where its commit may still be under way, whether it gets it within some time.
- * Undefined where the store did not answer, or leaves out `people`. Never rejects.
+ * Resolves to whether the store has an event. In doubt, while its commit may still be under way, it asks for
+ * some time. Resolves to undefined if the store did not answer, or has no `people`. Never rejects.
  */
 export async function eventExists(
   { store, clock }: { readonly store: Pick<OutboxStore<never>, 'people'>; readonly clock: Clock },

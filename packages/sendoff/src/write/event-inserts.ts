@@ -31,7 +31,7 @@ export class EventInserts<UserTx, StoreTx> {
     this.#hotPath = options.hotPath
   }
 
-  /** Returns the ids in order; that of the earlier event where an idempotency key was used before. */
+  /** Returns the ids in order. A duplicate gets the id of the earlier event with its idempotency key. */
   async insert(context: TxContext<StoreTx>, events: readonly EventEnvelope[]): Promise<string[]> {
     const tx = context.currentTransaction()
     const isObservable = context.observable !== false
@@ -57,9 +57,9 @@ export class EventInserts<UserTx, StoreTx> {
   }
 
   /**
-   * Whether a transaction itself tells other processes of its events. Where no other transaction of this process is open, a signal
-   * inside it costs next to nothing. Many at once would make their commits wait for each other: there the hot path gives one signal
-   * afterwards, if there is a hot path.
+   * Whether the transaction itself wakes other processes. If no other transaction of this process is open, a
+   * signal inside it costs next to nothing. With many open, their commits would wait for each other. Then the
+   * hot path, if there is one, signals once after the commit.
    */
   get #tellsOthers(): boolean {
     if (this.#hotPath === undefined) return true
@@ -67,7 +67,7 @@ export class EventInserts<UserTx, StoreTx> {
     return txContext instanceof AmbientTransactions && txContext.openCount === 1
   }
 
-  // One registration per batch, however many events it has.
+  // We register once per batch, however many events it has.
   #follow(context: TxContext<StoreTx>, batch: WrittenBatch, written: readonly EventEnvelope[]): void {
     const { hookCalls, clock } = this.#options
     if (this.#hotPath === undefined && hookCalls === undefined) return

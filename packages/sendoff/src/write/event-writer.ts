@@ -4,17 +4,19 @@ import type { DefinedEvent, EventToWrite, PlainEventType } from '../event/event-
 import type { WriteOptions } from './outbox-writer.ts'
 
 /**
- * The part of an `Outbox` that code needs which only writes: every outbox is one, whatever its store and its preset. `Tx` is what
- * `transaction` hands to its callback, and `TxOptions` what it takes beside it, where the code uses that. An outbox with a
- * `writerHook` is an `EventWriter<Tx, TxOptions, string | null>`.
+ * The writing part of an `Outbox`, for code that only writes. Every outbox is one, whatever its store and
+ * mode. `Tx` is what `transaction` passes to its callback, and `TxOptions` are its options, if the code uses
+ * them. An outbox with a `writerHook` is an `EventWriter<Tx, TxOptions, string | null>`.
  */
 export interface EventWriter<Tx = unknown, TxOptions = never, Id extends string | null = string> {
-  /** Runs `work` in one transaction; the events that it writes are part of it. */
+  /** Runs `work` in one transaction. The events that it writes are part of the transaction. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>
 
-  /** Writes an event that is in its envelope already. Returns its id; null where a `writerHook` suppressed it. */
+  /**
+   * Writes an event that is in its envelope already. Returns its id, or null if a `writerHook` suppressed it.
+   */
   write(event: EventEnvelope | EventToWrite, options?: WriteOptions<Tx>): Promise<Id>
-  /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
+  /** Writes an event of a type given by name. The payload is any JSON value, or bytes. */
   write(
     type: string | PlainEventType,
     payload: unknown,
@@ -27,6 +29,9 @@ export interface EventWriter<Tx = unknown, TxOptions = never, Id extends string 
     options?: EventFields & WriteOptions<Tx>,
   ): Promise<Id>
 
-  /** Writes events in one statement. Returns their ids in order, or nothing where a `writerHook` suppressed them. */
+  /**
+   * Writes events in one statement. Returns their ids in order, or an empty list if a `writerHook` suppressed
+   * them.
+   */
   writeAll(events: readonly (EventEnvelope | EventToWrite)[], options?: WriteOptions<Tx>): Promise<string[]>
 }

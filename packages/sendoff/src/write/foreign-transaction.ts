@@ -1,7 +1,7 @@
 import type { OutboxStore } from '../store/index.ts'
 import type { TxContext } from './tx-context.ts'
 
-/** The context of a transaction that other code opened, and whose end the outbox does not see. */
+/** The context of a transaction that other code opened. The outbox does not see its end. */
 export function foreignTransaction<StoreTx>(store: OutboxStore<StoreTx>, tx: StoreTx): TxContext<StoreTx> {
   return {
     observable: false,

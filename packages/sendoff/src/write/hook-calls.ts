@@ -15,7 +15,10 @@ export interface HookCallsOptions {
   readonly logger: Logger
 }
 
-/** Calls a writer hook after writes and after the end of their transactions. Its errors are logged and go no further. */
+/**
+ * Calls a writer hook after writes, and after the end of their transactions. Errors of the hook are only
+ * logged.
+ */
 export class HookCalls {
   readonly #options: HookCallsOptions
 
@@ -36,9 +39,9 @@ export class HookCalls {
   }
 
   /**
-   * Returns a callback that tells the hook how a transaction ended, once that is known. Where the hot path has not found the events, the
-   * store is asked for one of them: the events of a batch are kept or lost together. Where the store does not answer, the hook
-   * hears what the caller was told.
+   * Returns a callback that tells the hook how a transaction ended, once that is known. If the hot path has
+   * not found the events, the callback asks the store for one of them: the events of a batch are kept or lost
+   * together. If the store does not answer, the hook gets what the caller was told.
    */
   onKnown(batch: WrittenBatch, inDoubt: boolean, wasToldOfCommit: boolean): OnKnown | undefined {
     const { hook } = this.#options

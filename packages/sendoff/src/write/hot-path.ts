@@ -1,40 +1,48 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { Lease, Row, RowId } from '../store/index.ts'
 
-/** The way from a commit straight to the dispatcher, as the writer sees it. */
+/** The way from a commit through memory to the dispatcher, as the writer sees it. */
 export interface HotPath {
-  /** The lease that rows with a slot are born with. */
+  /** The lease of new rows that have a place in the hot queue. */
   readonly lease: Lease
 
-  /** A place for this event, or why it has to take the cold path. */
+  /** Reserves a place for this event, or returns why it takes the cold path. */
   reserve(event: EventEnvelope): HotSlot | ColdReason
 
-  /** Tells the poller of committed rows without a holder, and other processes unless they are told already. */
+  /**
+   * Wakes the poller for committed rows that no process holds. Wakes other processes too, unless the
+   * transaction did.
+   */
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void
 
-  /** Tells the poller of rows in a transaction whose end cannot be seen. */
+  /** Wakes the poller for rows in a transaction of which the outbox does not see the end. */
   perhapsLater(): void
 }
 
-/** A place kept in the hot queue from the write to the end of its transaction. */
+/** A place in the hot queue, reserved from the write to the end of its transaction. */
 export interface HotSlot {
-  /** The row is committed: dispatch it, from the database where its transaction was open for long. */
+  /**
+   * Dispatches a committed row. If its transaction was open for long, the row is first claimed from the
+   * database.
+   */
   fill(row: Row): void
   /**
-   * The row may be committed: dispatch it if the database has it. In doubt, where the commit may
-   * still be under way, the database is asked for some time. `onKnown` is told whether the row exists; undefined where it
-   * was not found, which may mean that another process holds it.
+   * Dispatches a row that may be committed, if the database has it. In doubt, while the commit may still be
+   * under way, it asks for some time. `onKnown` gets whether the row exists, or undefined if it was not
+   * found; then another process may hold it.
    */
   lookUp(key: RowId, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void
+  /** Frees the place. */
   giveBack(): void
 }
 
+/** An event that takes the cold path. */
 export interface LeftToPoller {
   readonly event: EventEnvelope
-  /** Null for events without an ordering key. */
+  /** The partition of the ordering key; null for events without one. */
   readonly partition: number | null
   readonly reason: ColdReason
 }
 
-/** `broken`: what it would go to fails at the moment. */
+/** Why an event takes the cold path. `broken`: its destination fails at the moment. */
 export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped' | 'broken'

@@ -1,16 +1,21 @@
 import type { KeyLocks, NewRow } from '../store/index.ts'
 
-/** What writers have to lock so that events are committed in the order of writing. */
+/**
+ * The locks that make commit order the same as write order: none, one for each ordering key, or one for all.
+ */
 export type WriteOrder = 'none' | 'key' | 'all'
 
-/** In a transaction with more keys than this, whole partitions are locked: databases have room for so many locks only. */
+/**
+ * With more keys than this, a transaction locks whole partitions: databases have room for a limited number of
+ * locks.
+ */
 const maxKeys = 100
 
-/** Finds out which keys to lock before rows are written. */
+/** Finds the keys to lock before rows are written. */
 export class KeyLocksToTake {
   readonly #taken = new WeakMap<object, number>()
 
-  /** Undefined where there are none. */
+  /** Returns the locks to take, or undefined if there are none. */
   for(order: WriteOrder, context: object, rows: readonly NewRow[]): KeyLocks | undefined {
     if (order === 'none') return undefined
     if (order === 'all') return 'all'

@@ -1,11 +1,11 @@
 /**
- * A promise that notices whether anything would hear of its rejection: an `await`, or a callback for it, on the promise itself or
- * on what follows from it by `then` and `finally`.
+ * A promise that notices whether any code would see its rejection: an `await`, or a rejection callback. Both
+ * count on the promise itself, and on what follows from it by `then` and `finally`.
  *
- * It has to be a class of its own: of a plain promise, `await` does not call `then`.
+ * It has to be a subclass, because `await` does not call `then` of a plain promise.
  */
 export class NoticingPromise<Result> extends Promise<Result> {
-  /** Most of what follows is of no interest, and costs less as a plain promise. */
+  /** Promises that follow from this one are plain: most are of no interest, and plain ones cost less. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
@@ -27,11 +27,11 @@ export class NoticingPromise<Result> extends Promise<Result> {
   }
 
   override finally(onFinally?: (() => void) | null): Promise<Result> {
-    // Its own would call `then` with a callback for rejections, which goes on with the same rejection.
+    // The inherited `finally` would call `then` with a rejection callback, which would count as handling it.
     return this.#followedBy(super.then().finally(onFinally))
   }
 
-  /** Keeps Node from taking its rejection for one that is not handled: the transaction tells of it. */
+  /** Keeps Node from reporting an unhandled rejection: the transaction reports it. */
   silence(): void {
     void super.then(undefined, () => {})
   }

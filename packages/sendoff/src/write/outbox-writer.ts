@@ -30,7 +30,7 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
   readonly writerHook?: WriterHook | undefined
   readonly hotPath?: HotPath | undefined
-  /** The locks that keep commits in the order of writing: none. */
+  /** Returns the locks that keep commits in write order: none by default. */
   readonly writeOrder?: () => WriteOrder
   readonly codec?: JsonCodec
   readonly clock?: Clock
@@ -39,16 +39,16 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
 
 /** Options of a write. */
 export interface WriteOptions<UserTx> {
-  /** The transaction to write in, where it is not the ambient one. */
+  /** The transaction to write in: the ambient one by default. */
   readonly tx?: UserTx
 }
 
 /**
  * Writes events in the transaction of the data they are about.
  *
- * An event exists if and only if that transaction commits. Rows that the hot path has room for are born with this process's
- * lease, so that it can dispatch them right after the commit and no other process takes them. `Id` is `string` for a writer without
- * a hook that suppresses events.
+ * An event exists if and only if that transaction commits. A row that gets a place in the hot queue is born
+ * with this process's lease. So this process can dispatch it right after the commit, and no other process
+ * takes it. `Id` is `string` for a writer without a hook that suppresses events.
  */
 export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | null> {
   readonly #txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
@@ -70,7 +70,7 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
 
   /** Writes an event that is in its envelope already. Returns its id, or null if a hook suppressed it. */
   write(event: EventEnvelope | EventToWrite, options?: WriteOptions<UserTx>): Promise<Id>
-  /** Writes an event of a type known by name. The payload is any JSON value, or bytes. */
+  /** Writes an event of a type given by name. The payload is any JSON value, or bytes. */
   write(
     type: string | PlainEventType,
     payload: unknown,
@@ -91,12 +91,14 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     )
   }
 
-  /** Writes the event that `make` returns. An error of `make` is one of the write. */
+  /** Writes the event that `make` returns. An error of `make` is an error of the write. */
   writeMade(make: () => EventEnvelope | EventToWrite, options: WriteOptions<UserTx> = {}): Promise<Id> {
     return this.#writeOne(options.tx, () => this.#encode(make(), this.#clock.now()))
   }
 
-  /** Writes events in one statement. Returns their ids in order, or nothing if a hook suppressed them. */
+  /**
+   * Writes events in one statement. Returns their ids in order, or an empty list if a hook suppressed them.
+   */
   writeAll(
     events: readonly (EventEnvelope | EventToWrite)[],
     options: WriteOptions<UserTx> = {},
@@ -121,7 +123,7 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     })
   }
 
-  /** Has the transaction wait for a write, and know of its failure. */
+  /** Makes the transaction wait for a write, and undo itself if the write fails unnoticed. */
   #tracked<Result>(
     tx: UserTx | undefined,
     write: (context: TxContext<StoreTx>) => Promise<Result>,
@@ -135,7 +137,7 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     return context.track === undefined ? write(context) : context.track(() => write(context))
   }
 
-  // Only promises are awaited: each turn costs as much as encoding an event.
+  // We await only promises: each turn of the event loop costs as much as encoding an event.
   async #write(context: TxContext<StoreTx>, encode: () => readonly Encoded[]): Promise<string[]> {
     const isActive = context.isTransactionActive()
     if (isActive !== true && !(await isActive)) {

@@ -4,6 +4,7 @@ import { NoticingPromise } from './noticing-promise.ts'
 import { transactionEnded } from './transaction-errors.ts'
 import type { TxContext } from './tx-context.ts'
 
+/** Options of `TransactionScope`. */
 export interface TransactionScopeOptions<UserTx, StoreTx> {
   readonly userTx: UserTx
   readonly storeTx: StoreTx
@@ -15,9 +16,9 @@ export interface TransactionScopeOptions<UserTx, StoreTx> {
 /**
  * One open transaction, or one part of it that can be undone alone.
  *
- * A part's callbacks pass to the transaction around it when the part succeeds, and are told of the
- * rollback at once when it fails. While a part is open, inserts meant for the
- * transaction around it wait: the database would undo them together with the part.
+ * If a part succeeds, its callbacks pass to the transaction around it. If it fails, its rollback callbacks
+ * run at once. While a part is open, inserts into the transaction around it wait: the database would undo
+ * them together with the part.
  */
 export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly userTx: UserTx
@@ -44,7 +45,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     this.#parent = parent
   }
 
-  /** Whether the work in it has ended well, so that only the commit can have failed. */
+  /** Whether the work in the transaction succeeded, so that only the commit can have failed. */
   get isWorkDone(): boolean {
     return this.#isWorkDone
   }
@@ -110,14 +111,14 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     return this.#openPart
   }
 
-  /** Runs a part of this transaction; further parts and inserts wait for its end. */
+  /** Runs a part of this transaction. Further parts and inserts wait for its end. */
   part<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.track(() => this.#partAlone(work))
   }
 
   /**
-   * Awaits `work` and every write begun by it, awaited or not, and then refuses further ones.
-   * A write that has failed undoes the transaction if nothing has heard of that before `work` returns: its event
+   * Awaits `work` and every write that it began, awaited or not, and then refuses further writes. A failed
+   * write undoes the transaction if no code has seen the failure before `work` returns. Otherwise its event
    * would be missing, and the caller would not know.
    */
   async run<Result>(work: (tx: UserTx) => Promise<Result>): Promise<Result> {
@@ -135,7 +136,7 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     }
   }
 
-  /** The transaction committed; a part hands everything on to the transaction around it. */
+  /** Runs the callbacks after a commit. A part passes its callbacks to the transaction around it. */
   succeed(): void {
     if (this.#parent === undefined) {
       this.#callAll(this.#afterCommit)
@@ -151,12 +152,12 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
     this.#callAll(this.#afterRollback)
   }
 
-  /** Its commit failed. Whether the database has done it all the same is not known. */
+  /** Runs the callbacks after a failed commit. The database may have committed all the same. */
   doubt(isOver: boolean): void {
     this.#callAll(this.#afterDoubt, isOver)
   }
 
-  // The transaction is over: what a callback throws cannot change that any more.
+  // The transaction has ended: an error of a callback cannot change that.
   #callAll(callbacks: readonly ((isOver?: boolean) => void)[], isOver?: boolean): void {
     for (const callback of callbacks) {
       try {
@@ -191,10 +192,10 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   }
 }
 
-/** A write, or a transaction within, that has failed. */
+/** A write, or a part of the transaction, that has failed. */
 interface Failure {
   readonly promise: NoticingPromise<unknown>
   readonly error: unknown
-  /** Whether it came after the work had returned, and so too late for it. */
+  /** Whether the failure came after the work had returned, and so too late for the work to see it. */
   readonly isLate: boolean
 }

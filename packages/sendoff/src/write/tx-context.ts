@@ -1,31 +1,34 @@
-/** The transaction that a write belongs to, as far as the writer needs to know it. */
+/** The part of a transaction that the writer uses. */
 export interface TxContext<StoreTx> {
   isTransactionActive(): boolean | Promise<boolean>
 
-  /** The very transaction that the business data is written in. */
+  /** Returns the transaction that the business data is written in. */
   currentTransaction(): StoreTx
 
-  /** Calls back once the transaction has committed, and only then. */
+  /** Calls back after the transaction has committed, and only then. */
   afterCommit(callback: () => void): void
 
-  /** Calls back once the transaction has been rolled back. */
+  /** Calls back after the transaction was rolled back. */
   afterRollback(callback: () => void): void
 
   /**
-   * Calls back instead of both where the commit failed in a way that leaves its outcome open: with true where the transaction has
-   * ended one way or the other, and without where its commit may still be under way.
+   * Calls back instead of both if the commit failed and its outcome is not known. The callback gets true if
+   * the transaction has ended one way or the other, and nothing if its commit may still be under way.
    */
   afterDoubt?(callback: (isOver?: boolean) => void): void
 
-  /** Keeps the transaction from ending before a write that began in it. */
+  /** Keeps the transaction from ending before a write that began in it has ended. */
   track?<Result>(write: () => Promise<Result>): Promise<Result>
 
-  /** The end of an open part of the transaction. An insert waits for it: the part could undo the insert alone. */
+  /**
+   * Resolves at the end of an open part of the transaction. An insert waits for it: the part could undo the
+   * insert alone.
+   */
   openPart?(): Promise<unknown> | undefined
 
-  /** False where `afterCommit` is called although the database may have rolled back unnoticed. */
+  /** False if `afterCommit` may be called although the database has rolled back. */
   readonly confirmsCommit?: boolean
 
-  /** False for a transaction that other code opened and whose end cannot be seen. */
+  /** False for a transaction that other code opened, and of which the outbox does not see the end. */
   readonly observable?: boolean
 }

@@ -3,13 +3,20 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 type Events = readonly EventEnvelope[]
 
 /**
- * Takes part in every write: `beforeWrite`, insert, `afterWrite`, and after the transaction's
- * end `afterCommit` or `afterRollback`, once per batch. Where the end is not certain, the database is asked first.
+ * Takes part in every write: `beforeWrite`, insert, `afterWrite`. After the transaction's end comes
+ * `afterCommit` or `afterRollback`, once per batch. If the end is not certain, the outbox asks the database
+ * first.
  */
 export interface WriterHook {
-  /** May replace the events; an empty answer, or none, suppresses the write. An error aborts it. */
+  /**
+   * Returns the events to write, which may be others. An empty list, or nothing, suppresses the write. An
+   * error aborts it.
+   */
   beforeWrite?(events: Events): Events | null | undefined | Promise<Events | null | undefined>
-  /** Errors of this and the following are logged and go no further; nothing waits for them. */
+  /**
+   * Called after the insert. Errors of this method and the next two are only logged, and no code waits for
+   * them.
+   */
   afterWrite?(events: Events): unknown
   afterCommit?(events: Events): unknown
   afterRollback?(events: Events): unknown
@@ -17,15 +24,15 @@ export interface WriterHook {
 
 declare const isNone: unique symbol
 
-/** Stands for the hook of an outbox that is given none. No value has this type. */
+/** The type of the hook of an outbox without one. No value has this type. */
 export interface NoHook {
   readonly [isNone]: never
 }
 
-/** The type of a `writerHook` option of which the compiler does not know yet whether it is given. */
+/** The type of a `writerHook` option while the compiler does not know yet whether it is given. */
 export type MaybeHook = WriterHook | NoHook | undefined
 
-/** The id that `write` returns; null where a hook may have suppressed the event. */
+/** The type of the id that `write` returns: null is included if a hook may suppress the event. */
 export type WrittenId<Hook extends MaybeHook> = NoHook extends Hook
   ? string
   : [Hook] extends [undefined]

@@ -2,13 +2,16 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../store/index.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
 
-/** Told whether events were kept; false where that could not be seen. `hasAsked` says whether the database was asked for long enough. */
+/**
+ * Gets whether events were kept; false if that is not known. `hasAsked` says whether the database was asked
+ * for long enough.
+ */
 export type OnKnown = (isKept: boolean, hasAsked: boolean) => void
 
-/** The events of one insert, with the places that the hot path keeps for them. */
+/** The events of one insert, with their places in the hot queue. */
 export class WrittenBatch {
   readonly rows: readonly NewRow[]
-  /** Whether the transaction itself tells other processes of rows without a holder. */
+  /** Whether the transaction itself wakes other processes for rows without a holder. */
   readonly isAnnounced: boolean
   readonly #events: readonly EventEnvelope[]
   readonly #hotPath: HotPath | undefined
@@ -24,13 +27,19 @@ export class WrittenBatch {
       tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
 
-  /** Takes the results of the insert. Returns the events that are part of the transaction, as far as the store can tell. */
+  /**
+   * Takes the results of the insert. Returns the events that are part of the transaction, as far as the store
+   * knows.
+   */
   written(results: readonly InsertResult[]): readonly EventEnvelope[] {
     this.#results = results
     return this.kept()
   }
 
-  /** Dispatches the events after their commit. `onKnown` hears whether they were kept, at once where that is certain. */
+  /**
+   * Dispatches the events after their commit. `onKnown` gets whether they were kept, at once if that is
+   * certain.
+   */
   committed(isConfirmed: boolean, now: number, onKnown: OnKnown | undefined): void {
     this.kept()
     const uncertain: number[] = []
@@ -50,7 +59,7 @@ export class WrittenBatch {
     if (isAnyCertain) onKnown?.(true, false)
   }
 
-  /** Dispatches the events that the database has, after a commit whose outcome is open. */
+  /** Dispatches the events that the database has, after a commit with an unknown outcome. */
   lookUp(inDoubt: boolean, onKnown: OnKnown | undefined): void {
     this.#lookUp([...this.#places.keys()], inDoubt, onKnown)
     this.#leaveToPoller()
@@ -76,7 +85,7 @@ export class WrittenBatch {
     if (asked === 0) onKnown?.(false, false)
   }
 
-  /** The events without those whose idempotency key was used before, as far as that is known. */
+  /** The events without known duplicates, whose idempotency key was used before. */
   kept(): readonly EventEnvelope[] {
     if (this.#results.every(({ kind }) => kind === 'inserted')) return this.#events
     return this.#events.filter((_, index) => {
@@ -86,7 +95,7 @@ export class WrittenBatch {
     })
   }
 
-  /** The result of a row; undefined as long as the store does not know it. */
+  /** Returns the result of a row, or undefined while the store does not know it. */
   #resultOf(index: number): InsertedRow | DuplicateRow | undefined {
     const result = this.#results[index]
     return result?.kind === 'queued' ? result.result() : result
@@ -112,7 +121,7 @@ export class WrittenBatch {
   }
 }
 
-/** The row as the database has it, known without reading it back. */
+/** Returns the row as the database has it, without reading it back. */
 function bornRow(
   row: NewRow,
   { seq, deliveries }: { seq: number; deliveries: number },

@@ -56,7 +56,7 @@ describe('an event that kills its process', () => {
         dead.map((row) => row.payload),
         ['"poison"'],
       )
-      match(dead[0]!.lastError!, /ended 5 times in a row while this event was in hand/)
+      match(dead[0]!.lastError!, /5 processes in a row ended while they held this event/)
       equal(deaths, 5)
       equal(await store.people.count({ status: [EventStatus.DONE] }), 60)
     })

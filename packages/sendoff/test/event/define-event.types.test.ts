@@ -8,7 +8,7 @@ import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 
-// What is checked here is checked by the compiler: an expected error that does not occur is one.
+// The compiler makes these checks: an expected error that does not occur is an error.
 const withZod = defineEvent('Zod', {
   aggregateType: 'Order',
   schema: z.object({ id: z.string(), at: z.iso.datetime().transform((text) => new Date(text)) }),
@@ -42,7 +42,7 @@ describe('payload types', () => {
     deepEqual(new Set(seen), new Set([5, '2.0', 'ADA', 42]))
   })
 
-  it('make a wrong payload an error of the compiler', () => {
+  it('make a wrong payload a compiler error', () => {
     const wrong = async (outbox: Outbox<object>) => {
       // @ts-expect-error the input of the schema is text
       await outbox.write(withZod, { id: 'o-1', at: new Date() })

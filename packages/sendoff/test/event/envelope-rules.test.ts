@@ -20,7 +20,7 @@ const storable = fc
   .filter((text) => !text.includes('\0'))
 
 describe('envelope rules', () => {
-  it('a field is taken as it is up to its length, and refused beyond', () => {
+  it('a field is kept as it is up to its greatest length, and refused beyond', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.entries(limits)), storable, ([name, limit], value) => {
         const make = () => EventEnvelope.of({ eventType: 'T', payloadJson: '1', [name]: value })

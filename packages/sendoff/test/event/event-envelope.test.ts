@@ -33,7 +33,7 @@ describe('an envelope', () => {
     equal(EventEnvelope.ofJson({ name: 'C' }, '1').eventType, 'C')
   })
 
-  it('orders by aggregate where no key is given', () => {
+  it('uses its aggregate as the ordering key if none is given', () => {
     const aggregate = { ...minimal, aggregateType: 'Order', aggregateId: '7' }
     equal(EventEnvelope.of(aggregate).orderingKey, 'Order:7')
     equal(EventEnvelope.of({ ...aggregate, orderingKey: 'mine' }).orderingKey, 'mine')
@@ -78,7 +78,7 @@ describe('an envelope', () => {
     equal(event.toRow(false).payload, json)
   })
 
-  it('resolves a delay from the time it occurred, and leaves it to the database when to count from', () => {
+  it('resolves a delay from the time it occurred, and lets the database count from the insert', () => {
     const occurredAt = new Date('2026-01-01T00:00:00Z')
     const event = EventEnvelope.of({ ...minimal, occurredAt, deliverAfterMs: 60_000 })
     deepEqual(event.availableAt, new Date('2026-01-01T00:01:00Z'))
@@ -99,7 +99,7 @@ describe('an envelope', () => {
     equal(shown.includes('secret'), false)
   })
 
-  it('does not repeat a payload or header that cannot be read, nor does the cause of the error', () => {
+  it('does not repeat an unreadable payload or header in the error or its cause', () => {
     const stored = (text: { payload?: string; headers?: string }) =>
       EventEnvelope.stored(
         {
@@ -127,7 +127,7 @@ describe('an envelope', () => {
     }
   })
 
-  it('uses the codec it was made with', () => {
+  it('uses the codec that it was made with', () => {
     const shouting: JsonCodec = { toJson: JSON.stringify, fromJson: (json) => json.toUpperCase() }
     equal(EventEnvelope.of({ ...minimal, payloadJson: '"a"' }, shouting).payload, '"A"')
   })
@@ -191,7 +191,7 @@ describe('an envelope', () => {
 })
 
 describe('the JSON codec', () => {
-  it('reads nothing, blank text and null as an empty map', () => {
+  it('parses null, undefined, blank text and JSON null as an empty map', () => {
     for (const json of [null, undefined, '', '  ', 'null', ' null '])
       deepEqual(JsonCodec.parseStringMap(json), {})
     deepEqual(JsonCodec.parseStringMap('{"a":"b"}'), { a: 'b' })
@@ -199,7 +199,7 @@ describe('the JSON codec', () => {
     throws(() => JsonCodec.parseStringMap('[]'), TypeError)
   })
 
-  it('can be replaced for the whole process, and brought back', (test) => {
+  it('can be replaced for the whole process, and restored', (test) => {
     test.after(() => JsonCodec.setDefault())
     const before = JsonCodec.getDefault()
     const mine: JsonCodec = { toJson: () => '"mine"', fromJson: () => 'mine' }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { monotonicUlids } from '../../src/event/ulid.ts'
 
 describe('identifiers', () => {
-  it('rise whatever the clock does', () => {
+  it('rise even if the clock is set back', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 2 ** 48 - 2 }), { minLength: 2, maxLength: 50 }),
@@ -24,7 +24,7 @@ describe('identifiers', () => {
     equal(monotonicUlids(() => 1469918176385)().slice(0, 10), '01ARYZ6S41')
   })
 
-  it('are unique over a hundred thousand in one millisecond', () => {
+  it('are unique, also for a hundred thousand in one millisecond', () => {
     const next = monotonicUlids(() => 1)
     equal(new Set(Array.from({ length: 100_000 }, next)).size, 100_000)
   })

@@ -23,7 +23,7 @@ onEveryStore(
   },
 )
 
-onEveryStore('a full hot queue costs no event and no wait for a lease', async (test, open, mode) => {
+onEveryStore('a full hot queue loses no event, and no event waits for a lease', async (test, open, mode) => {
   const { outbox, listener, metrics, log } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
   const ids = await writeTested(outbox, 1, 2, 3, 4, 5)
 
@@ -34,7 +34,7 @@ onEveryStore('a full hot queue costs no event and no wait for a lease', async (t
   match(log.join('\n'), /warn: The hot queue is full, or its listeners take long: 1 events/)
 })
 
-onEveryStore('places of the hot queue come back after a rollback', async (test, open, mode) => {
+onEveryStore('places in the hot queue are free after a rollback', async (test, open, mode) => {
   const { outbox, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
   for (let round = 0; round < 3; round++) {
     await rejects(
@@ -61,7 +61,7 @@ onEveryStore(
       await outbox.write('Tested', 'slow')
       await new Promise((resolve) => setTimeout(resolve, 520))
     })
-    // Not from memory, since another process might have it, and not by way of the poller either.
+    // It comes neither from memory, since another process might hold it, nor from the poller.
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     equal(metrics.hotEnqueued, 1)
 
@@ -93,7 +93,7 @@ onEveryStore(
   },
 )
 
-onEveryStore('places of the hot queue come back after a failed write', async (test, open, mode) => {
+onEveryStore('places in the hot queue are free after a failed write', async (test, open, mode) => {
   let failures = 3
   const store = faultyStore(open(), {
     insert: (real, ...args) =>
@@ -108,7 +108,7 @@ onEveryStore('places of the hot queue come back after a failed write', async (te
   equal(metrics.hotEnqueued, 1)
 })
 
-onEveryStore('a row that nobody here listens for is left free', async (test, open, mode) => {
+onEveryStore('a row without a listener in this process stays free', async (test, open, mode) => {
   const { outbox, store } = await startOutbox(test, open(), { mode, poller: { enabled: false } })
   const id = await outbox.transaction(() => outbox.write('Unknown', 1))
   const row = (await rowOf(store, id))!
@@ -116,7 +116,7 @@ onEveryStore('a row that nobody here listens for is left free', async (test, ope
   equal(row.deliveries, 0)
 })
 
-onEveryStore('an event that nobody listens for becomes DEAD with a reason', async (test, open, mode) => {
+onEveryStore('an event without a listener becomes DEAD with a reason', async (test, open, mode) => {
   const { outbox, store, metrics } = await startOutbox(test, open(), { mode })
   const id = await outbox.transaction(() => outbox.write('Unknown', 1))
   await metrics.until((seen) => seen.dispatchDead === 1)
@@ -127,7 +127,7 @@ onEveryStore('an event that nobody listens for becomes DEAD with a reason', asyn
 })
 
 onEveryStore(
-  'an owner lets an event wait that it has no listener for, where that is asked for',
+  'an owner lets an event without a listener wait with onUnroutable: defer',
   async (test, open, mode) => {
     const old = await startOutbox(test, open(), {
       mode,

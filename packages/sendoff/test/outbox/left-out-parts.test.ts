@@ -19,7 +19,7 @@ const optional: readonly StorePart[] = [
   'purge',
 ]
 
-/** A store in memory that has only these of the parts that may be left out. */
+/** A store in memory that has only these of the optional parts. */
 function storeWith(...parts: readonly StorePart[]): OutboxStore<MemoryTx> {
   const whole = memoryStore()
   return Object.fromEntries(
@@ -35,7 +35,7 @@ function optionsOf(store: OutboxStore<MemoryTx>): OutboxOptions<MemoryTx, Memory
 
 const cannot = (message: RegExp) => ({ code: 'OUTBOX_STORE_CANNOT', message })
 
-it('what a mode needs and the store leaves out is named', () => {
+it('an error names the part that a mode needs and the store lacks', () => {
   const bare = optionsOf(storeWith())
   throws(() => Outbox.ordered(bare), cannot(/^Outbox\.ordered needs "lanes" of the store/))
   throws(
@@ -49,7 +49,7 @@ it('what a mode needs and the store leaves out is named', () => {
   throws(() => Outbox.multiNode({ ...bare, purge: true }), cannot(/"purge"/))
 })
 
-it('delivery in the order of writing needs no partitions', async (test: TestContext) => {
+it('delivery in write order needs no partitions', async (test: TestContext) => {
   const seen: unknown[] = []
   const outbox = await Outbox.ordered({
     ...optionsOf(storeWith('lanes')),
@@ -64,7 +64,7 @@ it('delivery in the order of writing needs no partitions', async (test: TestCont
 })
 
 for (const mode of ['singleNode', 'multiNode'] as const) {
-  it(`everything is delivered from a store that leaves all of it out, ${mode}`, async (test) => {
+  it(`a store without any optional part delivers every event, ${mode}`, async (test) => {
     const { outbox, listener, metrics } = await startOutbox(test, storeWith() as never, { mode })
     await writeTested(outbox, 1, 2)
     await listener.called(2)
@@ -77,7 +77,7 @@ for (const mode of ['singleNode', 'multiNode'] as const) {
   })
 }
 
-it('a settlement whose answer was lost counts as refused where the store cannot be asked for the row', async (test) => {
+it('a settlement whose answer was lost counts as refused if the store cannot return the row', async (test) => {
   let answered = false
   const store = faultyStore(storeWith(), {
     async settle(real, request) {

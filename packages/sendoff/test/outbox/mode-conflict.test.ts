@@ -11,11 +11,11 @@ import { storeKinds } from '../fixtures/stores.ts'
 const modes = ['multiNode', 'singleNode', 'singleWriter', 'ordered', 'partitioned'] as const
 type Mode = (typeof modes)[number]
 
-describe('a process that comes back after the table has got another mode', () => {
+describe('a process that comes back after the mode of the table has changed', () => {
   for (const kind of storeKinds) {
     const { name } = kind
     for (const mode of modes) {
-      it(`takes nothing more, says so once, and takes part again when the mode is its own, ${mode} on ${name}`, async (test) => {
+      it(`takes no more rows, logs that once, and takes part again when the table has its mode, ${mode} on ${name}`, async (test) => {
         const openStore = await kind.open(test)
         const clock = new StoppableClock()
         const away = await worker(test, mode, openStore(), clock)
@@ -27,7 +27,7 @@ describe('a process that comes back after the table has got another mode', () =>
         await write(away, 'hot')
         await write(away, 'cold', { deliverAfterMs: 1 })
         await other.until(3)
-        // Time enough for several heartbeats and polls.
+        // There is time for several heartbeats and polls.
         await away.outbox.drain()
         await new Promise((resolve) => setTimeout(resolve, 300))
 
@@ -44,7 +44,7 @@ describe('a process that comes back after the table has got another mode', () =>
     }
   }
 
-  it('removes nothing that others have to deliver, writerOnly', async (test) => {
+  it('deletes no event that other processes have to deliver, writerOnly', async (test) => {
     const time = fakeClock()
     const store = memoryStore({ now: time.now })
     let purges = 0
@@ -73,7 +73,7 @@ describe('a process that comes back after the table has got another mode', () =>
   })
 })
 
-/** The registered processes, as a process of another mode is told. */
+/** The registered processes, as the store returns them to a process of another mode. */
 async function idsOf(store: StoreWith<any, 'people'>): Promise<readonly string[]> {
   const answer = await store.nodes.join({ id: 'asking', mode: 'asking', ttlMs: 1 })
   return answer.kind === 'conflict' ? answer.nodes : []
@@ -119,7 +119,7 @@ async function worker(
   }
 }
 
-/** Starts as soon as the registration of those who are away has run out. */
+/** Starts as soon as the registrations of absent processes have run out. */
 async function startedAtLast(start: () => Promise<Worker>): Promise<Worker> {
   for (;;) {
     try {

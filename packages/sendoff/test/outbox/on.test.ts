@@ -60,11 +60,11 @@ describe('outbox.on', () => {
     throws(() => outbox.on('' as 'Placed', listener), { code: 'OUTBOX_INVALID_OPTION' })
   })
 
-  it('finds at once what has waited for its listener', async (test) => {
+  it('delivers at once the events that waited for the listener', async (test) => {
     const outbox = await Outbox.multiNode({
       store: memoryStore(),
       onUnroutable: 'defer',
-      // Nothing here waits for an interval.
+      // The interval is never over here.
       poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
       logger: false,
     }).start()
@@ -78,7 +78,7 @@ describe('outbox.on', () => {
     equal(heard, 'o-1')
   })
 
-  it('goes by the options of the listener', async () => {
+  it('uses the options of the listener', async () => {
     const outbox = await testOutbox({ logger: false })
     outbox.on(
       Placed,
@@ -94,7 +94,7 @@ describe('outbox.on', () => {
     await outbox.close()
   })
 
-  it('leaves what it does not name to the test outbox, which takes every event', async () => {
+  it('leaves events without a listener to the test outbox, which takes every event', async () => {
     const outbox = await testOutbox()
     const heard: string[] = []
     outbox.on(Placed, (event) => void heard.push(event.payload.orderId))

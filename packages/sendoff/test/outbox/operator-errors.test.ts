@@ -9,7 +9,7 @@ import { onEveryStoreOnce, startOutbox } from '../fixtures/outbox-fixture.ts'
 const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
 const listeners = new ListenerRegistry()
 
-it('a start that the database refuses says at which step, why, and what to do', async () => {
+it('the error of a failed start says at which step, why, and what to do', async () => {
   const store = { ...memoryStore(), migrate: () => Promise.reject(refused) }
   const outbox = Outbox.multiNode({ store, listeners, logger: false })
   await rejects(outbox.start(), (error: unknown) => {
@@ -23,7 +23,7 @@ it('a start that the database refuses says at which step, why, and what to do', 
   await outbox.close()
 })
 
-onEveryStoreOnce('calls of people are refused with a code once the outbox is closed', async (test, open) => {
+onEveryStoreOnce('a closed outbox refuses calls of operators with a code', async (test, open) => {
   const { outbox } = await startOutbox(test, open())
   await outbox.close()
   const closed = { code: 'OUTBOX_CLOSED' }
@@ -34,7 +34,7 @@ onEveryStoreOnce('calls of people are refused with a code once the outbox is clo
   await rejects(outbox.blockedKeys.query(), closed)
 })
 
-onEveryStoreOnce('calls of people before the start fail with a code, if at all', async (_test, open) => {
+onEveryStoreOnce('calls of operators before the start fail with a code, if at all', async (_test, open) => {
   const outbox = Outbox.multiNode<any>({ store: open(), listeners, logger: false })
   await outbox.deadEvents.count().catch((error: unknown) => {
     equal((error as OutboxError).code, 'OUTBOX_STORE_FAILED')

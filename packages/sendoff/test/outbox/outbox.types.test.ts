@@ -15,9 +15,9 @@ import type { WriterHook } from '../../src/write/writer-hook.ts'
 const Placed = defineEvent<{ readonly orderId: string }>('Placed', { aggregateType: 'Order' })
 type Preset = 'singleNode' | 'multiNode' | 'singleWriter' | 'ordered' | 'partitioned' | 'writerOnly'
 
-// What is checked here is checked by the compiler: an expected error that does not occur is one.
+// The compiler makes these checks: an expected error that does not occur is an error.
 describe('the id of a written event', () => {
-  it('is there on an outbox without a writer hook', () => {
+  it('is a string on an outbox without a writer hook', () => {
     const typed = async (preset: Preset) => {
       const outbox = Outbox[preset]({ store: memoryStore() })
       const defined: string = await outbox.write(Placed, { orderId: 'o-1' })
@@ -47,7 +47,7 @@ describe('the id of a written event', () => {
     equal(typeof typed, 'function')
   })
 
-  it('may be null where the options may have a hook', () => {
+  it('may be null if the options may have a hook', () => {
     const typed = async (options: OutboxOptions<MemoryTx, MemoryTx>, writerHook: WriterHook | undefined) => {
       // @ts-expect-error the options may have a hook
       const one: string = await Outbox.multiNode(options).write('Any', 1)
@@ -60,7 +60,7 @@ describe('the id of a written event', () => {
     equal(typeof typed, 'function')
   })
 
-  it('is what an EventWriter says', () => {
+  it('follows the type of an EventWriter', () => {
     const typed = async (writerHook: WriterHook) => {
       const store = memoryStore()
       const hooked = Outbox.singleNode({ store, writerHook })
@@ -77,7 +77,7 @@ describe('the id of a written event', () => {
     equal(typeof typed, 'function')
   })
 
-  it('is what the hook of a writer alone, and of a test outbox, says', () => {
+  it('follows the hook of a bare writer, and of a test outbox', () => {
     const typed = async (tx: MemoryTx, writerHook: WriterHook) => {
       const store = memoryStore()
       const options = { store, txContext: new StubTxContext(tx) }
@@ -120,7 +120,7 @@ describe('an outbox that only writes', () => {
 })
 
 describe('outbox.on', () => {
-  it('takes what register takes, and types the payload alike', () => {
+  it('takes the arguments of register, and types the payload alike', () => {
     const typed = async (outbox: Outbox<MemoryTx>) => {
       const listening: Outbox<MemoryTx> = outbox
         .on(Placed, (event) => void event.payload.orderId.length, { timeoutMs: 10 })

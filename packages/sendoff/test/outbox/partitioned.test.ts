@@ -35,7 +35,7 @@ async function start(
     listeners,
     logger: false,
     retryPolicy: fixedDelay(1),
-    // Nothing here waits for an interval: whoever needs a poll must be woken.
+    // The interval is never over here: a poller that has to poll must be woken.
     poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
     leaseMs: 2_000,
     drainTimeoutMs: 1_000,
@@ -57,7 +57,7 @@ function write(outbox: EventWriter<any>, ...steps: Step[]): Promise<string[]> {
 const stepsOf = (key: string, count: number): Step[] => Array.from({ length: count }, (_, n) => ({ key, n }))
 
 onEveryStoreOnce(
-  'events of a key run in the order of writing through failures, on two nodes',
+  'events of a key run in write order through failures, on two nodes',
   async (test, open) => {
     const seen = new Map<string, number[]>()
     const running = new Set<string>()
@@ -83,7 +83,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('an event starts when the one before it is settled, and not before', async (test, open) => {
+onEveryStoreOnce('an event begins only after the one before it is settled', async (test, open) => {
   const store = open()
   const states: unknown[] = []
   let ids: string[] = []
@@ -99,7 +99,7 @@ onEveryStoreOnce('an event starts when the one before it is settled, and not bef
 })
 
 onEveryStoreOnce(
-  'an event written while one of its key runs goes out when that one is done, without waiting for a poll',
+  'an event written while another of its key runs follows it at once, without a poll interval',
   async (test, open) => {
     const gate = new Gate()
     const seen: string[] = []
@@ -139,7 +139,7 @@ onEveryStoreOnce('a failed event holds up its key until it is DEAD, and no other
   equal(await outbox.deadEvents.count(), 1)
 })
 
-onEveryStoreOnce('a key can go on past a failed event, if told to', async (test, open) => {
+onEveryStoreOnce('a key continues past a failed event with onKeyFailure: continue', async (test, open) => {
   const seen: number[] = []
   let fails = true
   const outbox = await start(
@@ -157,7 +157,7 @@ onEveryStoreOnce('a key can go on past a failed event, if told to', async (test,
   deepEqual(seen, [1, 2, 3, 0])
 })
 
-onEveryStoreOnce('an event that is given up blocks its key until somebody retries it', async (test, open) => {
+onEveryStoreOnce('an event after its last attempt blocks its key until an operator retries it', async (test, open) => {
   const seen: string[] = []
   let fails = true
   const outbox = await start(
@@ -187,7 +187,7 @@ onEveryStoreOnce('an event that is given up blocks its key until somebody retrie
   await until(async () => (await outbox.blockedKeys.query()).length === 0)
 })
 
-onEveryStoreOnce('a blocked event can be skipped, and is DEAD then', async (test, open) => {
+onEveryStoreOnce('an operator can skip a blocked event, which is then DEAD', async (test, open) => {
   const seen: number[] = []
   const outbox = await start(
     test,
@@ -223,7 +223,7 @@ onEveryStoreOnce('a parked key waits until it is unparked', async (test, open) =
   deepEqual(seen, ['b0', 'a0', 'a1'])
 })
 
-onEveryStoreOnce('a paused event type holds up what is behind it', async (test, open) => {
+onEveryStoreOnce('an event of a paused type holds up the events behind it in its key', async (test, open) => {
   const seen: unknown[] = []
   const listeners = new ListenerRegistry()
     .register('Stepped', (event) => void seen.push(event.payload))
@@ -257,7 +257,7 @@ onEveryStoreOnce('a deferred event holds up its key without counting an attempt'
   deepEqual(seen, ['0 1', '0 1', '0 1', '1 1'])
 })
 
-onEveryStoreOnce('a long key does not starve others, and does not fill memory', async (test, open) => {
+onEveryStoreOnce('a key with many events does not starve others, and does not fill memory', async (test, open) => {
   const seen: string[] = []
   const store = open()
   const gate = new Gate()
@@ -287,7 +287,7 @@ onEveryStoreOnce('a long key does not starve others, and does not fill memory', 
   await until(() => seen.length === 560)
 })
 
-onEveryStoreOnce('events without a key run beside one another', async (test, open) => {
+onEveryStoreOnce('events without a key run at the same time', async (test, open) => {
   const gate = new Gate()
   let running = 0
   const outbox = await start(test, open(), async () => {
@@ -302,7 +302,7 @@ onEveryStoreOnce('events without a key run beside one another', async (test, ope
 })
 
 onEveryStoreOnce(
-  'a batch has the events of a key in order, and a failure stops those behind it',
+  'a batch has the events of a key in order, and a failure stops the events behind it',
   async (test, open) => {
     const batches: string[][] = []
     const done: string[] = []
@@ -330,7 +330,7 @@ onEveryStoreOnce(
     await outbox.drain()
 
     deepEqual(batches[0]!.toSorted(), ['a0', 'a1', 'a2', 'a3', 'b0', 'b1'])
-    // What stood behind the failed one in its batch counts as not delivered.
+    // The events behind the failed one in its batch count as not delivered.
     deepEqual(
       batches.flat().filter((name) => name.startsWith('a')),
       ['a0', 'a1', 'a2', 'a3', 'a1', 'a2', 'a3'],
@@ -339,7 +339,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('a node that joins gets its share without a key in two hands', async (test, open) => {
+onEveryStoreOnce('a node that joins gets its share, and no key ever has two owners', async (test, open) => {
   const holders = new Map<string, string>()
   const epochs = new Map<string, number[]>()
   const gate = new Gate()
@@ -392,7 +392,7 @@ onEveryStoreOnce('a node that is closed hands its keys over at once', async (tes
 })
 
 onEveryStoreOnce(
-  'what a vanished process held is delivered by another, and counted as lost',
+  'rows of a vanished process are delivered by another, and a loss is counted for each',
   async (test, open) => {
     const store = open()
     await store.migrate()
@@ -413,7 +413,7 @@ onEveryStoreOnce(
 )
 
 onEveryStoreOnce(
-  'a node that closes while a listener runs hands everything else over, and its key goes on in order',
+  'a node that closes while a listener runs hands all other rows over, and the running key stays in order',
   async (test, open) => {
     const gate = new Gate()
     const seen: string[] = []
@@ -445,7 +445,7 @@ onEveryStoreOnce(
 )
 
 onEveryStoreOnce(
-  'in order, an owner that closes while a listener runs lets nobody begin what comes after it',
+  'in order, no worker begins the next event while a closing owner still runs one',
   async (test, open) => {
     const gate = new Gate()
     const seen: string[] = []
@@ -486,7 +486,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('what a node could not settle before it closed counts as lost', async (test, open) => {
+onEveryStoreOnce('a loss is counted for a row that a node could not settle before it closed', async (test, open) => {
   const tokens: number[] = []
   const listen: Listen = (_, { fencingToken }) => void tokens.push(fencingToken)
   const fails = () => Promise.reject(new Error('No room on the disk.'))
@@ -503,7 +503,7 @@ onEveryStoreOnce('what a node could not settle before it closed counts as lost',
   ok(tokens[1]! > tokens[0]!)
 })
 
-onEveryStoreOnce('a suspect runs alone, after those before it in its key', async (test, open) => {
+onEveryStoreOnce('a suspect runs alone, after the events before it in its key', async (test, open) => {
   const store = open()
   await store.migrate()
   const writer = Outbox.writerOnly<any>({ store: open(), logger: false })
@@ -541,7 +541,7 @@ onEveryStoreOnce('a suspect runs alone, after those before it in its key', async
   )
 })
 
-onEveryStoreOnce('a listener that outlives its time keeps its key', async (test, open) => {
+onEveryStoreOnce('a listener that exceeds its time limit keeps its key', async (test, open) => {
   const gate = new Gate()
   const seen: string[] = []
   const outbox = await start(
@@ -565,7 +565,7 @@ onEveryStoreOnce('a listener that outlives its time keeps its key', async (test,
   await until(() => seen.includes('a1'))
 })
 
-onEveryStoreOnce('options that order leaves no choice about are refused', async (_, open) => {
+onEveryStoreOnce('modes that keep order refuse options of the hot path', async (_, open) => {
   const required = { store: open(), listeners: new ListenerRegistry() }
   throws(() => Outbox.partitioned({ ...required, hotShare: 2 } as never), /hotShare/)
   throws(() => Outbox.partitioned({ ...required, onKeyFailure: 'stop' } as never), /onKeyFailure/)

@@ -43,7 +43,7 @@ describe('the parts, wired by hand', () => {
     equal(await store.people.count({ status: [1] }), 1)
   })
 
-  it('a handler that has no room ends the poll', async () => {
+  it('a handler without room ends the poll', async () => {
     const store = memoryStore()
     await store.transaction((tx) =>
       store.insert({
@@ -64,7 +64,7 @@ describe('the parts, wired by hand', () => {
 })
 
 describe('the backend', () => {
-  it('has the names of other outbox systems for the same steps, fenced', async () => {
+  it('has the method names of other outbox systems, and fences each mark', async () => {
     const store = memoryStore()
     const backend = new OutboxBackend(store, { owner: 'relay', ms: 30_000 })
     await store.transaction(async (tx) => {

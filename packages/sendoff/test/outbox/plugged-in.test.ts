@@ -60,7 +60,7 @@ onEveryStore('a logger and a metrics exporter that reject do no harm', async (te
   match(log.join('\n'), /The metrics exporter failed\. Error: plugged in badly/)
 })
 
-onEveryStore('an answer that cannot be read is a failed attempt', async (test, open, mode) => {
+onEveryStore('a result that cannot be read is a failed attempt', async (test, open, mode) => {
   const unreadable = {
     kind: 'dead' as const,
     get reason(): string {
@@ -119,7 +119,7 @@ for (const [name, startSpan] of [
   })
 }
 
-describe('what is plugged in is checked when an outbox is made', () => {
+describe('an outbox checks its options when it is made', () => {
   const base = () => ({ store: memoryStore(), listeners: new ListenerRegistry(), logger: false as const })
 
   it('names the methods that an exporter lacks', () => {
@@ -133,7 +133,7 @@ describe('what is plugged in is checked when an outbox is made', () => {
     })
   })
 
-  it('refuses a margin for renewing that leaves no time for deliveries', () => {
+  it('refuses a renewal margin that leaves no time for deliveries', () => {
     const refused = { code: 'OUTBOX_INVALID_OPTION', message: /renewMarginMs.* less than its ttlMs/ }
     throws(() => Outbox.singleWriter({ ...base(), lock: { ttlMs: 1_000, renewMarginMs: 1_000 } }), refused)
     throws(() => Outbox.singleWriter({ ...base(), leaseMs: 500, lock: { renewMarginMs: 501 } }), refused)
@@ -141,7 +141,7 @@ describe('what is plugged in is checked when an outbox is made', () => {
     Outbox.singleWriter({ ...base(), lock: { ttlMs: 1_000, renewMarginMs: 999 } })
   })
 
-  it('takes any number of attempts, and no end of them', () => {
+  it('takes any number of attempts, and Infinity', () => {
     for (const maxAttempts of [1, 1_000, Infinity]) {
       Outbox.multiNode({ ...base(), maxAttempts })
       equal(mailRetries(maxAttempts).maxAttempts, maxAttempts)
@@ -161,7 +161,7 @@ describe('what is plugged in is checked when an outbox is made', () => {
   })
 })
 
-onEveryStore('an event with no end of attempts is not given up', async (test, open, mode) => {
+onEveryStore('an event with infinite attempts is never given up', async (test, open, mode) => {
   let calls = 0
   const listener = new RecordingListener(() => {
     if (++calls <= 15) throw new Error('away')

@@ -27,7 +27,7 @@ async function startOrdered(
   return outbox
 }
 
-onEveryStoreOnce('ordered delivers one after the other, in the order of writing', async (test, open) => {
+onEveryStoreOnce('ordered delivers one event after the other, in write order', async (test, open) => {
   let running = 0
   let most = 0
   const listener = new RecordingListener(async () => {
@@ -44,7 +44,7 @@ onEveryStoreOnce('ordered delivers one after the other, in the order of writing'
 })
 
 onEveryStoreOnce(
-  'ordered goes on with what was written meanwhile, without waiting for a poll',
+  'ordered delivers events written meanwhile without a poll interval',
   async (test, open) => {
     const gate = new Gate()
     const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
@@ -59,7 +59,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('ordered gives an event one attempt unless told otherwise', async (test, open) => {
+onEveryStoreOnce('ordered gives an event one attempt by default', async (test, open) => {
   const listener = new RecordingListener(() => Promise.reject(new Error('no')))
   const once = await startOrdered(test, open(), listener)
   await writeTested(once, 1)
@@ -75,7 +75,7 @@ onEveryStoreOnce('ordered gives an event one attempt unless told otherwise', asy
 })
 
 onEveryStoreOnce(
-  'ordered goes by the order of writing even when a clock was set back',
+  'ordered keeps write order even if a clock was set back',
   async (test, open) => {
     const store = open()
     await store.migrate()
@@ -91,7 +91,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('a writer only writes, and others deliver', async (test, open) => {
+onEveryStoreOnce('a writer only writes, and other processes deliver', async (test, open) => {
   const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()
   test.after(() => writer.close())
   const ids = await writeTested(writer, 1, 2)
@@ -101,7 +101,7 @@ onEveryStoreOnce('a writer only writes, and others deliver', async (test, open) 
   deepEqual(listener.ids, ids)
 })
 
-onEveryStoreOnce('modes that would break each other’s promises do not start together', async (test, open) => {
+onEveryStoreOnce('modes that would break each other’s promises cannot run together', async (test, open) => {
   const { outbox } = await startOutbox(test, open(), { mode: 'singleNode', ownerId: 'first' })
   const listeners = new ListenerRegistry()
   const other = Outbox.multiNode<any>({ store: open(), listeners, logger: false })
@@ -110,7 +110,7 @@ onEveryStoreOnce('modes that would break each other’s promises do not start to
     match(error.message, /mode "multiNode", but first-\w+ uses it in mode "singleNode"/)
     return true
   })
-  // A second one of the same mode may, and so may a writer; one that purges by age may not.
+  // A second process of the same mode may start, and so may a writer. A writer that purges by age may not.
   await startOutbox(test, open(), { mode: 'singleNode' })
   const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()
   test.after(() => writer.close())
@@ -119,7 +119,7 @@ onEveryStoreOnce('modes that would break each other’s promises do not start to
   await outbox.close()
 })
 
-onEveryStoreOnce('the mode can be changed when nobody uses the table any more', async (test, open) => {
+onEveryStoreOnce('the mode can change when no process uses the table any more', async (test, open) => {
   const first = await startOutbox(test, open(), { mode: 'singleNode' })
   await first.outbox.close()
   await startOutbox(test, open(), { mode: 'multiNode' })
@@ -129,7 +129,7 @@ describe('presets', () => {
   const store = memoryStore()
   const listeners = new ListenerRegistry()
 
-  it('refuse options that mean nothing to them', () => {
+  it('refuse options that their mode does not have', () => {
     const refused = (make: () => unknown, name: string) =>
       throws(make, { code: 'OUTBOX_UNKNOWN_OPTION', message: new RegExp(`no option "${name}"`) })
     // @ts-expect-error ordered has one worker
@@ -138,13 +138,13 @@ describe('presets', () => {
     refused(() => Outbox.ordered({ store, listeners, hotQueueCapacity: 2 }), 'hotQueueCapacity')
     // @ts-expect-error a writer has no listeners
     refused(() => Outbox.writerOnly({ store, listeners }), 'listeners')
-    // @ts-expect-error age-based purge is for tables that nobody consumes
+    // @ts-expect-error age-based purge is for tables that no worker reads
     refused(() => Outbox.multiNode({ store, listeners, purge: { ageMs: 5 } }), 'ageMs')
     // @ts-expect-error no such stage
     refused(() => Outbox.multiNode({ store, listeners, processors: { secondary: {} } }), 'secondary')
   })
 
-  it('end with the block they were declared in', async () => {
+  it('close at the end of the block they were declared in', async () => {
     const outbox = await Outbox.singleNode({ store, listeners, logger: false }).start()
     await outbox[Symbol.asyncDispose]()
     await rejects(outbox.write('A', 1), { code: 'OUTBOX_CLOSED' })

@@ -32,7 +32,7 @@ async function start(
   return outbox
 }
 
-/** Writes events that nobody sends after their commit. */
+/** Writes events through a process that does not deliver. */
 async function writeCold(
   test: TestContext,
   store: StoreWith<any, 'people'>,
@@ -45,7 +45,7 @@ async function writeCold(
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-onEveryStoreOnce('a tick sends what is due, oldest first, and gives the lock back', async (test, open) => {
+onEveryStoreOnce('a tick sends the due events, oldest first, and releases the lock', async (test, open) => {
   const store = open()
   const listener = new RecordingListener()
   const outbox = await start(test, store, listener, { poller: { enabled: false } })
@@ -57,7 +57,7 @@ onEveryStoreOnce('a tick sends what is due, oldest first, and gives the lock bac
   equal(await store.locks.acquire({ lock: lockName, token: 'me', ttlMs: 1_000 }), true)
 })
 
-onEveryStoreOnce('a tick is skipped while another replica has the lock', async (test, open) => {
+onEveryStoreOnce('a tick is skipped while another replica holds the lock', async (test, open) => {
   const store = open()
   const listener = new RecordingListener()
   const outbox = await start(test, store, listener, { poller: { enabled: false } })
@@ -71,7 +71,7 @@ onEveryStoreOnce('a tick is skipped while another replica has the lock', async (
   deepEqual(listener.payloads, [1])
 })
 
-onEveryStoreOnce('the lock has the name that it is told to have', async (test, open) => {
+onEveryStoreOnce('the lock has the name of its option', async (test, open) => {
   const store = open()
   const listener = new RecordingListener()
   const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { name: 'relay' } })
@@ -98,7 +98,7 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
   const listener = new RecordingListener(async (event) => {
     if (event.payload !== 3 || listener.events.length > 4) return
     await until(async () => (await store.people.count({ status: [EventStatus.DONE] })) === 3)
-    // Somebody deletes the lock, and another replica takes it.
+    // The lock is deleted, and another replica takes it.
     await store.locks.release({ lock: lockName, token: watched.token() })
     equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
     await new Promise((resolve) => setTimeout(resolve, 400))
@@ -118,7 +118,7 @@ onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once'
   deepEqual(listener.payloads, numbers(20), 'whose result is known, so that its listener need not run again')
 })
 
-onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', async (test, open) => {
+onEveryStoreOnce('a refused settlement shows that the lock was lost', async (test, open) => {
   const store = open()
   const watched = watchingLocks(store)
   const lost = Promise.withResolvers<void>()
@@ -130,7 +130,7 @@ onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', 
       await store.locks.release({ lock: lockName, token: watched.token() })
       equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
     }
-    // Begun while the settlement before it was on its way.
+    // It began while the settlement before it was under way.
     if (event.payload === 4) await lost.promise
   })
   const outbox = await start(test, watched.store, listener, {
@@ -148,7 +148,7 @@ onEveryStoreOnce('a settlement that is refused tells that the lock was stolen', 
 })
 
 onEveryStoreOnce(
-  'failed events come again later, and do not keep others from being sent',
+  'failed events come again later, and do not hold up others',
   async (test, open) => {
     const store = open()
     const listener = new RecordingListener((event) => {
@@ -165,7 +165,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('every tick has a span with what it came to', async (test, open) => {
+onEveryStoreOnce('every tick has a span with its results', async (test, open) => {
   const spans: Record<string, unknown>[] = []
   const tracer: Tracer = {
     startSpan(name) {
@@ -191,7 +191,7 @@ onEveryStoreOnce('every tick has a span with what it came to', async (test, open
 })
 
 onEveryStoreOnce(
-  'events are sent right after their commit, and left to the poller while that fails',
+  'events are sent right after their commit, or left to the poller while that fails',
   async (test, open) => {
     const store = open()
     const metrics = new InMemoryMetrics()
@@ -235,7 +235,7 @@ onEveryStoreOnce(
 )
 
 onEveryStoreOnce(
-  'the poller rests after a hundred failures in a row, until something succeeds',
+  'the poller pauses after a hundred failures in a row, until a delivery succeeds',
   async (test, open) => {
     let isDown = true
     const rests = Promise.withResolvers<void>()
@@ -286,12 +286,12 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('without a circuit breaker there is none', async (test, open) => {
+onEveryStoreOnce('circuitBreaker: false turns the circuit breaker off', async (test, open) => {
   const outbox = await start(test, open(), new RecordingListener(), { circuitBreaker: false })
   equal(outbox.circuitBreakerState, undefined)
 })
 
-onEveryStoreOnce('of two replicas one sends at a time, and none sends twice', async (test, open) => {
+onEveryStoreOnce('of two replicas, one sends at a time, and no event is sent twice', async (test, open) => {
   const running = new Set<string>()
   const listenerOf = (name: string) =>
     new RecordingListener(async () => {
@@ -312,7 +312,7 @@ onEveryStoreOnce('of two replicas one sends at a time, and none sends twice', as
   )
 })
 
-/** The store, and the token of the last lock that was taken through it. */
+/** A store that records the token of the last lock taken through it. */
 function watchingLocks(store: StoreWith<any, 'people'>): {
   store: StoreWith<any, 'people'>
   token: () => string

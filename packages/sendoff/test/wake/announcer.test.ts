@@ -6,7 +6,7 @@ import { Announcer } from '../../src/wake/announcer.ts'
 import type { WakeUp } from '../../src/store/index.ts'
 import { textOfWakeUp, wakeUpIn } from '../../src/stores/wake-up-text.ts'
 
-/** An announcer, and what it has told others about. */
+/** An announcer, and the wake-ups that it has sent. */
 function recorded() {
   const told: WakeUp[] = []
   let wake = () => {}
@@ -27,7 +27,7 @@ function recorded() {
   return { announcer, told, until }
 }
 
-it('what is announced during a signal is told by the next one, each partition once', async () => {
+it('the next signal has all partitions announced during the last one, each once', async () => {
   const { announcer, told, until } = recorded()
   announcer.announce([1])
   announcer.announce([2, 3])
@@ -36,7 +36,7 @@ it('what is announced during a signal is told by the next one, each partition on
   deepEqual(told, [{ partitions: [1] }, { partitions: [2, 3, 4] }])
 })
 
-it('what may be anywhere is not narrowed down by what is not', async () => {
+it('a signal for any partition is not narrowed by one for some', async () => {
   const { announcer, told, until } = recorded()
   announcer.announce([1])
   announcer.announce([2])
@@ -46,7 +46,7 @@ it('what may be anywhere is not narrowed down by what is not', async () => {
   deepEqual(told, [{ partitions: [1] }, {}])
 })
 
-it('what falls due later is told with its moments, each once', async () => {
+it('a signal for later events has their moments, each once', async () => {
   const { announcer, told, until } = recorded()
   announcer.announce([1])
   announcer.announce([2], 5_000)
@@ -63,7 +63,7 @@ it('what falls due later is told with its moments, each once', async () => {
   )
 })
 
-it('a signal survives being written as text, and unknown text stands for anything', () => {
+it('a signal can be written as text and read back, and unknown text means any partition', () => {
   const signals: WakeUp[] = [
     {},
     { partitions: [0, 255] },

@@ -4,7 +4,7 @@ import { PollerAlarm } from '../../src/wake/poller-alarm.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 describe('the alarm of a poller', () => {
-  it('tells room from what may be due, and tells each once', () => {
+  it('distinguishes room from due rows, and reports each once', () => {
     const alarm = new PollerAlarm()
     alarm.resume()
     deepEqual([alarm.isSet, alarm.takeReason(), alarm.takeNews()], [true, 'room', false])
@@ -15,7 +15,7 @@ describe('the alarm of a poller', () => {
     deepEqual([alarm.isSet, alarm.takeNews()], [false, false])
   })
 
-  it('has a reason to poll when a moment has come that it was told of', async () => {
+  it('is set again when a known moment has come', async () => {
     const clock = fakeClock()
     const alarm = new PollerAlarm({ clock })
     alarm.wake(100)

@@ -12,7 +12,7 @@ import { OutboxWriter } from '../../src/write/outbox-writer.ts'
 import { startOutbox, until, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
 
-/** Signals between the stores of one process, as a database would pass them on between many. */
+/** Signals between the stores of one process, in place of a database that signals between many. */
 class Signals implements OutboxWakeUps {
   readonly #callbacks = new Set<(wakeUp: WakeUp) => void>()
   announced = 0
@@ -35,7 +35,7 @@ class Signals implements OutboxWakeUps {
     this.#pass(wakeUp)
   }
 
-  /** A transaction with a signal in it has committed. */
+  /** Passes on the signal of a transaction that has committed. */
   commit() {
     this.committed++
     if (!this.isBroken) this.#pass()
@@ -77,7 +77,7 @@ async function startWriter(test: TestContext, store: CompleteStore<any>): Promis
   return outbox
 }
 
-it('a process that only writes wakes those that deliver', async (test) => {
+it('a process that only writes wakes processes that deliver', async (test) => {
   const signals = new Signals()
   const store = sharedStore(signals)
   const { metrics, listener } = await startOutbox(test, store)
@@ -89,7 +89,7 @@ it('a process that only writes wakes those that deliver', async (test) => {
   equal(signals.announced, 0)
 })
 
-it('beside other open transactions the signal follows the commit', async (test) => {
+it('beside other open transactions, the signal follows the commit', async (test) => {
   const signals = new Signals()
   const store = sharedStore(signals)
   const { metrics } = await startOutbox(test, store)
@@ -107,7 +107,7 @@ it('beside other open transactions the signal follows the commit', async (test) 
   equal(signals.committed, 0)
 })
 
-it('a writer that is used by itself wakes others, also beside open transactions', async (test) => {
+it('a bare writer wakes other processes, also beside open transactions', async (test) => {
   const signals = new Signals()
   const store = sharedStore(signals)
   const { metrics } = await startOutbox(test, store)
@@ -134,7 +134,7 @@ it('many transactions at once need few signals', async (test) => {
   equal(count < 50, true, `${count} signals`)
 })
 
-it('events that their own process delivers signal nothing', async (test) => {
+it('events that their own process delivers cause no signal', async (test) => {
   const signals = new Signals()
   const { outbox, metrics } = await startOutbox(test, sharedStore(signals))
   await writeTested(outbox, 1, 2, 3)
@@ -142,7 +142,7 @@ it('events that their own process delivers signal nothing', async (test) => {
   equal(signals.announced + signals.committed, 0)
 })
 
-it('signals that fail cost no event', async (test) => {
+it('failed signals lose no event', async (test) => {
   const signals = new Signals()
   signals.isBroken = true
   const store = sharedStore(signals)
@@ -153,7 +153,7 @@ it('signals that fail cost no event', async (test) => {
   equal(log.filter((line) => line.includes('no signals today')).length, 1)
 })
 
-it('an outbox that is closed listens no longer', async (test) => {
+it('a closed outbox does not listen for wake-ups', async (test) => {
   const signals = new Signals()
   const { outbox } = await startOutbox(test, sharedStore(signals))
   equal(signals.listeners, 1)
@@ -177,7 +177,7 @@ it('the ordered mode delivers right after the commit', async (test) => {
   deepEqual(listener.payloads, ['first', 'second'])
 })
 
-it('for an event with a key only the owner of its partition looks', async (test) => {
+it('for an event with a key, only the owner of its partition polls', async (test) => {
   const signals = new Signals()
   const store = sharedStore(signals)
   const nodes = [await startPartitioned(test, store), await startPartitioned(test, store)]
@@ -190,7 +190,7 @@ it('for an event with a key only the owner of its partition looks', async (test)
     const owner = nodes.find(({ owned }) => owned.has(partitionOf(orderingKey)))!
     const other = nodes.find((node) => node !== owner)!
     const [looksBefore, delivered] = [other.looks, owner.listener.events.length]
-    // Beside another transaction, so that the signal follows the commit.
+    // Another transaction is open, so that the signal follows the commit.
     await Promise.all([
       writer.transaction(() => writer.write('Tested', n, { orderingKey })),
       writer.transaction(async () => {}),
@@ -198,7 +198,7 @@ it('for an event with a key only the owner of its partition looks', async (test)
     await owner.listener.called(delivered + 1)
     looksInVain += other.looks - looksBefore
   }
-  // A few are about partitions that have just changed hands.
+  // A few concern partitions that have just changed owners.
   equal(looksInVain < 10, true, `${looksInVain} looks in vain`)
 })
 
@@ -253,7 +253,7 @@ async function startPartitioned(test: TestContext, store: CompleteStore<any>): P
   }
 }
 
-it('an event that is written for later in one process is delivered on time by another', async (test) => {
+it('a delayed event of one process is delivered on time by another', async (test) => {
   const store = sharedStore(new Signals())
   const { listener } = await startOutbox(test, store)
   const writer = await startWriter(test, store)
@@ -275,12 +275,12 @@ it('an event that is replayed in one process is delivered at once by another', a
   await metrics.until((seen) => seen.dispatchSuccess === 1)
 })
 
-it('what is paused and resumed in one process is paused and resumed at once in another', async (test) => {
+it('a pause or resume in one process takes effect at once in another', async (test) => {
   const store = sharedStore(new Signals())
   const { outbox, listener } = await startOutbox(test, store)
   const other = await startWriter(test, store)
   await other.pause({ eventType: 'Tested' })
-  // Less than a heartbeat, and more than a signal takes.
+  // This is less than a heartbeat interval, and more than a signal takes.
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
   await writeTested(outbox, 1)
   await outbox.poll()

@@ -70,7 +70,7 @@ const badWrites: Record<string, [unknown[], string, RegExp]> = {
   ],
 }
 
-onEveryStore('bad input is refused by name, and nothing else is lost', async (test, open, mode) => {
+onEveryStore('an error names bad input, and nothing else is lost', async (test, open, mode) => {
   const { outbox, store, listener, metrics } = await startOutbox(test, open(), { mode })
   for (const [name, [args, code, message]] of Object.entries(badWrites)) {
     await outbox.transaction(async () => {
@@ -85,7 +85,7 @@ onEveryStore('bad input is refused by name, and nothing else is lost', async (te
 })
 
 onEveryStore(
-  'a payload is delivered as it is stored, straight from memory or by the poller',
+  'a payload is delivered as it is stored, on the hot path and on the cold path',
   async (test, open, mode) => {
     const texts = ['"half \ud800 of a pair"', '"\udc00\ud83d\ude80"', JSON.stringify('\ud800')]
     for (const enabled of [true, false]) {
@@ -122,7 +122,7 @@ onEveryStore(
   },
 )
 
-it('a schema is checked against JSON at the first write of its type, and for every event of a test outbox', async (test) => {
+it('a payload is checked after a way through JSON at the first write of its type, and always in a test outbox', async (test) => {
   let validations = 0
   const schema = z.object({ at: z.date().optional() }).refine(() => (validations += 1))
   const event = defineEvent('Tested', { schema })
@@ -179,7 +179,7 @@ describe('an outbox', () => {
   const listeners = new ListenerRegistry()
   const make = (options: object) => () => Outbox.singleNode(options as never)
 
-  it('refuses unknown options and names the ones there are', () => {
+  it('refuses unknown options, and names the existing ones', () => {
     throws(make({ store, listeners, workers: 3 }), {
       code: 'OUTBOX_UNKNOWN_OPTION',
       message: /Outbox\.singleNode has no option "workers".*workerCount/,
@@ -214,7 +214,7 @@ describe('an outbox', () => {
     throws(make(undefined as never), { code: 'OUTBOX_INVALID_OPTION' })
   })
 
-  it('refuses to pause what it does not know', async (test) => {
+  it('refuses a pause without an event type or destination', async (test) => {
     const outbox = await Outbox.singleNode({ store: memoryStore(), listeners, logger: false }).start()
     test.after(() => outbox.close())
     for (const target of [
@@ -231,7 +231,7 @@ describe('an outbox', () => {
     deepEqual(await outbox.paused(), [])
   })
 
-  it('refuses events that are defined badly', () => {
+  it('refuses bad event definitions', () => {
     const define = defineEvent as (name: unknown, definition?: unknown) => unknown
     throws(() => define(''), { code: 'OUTBOX_INVALID_OPTION' })
     throws(() => define('A', { aggregate: 'Order' }), {
@@ -254,7 +254,7 @@ describe('an outbox', () => {
 
 describe('idempotency', () => {
   onEveryStore(
-    'a second write with the same key adds nothing and answers with the first id',
+    'a second write with the same key adds nothing and returns the first id',
     async (test, open, mode) => {
       const { outbox, listener, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
       const write = () =>
@@ -272,7 +272,7 @@ describe('idempotency', () => {
     },
   )
 
-  onEveryStore('a duplicate gives its place in the hot queue back at once', async (test, open, mode) => {
+  onEveryStore('a duplicate frees its place in the hot queue at once', async (test, open, mode) => {
     const { outbox, metrics } = await startOutbox(test, open(), { mode, hotQueueCapacity: 1 })
     const write = () =>
       outbox.transaction(() => outbox.write('Tested', 'once', { idempotencyKey: 'order-7' }))

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../fixtures/stores.ts'
 const leaseMs = 30_000
 const allModes = ['multiNode', 'singleNode', 'singleWriter', 'ordered', 'partitioned'] as const
 
-/** Less than a poll interval: a process that has lost its partitions meanwhile takes them again first. */
+/** Less than a poll interval: a process that has lost its partitions meanwhile first takes them again. */
 const atOnceMs = 1_000
 
 const storesInTime = {
@@ -42,7 +42,7 @@ function onEveryStoreInTime(
           const clock = fakeClock()
           const start = (store: StoreWith<any, 'people'>, options: FixtureOptions = {}) =>
             startOutbox(test, store, { mode: mode as never, clock, leaseMs, poller: {}, ...options })
-          // Closing goes by the clock, too.
+          // Closing uses the clock, too.
           test.after(() => void advancing(clock))
           await body(clock, await open(test, clock), start)
         })
@@ -56,7 +56,7 @@ async function advancing(clock: FakeClock): Promise<void> {
 }
 
 onEveryStoreInTime(
-  'an event is delivered once although the answer to its commit came after the poller had found it',
+  'an event is delivered once, even if the poller finds it before the answer to its commit arrives',
   ['multiNode', 'singleNode', 'singleWriter'],
   async (clock, real, start) => {
     const [hasWritten, mayCommit, mayAnswer, mayEnd] = [new Gate(), new Gate(), new Gate(), new Gate()]

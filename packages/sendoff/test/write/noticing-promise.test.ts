@@ -21,7 +21,7 @@ const hearing: Readonly<Record<string, Use>> = {
   'catch behind then and finally': (promise) => promise.then(ignore).finally(ignore).catch(ignore),
 }
 
-/** What they make is silenced, so that Node does not take it for unhandled. */
+/** Their promises are silenced, so that Node does not report them as unhandled. */
 const deaf: Readonly<Record<string, Use>> = {
   nothing: ignore,
   'then with one callback': (promise) => silenced(promise.then(ignore)),
@@ -43,12 +43,12 @@ async function isHeardBy(use: Use): Promise<boolean> {
   return promise.isHeard
 }
 
-describe('a promise that notices whether its rejection is heard of', () => {
+describe('a promise that notices whether code sees its rejection', () => {
   for (const [name, use] of Object.entries(hearing)) {
-    it(`is heard by ${name}`, async () => equal(await isHeardBy(use), true))
+    it(`counts ${name} as seeing the rejection`, async () => equal(await isHeardBy(use), true))
   }
   for (const [name, use] of Object.entries(deaf)) {
-    it(`is not heard by ${name}`, async () => {
+    it(`does not count ${name} as seeing the rejection`, async () => {
       const promise = new NoticingPromise((_, reject) => setImmediate(() => reject(new Error('no'))))
       promise.silence()
       void use(promise)
@@ -57,7 +57,7 @@ describe('a promise that notices whether its rejection is heard of', () => {
     })
   }
 
-  it('hands its value on', async () => {
+  it('passes its value on', async () => {
     equal(await new NoticingPromise<number>((resolve) => resolve(1)).then((value) => value + 1), 2)
     equal(await new NoticingPromise<number>((resolve) => resolve(1)).finally(ignore), 1)
   })

@@ -75,7 +75,7 @@ describe('on SQLite', () => {
     equal(listener.events.length, 0)
   })
 
-  it('writes into a transaction that somebody else opened, and delivers after its commit', async (test) => {
+  it('writes into a transaction that other code opened, and delivers after its commit', async (test) => {
     const { outbox, metrics, mine, listener } = await startOnFile(test)
     mine.exec('begin immediate')
     await outbox.write('Tested', 'theirs', { tx: mine })

@@ -25,7 +25,7 @@ async function startOnFile(test: TestContext, options: FixtureOptions = {}) {
   return { ...fixture, mine }
 }
 
-/** What the hook was told of the end, in words: `afterCommit 1,2`. */
+/** The calls of the hook after the end, as text: `afterCommit 1,2`. */
 function toldOf(hook: RecordingWriterHook): string[] {
   return hook.calls
     .filter(({ moment }) => moment === 'afterCommit' || moment === 'afterRollback')
@@ -33,7 +33,7 @@ function toldOf(hook: RecordingWriterHook): string[] {
 }
 
 onEveryStore(
-  'a commit that the database refused is a rollback: its place is free at once, and its hook is told',
+  'a commit that the database refused is a rollback: its place is free at once, and its hook is called',
   async (test, open, mode) => {
     let isRefused = true
     const store = faultyStore(open(), {
@@ -57,7 +57,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'a hook hears of a commit whose answer was lost once the database has told',
+  'a hook is called after a commit whose answer was lost, once the database has confirmed it',
   async (test, open, mode) => {
     const store = faultyStore(open(), {
       async transaction(real, work: any) {
@@ -74,7 +74,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'a hook hears of a commit whose answer was lost although the event has no place in the hot queue',
+  'a hook is called after a commit whose answer was lost, also if the event has no place in the hot queue',
   async (test, open, mode) => {
     const store = faultyStore(open(), {
       async transaction(real, work: any) {
@@ -91,7 +91,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'a transaction that is run again ends its first run as rolled back',
+  'a transaction that runs again ends its first run as rolled back',
   async (test, open, mode) => {
     const store = open()
     const transactions: Transactions<any, any> = {
@@ -129,7 +129,7 @@ onEveryStore(
 class Conflict extends Error {}
 
 onEveryStore(
-  'a transaction that is open when closing begins may finish, transactions within it included',
+  'a transaction that is open when closing begins may finish, with the transactions within it',
   async (test, open, mode) => {
     const { outbox } = await startOutbox(test, open(), { mode })
     const [isOpen, mayGoOn] = [new Gate(), new Gate()]
@@ -155,7 +155,7 @@ onEveryStore(
 )
 
 describe('on SQLite', () => {
-  it('a commit that a deferred constraint refused is a rollback, told at once', async (test) => {
+  it('a commit that a deferred constraint refused is reported as a rollback at once', async (test) => {
     const writerHook = new RecordingWriterHook()
     const { outbox, metrics, mine } = await startOnFile(test, { hotQueueCapacity: 1, writerHook })
     mine.exec(
@@ -174,7 +174,7 @@ describe('on SQLite', () => {
     equal(metrics.hotEnqueued, 1)
   })
 
-  it('a hook is told of a rollback of what a savepoint took along that was rolled back by hand', async (test) => {
+  it('a hook gets a rollback for an event under a savepoint that was rolled back by hand', async (test) => {
     const writerHook = new RecordingWriterHook()
     const { outbox } = await startOnFile(test, { writerHook })
     await outbox.transaction(async (tx: DatabaseSync) => {
@@ -187,7 +187,7 @@ describe('on SQLite', () => {
     deepEqual(toldOf(writerHook).sort(), ['afterCommit 1', 'afterRollback 2'])
   })
 
-  it('a hook is told of a commit by hand, which delivers the event', async (test) => {
+  it('a hook gets a commit by hand, and the event is delivered', async (test) => {
     const writerHook = new RecordingWriterHook()
     const { outbox, metrics, listener } = await startOnFile(test, { writerHook })
     await rejects(

@@ -35,7 +35,7 @@ onEveryStore('a rolled-back transaction leaves no event behind', async (test, op
   equal(await store.people.count({}), 1)
 })
 
-onEveryStore('a rolled-back inner transaction takes only its own events along', async (test, open, mode) => {
+onEveryStore('a rolled-back inner transaction undoes only its own events', async (test, open, mode) => {
   const { outbox, store, listener, metrics } = await startOutbox(test, open(), { mode })
   await outbox.transaction(async () => {
     await outbox.write('Tested', 'outer, before')
@@ -54,7 +54,7 @@ onEveryStore('a rolled-back inner transaction takes only its own events along', 
   equal(await store.people.count({}), 3)
 })
 
-onEveryStore('an outer rollback takes committed inner transactions along', async (test, open, mode) => {
+onEveryStore('an outer rollback undoes committed inner transactions', async (test, open, mode) => {
   const { outbox, store, listener } = await startOutbox(test, open(), { mode })
   await rejects(
     outbox.transaction(async () => {
@@ -121,7 +121,7 @@ onEveryStore('a write after the end of its transaction is refused', async (test,
   let named: unknown
   await outbox.transaction(async (tx: unknown) => {
     named = tx
-    // Runs later, but still finds the transaction it was made in.
+    // It runs later, but still finds the transaction it was created in.
     ambient = await new Promise((resolve) =>
       setImmediate(() => resolve(bindHere(() => outbox.write('Tested', 'late')))),
     )
@@ -132,7 +132,7 @@ onEveryStore('a write after the end of its transaction is refused', async (test,
   equal(await store.people.count({}), 0)
 })
 
-onEveryStore('a write that nobody awaited is still part of its transaction', async (test, open, mode) => {
+onEveryStore('a write that is not awaited is still part of its transaction', async (test, open, mode) => {
   const { outbox, metrics, listener } = await startOutbox(test, open(), { mode })
   await outbox.transaction(async () => {
     void outbox.write('Tested', 'not awaited')
@@ -142,7 +142,7 @@ onEveryStore('a write that nobody awaited is still part of its transaction', asy
 })
 
 onEveryStore(
-  'a transaction waits for a write that nobody awaited, however long it takes',
+  'a transaction waits for a write that is not awaited, however long it takes',
   async (test, open, mode) => {
     const gate = new Gate()
     const { outbox, store } = await startOutbox(test, open(), {
@@ -164,7 +164,7 @@ onEveryStore(
   },
 )
 
-onEveryStore('a write that nobody awaited undoes its transaction when it fails', async (test, open, mode) => {
+onEveryStore('a write that is not awaited undoes its transaction if it fails', async (test, open, mode) => {
   const gate = new Gate()
   const { outbox, store } = await startOutbox(test, open(), {
     mode,
@@ -211,7 +211,7 @@ onEveryStore('a listener does not run inside the transaction that woke it', asyn
 })
 
 onEveryStore(
-  'a listener does not run in the asynchronous context of whoever wrote its event or polled for it',
+  'a listener does not run in the asynchronous context of the writer or the poller',
   async (test, open, mode) => {
     const request = new AsyncLocalStorage<string>()
     const seen: unknown[] = []
@@ -274,7 +274,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'callbacks of a committed inner transaction are told of the outer rollback',
+  'rollback callbacks of a committed inner transaction run after the outer rollback',
   async (test, open, mode) => {
     const { outbox } = await startOutbox(test, open(), { mode })
     const calls: string[] = []
@@ -301,7 +301,7 @@ onEveryStore('two outboxes in one process do not mix their transactions', async 
 })
 
 onEveryStore(
-  'a transaction inside one of another outbox on the same data is refused instead of waited for',
+  'a transaction inside one of another outbox on the same data is refused, and does not wait',
   async (test, open, mode) => {
     const first = await startOutbox(test, open(), { mode })
     const second = await startOutbox(test, open(), { mode })

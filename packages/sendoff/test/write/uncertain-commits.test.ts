@@ -71,7 +71,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'an event whose commit failed is not delivered, and its place is free again',
+  'an event whose commit failed is not delivered, and its place becomes free',
   async (test, open, mode) => {
     let isBroken = true
     const store = faultyStore(open(), {
@@ -85,12 +85,12 @@ onEveryStore(
     const { outbox, metrics, listener } = await startOutbox(test, store, {
       mode,
       hotQueueCapacity: 1,
-      // Long enough for the looks after a failed commit to end before it does.
+      // The lease is long enough that the look-ups after a failed commit end before it does.
       leaseMs: 60_000,
     })
     await rejects(writeTested(outbox, 'refused'), ConnectionLost)
     isBroken = false
-    // While the place is kept, events take the way through the poller.
+    // While the place is reserved, events take the cold path.
     await writeTested(outbox, 'kept')
     await metrics.until((seen) => seen.dispatchSuccess === 1)
     deepEqual(listener.payloads, ['kept'])
@@ -98,7 +98,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'without a confirmed commit only events that the database has are delivered',
+  'without a confirmed commit, only events that the database has are delivered',
   async (test, open, mode) => {
     const store = open()
     const transactions = careless(store, (error) => error instanceof ConnectionLost)
@@ -139,7 +139,7 @@ onEveryStore('a look-up that fails is repeated', async (test, open, mode) => {
   match(log.join('\n'), /Looking up 1 events after their commit failed/)
 })
 
-onEveryStore('drain waits for events that are being looked up', async (test, open, mode) => {
+onEveryStore('drain waits for look-ups that are under way', async (test, open, mode) => {
   const store = open()
   const { outbox, listener } = await startOutbox(test, store, {
     mode,

@@ -26,7 +26,7 @@ const unheard: Readonly<Record<string, (outbox: Outbox<any>, tx: unknown) => unk
 
 for (const [name, write] of Object.entries(unheard)) {
   onEveryStoreOnce(
-    `a failure of ${name} that nothing hears of undoes the transaction`,
+    `a failure of ${name} that no code sees undoes the transaction`,
     async (test, open) => {
       const { outbox, store } = await startOutbox(test, open())
       await rejects(
@@ -57,7 +57,7 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('an insert that failed unheard undoes the transaction', async (test, open) => {
+onEveryStoreOnce('a failed insert that no code sees undoes the transaction', async (test, open) => {
   let isBroken = false
   const store = faultyStore(open(), {
     insert: (real, ...args) => (isBroken ? Promise.reject(new Error('the disk is full')) : real(...args)),
@@ -75,7 +75,7 @@ onEveryStoreOnce('an insert that failed unheard undoes the transaction', async (
   equal(await store.people.count({}), 0)
 })
 
-onEveryStoreOnce('a part is undone alone by a write in it that failed unheard', async (test, open) => {
+onEveryStoreOnce('a failed write that no code sees undoes only its part', async (test, open) => {
   const { outbox, store } = await startOutbox(test, open())
   await outbox.transaction(async () => {
     await outbox.write('Tested', 'good')
@@ -116,7 +116,7 @@ const heard: Readonly<Record<string, (outbox: Outbox<any>) => unknown>> = {
 }
 
 for (const [name, write] of Object.entries(heard)) {
-  onEveryStoreOnce(`a transaction goes on without a failed write that ${name}`, async (test, open) => {
+  onEveryStoreOnce(`a transaction continues without a failed write that ${name}`, async (test, open) => {
     const { outbox, store } = await startOutbox(test, open())
     const isUnhandled: unknown[] = []
     const note = (error: unknown) => isUnhandled.push(error)

@@ -32,7 +32,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'a hook is told of the rollback',
+  'a hook is called after a rollback',
   async (test, open) => {
     const calls: string[] = []
     const { outbox } = await startOutbox(test, open(), { writerHook: recordingHook(calls) })
@@ -74,7 +74,7 @@ onEveryStore(
 )
 
 onEveryStore(
-  'an error in beforeWrite aborts the write; later ones are logged and go no further',
+  'an error in beforeWrite aborts the write; errors of later methods are only logged',
   async (test, open) => {
     let broken = true
     const fail = () => {

@@ -63,7 +63,7 @@ const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean
   alwaysFail: (error) => error.includes(plannedError),
   giveUp: (error) => error.includes(plannedReason),
   unheard: (error) => error.startsWith('UnroutableEventError'),
-  poison: (error) => /ended \d+ times in a row while this event was in hand/.test(error),
+  poison: (error) => /\d+ processes in a row ended while they held this event/.test(error),
 }
 
 function wrongEnd(history: JudgedHistory, row: StoredRow, behaviour: Behaviour): string | undefined {
