@@ -26,9 +26,10 @@ export interface TypeOrmTransactionOptions<Isolation> {
 }
 
 /**
- * TypeORM's transactions, for an outbox that is written to in them. TypeORM resolves although the
- * database rolled back after an error that was swallowed, so that events are dispatched only after
- * the database was asked for them.
+ * TypeORM's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet TypeORM resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function typeormTransactions<Manager extends TypeOrmEntityManager, Isolation>(
   dataSource: TypeOrmDataSource<Manager, Isolation>,
@@ -45,7 +46,7 @@ export function typeormTransactions<Manager extends TypeOrmEntityManager, Isolat
     storeTx({ queryRunner }) {
       if (queryRunner?.isTransactionActive !== true || queryRunner.isReleased) throw noTransaction()
       return {
-        // Structured, because the plain answer to some statements is rows and to others rows and a count.
+        // Structured, because the plain result of some statements is rows, and of others rows and a count.
         async query(text, values) {
           const { records } = await queryRunner.query(text, values, true)
           return { rows: records }

@@ -42,7 +42,7 @@ describe('a store that leaves a part out', () => {
         'the store leaves out lanes',
         'the store leaves out lanes and controls',
         'the store cannot be opened twice',
-        'only the store gets at its rows',
+        'only the store can reach its rows',
       ]),
     )
   })

@@ -20,7 +20,7 @@ describe('a test outbox with PostgreSQL and an ORM', () => {
     const transactions = drizzleTransactions(db)
     await rejects(testOutbox({ store, transactions, clock: fakeClock() }), {
       code: 'OUTBOX_INVALID_OPTION',
-      message: /The store of testOutbox does not go by the "clock" that it was given/,
+      message: /The store of testOutbox does not use the "clock" of its outbox/,
     })
 
     const outbox = await testOutbox({ store, transactions, timeLimitMs: 30_000 })

@@ -240,7 +240,7 @@ describe('a test outbox with a store of its own', () => {
     for (const store of stores) {
       await rejects(testOutbox<any>({ store, clock: fakeClock() }), {
         code: 'OUTBOX_INVALID_OPTION',
-        message: /The store of testOutbox does not go by the "clock" that it was given/,
+        message: /The store of testOutbox does not use the "clock" of its outbox/,
       })
       deepEqual(await store.people.query({ limit: 1 }), [])
     }

@@ -1,9 +1,11 @@
 /** A producer of `@platformatic/kafka` that takes buffers, as it does without serializers. */
 export interface PlatformaticProducer {
   send(options: PlatformaticSendOptions): Promise<PlatformaticAnswer>
-  /** The topics' partitions, which the client caches. */
+  /** Returns the topics' partitions, which the client caches. */
   metadata(options: { topics: string[] }): Promise<PlatformaticMetadata>
-  /** The partitions that the producer chooses, before they are taken modulo the topic's number of them. */
+  /**
+   * Returns the partitions that the producer chooses, before the modulo by the topic's number of partitions.
+   */
   getSendTopicPartitions(options: PlatformaticSendOptions): Map<string, Set<number>>
 }
 
@@ -36,7 +38,7 @@ export interface KafkajsProducer {
   sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
-/** A producer of `@confluentinc/kafka-javascript` in the form that it takes from `kafkajs`. */
+/** A producer of `@confluentinc/kafka-javascript`, in the form that it shares with `kafkajs`. */
 export interface ConfluentProducer {
   connect(): Promise<void>
   dependentAdmin(): unknown
@@ -59,7 +61,7 @@ export interface KafkajsMessage {
   headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>
 }
 
-/** One partition's part of an answer. */
+/** The part of a result that is about one partition. */
 export interface KafkajsAnswer {
   readonly topicName: string
   readonly partition: number

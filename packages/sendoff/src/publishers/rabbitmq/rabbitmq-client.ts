@@ -1,4 +1,7 @@
-/** A connection of `amqplib`, as used here. It does not come back by itself, so that a function opens it. */
+/**
+ * The part of a connection of `amqplib` that is used here. It does not reconnect on its own, so a function
+ * opens it.
+ */
 export interface AmqplibConnection {
   createConfirmChannel(): Promise<AmqplibConfirmChannel>
   on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
@@ -31,7 +34,7 @@ export interface AmqplibReturnedMessage {
   readonly properties: { readonly messageId?: unknown }
 }
 
-/** A connection of `rabbitmq-client`, as used here. It comes back by itself. */
+/** The part of a connection of `rabbitmq-client` that is used here. It reconnects on its own. */
 export interface RabbitmqClientConnection {
   createPublisher(options: { readonly confirm: true; readonly maxAttempts: 1 }): RabbitmqClientPublisher
 }

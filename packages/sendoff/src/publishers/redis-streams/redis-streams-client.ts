@@ -1,9 +1,9 @@
-/** A client of `ioredis`, or a cluster of it, as used here. */
+/** The part of a client of `ioredis`, or of its cluster, that is used here. */
 export interface IoredisClient {
   call(command: string, args: (string | Buffer)[]): Promise<unknown>
 }
 
-/** A client of `redis`, or a cluster of it, as used here. */
+/** The part of a client of `redis`, or of its cluster, that is used here. */
 export interface NodeRedisClient {
   xAdd(
     key: string,
