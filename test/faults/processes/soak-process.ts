@@ -51,7 +51,7 @@ const outbox = await Outbox.multiNode<any>({
     .register('Deferring', defer)
     .register('Obedient', obey, { timeoutMs: 50 })
     .register('Hanging', () => delay(hangMs), { timeoutMs: 50 })
-    .registerDefault(() => DispatchResult.dead('Nobody wants it.')),
+    .registerDefault(() => DispatchResult.dead('No listener accepts it.')),
   logger: false,
   metrics,
   workerCount: 32,

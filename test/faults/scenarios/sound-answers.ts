@@ -46,11 +46,11 @@ export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = 
       // A short run is over before a worker that began later has polled.
       ['workers share slow work, and take nothing that they have no listener for', soundSharing],
       [
-        'another process goes on at once where one is asked to end',
+        'when one process is asked to end, another continues at once',
         (test, store) => soundClosings(test, store, 'singleNode'),
       ],
       [
-        'one renewal without an answer costs no lock',
+        'one renewal without a reply costs no lock',
         (test, store) => soundRenewals(test, store, 'singleNode'),
       ],
     ],
@@ -58,5 +58,5 @@ export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = 
 ]
 
 function judgeSize(events: number, planned: Pick<FaultRunOptions, 'events'>): void {
-  ok(events > planned.events * 0.6, `${events} events are too few to say anything`)
+  ok(events > planned.events * 0.6, `${events} events are too few to prove anything`)
 }

@@ -14,7 +14,7 @@ export async function soundLockLosses(test: Diagnosed, store: string): Promise<v
   })
   const { summary } = await soundRun(test, { ...lockLossRun, ...size, store, mode: 'singleWriter' })
   const { count, mostInFlight, repeated } = summary.lockLosses
-  ok(count >= scale({ small: 1, full: 100 }), `the lock was lost ${count} times, too few to say anything`)
+  ok(count >= scale({ small: 1, full: 100 }), `the lock was lost ${count} times, too few to prove anything`)
   ok(
     repeated <= count * (mostInFlight + lockLossRun.workerCount),
     `${repeated} events were sent twice for ${count} losses with ${mostInFlight} in flight`,

@@ -73,8 +73,8 @@ function judgeTries({ sends, mostSends, ticks, leftToPoller }: RelayReport, last
   const mostTries = 1 + Math.ceil(lastedMs / pace.retryMs)
   ok(mostSends <= mostTries, `one event was sent ${mostSends} times instead of ${mostTries} at most`)
   const mostTicks = sends + lastedMs / pace.intervalMs + 2
-  ok(ticks <= mostTicks, `the poller looked ${ticks} times, and sent ${sends} times`)
-  ok(leftToPoller > 0, 'the breaker has left nothing to the poller')
+  ok(ticks <= mostTicks, `the poller polled ${ticks} times, and sent ${sends} times`)
+  ok(leftToPoller > 0, 'the breaker left no event to the poller')
 }
 
 /** The process that writes and sends. */

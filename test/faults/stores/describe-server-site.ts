@@ -90,7 +90,7 @@ export function describeServerSite({ name, skip, make, open, restarts, heldSnaps
       await ended
     })
 
-    it('loses the answer to a commit, and not the commit', async () => {
+    it('loses the reply to a commit, but not the commit', async () => {
       const meant = await sessionOf('writer1')
       await meant.run('begin')
       await meant.run(`insert into kept values ('unanswered')`)
@@ -100,7 +100,7 @@ export function describeServerSite({ name, skip, make, open, restarts, heldSnaps
       equal((await keptRows('unanswered')).length, 1)
     })
 
-    it('always has somebody who holds an old snapshot', async () => {
+    it('always has a session that holds an old snapshot', async () => {
       await untilSnapshotIsHeld()
       await site.harms[restarts[0]!]!.do('worker1', 0)
       await untilSnapshotIsHeld()

@@ -205,6 +205,6 @@ class ServerSite implements FaultSite {
 
   /** Where no commit came, none shall be surprised later. */
   #forget(slot: string): void {
-    void this.#proxy(slot).loseNextAnswerTo('a request that nobody makes')
+    void this.#proxy(slot).loseNextAnswerTo('a request that is never made')
   }
 }

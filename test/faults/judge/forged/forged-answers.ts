@@ -5,10 +5,10 @@ import type { Behaviour } from '../../history/history-record.ts'
 export const answerCases: ForgedCases = {
   'a delivery is told to stop before another begins': {
     broken: [
-      { what: 'it was never told', run: overlapping(null) },
-      { what: 'it was told long after', run: overlapping(1_800) },
+      { what: 'it was never told to stop', run: overlapping(null) },
+      { what: 'it was told to stop long after', run: overlapping(1_800) },
       {
-        what: 'never, and it hung for longer than anything waits',
+        what: 'never, and it hung for longer than any wait',
         run: new ForgedRun()
           .writes('a', { behaviour: 'hangOnce' })
           .delivers('a', { at: 100, until: null, act: 'hang', aborted: null })
@@ -16,9 +16,9 @@ export const answerCases: ForgedCases = {
       },
     ],
     kept: [
-      { what: 'it was told before', run: overlapping(1_000) },
-      { what: 'it was told a moment later', run: overlapping(1_300) },
-      { what: 'it could not be told, as it did not run', run: overlapping(null).stops('p', 150, 1_900) },
+      { what: 'it was told to stop before', run: overlapping(1_000) },
+      { what: 'it was told to stop a moment later', run: overlapping(1_300) },
+      { what: 'it did not run and could not be told to stop', run: overlapping(null).stops('p', 150, 1_900) },
       {
         what: 'its process was killed',
         run: written('a').delivers('a', { at: 100, until: null }).kills('p', 200).delivers('a', again(1_200)),
@@ -26,7 +26,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'a process does not deliver again what it has delivered well': {
+  'a process does not deliver an event again that it delivered successfully': {
     broken: [
       { what: 'under another lock', run: redelivered('p', 2) },
       {
@@ -46,7 +46,7 @@ export const answerCases: ForgedCases = {
           .delivers('a', { at: 300, token: 2, attempt: 2 }),
       },
       {
-        what: 'so much later that it has forgotten the result',
+        what: 'so late that the process has forgotten the result',
         run: refused().stops('p', 200, 3_900).delivers('a', { at: 4_000, token: 2 }).hasHarmedLock(105),
       },
     ],
@@ -54,15 +54,15 @@ export const answerCases: ForgedCases = {
 
   'every refused settlement is counted': {
     broken: [
-      { what: 'none is told', run: redelivered('q', 2).says('p', 500, told(0)) },
+      { what: 'its process counts none', run: redelivered('q', 2).says('p', 500, told(0)) },
       {
-        what: 'none is told of one that failed before, and that another process settled',
+        what: 'its process does not count one that failed before, and that another process settled',
         run: refusedAfterFailure().delivers('a', again(300)).says('p', 500, told(0)),
       },
     ],
     kept: [
-      { what: 'it is told', run: redelivered('q', 2).says('p', 500, told(1)) },
-      { what: 'its process did not live to tell', run: redelivered('q', 2) },
+      { what: 'its process counts it', run: redelivered('q', 2).says('p', 500, told(1)) },
+      { what: 'its process died before it reported a count', run: redelivered('q', 2) },
       {
         what: 'its process had claimed the event again',
         run: written('a')
@@ -71,7 +71,7 @@ export const answerCases: ForgedCases = {
           .says('p', 500, told(0)),
       },
       {
-        what: 'the answer came when it was waited for no more',
+        what: 'the reply came after the engine stopped waiting',
         run: written('a')
           .delivers('a', { at: 100, settled: null })
           .says('p', 600, { kind: 'unanswered', since: 112, events: ['a'] })
@@ -87,7 +87,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'connections that die without a word hold up a process for about a lease': {
+  'connections that fall silent hold up a process for about a lease': {
     broken: [
       { what: 'it settled too late', run: silenced(2_500) },
       { what: 'it never settled again', run: silenced(null) },
@@ -113,7 +113,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'results are settled when the database answers again': {
+  'results are settled when the database replies again': {
     broken: [{ what: 'killed long after', run: killedAfterOutage({ backAt: 400, killedAt: 1_000 }) }],
     kept: [
       { what: 'killed right after', run: killedAfterOutage({ backAt: 400, killedAt: 700 }) },
@@ -128,7 +128,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'another process goes on at once where one is asked to end': {
+  'when one process is asked to end, another continues at once': {
     broken: [
       { what: 'much later', run: handedOver(3_100) },
       {
@@ -182,7 +182,7 @@ export const sharingCases: ForgedCases = {
     ],
   },
 
-  'workers share slow work where nothing goes wrong': {
+  'workers share slow work when nothing goes wrong': {
     broken: [
       { what: 'one has all', run: shared(60, 0) },
       { what: 'one has less than a fifth', run: shared(49, 11) },

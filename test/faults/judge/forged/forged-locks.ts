@@ -2,10 +2,10 @@ import { type ForgedCases, ForgedRun } from './forged-run.ts'
 
 /** What breaks the rules about the lock of a single writer, and what looks alike and does not. */
 export const lockCases: ForgedCases = {
-  'a lost lock repeats no more than was in flight': {
+  'after a lost lock, no more events are repeated than were in flight': {
     broken: [
       {
-        what: 'its holder went on after it was told',
+        what: 'its holder continued after the refusal',
         run: lostLock({ begunAfter: 2 }),
       },
       {
@@ -14,11 +14,11 @@ export const lockCases: ForgedCases = {
       },
     ],
     kept: [
-      { what: 'only what was in flight came again', run: lostLock({ begunAfter: 0 }) },
-      { what: 'one was being begun when its holder was told', run: lostLock({ begunAfter: 1 }) },
+      { what: 'only the events in flight came again', run: lostLock({ begunAfter: 0 }) },
+      { what: 'one was about to begin when the refusal came', run: lostLock({ begunAfter: 1 }) },
       { what: 'another mode has other rules', run: lostLock({ begunAfter: 2 }).inMode('singleNode') },
       {
-        what: 'what was refused first had been begun under the lock before',
+        what: 'the first refused event had begun under the lock before',
         run: lostLock({ begunAfter: 2, underNextLock: true }),
       },
     ],

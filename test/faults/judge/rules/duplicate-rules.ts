@@ -14,7 +14,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'one holder at a time',
+    name: 'an event has one holder at a time',
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
         const overlap = first.endedAt === undefined || first.endedAt > second.at
@@ -42,7 +42,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'a process does not deliver again what it has delivered well',
+    name: 'a process does not deliver an event again that it delivered successfully',
     *violations(history) {
       const keptMs = 3 * history.settings.leaseMs
       for (const deliveries of history.deliveries.values()) {
@@ -59,7 +59,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what is settled for good is not delivered again',
+    name: 'an event that is settled for good is not delivered again',
     *violations(history) {
       for (const [id, deliveries] of history.deliveries) {
         const settled = history.settlements.get(id)?.find(isFinal)

@@ -6,7 +6,7 @@ const mostUnsettled = 100
 
 export const lockRules: readonly Rule[] = [
   {
-    name: 'a lost lock repeats no more than was in flight',
+    name: 'after a lost lock, no more events are repeated than were in flight',
     *violations(history) {
       const { mode, workerCount } = history.settings
       if (mode !== 'singleWriter') return

@@ -11,7 +11,7 @@ import type { Rule } from './rule.ts'
 
 export const orderRules: readonly Rule[] = [
   {
-    name: 'first deliveries are in the order of writing',
+    name: 'first deliveries are in write order',
     *violations(history) {
       for (const { name, events } of lanesOf(history)) {
         let last: JudgedDelivery | undefined
@@ -27,7 +27,7 @@ export const orderRules: readonly Rule[] = [
     },
   },
   {
-    name: 'nothing starts before what is in front of it is settled',
+    name: 'no event starts before the one in front of it is settled',
     *violations(history) {
       for (const lane of lanesOf(history)) yield* earlyStarts(history, lane)
     },

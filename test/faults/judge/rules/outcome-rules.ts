@@ -63,7 +63,7 @@ const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean
   alwaysFail: (error) => error.includes(plannedError),
   giveUp: (error) => error.includes(plannedReason),
   unheard: (error) => error.startsWith('UnroutableEventError'),
-  poison: (error) => /ended \d+ times in a row while this event was in hand/.test(error),
+  poison: (error) => /ended \d+ times in a row while/.test(error),
 }
 
 function wrongEnd(history: JudgedHistory, row: StoredRow, behaviour: Behaviour): string | undefined {
@@ -76,9 +76,9 @@ function wrongEnd(history: JudgedHistory, row: StoredRow, behaviour: Behaviour):
   const succeeded = history.deliveries
     .get(row.eventId)
     ?.some(({ act, endedAt }) => (act === 'succeed' || act === 'hang') && endedAt !== undefined)
-  return succeeded ? undefined : 'is DONE, and no delivery of it ended well'
+  return succeeded ? undefined : 'is DONE, and no delivery of it succeeded'
 }
 
 function describeHolder({ lockedBy, attempts, losses }: StoredRow): string {
-  return `${lockedBy === null ? 'held by nobody' : `held by ${lockedBy}`}, attempts ${attempts}, losses ${losses}`
+  return `${lockedBy === null ? 'held by no process' : `held by ${lockedBy}`}, attempts ${attempts}, losses ${losses}`
 }

@@ -8,7 +8,7 @@ const silenceLeases = 2
 
 export const recoveryRules: readonly Rule[] = [
   {
-    name: 'connections that die without a word hold up a process for about a lease',
+    name: 'connections that fall silent hold up a process for about a lease',
     *violations(history) {
       for (const { process, from, until, allowedMs } of silences(history)) {
         if (until - from > allowedMs) {
@@ -18,7 +18,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'results are settled when the database answers again',
+    name: 'results are settled when the database replies again',
     *violations(history) {
       const { leaseMs } = history.settings
       for (const { target, at: killedAt } of history.kills) {
@@ -38,7 +38,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'another process goes on at once where one is asked to end',
+    name: 'when one process is asked to end, another continues at once',
     *violations(history) {
       const { handOverMs } = history.settings
       for (const { process, since, until } of handOvers(history)) {
@@ -50,7 +50,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what was due in an outage starts within seconds of its end',
+    name: 'events that were due in an outage start within seconds of its end',
     *violations(history) {
       const { recoveryMs } = history.settings
       const common = history.outages.filter(({ slot }) => slot === undefined)
@@ -63,7 +63,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what was due at the last fault is delivered within seconds of it',
+    name: 'events that were due at the last fault are delivered within seconds of it',
     *violations(history) {
       const { recoveryMs } = history.settings
       for (const { event, what, since, until } of lastDeliveries(history)) {

@@ -23,7 +23,7 @@ export const sharingRules: readonly Rule[] = [
     },
   },
   {
-    name: 'workers share slow work where nothing goes wrong',
+    name: 'workers share slow work when nothing goes wrong',
     *violations(history) {
       const { workers, settings, outages, kills, lastFaultAt } = history
       if (settings.mode !== 'multiNode' || lastFaultAt > -Infinity || outages.length + kills.length > 0)

@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts'
 
 export const takeoverRules: readonly Rule[] = [
   {
-    name: 'what a killed process held is delivered again within the lease',
+    name: 'events that a killed process held are delivered again within the lease',
     *violations(history) {
       const { leaseMs, intervalMs, marginMs } = history.settings
       for (const { held, next, killedAt } of takeovers(history)) {
@@ -26,7 +26,7 @@ export const takeoverRules: readonly Rule[] = [
     },
   },
   {
-    name: 'no process ends by itself',
+    name: 'no process ends on its own',
     *violations(history) {
       for (const record of history.evidence.history) {
         if (record.kind !== 'exit' || record.expected) continue

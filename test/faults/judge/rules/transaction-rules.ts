@@ -12,7 +12,7 @@ export const transactionRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what is in the table was written',
+    name: 'every row in the table was written by a process',
     *violations(history) {
       for (const id of history.rows.keys()) {
         if (!history.written.has(id)) yield `${id} is in the table, and nobody said that it would be written`
@@ -23,7 +23,7 @@ export const transactionRules: readonly Rule[] = [
     },
   },
   {
-    name: 'a write with a used idempotency key answers with the first event',
+    name: 'a write with a used idempotency key returns the first event',
     *violations(history) {
       for (const { tx, repeated } of history.transactions.values()) {
         for (const { expected, answered } of repeated) {

@@ -15,7 +15,7 @@ export const writeOrderRules: readonly Rule[] = [
     },
   },
   {
-    name: 'the order of writing is the order of commits',
+    name: 'write order is commit order',
     *violations(history) {
       for (const { name, events } of lanesOf(history)) {
         const turns = turnsOf(
