@@ -8,7 +8,7 @@ import { orderCases, ownershipCases } from './forged/forged-order.ts'
 import { type ForgedCases, ForgedRun, forgedWallClock } from './forged/forged-run.ts'
 import { plannedError, plannedReason } from '../processes/planned-listeners.ts'
 
-/** For each rule what breaks it, and what looks alike and does not. */
+/** For each rule: cases that break it, and similar ones that do not. */
 const cases: ForgedCases = {
   'an event exists if and only if its transaction committed': {
     broken: [
@@ -549,7 +549,7 @@ function exit(code: number, expected: boolean) {
   return { kind: 'exit', target: 'p', code, signal: null, expected } as const
 }
 
-/** Delivered at 100 by `p` and at 200 by another, without a settlement in between unless told otherwise. */
+/** `p` delivers at 100 and another process at 200, by default without a settlement in between. */
 function twice({
   second = 'q',
   secondToken = 2,
@@ -563,14 +563,14 @@ function twice({
     .delivers('b', { at: 200, by: second, token: secondToken, settled: secondSettled, ...secondEpoch })
 }
 
-/** Begun at 100 by `p` and at `again` by `q`, while `p` is still at it. */
+/** `p` begins at 100, and `q` at `again`, while `p` is still running. */
 function overlapping(act: 'succeed' | 'fail' | 'hang' = 'succeed', again = 200): ForgedRun {
   return written({})
     .delivers('b', { at: 100, until: 2_000, act, settled: 'refused' })
     .delivers('b', { at: again, by: 'q', token: 2 })
 }
 
-/** Held by `p`, which was stopped; taken by `q`, which was killed; then settled by `p`. */
+/** `p` holds it and is stopped, `q` takes it and is killed, then `p` settles it. */
 function stale({
   outcome,
   secondToken,
@@ -588,7 +588,7 @@ function stale({
     .settles('b', { by: 'p', at: 1_501, token: settledToken, outcome })
 }
 
-/** Delivered at 100 by `p`, whose settlement failed. */
+/** `p` delivers at 100, and its settlement fails. */
 function unsettled(): ForgedRun {
   return written({})
     .delivers('b', { at: 100, settled: null })
@@ -602,7 +602,7 @@ function takenOver(afterMs: number): ForgedRun {
     .delivers('b', { at: 150 + afterMs, by: 'q', token: 2 })
 }
 
-/** Due in an outage of everybody that ended at 1,000, and started so long after that. */
+/** Due in an outage of all processes that ends at 1,000, and started so long after that. */
 function outlived(afterMs: number): ForgedRun {
   return written({})
     .hasOutage(500, 1_000)

@@ -12,7 +12,7 @@ const size = scale({
 })
 
 const partitionedSize = scale({
-  // Bringing the server down and up again takes most of the time of such a run.
+  // Restarting the server takes most of the time of such a run.
   small: {
     events: 800,
     faults: 11,

@@ -4,8 +4,8 @@ import { scale } from '../run/scale.ts'
 import { type Diagnosed, soundRun } from './sound-run.ts'
 
 /**
- * A run of single writers whose lock is lost in every way there is: its holder killed or stopped, itself deleted or stolen.
- * Counts what was sent twice.
+ * Runs single writers that lose their lock in every way: its holder is killed or stopped, and the lock is
+ * deleted or stolen. Counts the events that were sent twice.
  */
 export async function soundLockLosses(test: Diagnosed, store: string): Promise<void> {
   const size = scale({

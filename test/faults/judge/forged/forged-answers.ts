@@ -1,7 +1,7 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 import type { Behaviour } from '../../history/history-record.ts'
 
-/** What breaks the rules about answers that come late, never or as refusals, and what looks alike and does not. */
+/** Cases about replies that come late, never or as refusals. */
 export const answerCases: ForgedCases = {
   'a delivery is told to stop before another begins': {
     broken: [
@@ -157,7 +157,7 @@ export const answerCases: ForgedCases = {
   },
 }
 
-/** What breaks the rules about workers that share a table, and what looks alike and does not. */
+/** Cases about workers that share a table. */
 export const sharingCases: ForgedCases = {
   'a worker takes no event that it has no listener for': {
     broken: [
@@ -209,7 +209,7 @@ function told(count: number) {
   return { kind: 'refusalsTold', count } as const
 }
 
-/** Runs from 100 to 2,000 by `p`, whose renewals fail, and from 1,200 by `q`. */
+/** `p`, whose renewals fail, runs from 100 to 2,000, and `q` from 1,200. */
 function overlapping(aborted: number | null): ForgedRun {
   return written('a')
     .delivers('a', { at: 100, until: 2_000, aborted, settled: 'refused' })
@@ -217,7 +217,7 @@ function overlapping(aborted: number | null): ForgedRun {
     .delivers('a', again(1_200))
 }
 
-/** Delivered by `p` under a lock that was deleted meanwhile. */
+/** `p` delivers it under a lock that is deleted meanwhile. */
 function refused(): ForgedRun {
   return written('a')
     .takesLock('p', 50, 'p/1')
@@ -229,7 +229,7 @@ function redelivered(by: string, token: number): ForgedRun {
   return refused().delivers('a', { at: 300, by, token })
 }
 
-/** Settled by `p` in vain, and then refused. */
+/** The first settlement of `p` fails, and the second is refused. */
 function refusedAfterFailure(): ForgedRun {
   return written('a')
     .delivers('a', { at: 100, settled: null })
@@ -238,7 +238,10 @@ function refusedAfterFailure(): ForgedRun {
     .settles('a', { by: 'p', at: 200, token: 1, outcome: 'refused' })
 }
 
-/** All connections of `worker2` fall silent at 200; what had ended by 300 is settled so much later, if at all. */
+/**
+ * All connections of `worker2` fall silent at 200. An event that ended by 300 is settled so much later, if at
+ * all.
+ */
 function silenced(afterMs: number | null): ForgedRun {
   const run = written('a')
     .says('driver', 200, { kind: 'outage', what: 'blackHole', since: 199, slot: 'worker2' })
@@ -248,7 +251,10 @@ function silenced(afterMs: number | null): ForgedRun {
     : run.settles('a', { by: 'worker2.1', at: 300 + afterMs, token: 1, outcome: 'done' })
 }
 
-/** Delivered by `p` in an outage, killed some time after its database was back, and delivered by `q` again. */
+/**
+ * `p` delivers it in an outage, and is killed some time after its database is back. Then `q` delivers it
+ * again.
+ */
 function killedAfterOutage({
   backAt,
   killedAt,

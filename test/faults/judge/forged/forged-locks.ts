@@ -1,6 +1,6 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 
-/** What breaks the rules about the lock of a single writer, and what looks alike and does not. */
+/** Cases about the lock of a single writer. */
 export const lockCases: ForgedCases = {
   'after a lost lock, no more events are repeated than were in flight': {
     broken: [
@@ -26,8 +26,9 @@ export const lockCases: ForgedCases = {
 }
 
 /**
- * The lock of `p` is deleted at 100, while `a` is in flight; the store says so at 113 by refusing it. Then `p` begins some more,
- * under the lock that it had or under a new one which is deleted as well, and `q` begins all of them again.
+ * The lock of `p` is deleted at 100, while `a` is in flight. The store shows it at 113 by refusing the
+ * settlement. Then `p` begins some more, under its old lock or under a new one that is deleted as well. `q`
+ * begins all of them again.
  */
 function lostLock({ begunAfter, underNextLock = false }: ForgedLoss): ForgedRun {
   const more = ['b', 'c'].slice(0, begunAfter)

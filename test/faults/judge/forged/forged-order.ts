@@ -1,7 +1,7 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 import type { Act } from '../../history/history-record.ts'
 
-/** What breaks the rules about order, and what looks alike and does not. */
+/** Cases about order. */
 export const orderCases: ForgedCases = {
   'an event has the ordering key that it was written with': {
     broken: [
@@ -258,7 +258,7 @@ export const orderCases: ForgedCases = {
   },
 }
 
-/** What breaks the rules about owners of partitions, and what looks alike and does not. */
+/** Cases about owners of partitions. */
 export const ownershipCases: ForgedCases = {
   'an epoch of a partition is given to one owner': {
     broken: [
@@ -412,7 +412,7 @@ function reversed(options: { secondKey?: string } = {}): ForgedRun {
   return written(options).delivers('b', { at: 100 }).delivers('a', { at: 200 })
 }
 
-/** `a` is written and committed, and `b` is written, at such moments. */
+/** `a` is written and committed, and `b` is written, at these moments. */
 function turns(moments: { firstCommit: number; secondWroteAt: number; secondKey?: string }): ForgedRun {
   const { firstCommit, secondWroteAt, secondKey = 'k' } = moments
   return new ForgedRun()
@@ -429,12 +429,12 @@ function failedFirst({ secondAt }: { secondAt: number }): ForgedRun {
     .delivers('b', { at: secondAt })
 }
 
-/** `a` is done, and nobody says that it was settled. */
+/** `a` is done, and no process records its settlement. */
 function unheard(): ForgedRun {
   return written().delivers('a', { at: 100, settled: null })
 }
 
-/** `b` is started late by `q`, while the next owner is at work on `a`, which was written for later. */
+/** `q` starts `b` late, while the next owner works on `a`, which was written for later. */
 function overtaken({ settled, epoch = 2 }: { settled: string; epoch?: number }): ForgedRun {
   const run = written({ notBefore: 50 })
     .stops('q', 50, 195)

@@ -58,7 +58,10 @@ export const outcomeRules: readonly Rule[] = [
   },
 ]
 
-/** Whether an event of such behaviour is DEAD for the right reason; others have to be DONE. */
+/**
+ * Whether an event of such behaviour is DEAD for the right reason. Events of other behaviours have to be
+ * DONE.
+ */
 const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean>>> = {
   alwaysFail: (error) => error.includes(plannedError),
   giveUp: (error) => error.includes(plannedReason),

@@ -39,7 +39,7 @@ function* misfits(
   { tx, end, events, undone }: JudgedTransaction,
   hasBusinessRow: boolean,
 ): Iterable<string> {
-  // Where nobody lived to say how it ended, the business data decides for everything written with it.
+  // If the process died before it recorded the end, the business data decides for everything written with it.
   const committed = end === 'unknown' ? hasBusinessRow : end === 'commit'
   const told = end === 'unknown' ? `(business data ${committed ? 'kept' : 'undone'})` : `(${end})`
   if (committed !== hasBusinessRow) yield `${tx} ${told}: its business data says otherwise`
