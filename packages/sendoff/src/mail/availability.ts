@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 
+/** Options of `Availability`. */
 export interface AvailabilityOptions {
   /** Name for the log, such as `The transport of "default" (nodemailer)`. */
   readonly name: string

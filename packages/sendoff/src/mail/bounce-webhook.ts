@@ -10,6 +10,7 @@ export interface Bounce {
   readonly reason: string
 }
 
+/** Options of `bounceWebhook`. */
 export interface BounceWebhookOptions {
   readonly suppressions: Pick<SuppressionList<never>, 'add'>
   /**

@@ -22,6 +22,7 @@ export type ResolveAttachment = (
   attachment: { readonly mailId: string; readonly filename: string },
 ) => AttachmentContent | Promise<AttachmentContent>
 
+/** Functions that fill templates and load attachments. */
 export interface ComposeOptions {
   readonly render?: RenderTemplate
   readonly resolveAttachment?: ResolveAttachment

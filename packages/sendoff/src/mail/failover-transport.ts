@@ -4,6 +4,7 @@ import { inTime } from './in-time.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
 
+/** Options of `failoverTransport`. */
 export interface FailoverTransportOptions {
   /** How long each transport may take before the next one is tried, in ms: 30 s by default. */
   readonly timeoutMs?: number

@@ -2,6 +2,7 @@ import { type Agent, type IncomingMessage, request as httpRequest } from 'node:h
 import { request as httpsRequest } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 
+/** A request to post. */
 export interface HttpPost {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -10,6 +11,7 @@ export interface HttpPost {
   readonly signal: AbortSignal
 }
 
+/** The response of a server. */
 export interface HttpAnswer {
   readonly status: number
   /** The beginning of the body: as much as came in time. */

@@ -26,6 +26,7 @@ export interface HttpMailAnswer {
 
 type HttpHeaders = Readonly<Record<string, string>>
 
+/** Options of `httpMailTransport`. */
 export interface HttpMailTransportOptions {
   /** Address of the provider's API, to which mails are posted. */
   readonly url: string | URL

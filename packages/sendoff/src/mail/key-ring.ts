@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import { checkOptions, having, invalidOption, type OptionCheck, requireOptions, text } from '../options.ts'
 
+/** Options of `KeyRing`. */
 export interface KeyRingOptions {
   /** Id of the key that encrypts new mails. */
   readonly current: string
@@ -111,6 +112,7 @@ export function keyIdOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(2, 2 + (sealed[1] ?? 0))).toString()
 }
 
+/** Returns the error for a mail whose key is not in the key ring. */
 export function keyMissing(context: string, id: string): OutboxError {
   return new OutboxError(
     'OUTBOX_MAIL_KEY_MISSING',

@@ -24,6 +24,7 @@ export interface ReferencedAttachment extends AttachmentFields {
   readonly reference: string
 }
 
+/** An attachment of a message: stored with the mail, or given by reference. */
 export type MailAttachment = InlineAttachment | ReferencedAttachment
 
 /** An attachment as JSON holds it, with the content in Base64. */
@@ -35,6 +36,7 @@ export interface ComposedAttachment extends AttachmentFields {
   readonly content: AttachmentContent
 }
 
+/** The content of an attachment: text or bytes. */
 export type AttachmentContent = string | Uint8Array
 
 /** Returns a content in Base64, as APIs of mail providers take attachments. */

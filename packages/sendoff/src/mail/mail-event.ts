@@ -9,6 +9,7 @@ import { checkedMessage, type MailMessage, type StoredMessage } from './mail-mes
 import { mailOutboxDefaults } from './mail-outbox-options.ts'
 import { encodePayload } from './mail-payload.ts'
 
+/** Options of `MailOutbox.enqueue`. */
 export interface EnqueueOptions<Tx> {
   /** Transaction to write in; the ambient one of this mail outbox by default. */
   readonly tx?: Tx
@@ -25,6 +26,7 @@ export interface EnqueueOptions<Tx> {
   readonly sendAt?: Date
 }
 
+/** Settings of the mail outbox for writing mails. */
 export interface MailEventSettings {
   readonly keyRing?: KeyRing
   readonly messageIdDomain?: string

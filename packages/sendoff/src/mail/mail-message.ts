@@ -45,6 +45,7 @@ export interface StoredMessage {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Limits of a message. */
 export interface MessageLimits {
   readonly maxAttachmentBytes: number
   readonly maxRecipients: number

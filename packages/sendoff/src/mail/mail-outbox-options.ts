@@ -17,6 +17,7 @@ import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts
 import type { ComposeOptions } from './compose-mail.ts'
 import { KeyRing } from './key-ring.ts'
 
+/** Options of `MailOutbox`. */
 export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends ComposeOptions {
   /** Store with a table of its own, such as `postgresStore({ client, table: 'mail_outbox' })`. */
   readonly store: OutboxStore<StoreTx>
@@ -72,6 +73,7 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
   clock: having('now', 'monotonic', 'schedule'),
 }
 
+/** Throws `OUTBOX_INVALID_OPTION` for invalid options of a `MailOutbox`. */
 export function checkMailOutboxOptions(options: object): void {
   checkOptions('MailOutbox', options, checks)
   requireOptions('MailOutbox', options, ['store'])

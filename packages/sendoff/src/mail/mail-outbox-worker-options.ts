@@ -20,6 +20,7 @@ import type { MailTransport } from './mail-transport.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { Suppressions } from './suppression-list.ts'
 
+/** Options of `MailOutboxWorker`. */
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly outbox: MailOutbox<Tx, StoreTx, never>
   /** Transports by provider. Mails that name no provider use `default`. */
@@ -121,6 +122,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   clock: having('now', 'monotonic', 'schedule'),
 }
 
+/** Throws `OUTBOX_INVALID_OPTION` for invalid options of a `MailOutboxWorker`. */
 export function checkMailOutboxWorkerOptions(options: object): void {
   checkOptions('MailOutboxWorker', options, checks)
   requireOptions('MailOutboxWorker', options, ['outbox', 'transports'])

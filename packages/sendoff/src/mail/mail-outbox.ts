@@ -39,6 +39,7 @@ export interface ClaimedMail {
   readonly message: StoredMessage
 }
 
+/** Selects mails. */
 export interface MailFilter {
   readonly provider?: string
 }

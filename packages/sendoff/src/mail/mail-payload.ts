@@ -12,6 +12,7 @@ export interface MailPayload {
   readonly message: StoredMessage
 }
 
+/** A payload as a row stores it. */
 export interface EncodedPayload {
   readonly payload: string | Uint8Array
   readonly contentType?: string

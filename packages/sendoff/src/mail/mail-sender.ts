@@ -24,6 +24,7 @@ export interface Refusal {
   readonly reason: string
 }
 
+/** Options of `MailSender`. */
 export interface MailSenderOptions {
   readonly outbox: Pick<MailOutbox<never>, 'attempts' | 'compose' | 'read'>
   readonly transport: MailTransport

@@ -45,15 +45,18 @@ export interface MailEnvelope {
   readonly to: readonly string[]
 }
 
+/** What a transport gets beside the mail. */
 export interface SendContext {
   /** Aborts when the time is up, and when a shutdown cannot wait. */
   readonly signal: AbortSignal
 }
 
+/** The result of handing a mail over. */
 export interface MailReceipt {
   readonly rejected: readonly RejectedRecipient[]
 }
 
+/** A recipient that was not accepted. */
 export interface RejectedRecipient {
   readonly address: string
   /** Whether no further attempt can succeed. */

@@ -35,6 +35,7 @@ interface NodemailerAddress {
   address: string
 }
 
+/** Options of `nodemailerTransport`. */
 export interface NodemailerTransportOptions {
   /**
    * A transporter from `nodemailer.createTransport()`, with pool, TLS and OAuth as you like. The transport

@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { checkOptions, count, duration, requireOptions } from '../options.ts'
 
+/** Options of a rate limit. */
 export interface RateLimitOptions {
   /** Most mails in the time of `perMs`. */
   readonly mails: number
@@ -8,6 +9,7 @@ export interface RateLimitOptions {
   readonly perMs?: number
 }
 
+/** The parts that a `RateLimit` works with. */
 export interface RateLimitParts {
   readonly clock: Clock
   /** Makes the poller poll for mails: a turn is free. */

@@ -51,6 +51,7 @@ export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
  */
 export type Verdict = 'unavailable' | 'retry' | 'fatal' | 'unsent' | { readonly retryAfterMs: number }
 
+/** Makes a publisher for one kind of broker. */
 export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
   const {
     retryAfterMs = publisherDefaults.retryAfterMs,

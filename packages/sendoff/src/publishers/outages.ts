@@ -1,6 +1,7 @@
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 
+/** Options of `Outages`. */
 export interface OutagesOptions {
   /** Name for the log, such as `Kafka`. */
   readonly name: string

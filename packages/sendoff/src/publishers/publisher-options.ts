@@ -25,6 +25,7 @@ export interface PublisherOptions {
   readonly logger?: Logger | false
 }
 
+/** How events become CloudEvents. */
 export interface CloudEventsOptions {
   /**
    * `binary` puts the attributes into headers and leaves the body unchanged; `structured` makes one JSON

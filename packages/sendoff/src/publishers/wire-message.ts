@@ -16,6 +16,7 @@ export interface WireMessage {
 
 type Headers = Readonly<Record<string, string>>
 
+/** The options of a publisher that shape a message. */
 export type WireOptions = Pick<PublisherOptions, 'headers' | 'body' | 'cloudEvents'>
 
 /**
@@ -70,6 +71,7 @@ export function asciiValue(value: string): string {
     : value.toWellFormed().replaceAll(/[^\x21\x23\x24\x26-\x7e]+/g, encodeURIComponent)
 }
 
+/** Returns a body as bytes. */
 export function bodyBytes(body: string | Uint8Array): Buffer {
   return typeof body === 'string'
     ? Buffer.from(body)

@@ -3,6 +3,7 @@ import type { StoredRow } from '../store/index.ts'
 import type { RecordedDelivery } from './delivery-recorder.ts'
 import { describeEvent } from './describe-event.ts'
 
+/** The state of an outbox at one moment. */
 export interface OutboxSnapshot {
   readonly deliveries: readonly RecordedDelivery[]
   readonly rows: readonly StoredRow[]

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 
+/** Options of `fakeClock`. */
 export interface FakeClockOptions {
   /** Time at the start, as a `Date` or in epoch ms: the real time by default. */
   readonly now?: Date | number
@@ -25,6 +26,7 @@ export interface FakeClock extends Clock {
 /** Turns of the event loop after each timer: a poll and the dispatch of its rows take two. */
 const turnsPerStep = 5
 
+/** Makes a clock that stands still until a test moves it. */
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   checkOptions('fakeClock', options, { now: time })
   const start = Number(options.now ?? Date.now())

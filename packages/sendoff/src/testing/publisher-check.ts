@@ -10,6 +10,7 @@ export interface PublisherCheck {
   run(context: PublisherCheckContext): Promise<void>
 }
 
+/** The broker and the publishers that a check runs on. */
 export interface PublisherCheckContext {
   /** A topic, queue, subject, stream or URL of this check's own: known to the broker, and empty. */
   readonly destination: string
@@ -34,10 +35,12 @@ export interface PublisherCheckContext {
   readonly broker: CheckedBroker
 }
 
+/** Options of a publisher in a check. */
 export interface CheckedPublisherOptions extends PublisherOptions {
   readonly destination: Routed<string>
 }
 
+/** A message as the broker has stored it. */
 export interface StoredMessage {
   readonly body: Uint8Array
   readonly contentType: string | undefined

@@ -1,8 +1,10 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
 
+/** The methods of a writer hook. */
 export type WriterMoment = 'beforeWrite' | 'afterWrite' | 'afterCommit' | 'afterRollback'
 
+/** One call of a writer hook. */
 export interface WriterHookCall {
   readonly moment: WriterMoment
   readonly events: readonly EventEnvelope[]

@@ -51,6 +51,7 @@ export interface TestOutboxOptions<
   readonly timeLimitMs?: number
 }
 
+/** The mode of a test outbox: any that delivers. */
 export type TestOutboxMode = DeliveringMode
 
 /** An outbox for tests: a real one, with a clock that the test moves. */

@@ -6,18 +6,23 @@ export interface KyselyDatabase<Tx, Isolation, Access> {
   transaction(): KyselyTransactionBuilder<Tx, Isolation, Access>
 }
 
+/** The part of Kysely's transaction builder that is used here. */
+/** The part of a Kysely transaction that is used here. */
 export interface KyselyTransactionBuilder<Tx, Isolation, Access> {
   setIsolationLevel(isolationLevel: Isolation): KyselyTransactionBuilder<Tx, Isolation, Access>
   setAccessMode(accessMode: Access): KyselyTransactionBuilder<Tx, Isolation, Access>
   execute<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a Kysely transaction that is used here. */
 export interface KyselyTransaction {
   readonly isTransaction: boolean
   withoutPlugins(): KyselyTransaction
   executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }>
 }
 
+/** The part of a Kysely transaction that is used here. */
+/** Options of a transaction in Kysely. */
 export interface KyselyTransactionOptions<Isolation, Access> {
   readonly isolationLevel?: Isolation
   readonly accessMode?: Access

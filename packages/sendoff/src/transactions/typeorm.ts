@@ -7,10 +7,12 @@ export interface TypeOrmDataSource<Manager, Isolation> {
   transaction<Result>(isolation: Isolation, work: (manager: Manager) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a TypeORM entity manager that is used here. */
 export interface TypeOrmEntityManager {
   readonly queryRunner?: TypeOrmQueryRunner | undefined
 }
 
+/** The part of a TypeORM query runner that is used here. */
 export interface TypeOrmQueryRunner {
   readonly isReleased: boolean
   readonly isTransactionActive: boolean
@@ -21,6 +23,7 @@ export interface TypeOrmQueryRunner {
   ): Promise<{ readonly records: readonly unknown[] }>
 }
 
+/** Options of a transaction in TypeORM. */
 export interface TypeOrmTransactionOptions<Isolation> {
   readonly isolationLevel?: Isolation
 }

@@ -72,7 +72,7 @@ describe('a message', () => {
     await enqueue(mail, { attachments: [{ filename: 'a', reference: 's3://bills/1' }] })
   })
 
-  it('goes to a limited number of recipients, each of whom counts once', async (test) => {
+  it('goes to a limited number of recipients, and counts each once', async (test) => {
     const mail = await openMail(test, memoryStore(), { maxRecipients: 2 })
     await enqueue(mail, { to: ['a@example.com', 'b@example.com'], cc: 'a@example.com' })
     await rejects(enqueue(mail, { to: ['a@example.com', 'b@example.com'], cc: 'c@example.com' }), {

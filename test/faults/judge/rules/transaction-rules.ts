@@ -15,7 +15,8 @@ export const transactionRules: readonly Rule[] = [
     name: 'every row in the table was written by a process',
     *violations(history) {
       for (const id of history.rows.keys()) {
-        if (!history.written.has(id)) yield `${id} is in the table, and nobody said that it would be written`
+        if (!history.written.has(id))
+          yield `${id} is in the table, and no process recorded that it would be written`
       }
       for (const tx of history.evidence.businessRows) {
         if (!history.transactions.has(tx)) yield `${tx} has business data without having come to its commit`

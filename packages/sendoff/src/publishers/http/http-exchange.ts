@@ -9,6 +9,7 @@ import { request as httpsRequest } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import { HttpConnectionError } from './http-errors.ts'
 
+/** A request to a receiver. */
 export interface HttpRequest {
   readonly url: URL
   readonly method: string
@@ -23,6 +24,7 @@ export interface HttpAnswer {
   readonly text: string
 }
 
+/** Options of `exchange`. */
 export interface ExchangeOptions {
   /** `false` opens a connection for this request alone. */
   readonly agent: Agent | false

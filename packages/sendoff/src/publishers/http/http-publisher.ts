@@ -10,6 +10,7 @@ import { HttpConnectionError, HttpStatusError, HttpUnsentError } from './http-er
 import { HttpRequester } from './http-requester.ts'
 import { signatureHeaders } from './standard-webhooks.ts'
 
+/** Options of `httpPublisher`. */
 export interface HttpPublisherOptions extends PublisherOptions {
   /** Address of the receiver. */
   readonly url: Routed<string | URL>

@@ -8,6 +8,7 @@ import { isPrivateAddress } from './private-address.ts'
 import { redirectTarget } from './redirect.ts'
 import { Turns } from './turns.ts'
 
+/** Options of `HttpRequester`. */
 export interface HttpRequesterOptions {
   /** How long one request may take from its turn on, redirects included, in ms. */
   readonly timeoutMs: number

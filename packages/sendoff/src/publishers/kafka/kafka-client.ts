@@ -9,12 +9,14 @@ export interface PlatformaticProducer {
   getSendTopicPartitions(options: PlatformaticSendOptions): Map<string, Set<number>>
 }
 
+/** Options of `send` of `@platformatic/kafka`. */
 export interface PlatformaticSendOptions {
   messages: PlatformaticMessage[]
   acks?: number
   idempotent?: boolean
 }
 
+/** A message in the form that `@platformatic/kafka` takes. */
 export interface PlatformaticMessage {
   topic: string
   key?: Buffer
@@ -23,10 +25,12 @@ export interface PlatformaticMessage {
   headers?: Map<Buffer, Buffer>
 }
 
+/** The result of `send` of `@platformatic/kafka`. */
 export interface PlatformaticAnswer {
   readonly offsets?: readonly { readonly topic: string; readonly partition: number }[]
 }
 
+/** The partitions of topics, as `@platformatic/kafka` returns them. */
 export interface PlatformaticMetadata {
   readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>
 }
@@ -45,15 +49,18 @@ export interface ConfluentProducer {
   sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
+/** The messages of one `sendBatch` call. */
 export interface KafkajsBatch {
   topicMessages?: KafkajsTopicMessages[]
 }
 
+/** The messages of a batch for one topic. */
 export interface KafkajsTopicMessages {
   topic: string
   messages: KafkajsMessage[]
 }
 
+/** A message in the form that `kafkajs` takes. */
 export interface KafkajsMessage {
   key?: Buffer | string | null
   value: Buffer | string | null
@@ -69,4 +76,5 @@ export interface KafkajsAnswer {
   readonly baseOffset?: string | null
 }
 
+/** A producer of one of the three clients. */
 export type KafkaProducer = PlatformaticProducer | KafkajsProducer | ConfluentProducer

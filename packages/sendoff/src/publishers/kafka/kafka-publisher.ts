@@ -15,6 +15,7 @@ import { kafkaVerdict } from './kafka-verdict.ts'
 import { KafkajsSender } from './kafkajs-sender.ts'
 import { PlatformaticSender } from './platformatic-sender.ts'
 
+/** Options of `kafkaPublisher`. */
 export interface KafkaPublisherOptions extends PublisherOptions {
   /**
    * A connected producer of one of three clients. The publisher does not close it.

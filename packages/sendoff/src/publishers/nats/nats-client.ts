@@ -3,6 +3,7 @@ export interface NatsJetStream {
   publish(subject: string, payload?: Uint8Array, options?: NatsPublishOptions): Promise<NatsAcknowledgement>
 }
 
+/** Options of `publish` of JetStream. */
 export interface NatsPublishOptions {
   readonly msgID?: string
   readonly timeout?: number
@@ -10,6 +11,7 @@ export interface NatsPublishOptions {
   readonly expect?: { readonly streamName?: string }
 }
 
+/** The acknowledgement of a stream. */
 export interface NatsAcknowledgement {
   readonly stream: string
   readonly seq: number

@@ -8,6 +8,7 @@ export interface AmqplibConnection {
   close(): Promise<void>
 }
 
+/** The part of a confirm channel of `amqplib` that is used here. */
 export interface AmqplibConfirmChannel {
   publish(
     exchange: string,
@@ -20,6 +21,7 @@ export interface AmqplibConfirmChannel {
   on(event: 'return', listener: (message: AmqplibReturnedMessage) => void): unknown
 }
 
+/** Options of a message in the form that `amqplib` takes. */
 export interface AmqplibMessageOptions {
   readonly mandatory?: boolean
   readonly persistent?: boolean
@@ -30,6 +32,7 @@ export interface AmqplibMessageOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A message that the broker returned, as `amqplib` reports it. */
 export interface AmqplibReturnedMessage {
   readonly properties: { readonly messageId?: unknown }
 }
@@ -39,12 +42,14 @@ export interface RabbitmqClientConnection {
   createPublisher(options: { readonly confirm: true; readonly maxAttempts: 1 }): RabbitmqClientPublisher
 }
 
+/** The part of a publisher of `rabbitmq-client` that is used here. */
 export interface RabbitmqClientPublisher {
   send(envelope: RabbitmqClientEnvelope, body: Buffer): Promise<void>
   on(event: 'basic.return', listener: (message: { readonly messageId?: string }) => void): unknown
   close(): Promise<void>
 }
 
+/** A message without its body, in the form that `rabbitmq-client` takes. */
 export interface RabbitmqClientEnvelope {
   readonly exchange: string
   readonly routingKey: string

@@ -12,6 +12,8 @@ import type { AmqplibConnection, RabbitmqClientConnection } from './rabbitmq-cli
 import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 import { UnconfirmedError } from './rabbitmq-verdict.ts'
 
+/** Options of `rabbitmqPublisher`. */
+/** A publisher that can be closed. */
 export interface RabbitmqPublisherOptions extends PublisherOptions {
   /**
    * A connection of `rabbitmq-client`, or a function that opens one of `amqplib`. The publisher calls the
@@ -26,6 +28,7 @@ export interface RabbitmqPublisherOptions extends PublisherOptions {
   readonly failOnUnroutable?: boolean
 }
 
+/** A publisher that can be closed. */
 export interface RabbitmqPublisher extends Publisher {
   /**
    * Closes what the publisher has opened: its channel, and with `amqplib` the connection. It waits one second

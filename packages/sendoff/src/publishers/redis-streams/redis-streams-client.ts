@@ -13,8 +13,10 @@ export interface NodeRedisClient {
   ): Promise<unknown>
 }
 
+/** Trims a stream, in the form that `redis` takes. */
 export interface NodeRedisTrimOptions {
   TRIM?: { strategy?: 'MAXLEN' | 'MINID'; strategyModifier?: '=' | '~'; threshold: number }
 }
 
+/** A client of `ioredis` or of `redis`. */
 export type RedisStreamsClient = IoredisClient | NodeRedisClient

@@ -12,6 +12,7 @@ export function sampleEvent(number: number, fields: Partial<EnvelopeOptions> = {
   return EventEnvelope.of({ eventType: 'Checked', aggregateType: 'Check', ...payload, ...fields })
 }
 
+/** Returns sample events, numbered from 0 on. */
 export function sampleEvents(count: number, fields: Partial<EnvelopeOptions> = {}): readonly EventEnvelope[] {
   return Array.from({ length: count }, (_, number) => sampleEvent(number, fields))
 }
@@ -73,10 +74,12 @@ export async function storedIds(
   return [...new Set((await context.stored(destination)).map(idOf))]
 }
 
+/** Returns the ids of events. */
 export function idsOf(events: readonly EventEnvelope[]): readonly string[] {
   return events.map(({ eventId }) => eventId)
 }
 
+/** Returns the event id of a stored message. Throws if it has none. */
 export function idOf({ headers }: StoredMessage): string {
   const id = headers['event-id']
   ok(id, `a message has no event-id among its headers: ${Object.keys(headers).join(', ')}`)
