@@ -15,7 +15,7 @@ export const OrderPlaced = defineEvent<OrderPayload>('OrderPlaced', {
   aggregateId: (order) => order.orderId,
 })
 
-/** About 200 bytes as JSON, the same for every subject. */
+/** Returns a payload of about 200 bytes as JSON, the same for every subject. */
 export function payloadOf(number: number): OrderPayload {
   return {
     i: number,

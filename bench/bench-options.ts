@@ -27,7 +27,7 @@ export class UsageError extends Error {
 
 export interface BenchOptions {
   readonly suiteName: SuiteName
-  /** With the subjects that were asked for. */
+  /** Holds only the subjects that were asked for. */
   readonly suite: Suite
   readonly store: StoreBench
   readonly rounds: number
@@ -109,7 +109,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-// A suite that only one store has needs no other words.
+// A suite that only one store has names that store.
 function onlyStoreWith(suiteName: SuiteName): string | undefined {
   const having = stores.filter(({ suites }) => suites[suiteName] !== undefined)
   return having.length === 1 ? having[0]!.name : undefined

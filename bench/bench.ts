@@ -18,7 +18,7 @@ try {
 async function bench(options: BenchOptions, { environment, missing }: LaunchedServices): Promise<void> {
   const { suiteName, suite, store, rounds, conditions, json } = options
   const startedAt = performance.now()
-  // Measuring processes find the services where tests do.
+  // The measuring processes find the services through the same variables as tests.
   Object.assign(process.env, environment)
   for (const { service, reason } of missing) {
     if (store.services?.includes(service))
@@ -26,7 +26,7 @@ async function bench(options: BenchOptions, { environment, missing }: LaunchedSe
   }
   const subjects = suite.subjects.filter((subject) => isMeasurable(subject, options, missing))
 
-  // Progress goes to standard error, so that results can be sent elsewhere.
+  // Progress goes to standard error, so that results can be redirected.
   const results = await runRounds({
     store,
     suiteName,

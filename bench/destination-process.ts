@@ -1,15 +1,16 @@
 import { HttpDestination } from '../test/services/servers/http-destination.ts'
 
-/** What the destination is told to do. */
+/** A command to the destination. */
 export type DestinationOrder = 'goAway' | 'fallSilent' | 'comeBack' | 'count'
 
-/** What it answers when it has done so. */
+/** The destination's reply after a command. */
 export interface DestinationAnswer {
   readonly url: string
   readonly arrivals: number
 }
 
-// A server that events are sent to, in a process of its own: what it does costs the measured one nothing.
+// A server that events are sent to. It has a process of its own, so that its work costs the measured one
+// nothing.
 if (import.meta.main) {
   process.on('disconnect', () => process.exit())
   const destination = await HttpDestination.start()

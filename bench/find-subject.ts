@@ -1,7 +1,7 @@
 import type { Conditions, Subject, SuiteName } from './store-bench.ts'
 import { stores } from './stores/stores.ts'
 
-/** What a process is started for, as JSON in its first argument. */
+/** What a process has to measure, as JSON in its first argument. */
 export interface MeasureRequest {
   readonly store: string
   readonly suite: SuiteName
@@ -9,7 +9,10 @@ export interface MeasureRequest {
   readonly conditions: Conditions
 }
 
-/** The request this process was started for. Processes that it starts in turn are given the same. */
+/**
+ * Returns the request that this process was started with. It passes the same request to processes that it
+ * starts.
+ */
 export function measureRequest(): MeasureRequest {
   return JSON.parse(process.argv[2]!) as MeasureRequest
 }

@@ -1,8 +1,8 @@
 import { findSubject, measureRequest } from './find-subject.ts'
 
-// Measures one subject once and sends the measurement to the process that has started this one.
+// Measures one subject once and sends the measurement to the parent process.
 if (import.meta.main) {
-  // Nobody would be there to take the answer.
+  // The parent process is gone and cannot receive the measurement.
   const leave = () => process.exit(1)
   process.on('disconnect', leave)
 

@@ -1,4 +1,4 @@
-/** What each metric is called in a table, how many decimals it is worth, and whether less of it is better. */
+/** The unit of each metric in a table, its decimals, and whether less is better. */
 export const metrics = {
   eventsPerSecond: { unit: 'events/s', decimals: 0 },
   cpuUsPerEvent: { unit: 'µs of CPU per event', decimals: 2, isCost: true },

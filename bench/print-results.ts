@@ -13,7 +13,7 @@ export interface ResultLine {
   readonly n: number
 }
 
-/** What was measured of each subject, summed up for each metric that it has. */
+/** Returns the results of each subject, summed up for each of its metrics. */
 export function resultLines(results: Results): readonly ResultLine[] {
   return metricsOf(results).flatMap((metric) =>
     [...results].flatMap(([subject, measurements]) => {
@@ -31,7 +31,7 @@ export function resultLines(results: Results): readonly ResultLine[] {
   )
 }
 
-/** A table for each metric, for people. */
+/** Returns a readable table for each metric. */
 export function resultTables(results: Results, suite: Suite): string {
   const lines = resultLines(results)
   const comparisons = comparisonsOf(suite).filter(({ others }) => others.some((other) => results.has(other)))
@@ -54,7 +54,7 @@ export function resultTables(results: Results, suite: Suite): string {
   return tables.join('\n\n')
 }
 
-/** The same as bars. CPU time for each piece of work is left to the tables. */
+/** Returns the same as bars, without the CPU time per event or transaction, which only the tables show. */
 export function resultPanels(results: Results): readonly BarPanel[] {
   const lines = resultLines(results)
   return metricsOf(results)
@@ -72,7 +72,7 @@ function kindOf(subject: string): Bar['kind'] {
   return subject.startsWith('limit-') ? 'limit' : 'peer'
 }
 
-/** `1,234 events/s`, for each metric of a measurement. */
+/** Returns `1,234 events/s`, for each metric of a measurement. */
 export function measurementText(measurement: Measurement): string {
   return (Object.keys(measurement) as MetricName[])
     .map((metric) => `${formatted(measurement[metric]!, metric)} ${metrics[metric].unit}`)
@@ -109,8 +109,8 @@ function comparisonsOf({ subjects, limit, peer }: Suite): readonly Comparison[] 
 }
 
 /**
- * The median of the ratios within each round, whose measurements lie close together in time: what
- * slows a machine down for a while is in both. Above 1 is better than the other, for costs as well.
+ * Returns the median of the ratios within each round. Measurements of a round lie close together in time, so
+ * a slow phase of the machine affects both. Above 1 is better than the other, for costs as well.
  */
 function ratioOf(
   results: Results,
@@ -135,7 +135,7 @@ function ratioText(ratio: number | undefined): string {
   return Number.isFinite(ratio) ? ratio.toFixed(2) : '∞'
 }
 
-// In the order in which they are described, whoever was measured first.
+// In the order of their descriptions, independent of the order of measurement.
 function metricsOf(results: Results): readonly MetricName[] {
   const measured = new Set([...results.values()].flat().flatMap((measurement) => Object.keys(measurement)))
   return (Object.keys(metrics) as MetricName[]).filter((metric) => measured.has(metric))
@@ -154,7 +154,7 @@ function formatted(value: number, metric: MetricName): string {
   return value.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
 }
 
-// Names and words stand left, numbers right.
+// Names and words are aligned left, numbers right.
 function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   const isText = (column: number) => rows.slice(1).some((row) => /[a-z]/.test(row[column]!))

@@ -21,8 +21,8 @@ export interface RoundsRequest {
 export type Results = ReadonlyMap<string, readonly Measurement[]>
 
 /**
- * Measures every subject once, then every subject a second time, and so on. A machine that becomes
- * slower meanwhile then does so for all of them, and what they are to each other stays the same.
+ * Measures every subject once, then every subject a second time, and so on. If the machine becomes slower
+ * meanwhile, it does so for all subjects, and their ratios stay the same.
  */
 export async function runRounds(request: RoundsRequest): Promise<Results> {
   const { store, suiteName, suite, rounds, onMeasured } = request
@@ -71,20 +71,23 @@ async function inFolder<Result>(
   }
 }
 
-// Each round begins with another subject, and every other one goes backwards: none of them always follows the same one.
+// Each round begins with another subject, and every other round runs backwards. So no subject always follows
+// the same one.
 function inTurn(subjects: readonly Subject[], round: number): readonly Subject[] {
   const first = (round - 1) % subjects.length
   const turn = [...subjects.slice(first), ...subjects.slice(0, first)]
   return round % 2 === 1 ? turn : turn.reverse()
 }
 
-/** What one subject has left to be written to the disk must not slow the next one down. */
+/** Flushes the disk, so that pending writes of one subject do not slow the next one down. */
 function settleDisk(): void {
-  // Where there is no such command the subjects take their chances.
+  // Without this command, pending writes may affect the next subject.
   spawnSync('sync', { stdio: 'ignore' })
 }
 
-/** A process of its own: what one subject has compiled, cached or left as garbage helps and harms no other. */
+/**
+ * Measures in a process of its own, so that code, caches and garbage of one subject do not affect another.
+ */
 async function measureInChild(request: MeasureRequest): Promise<Measurement> {
   const script = join(import.meta.dirname, 'measure-subject.ts')
   const child = fork(script, [JSON.stringify(request)], {

@@ -1,5 +1,5 @@
 /**
- * The databases that a subject warms up on before it is measured. Two: V8 compiles for the one outbox or worker that it
- * has seen, and gives that up as soon as there is another.
+ * The databases that a subject warms up on before it is measured. There are two, because V8 compiles for the
+ * first outbox or worker that it sees, and discards that code when there is another.
  */
 export const warmUps = ['warm-up', 'warm-up-again'] as const

@@ -2,12 +2,12 @@ import { findSubject, measureRequest } from './find-subject.ts'
 import { sharedNow } from './statistics.ts'
 import type { RunningWorker } from './store-bench.ts'
 
-/** What a worker process is told. */
+/** A command to a worker process. */
 export type WorkerOrder =
   | { readonly kind: 'start'; readonly database: string; readonly collect: 'counts' | 'times' }
   | { readonly kind: 'stop' }
 
-/** What it answers, and tells on its own every few milliseconds. */
+/** A report of a worker process: its reply to a command, or its deliveries every few milliseconds. */
 export type WorkerReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'started' }
@@ -16,13 +16,13 @@ export type WorkerReport =
       readonly kind: 'delivered'
       readonly count: number
       readonly lastAt: number
-      /** The number of each event and the time of its delivery in turn, if they were asked for. */
+      /** The number of each event and the time of its delivery in turn, if requested. */
       readonly times: readonly number[]
     }
 
 const reportIntervalMs = 5
 
-// Delivers for a subject that is measured by the process that has started this one.
+// Delivers for a subject that the parent process measures.
 if (import.meta.main) {
   process.on('disconnect', () => process.exit(1))
   const { conditions, ...request } = measureRequest()

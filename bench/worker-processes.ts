@@ -28,7 +28,7 @@ export class WorkerProcesses {
     }
   }
 
-  /** Resolves when all of them have begun to deliver. They tell what they deliver until they are stopped. */
+  /** Resolves when all of them have begun to deliver. They report their deliveries until they are stopped. */
   async start(
     database: string,
     collect: 'counts' | 'times',
@@ -38,7 +38,7 @@ export class WorkerProcesses {
     await this.#tellAll({ kind: 'start', database, collect }, 'started')
   }
 
-  /** Resolves when all of them have stopped, and everything they delivered was told, to the CPU time they used. */
+  /** Resolves with their CPU time when all of them have stopped and have reported all deliveries. */
   async stop(): Promise<number> {
     const reports = await this.#tellAll({ kind: 'stop' }, 'stopped')
     return reports.reduce((sum, { cpuUs }) => sum + cpuUs, 0)

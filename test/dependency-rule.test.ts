@@ -64,7 +64,7 @@ describe('the dependency rule', () => {
     })
   }
 
-  it('finds cycles of values, and lets types go round', () => {
+  it('finds cycles of values, and allows cycles of types', () => {
     const back = { 'write/b.ts': `import { a } from './a.ts'` }
 
     deepEqual(brokenImports({ 'write/a.ts': `import { b } from './b.ts'`, ...back }, sendoff), [
@@ -97,7 +97,7 @@ describe('the dependency rule', () => {
     )
   })
 
-  it('allows what it should', () => {
+  it('allows imports within the rule', () => {
     const files = {
       'stores/sqlite/index.ts': `import { x } from '../sql/x.ts'\nimport { y } from './y.ts'\nimport 'node:fs'`,
       'testing/checks.ts': `import { Outbox } from '../outbox/outbox.ts'\nimport '../stores/memory/index.ts'`,
@@ -114,7 +114,7 @@ function ruleOf(name: string): PackageRule {
   return rule
 }
 
-/** The source files of a package, by their path within `src`. */
+/** Returns the source files of a package, by their path within `src`. */
 function sourceOf(folder: string): SourceFiles {
   const src = join(projectRoot, folder, 'src')
   const paths = globSync('**/*.ts', { cwd: src })

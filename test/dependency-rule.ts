@@ -10,7 +10,7 @@ export interface Zone {
   readonly adapters?: true
 }
 
-/** What everything may see: small tools, the contract of stores, what an event is, and who is told. */
+/** The zones that every zone may see: small tools, the contract of stores, events and observers. */
 const ground = ['tools', 'store', 'event', 'observe']
 
 const engine = [
@@ -32,8 +32,9 @@ const engine = [
 ]
 
 /**
- * The dependency rule of `packages/sendoff`: one zone for each room, in the order in which they see one another. Every zone sees
- * itself as well, and `node:` modules; none sees a package. No zone sees one below it, not even its types.
+ * The dependency rule of `packages/sendoff`: one zone for each room, in the order in which they see one
+ * another. Every zone sees itself and `node:` modules, but no package. No zone sees one below it, not even
+ * its types.
  */
 export const sendoffZones: readonly Zone[] = [
   {
@@ -89,7 +90,7 @@ export const sendoffZones: readonly Zone[] = [
   { name: 'observers', holds: ['observe/*/**'], sees: ground, adapters: true },
 ]
 
-/** What checks the others sees all of them, and is seen by none. */
+/** `testing` sees all zones, and no zone sees it. */
 const testing = 'testing/**'
 
 /** The text of source files by their path within `src`, with forward slashes. */
@@ -98,11 +99,11 @@ export type SourceFiles = Readonly<Record<string, string>>
 /** What the source of a package may import: its own files by their zones, and other packages by name. */
 export interface ImportRule {
   readonly zones: readonly Zone[]
-  /** Its `package.json` names the same. */
+  /** The package's `package.json` names the same. */
   readonly imports: readonly string[]
 }
 
-/** Every import that breaks the rule, in words; empty when there is none. */
+/** Returns every import that breaks the rule, in words; empty if there is none. */
 export function brokenImports(files: SourceFiles, rule: ImportRule): readonly string[] {
   const homeless = Object.keys(files)
     .filter((file) => !isTesting(file) && !zoneOf(file, rule))
@@ -145,7 +146,7 @@ function reasonAgainstPackage(specifier: string, { imports }: ImportRule): strin
   return `its package uses ${[...imports, 'relative files'].join(', ')} and node: modules only`
 }
 
-/** Cycles of imports that are there when the program runs, each told once. */
+/** Returns the cycles of imports that exist when the program runs, each once. */
 function importCycles(files: SourceFiles): readonly string[] {
   const cycles: string[] = []
   const done = new Set<string>()
@@ -184,7 +185,7 @@ function isTesting(file: string): boolean {
   return matchesGlob(file, testing)
 }
 
-/** `publishers/kafka` for `publishers/kafka.ts` and for all that is in `publishers/kafka/`. */
+/** Returns `publishers/kafka` for `publishers/kafka.ts` and for all files in `publishers/kafka/`. */
 function adapterOf(file: string): string {
   return file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
 }

@@ -1,14 +1,14 @@
 import { type ImportRule, sendoffZones } from './dependency-rule.ts'
 
-/** What the checks have to be told about a package of the project. */
+/** What the checks need to know about a package of the project. */
 export interface PackageRule extends ImportRule {
-  /** How many bytes everything that its front door exports may have in a bundle, not minified, compressed. */
+  /** Most bytes of everything that its front door exports, in a bundle, not minified, compressed. */
   readonly bundleLimit: number
   /** Whether it is packed with the pages of the project, instead of those in its own folder. */
   readonly hasProjectPages?: true
 }
 
-/** The packages of the project, by name: one without a rule fails the checks. */
+/** The packages of the project, by name. A package without a rule fails the checks. */
 export const packageRules: Readonly<Record<string, PackageRule>> = {
   sendoff: { zones: sendoffZones, imports: [], bundleLimit: 80_000, hasProjectPages: true },
 }

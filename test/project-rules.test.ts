@@ -49,7 +49,7 @@ describe('the project', () => {
   })
 })
 
-/** What git tracks or would: the folder without what is ignored. */
+/** Returns the files that git tracks or would track: the folder without ignored files. */
 function projectFiles(): readonly string[] {
   const listed = gitFiles() ?? allFiles()
   return listed.filter((file) => existsSync(join(root, file)))
@@ -69,7 +69,7 @@ function gitFiles(): readonly string[] | undefined {
   }
 }
 
-// Without git, as in an unpacked archive.
+// Works without git, as in an unpacked archive.
 function allFiles(): readonly string[] {
   const ignored = new Set(['.git', 'node_modules', 'dist', 'coverage'])
   const entries = globSync('**/*', {
@@ -86,7 +86,7 @@ function allFiles(): readonly string[] {
 function linesWith(files: readonly string[], pattern: RegExp): readonly string[] {
   return files.flatMap((file) => {
     const text = readFileSync(join(root, file), 'utf8')
-    // A zero byte means that this is no text.
+    // A zero byte means that this is not a text.
     if (text.includes('\0')) return []
     return text
       .split('\n')

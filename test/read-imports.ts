@@ -1,15 +1,15 @@
 import ts from 'typescript'
 
-/** One place where a file asks for another module. */
+/** One import of a module in a file. */
 export interface ModuleImport {
-  /** As written; undefined where it is computed and cannot be read. */
+  /** As written; undefined if it is computed and cannot be read. */
   readonly specifier: string | undefined
-  /** Erased before the program runs. */
+  /** Whether it is erased before the program runs. */
   readonly typeOnly: boolean
   readonly line: number
 }
 
-/** Every import and re-export of a TypeScript file: static, dynamic, and of types. */
+/** Returns every import and re-export of a TypeScript file: static, dynamic, and of types. */
 export function readImports(fileName: string, text: string): readonly ModuleImport[] {
   const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true)
   const imports: ModuleImport[] = []
@@ -37,7 +37,7 @@ export function readImports(fileName: string, text: string): readonly ModuleImpo
   return imports
 }
 
-/** The name of the package that a specifier asks for: `sendoff` for `sendoff/mail`, `@nestjs/common` for itself. */
+/** Returns the package of a specifier: `sendoff` for `sendoff/mail`, `@nestjs/common` for itself. */
 export function packageOf(specifier: string): string {
   return specifier
     .split('/')
@@ -45,7 +45,7 @@ export function packageOf(specifier: string): string {
     .join('/')
 }
 
-// A clause of inline `type` names only still loads the module: it keeps its side effects.
+// A clause with only inline `type` names still loads the module, for its side effects.
 function importsTypesOnly(clause: ts.ImportClause | undefined): boolean {
   return clause?.phaseModifier === ts.SyntaxKind.TypeKeyword
 }

@@ -39,7 +39,7 @@ if (files.length === 0) {
   process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
 }
 
-/** Runs the files, as many at a time as there are cores, and tells of each as soon as it ended. */
+/** Runs the files, as many at a time as there are cores, and prints each result as soon as the file ended. */
 async function runFiles(
   launched: LaunchedServices,
   interrupted: AbortSignal,
@@ -79,7 +79,10 @@ async function runFiles(
   return [...missing, ...results]
 }
 
-/** A missing service skips the files that need it. Where it is required, it fails the run as well. */
+/**
+ * Reports missing services. A missing service skips the files that need it. If it is required, it also fails
+ * the run.
+ */
 function reportMissing({ missing }: LaunchedServices): readonly TestFileResult[] {
   for (const { service, reason } of missing) {
     console.log(

@@ -71,7 +71,7 @@ describe('the packages of the project', () => {
 
 type ForgedFolders = Readonly<Record<string, Readonly<Record<string, object>>>>
 
-/** The packages of a project that has these folders, with these files in each. */
+/** Returns the packages of a project that has these folders, with these files in each. */
 function forge(folders: ForgedFolders) {
   const root = temporaryFolder('workspace')
   for (const [folder, files] of Object.entries(folders)) {

@@ -1,20 +1,20 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** A folder in `packages/`, and what it says about itself. */
+/** A folder in `packages/`, and its own description. */
 export interface WorkspacePackage {
   readonly name: string
-  /** Within the project, as in `packages/sendoff`. */
+  /** Path within the project, such as `packages/sendoff`. */
   readonly folder: string
   /** The packages that its code needs, by name. */
   readonly dependencies: readonly string[]
-  /** The folders of the packages that are built before it; undefined where it is not built at all. */
+  /** The folders of the packages that are built before it; undefined if it is not built at all. */
   readonly references: readonly string[] | undefined
 }
 
 export const projectRoot = join(import.meta.dirname, '..')
 
-/** Every package of the project in `root`, by the name of its folder. */
+/** Returns every package of the project in `root`, by the name of its folder. */
 export function readPackages(root = projectRoot): readonly WorkspacePackage[] {
   return readdirSync(join(root, 'packages'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -22,7 +22,7 @@ export function readPackages(root = projectRoot): readonly WorkspacePackage[] {
     .sort((one, other) => (one.folder < other.folder ? -1 : 1))
 }
 
-/** A package and all packages of the project that it needs, these first. */
+/** Returns a package and all packages of the project that it needs, these first. */
 export function withDependencies(
   name: string,
   packages: readonly WorkspacePackage[],
@@ -33,7 +33,7 @@ export function withDependencies(
   return [...new Set([...needed, found])]
 }
 
-/** What keeps a package outside of the checks, in words; empty when all are inside. */
+/** Returns what keeps a package outside of the checks, in words; empty if all are inside. */
 export function packageFaults(
   packages: readonly WorkspacePackage[],
   rules: Readonly<Record<string, { readonly imports: readonly string[] }>>,
@@ -93,7 +93,7 @@ interface BuildSettings {
   readonly references?: readonly { readonly path: string }[]
 }
 
-/** `packages/sendoff` for `../sendoff/tsconfig.build.json` in another package. */
+/** Returns `packages/sendoff` for `../sendoff/tsconfig.build.json` in another package. */
 function referredFolder(folder: string, path: string): string {
   return posix.dirname(posix.join(folder, path))
 }

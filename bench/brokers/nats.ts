@@ -2,7 +2,7 @@ import { natsPublisher } from 'sendoff/nats'
 import { nats } from '../../test/services/servers/nats/nats.ts'
 import type { RelayBroker } from './relay-broker.ts'
 
-/** A JetStream that keeps its messages in files. */
+/** A JetStream that stores its messages in files. */
 export const natsBroker: RelayBroker = {
   name: 'nats',
   service: nats,

@@ -5,15 +5,15 @@ import type { Service } from '../../test/services/service.ts'
 export interface RelayBroker {
   readonly name: string
   readonly service: Service
-  /** Makes a topic, queue or stream of this name, and a client for it. */
+  /** Creates a topic, queue or stream of this name, and a client for it. */
   readonly open: (name: string) => Promise<OpenBroker>
 }
 
 export interface OpenBroker {
   readonly publisher: Publisher
-  /** The client's own way to send many messages. Resolves when all are acknowledged. */
+  /** Sends many messages in the client's own way. Resolves when all are acknowledged. */
   readonly sendAll: (messages: readonly BareMessage[]) => Promise<unknown>
-  /** Removes what `open` has made. */
+  /** Removes what `open` has created. */
   remove(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export interface BareMessage {
   readonly type: string
   readonly occurredAt: Date
   readonly contentType: string
-  /** Those that a publisher gives the event by default. */
+  /** The headers that a publisher gives the event by default. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }

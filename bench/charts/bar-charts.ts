@@ -1,7 +1,7 @@
 import { escaped, numberText, palette } from './chart-text.ts'
 
 export interface BarPanel {
-  /** What is shown, and its unit. */
+  /** The metric of the panel, and its unit. */
   readonly title: string
   readonly bars: readonly Bar[]
 }
@@ -20,7 +20,7 @@ const barHeight = 18
 const barGap = 7
 const panelGap = 44
 
-/** Bars, one panel for each thing that was measured, one below the other, for light and dark pages. */
+/** Draws bars, one panel for each metric, one below the other, for light and dark pages. */
 export function barCharts(title: string, panels: readonly BarPanel[]): string {
   let y = top
   const drawn = panels.map((panel) => {

@@ -1,4 +1,4 @@
-/** How all charts look, on light pages and on dark ones. */
+/** Styles of all charts, for light and dark pages. */
 export const palette = `text { font: 12px system-ui, sans-serif; fill: #424a53 }
   .title { font-size: 15px; font-weight: 600; fill: #1f2328 }
   .panel { font-weight: 600 }

@@ -1,14 +1,14 @@
 import { escaped, numberText, palette } from './chart-text.ts'
 
 export interface Panel {
-  /** What is shown, and its unit. */
+  /** The metric of the panel, and its unit. */
   readonly title: string
   readonly lines: readonly Line[]
 }
 
 export interface Line {
   readonly name: string
-  /** One for each second, from the first on. */
+  /** One value for each second, from the first on. */
   readonly values: readonly number[]
 }
 
@@ -20,7 +20,7 @@ const top = 60
 const gap = 56
 const plotWidth = width - left - right
 
-/** Line charts over the same seconds, one below the other, for light and dark pages. */
+/** Draws line charts over the same seconds, one below the other, for light and dark pages. */
 export function stackedCharts(title: string, panels: readonly Panel[]): string {
   const height = top + panels.length * (panelHeight + gap) + 8
   const seconds = Math.max(...panels.flatMap(({ lines }) => lines.map(({ values }) => values.length)))
@@ -69,7 +69,9 @@ function panelSvg({ title, lines }: Panel, y: number, seconds: number): string {
   return [panelTitle, ...(lines.length > 1 ? names : []), ...grid, ...ticks, ...paths].join('\n')
 }
 
-/** The next of 1, 2, 4, 5, 8 and 10, times a power of ten: four equal steps below it are round, too. */
+/**
+ * Returns the next of 1, 2, 4, 5, 8 and 10, times a power of ten: four equal steps below it are round, too.
+ */
 function niceCeiling(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -6,8 +6,8 @@ import { redis } from '../../test/services/servers/redis/redis.ts'
 const jobsPerCall = 5_000
 
 /**
- * BullMQ, which takes no part in the transactions of a database: events can be lost or invented. Fifty jobs at a
- * time, removed when they are done.
+ * BullMQ, which takes no part in the transactions of a database: events can be lost or invented. It runs
+ * fifty jobs at a time, and removes finished ones.
  */
 export const bullmqDrain: Subject = drainSubject({
   name: 'bullmq',

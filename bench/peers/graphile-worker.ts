@@ -2,8 +2,8 @@ import { payloadOf } from '../bench-event.ts'
 import type { Peer } from './peer.ts'
 
 /**
- * graphile-worker, with jobs taken and completed in batches. It is a tenth as fast with its defaults, which
- * take and complete each job alone.
+ * graphile-worker, which claims and completes jobs in batches here. With its defaults, which claim and
+ * complete each job alone, it is a tenth as fast.
  */
 export const graphileWorker: Peer = {
   name: 'graphile-worker',

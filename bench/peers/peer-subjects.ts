@@ -16,7 +16,7 @@ import { latencyAcrossProcesses } from '../suites/latency.ts'
 import { concurrentWriters, eventsPerBulkWrite, measureWrites } from '../suites/write.ts'
 import type { Peer, PeerWriter } from './peer.ts'
 
-/** A backlog of a peer, delivered by it. */
+/** Measures how a peer drains a backlog of its own. */
 export function peerDrain(peer: Peer): Subject {
   const { name, maxEvents, singleProcess } = peer
   return drainSubject({
@@ -28,7 +28,7 @@ export function peerDrain(peer: Peer): Subject {
   })
 }
 
-/** Orders committed together with their jobs. */
+/** Measures transactions that commit an order together with its job. */
 export function peerWrites(peer: Peer): Subject {
   return {
     name: peer.name,
@@ -52,7 +52,7 @@ export function peerWrites(peer: Peer): Subject {
   }
 }
 
-/** From the commit in one process to the delivery in another. */
+/** Measures the time from the commit in one process to the delivery in another. */
 export function peerLatency(peer: Peer): Subject {
   return {
     name: peer.name,
@@ -72,7 +72,7 @@ export function peerLatency(peer: Peer): Subject {
   }
 }
 
-/** A worker of a peer with nothing to do. */
+/** Measures a worker of a peer with nothing to do. */
 export function peerIdle(peer: Peer): Subject {
   return {
     name: peer.name,
@@ -121,7 +121,7 @@ interface OpenWriter {
   readonly close: () => Promise<void>
 }
 
-/** On a new database, with the peer's tables and one for orders. */
+/** Opens a writer on a new database, with the peer's tables and one for orders. */
 async function openWriter(peer: Peer, database: string, conditions: Conditions): Promise<OpenWriter> {
   const url = await createDatabase(database, conditions)
   await peer.setUp(url)

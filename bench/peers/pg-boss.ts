@@ -5,11 +5,11 @@ import type { Peer } from './peer.ts'
 const queue = 'orders'
 
 export interface PgBossChoices {
-  /** Whether each job wakes the workers. Costs the writers something, so only where latency is measured. */
+  /** Whether each job wakes the workers. This slows writers down, so only the latency suite uses it. */
   readonly notify?: boolean
 }
 
-/** pg-boss, with jobs taken and completed by the thousand. */
+/** pg-boss, which claims and completes jobs by the thousand here. */
 export function pgBoss({ notify = false }: PgBossChoices = {}): Peer {
   return {
     name: 'pg-boss',

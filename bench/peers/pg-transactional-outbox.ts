@@ -8,8 +8,8 @@ const publication = 'messages_publication'
 const slot = 'sendoff_bench_messages'
 
 /**
- * pg-transactional-outbox, reading the write-ahead log: its polling is slower. One process at a time can read
- * a slot.
+ * pg-transactional-outbox, which reads the write-ahead log here, because its polling is slower. One process
+ * at a time can read a slot.
  */
 export const pgTransactionalOutbox: Peer = {
   name: 'pg-transactional-outbox',
@@ -31,7 +31,8 @@ export const pgTransactionalOutbox: Peer = {
         }),
       )
       await client.query(`create publication ${publication} for table ${table} with (publish = 'insert')`)
-      // Left behind by an earlier measurement: the name of a slot is the server's, not the database's.
+      // An earlier measurement may have left the slot behind: its name belongs to the server, not to the
+      // database.
       await client.query(
         'select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1',
         [slot],

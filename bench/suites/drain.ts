@@ -10,7 +10,7 @@ import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 const warmUpEvents = 10_000
 const eventsPerWrite = 1_000
 
-/** How fast Sendoff delivers a backlog, by mode. */
+/** Measures how fast Sendoff delivers a backlog, by mode. */
 export function drainSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const backlog = sendoffBacklog(databases)
   const subject = (mode: Mode, rest: Omit<Drain, 'backlog' | 'worker'>, options = {}) =>
@@ -34,21 +34,24 @@ export function drainSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subje
 export interface Drain extends Pick<Subject, 'name' | 'ownLimit' | 'service' | 'singleProcess'> {
   readonly backlog: Backlog
   readonly worker: StartWorker
-  /** For those that would take minutes. */
+  /** Most events of a drain, for subjects that would take minutes. */
   readonly maxEvents?: number
 }
 
-/** Events that wait, wherever a subject keeps them. */
+/** Waiting events, wherever a subject stores them. */
 export interface Backlog {
-  /** Makes a database with so many of them. */
+  /** Creates a database with so many events. */
   fill(database: string, count: number, conditions: Conditions): Promise<void>
-  /** How many of them still wait, or were given up. */
+  /** Returns how many of them still wait, or are dead. */
   left(database: string, conditions: Conditions): Promise<number>
-  /** Microseconds of CPU that the server has used so far, if there is one and it is on this machine. */
+  /**
+   * Returns the microseconds of CPU that the server has used so far, if there is one and it is on this
+   * machine.
+   */
   readonly serverCpuUs?: () => Promise<number | undefined>
 }
 
-/** Fills a database with waiting events and has workers empty it. */
+/** Fills a database with waiting events, and measures how fast workers empty it. */
 export function drainSubject({ backlog, worker, maxEvents = Infinity, ...subject }: Drain): Subject {
   return {
     ...subject,
@@ -61,7 +64,7 @@ export function drainSubject({ backlog, worker, maxEvents = Infinity, ...subject
         const before = await backlog.serverCpuUs?.()
         const time = await drain.run(database, events, conditions)
         const after = await backlog.serverCpuUs?.()
-        // A subject that leaves events behind would look fast.
+        // A subject that leaves events behind would seem fast.
         const left = await backlog.left(database, conditions)
         if (left > 0) throw new Error(`${left} events were left behind.`)
         return { ...time, serverCpuUs: after! - before! }
@@ -81,7 +84,7 @@ export function drainSubject({ backlog, worker, maxEvents = Infinity, ...subject
   }
 }
 
-/** Runs drains, and answers the time that each took. */
+/** Runs drains, and returns the time of each. */
 interface Drainer {
   run(database: string, count: number, conditions: Conditions): Promise<Elapsed>
   end?(): Promise<void>

@@ -6,7 +6,7 @@ import { sendoffWorker } from './sendoff-outbox.ts'
 
 /** What a server can do beside what every drain needs. */
 export interface GrownTables {
-  /** Adds rows to a database, a share of each number of them. */
+  /** Adds rows to a database: a share of each full number. */
   addStandingRows(database: string, rows: StandingRows, conditions: Conditions): Promise<void>
   /** Opens a snapshot in another session, as a backup does. */
   holdSnapshot(database: string, conditions: Conditions): Promise<{ end(): Promise<void> }>
@@ -14,11 +14,14 @@ export interface GrownTables {
 
 /** A table that is not as empty as that of a drain. */
 interface Growth {
-  /** Rows that are in it beside those to be delivered. */
+  /** Rows in the table beside those to be delivered. */
   readonly standing?: StandingRows
-  /** A database with DONE rows that all rounds share, because it takes long to make. Its own grow along. */
+  /**
+   * A database with DONE rows that all rounds share, because it takes long to create. Rounds add their own
+   * rows to it.
+   */
   readonly shared?: string
-  /** Another session has a snapshot open meanwhile: old versions of rows then cannot be removed. */
+  /** Another session holds a snapshot meanwhile: the server then cannot remove old versions of rows. */
   readonly snapshot?: true
 }
 
@@ -42,7 +45,7 @@ export type GrowthName = keyof typeof growths
 
 export const growthNames = Object.keys(growths) as GrowthName[]
 
-/** How fast Sendoff drains tables in which other rows stand, compared with an empty one. */
+/** Measures how fast Sendoff drains tables with other rows, compared with an empty one. */
 export function growthSuite<Tx>(
   databases: BenchDatabases<Tx>,
   tables: GrownTables,
@@ -81,7 +84,7 @@ function growthSubject<Tx>(
   { standing, shared, snapshot }: Growth,
 ): Subject {
   const emptyBacklog = sendoffBacklog(databases)
-  // Warming up needs no grown table.
+  // The warm-up needs no grown table.
   const databaseOf = (given: string) => (given === 'drain' && shared !== undefined ? shared : given)
   let heldSnapshot: { end(): Promise<void> } | undefined
 

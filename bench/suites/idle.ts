@@ -4,7 +4,7 @@ import { startWatch } from '../statistics.ts'
 import type { BenchDatabases, Conditions, RunningWorker, Subject } from '../store-bench.ts'
 import { type Mode, sendoffWorker } from './sendoff-outbox.ts'
 
-/** What a started outbox costs while there is nothing to do. */
+/** Measures what a started outbox costs while there is nothing to do. */
 export function idleSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const subject = (name: string, mode: Mode): Subject => ({
     name,
@@ -20,14 +20,16 @@ export function idleSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subjec
   return [subject('sendoff-single-node', 'singleNode'), subject('sendoff-multi-node', 'multiNode')]
 }
 
-/** What a worker of any kind uses of the CPU, and of whatever `counts` counts, in a second without events. */
+/**
+ * Returns what a worker of any kind uses of the CPU, and of what `counts` counts, in a second without events.
+ */
 export async function measureIdle(
   { seconds }: Conditions,
   start: () => Promise<RunningWorker>,
   counts: () => Promise<Measurement>,
 ): Promise<Measurement> {
   const worker = await start()
-  // What the start has left to do is not idling. PostgreSQL tells of it within ten seconds.
+  // Work left by the start is not idling. PostgreSQL reports it within ten seconds.
   await sleep(Math.min(11_000, seconds * 1_000))
 
   const before = await counts()

@@ -11,8 +11,8 @@ const eventsPerSecond = 200
 const warmUpEvents = 100
 
 /**
- * The time from an acknowledged commit to the first line of the listener: in one process, and, where the
- * store can wake other processes, from one that writes to one that delivers.
+ * Measures the time from an acknowledged commit to the first line of the listener, in one process. If the
+ * store can wake other processes, also from a writing process to a delivering one.
  */
 export function latencySubjects<Tx>(
   databases: BenchDatabases<Tx>,
@@ -43,10 +43,10 @@ export function latencySubjects<Tx>(
   ]
 }
 
-/** Commits an order with its event. Answers when the commit was acknowledged, by the shared clock. */
+/** Commits an order with its event. Returns when the commit was acknowledged, by the shared clock. */
 export type TimedWrite = (number: number) => Promise<number>
 
-/** Events written by this process and delivered by another. */
+/** Measures events that this process writes and another delivers. */
 export async function latencyAcrossProcesses(
   database: string,
   conditions: Conditions,
@@ -96,7 +96,7 @@ async function writeOrder<Tx>(
 ): Promise<number> {
   let committedAt = 0
   await outbox.transaction(async (tx) => {
-    // Before the write, whose own callback hands the event over.
+    // Registered before the write, whose own callback hands the event over.
     outbox.txContext.afterCommit(() => (committedAt = sharedNow()))
     await database.insertOrder(tx, number)
     await outbox.write(OrderPlaced, payloadOf(number))
@@ -104,7 +104,7 @@ async function writeOrder<Tx>(
   return committedAt
 }
 
-/** Writes at a steady pace and waits until everything was delivered. */
+/** Writes at a steady pace and waits until everything is delivered. */
 class LatencyRun {
   readonly #count: number
   readonly #startedAt: number[] = []

@@ -5,25 +5,27 @@ import { drainSubject, sendoffBacklog } from './drain.ts'
 export const limitBatchSize = 500
 
 export interface LimitDrain {
-  /** Whether rows are leased before they are handled; an owner needs no leases, and remembers where it is. */
+  /** Whether rows are leased before they are handled. An owner needs no leases, and keeps its place. */
   readonly take: 'claim' | 'read'
   /** Whether handled rows are kept as DONE or removed. */
   readonly settle: 'update' | 'delete'
 }
 
-/** Two connections to one database, and what is done on them. */
+/** Two connections to one database, and the steps of a drain on them. */
 export interface LimitConnections<Row> {
-  /** The next `limitBatchSize` rows, behind those that it took before. */
+  /** Returns the next `limitBatchSize` rows, after those of the call before. */
   readonly take: () => Promise<readonly Row[]>
-  /** On a connection of its own, so that the next rows are taken meanwhile. */
+  /** Uses a connection of its own, so that the next rows are read meanwhile. */
   readonly settle: (rows: readonly Row[]) => Promise<unknown>
   readonly end: () => Promise<unknown>
 }
 
 /**
- * Drains written by hand on the same table of a server: batches of 500, a listener called for each row, the
- * next batch taken on a second connection while the last one is settled, and nothing else. No retries, no
- * fences, no queues, no time limits, and nobody looks for rows that were committed late.
+ * Drains written by hand on the same table of a server: batches of 500, and a listener called for each row. A
+ * second connection takes the next batch while the last one is settled.
+ *
+ * There is nothing else: no retries, no fences, no queues, no time limits, and no search for rows that were
+ * committed late.
  */
 export function limitDrainSubjects<Tx, Row>(
   databases: BenchDatabases<Tx>,
@@ -70,5 +72,5 @@ function emptyTable<Row>({ take, settle, end }: LimitConnections<Row>, onEvent: 
   }
 }
 
-// Nobody looks at the payloads of a drain.
+// A drain does not read the payloads.
 const unread = { payload: payloadOf(0) }

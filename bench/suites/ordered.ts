@@ -8,10 +8,13 @@ const keys = 1_000
 const blockedKeys = ['blocked-1', 'blocked-2']
 const eventsPerWrite = 1_000
 
-/** Told apart by their type from the events that are delivered. */
+/** Their type distinguishes them from the events that are delivered. */
 const stuckType = 'OrderStuck'
 
-/** How fast Sendoff delivers a backlog in the order of its keys, also where most of it is stuck behind blocked keys. */
+/**
+ * Measures how fast Sendoff delivers a backlog in the order of its keys, also if most of it waits for blocked
+ * keys.
+ */
 export function orderedSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const worker = sendoffWorker(databases, 'partitioned')
   return [
@@ -20,7 +23,10 @@ export function orderedSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Sub
   ]
 }
 
-/** Events of a thousand keys in turn; behind as many and half as many again that wait for two blocked ones, if told to. */
+/**
+ * Events of a thousand keys in turn. With `withBlocked`, twice as many events that wait for two blocked keys
+ * come before them.
+ */
 function keyedBacklog<Tx>(databases: BenchDatabases<Tx>, withBlocked: boolean): Backlog {
   return {
     ...sendoffBacklog(databases),
@@ -34,7 +40,10 @@ function keyedBacklog<Tx>(databases: BenchDatabases<Tx>, withBlocked: boolean): 
   }
 }
 
-/** As many events as are to be delivered, twice, behind the first one of each of two keys, which a person has to decide about. */
+/**
+ * Writes twice as many events as are to be delivered, behind the first one of each of two keys. An operator
+ * would have to unblock these keys.
+ */
 async function writeStuck<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
   await writeAll(database, count * 2, (number) => ({
     type: { name: stuckType },

@@ -13,12 +13,13 @@ import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../stor
 const eventsPerSecond = 200
 const warmUpEvents = 200
 
-/** How long a destination that never answers is waited for. */
+/** How long the outbox waits for a destination that never replies. */
 const timeoutMs = 200
 
 /**
- * What a write takes, commit included, while the destination of a single writer is away, and what it takes before and after: at a steady
- * pace, in the process that also sends. Fails unless everything has arrived in the end.
+ * Measures the time of a write, commit included, while the destination of a single writer is away, and before
+ * and after that. It writes at a steady pace, in the process that also sends. It fails unless everything has
+ * arrived in the end.
  */
 export function outageSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const subject = (name: string, leave: DestinationOrder): Subject => ({
@@ -65,7 +66,7 @@ async function throughOutage<Tx>(
   const after = await timed(() => relay.write(count))
   await allArrived(relay, destination)
 
-  // On both sides of it: a machine that becomes slower meanwhile is slower on one of them.
+  // From both sides of the outage: if the machine becomes slower meanwhile, one of them is slower.
   const usual = [...before.took, ...after.took]
   return {
     writeP50Ms: percentile(usual, 0.5),
@@ -86,7 +87,7 @@ async function timed(work: () => Promise<readonly number[]>) {
   return { took, cpuUs: stop().cpuUs }
 }
 
-/** Nothing is lost, however long its pause has become. */
+/** Waits until everything has arrived, however long the pauses have become. */
 async function allArrived<Tx>(relay: Relay<Tx>, destination: Destination): Promise<void> {
   while ((await destination.tell('count')).arrivals < relay.written) await sleep(50)
 }
@@ -119,7 +120,7 @@ class Relay<Tx> {
     return this.#outbox.circuitBreakerState
   }
 
-  /** Writes at a steady pace. Answers how long each write took, in milliseconds. */
+  /** Writes at a steady pace. Returns how long each write took, in ms. */
   async write(count: number): Promise<readonly number[]> {
     const took: number[] = []
     const beganAt = sharedNow()

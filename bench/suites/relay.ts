@@ -6,12 +6,15 @@ import { startWatch } from '../statistics.ts'
 import type { BenchDatabases, Conditions, OnEvent, Subject } from '../store-bench.ts'
 import { drainSubject, sendoffBacklog } from './drain.ts'
 
-// What an outbox has on its way by default: four listeners with a hundred events each.
+// What an outbox sends at once by default: four listeners with a hundred events each.
 const batchesAtOnce = 4
 const batchSize = 100
 const warmUpMessages = 5_000
 
-/** How fast a backlog is relayed to a broker, and how fast its client alone can send as many messages. */
+/**
+ * Measures how fast a backlog is relayed to a broker, and how fast its client alone can send as many
+ * messages.
+ */
 export function relaySubjects<Tx>(
   databases: BenchDatabases<Tx>,
   brokers: readonly RelayBroker[],
@@ -47,7 +50,7 @@ function relaySubject<Tx>(databases: BenchDatabases<Tx>, { name, service, open }
   })
 }
 
-/** The same messages by the client alone, in as many batches of the same size at once. */
+/** Sends the same messages by the client alone, in as many batches of the same size at once. */
 function limitSubject({ name, service, open }: RelayBroker): Subject {
   return {
     name: `limit-${name}`,
@@ -68,7 +71,7 @@ function limitSubject({ name, service, open }: RelayBroker): Subject {
   }
 }
 
-/** The publisher, its acknowledgements told. What it does not acknowledge comes again. */
+/** Returns the publisher with its acknowledgements counted. Events without one come again. */
 function counted(publisher: Publisher, onEvent: OnEvent): Publisher {
   return {
     async onEvents(events, context) {
@@ -119,5 +122,5 @@ function destination(what: string, { run }: Conditions): string {
   return `sendoff-bench-${run}-${what}-${process.pid}`
 }
 
-// Nobody looks at the payloads of a relay.
+// A relay does not read the payloads.
 const unread = { payload: payloadOf(0) }

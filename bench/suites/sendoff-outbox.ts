@@ -9,7 +9,7 @@ export interface OutboxChoices {
   readonly deleteCompleted?: boolean
 }
 
-/** An outbox as users would set it up: with its defaults, and one listener. */
+/** Starts an outbox as users would set it up: with its defaults, and one listener. */
 export function sendoffOutbox<Tx>(
   mode: Mode,
   store: OutboxStore<Tx>,
@@ -26,7 +26,7 @@ export function sendoffOutbox<Tx>(
   })
 }
 
-/** Delivers with an outbox of its own. */
+/** Returns a worker that delivers with an outbox of its own. */
 export function sendoffWorker<Tx>(
   databases: BenchDatabases<Tx>,
   mode: Mode,

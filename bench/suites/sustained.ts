@@ -18,8 +18,8 @@ export interface TableState {
 }
 
 /**
- * One process commits orders with their events on eight connections as fast as it can, another delivers
- * them, for a minute.
+ * One process commits orders with their events on eight connections as fast as it can. Another delivers them,
+ * for a minute.
  */
 export function sustainedSubject<Tx>(
   databases: BenchDatabases<Tx>,
@@ -99,7 +99,7 @@ class SustainedRun {
     this.#pair(number)
   }
 
-  /** The number of each event and the time of its delivery in turn. */
+  /** Records deliveries: the number of each event and the time of its delivery in turn. */
   delivered(times: readonly number[]): void {
     for (let index = 0; index < times.length; index += 2) {
       const number = times[index]!
@@ -145,7 +145,7 @@ class SustainedRun {
     }
   }
 
-  // Either can be told first.
+  // Either report can come first.
   #pair(number: number): void {
     const [committedAt, startedAt] = [this.#committedAt[number], this.#startedAt[number]]
     if (committedAt !== undefined && startedAt !== undefined) this.#latencies.push(startedAt - committedAt)

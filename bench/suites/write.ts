@@ -10,13 +10,16 @@ export const eventsPerBulkWrite = 1_000
 export const concurrentWriters = 16
 
 export interface WriteChoices {
-  /** Whether many connections are measured as well; without use where there is one writer at a time. */
+  /** Whether many connections are measured as well; of no use for stores with one writer at a time. */
   readonly concurrent?: boolean
-  /** Microseconds of CPU that the server has used so far, if there is one and it is on this machine. */
+  /**
+   * Returns the microseconds of CPU that the server has used so far, if there is one and it is on this
+   * machine.
+   */
   readonly serverCpuUs?: () => Promise<number | undefined>
 }
 
-/** How fast business rows and their events are committed. */
+/** Measures how fast business rows and their events are committed. */
 export function writeSubjects<Tx>(
   databases: BenchDatabases<Tx>,
   choices: WriteChoices = {},
@@ -73,7 +76,7 @@ export interface Writes {
   close(): unknown
 }
 
-/** Runs each kind of writes for a while, one kind after the other. */
+/** Runs each kind of write for a while, one kind after the other. */
 export async function measureWrites(
   conditions: Conditions,
   { concurrent = false, serverCpuUs }: WriteChoices,
@@ -103,8 +106,9 @@ export async function measureWrites(
 }
 
 /**
- * By number rather than by time: with a slow disk, code that has run too rarely to be compiled would
- * be measured. For the same reason without waiting for the disk, or with many waiting for it at once.
+ * Warms up by number rather than by time: on a slow disk, code would otherwise be measured that ran too
+ * rarely to be compiled. For the same reason it does not wait for the disk, or waits with many writes at
+ * once.
  */
 async function warmUp(opened: Writes, seconds: number, concurrent: boolean): Promise<void> {
   const writes = counted(opened)
@@ -114,7 +118,7 @@ async function warmUp(opened: Writes, seconds: number, concurrent: boolean): Pro
   await writes.close()
 }
 
-/** Numbers orders and events as they come. */
+/** Numbers orders and events in their order. */
 function counted(writes: Writes) {
   let next = 0
   return {

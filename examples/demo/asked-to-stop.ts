@@ -1,14 +1,17 @@
-/** Aborts when this process should come to its end: on SIGTERM, or when the demo itself is gone. */
+/**
+ * Returns a signal that aborts when this process should end: on SIGTERM, or when the demo's own process is
+ * gone.
+ */
 export function askedToStop(): AbortSignal {
   const controller = new AbortController()
   const stop = () => controller.abort()
 
   process.once('SIGTERM', stop)
   process.once('disconnect', stop)
-  // Ctrl-C reaches every process of the terminal. What it means for this one, the demo decides.
+  // Ctrl-C reaches every process of the terminal. The demo decides what it means for this one.
   process.on('SIGINT', () => {})
 
-  // The line to the demo alone should not keep the process alive.
+  // The channel to the demo alone must not keep the process alive.
   process.channel?.unref()
   return controller.signal
 }

@@ -1,20 +1,20 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The shop's database: the orders, and beside them the outbox. */
+/** Opens the shop's database: the orders, and beside them the outbox. */
 export function openShop(folder: string): DatabaseSync {
   return new DatabaseSync(join(folder, 'shop.db'))
 }
 
-/** The shipping company's database: another system, which cannot be part of the shop's transactions. */
+/** Opens the shipping company's database: another system, which cannot be part of the shop's transactions. */
 export function openShipping(folder: string): DatabaseSync {
   const shipping = new DatabaseSync(join(folder, 'shipping.db'))
-  // Keeps every commit through the end of a process, which is all that happens here.
+  // A commit survives the end of the process, which is all that happens here.
   shipping.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = 5000')
   return shipping
 }
 
-/** Makes the tables of the business. The outbox makes its own when it starts. */
+/** Creates the business tables. The outbox creates its own when it starts. */
 export function createTables(folder: string): void {
   const shop = openShop(folder)
   shop.exec(`

@@ -11,9 +11,9 @@ export interface DemoProcessOptions {
   readonly script: string
   readonly folder: string
   readonly onMessage?: (message: unknown) => void
-  /** A line on standard error: a warning of the library, or the reason of a crash. */
+  /** Called for a line on standard error: a warning of the library, or the reason of a crash. */
   readonly onComplaint: (line: string) => void
-  /** It ended although nobody asked for it. */
+  /** Called when the process ends without being asked to. */
   readonly onCrash: (error: Error) => void
 }
 
@@ -47,7 +47,7 @@ export class DemoProcess {
     return this.#state
   }
 
-  /** Asks it to finish what it has begun, and waits until it has, or until `signal` aborts. */
+  /** Asks the process to finish its work, and waits until it has, or until `signal` aborts. */
   async stop(signal: AbortSignal): Promise<void> {
     const ended = once(this.#child, 'exit', { signal })
     this.#state = 'stopping'
@@ -55,7 +55,7 @@ export class DemoProcess {
     await ended
   }
 
-  /** Ends it on the spot, without a chance to clean up. */
+  /** Ends the process on the spot, without a chance to clean up. */
   async kill(): Promise<void> {
     if (this.#state === 'stopped') return
     this.#state = 'killed'

@@ -15,7 +15,7 @@ describe('the demo', () => {
   after(() => rmSync(folder, { recursive: true, force: true }))
 
   it(
-    'loses no event although its worker is killed, ends by itself and cleans up',
+    'loses no event although its worker is killed, ends on its own and cleans up',
     { timeout: 60_000 },
     async () => {
       const demo = runDemo(folder)
@@ -26,8 +26,8 @@ describe('the demo', () => {
       equal(code, 0, output)
       ok(Number(written) > 100, output)
       equal(delivered, written, output)
-      match(output, /worker-1 was killed with [1-9]\d* events in its hands/)
-      ok(!output.includes('\x1b'), 'no escape codes where nobody looks at a terminal')
+      match(output, /worker-1 was killed while it held [1-9]\d* events/)
+      ok(!output.includes('\x1b'), 'no escape codes without a terminal')
       equal(readdirSync(folder).join(), '')
     },
   )

@@ -17,7 +17,7 @@ In the end every committed order has its shipment, and no other order has one.
 `
 const timeLimitMs = 60_000
 
-// Whatever ends the demo before its time does so by this.
+// Aborts when something ends the demo early.
 const early = new AbortController()
 const { signal } = early
 const interrupted = new Error('Interrupted.')
@@ -62,12 +62,12 @@ async function tellStory(): Promise<void> {
   const killedAt = performance.now()
   await worker1.kill()
   const stranded = await pipeline.heldBy('worker-1')
-  picture.moment(`worker-1 was killed with ${stranded} events in its hands`)
+  picture.moment(`worker-1 was killed while it held ${stranded} events`)
   await pause(1_000)
 
   const worker2 = start('worker-2', 'shipping-worker.ts')
   await until(() => worker2.state === 'up')
-  picture.moment('worker-2 is up and delivers what has been waiting')
+  picture.moment('worker-2 is up and delivers the waiting events')
   await until(async () => (await pipeline.heldBy('worker-1')) === 0)
   const seconds = ((performance.now() - killedAt) / 1_000).toFixed(1)
   picture.moment(`worker-2 took over those ${stranded}, ${seconds} s after the kill: the leases ran out`)
@@ -77,10 +77,10 @@ async function tellStory(): Promise<void> {
   picture.moment('order-service stopped')
   await until(async () => (await pipeline.look()).waiting === 0)
   await worker2.stop(signal)
-  picture.moment('worker-2 delivered what it still had, and stopped')
+  picture.moment('worker-2 delivered the events it still held, and stopped')
 }
 
-/** Says what came of it all. Answers the exit code. */
+/** Prints the result, and returns the exit code. */
 function conclude({ written, delivered, lost, unfounded, redelivered }: Account): number {
   const web = pipeline.deliveryTimes('web')
   const phone = pipeline.deliveryTimes('phone')

@@ -5,12 +5,12 @@ import { askedToStop } from './asked-to-stop.ts'
 import { openShop } from './databases.ts'
 import { PaymentDeclined, placeOrder } from './place-order.ts'
 
-// The order service, a process of its own: `node order-service.ts FOLDER`. It takes orders until it
-// is asked to stop, and never waits for shipping. Every 15th payment is declined.
+// The order service, a process of its own: `node order-service.ts FOLDER`. It takes orders until it is asked
+// to stop, and never waits for shipping. It declines every 15th payment.
 const folder = process.argv[2]!
 const stop = askedToStop()
 
-// This process only writes: finding and delivering the events is left to the worker.
+// This process only writes: the worker finds and delivers the events.
 const outbox = await Outbox.writerOnly({
   store: sqliteStore({ open: () => openShop(folder) }),
 }).start()

@@ -7,11 +7,11 @@ import type { Channel } from './place-order.ts'
 
 /** How many events are where, at one moment. */
 export interface PipelineFigures {
-  /** Orders committed. */
+  /** Committed orders. */
   readonly written: number
-  /** Events that nobody holds. */
+  /** Events that no worker holds. */
   readonly waiting: number
-  /** Events in the hands of a worker, or of one that died a moment ago. */
+  /** Events that a worker holds, or one that died a moment ago. */
   readonly inFlight: number
   /** Orders with a shipment. */
   readonly delivered: number
@@ -27,7 +27,10 @@ export interface Account {
   readonly redelivered: number
 }
 
-/** Looks at the pipeline from outside: every figure comes from the databases, none from the processes. */
+/**
+ * Reads the state of the pipeline from outside: every figure comes from the databases, none from the
+ * processes.
+ */
 export class Pipeline {
   readonly #store: SqliteStore<DatabaseSync>
   readonly #shop: DatabaseSync
@@ -39,7 +42,7 @@ export class Pipeline {
     this.#shop.prepare('attach database ? as shipping').run(join(folder, 'shipping.db'))
   }
 
-  /** Brings the outbox's tables into being, if no process has done so yet. */
+  /** Opens the pipeline, and creates the outbox's tables if no process has done so yet. */
   static async open(folder: string): Promise<Pipeline> {
     const pipeline = new Pipeline(folder)
     await pipeline.#store.migrate()
@@ -53,7 +56,7 @@ export class Pipeline {
     return { written, waiting: pending.length - inFlight, inFlight, delivered }
   }
 
-  /** How many undelivered events were last taken by this worker. */
+  /** Returns how many undelivered events this worker was the last to hold. */
   async heldBy(worker: string): Promise<number> {
     const pending = await this.#pending()
     return pending.filter((row) => row.lockedBy?.startsWith(worker)).length
@@ -71,7 +74,7 @@ export class Pipeline {
       .get() as unknown as Account
   }
 
-  /** How long orders waited for their shipment, those of one channel. */
+  /** Returns how long the orders of one channel waited for their shipment. */
   deliveryTimes(channel: Channel): { readonly count: number; readonly medianMs: number } {
     const times = this.#shop
       .prepare(

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EventWriter } from 'sendoff'
 import { OrderPlaced } from './order-placed.ts'
 
-/** By which way an order comes in: `web` by the order service, `phone` by the worker's own process. */
+/** How an order comes in: `web` through the order service, `phone` through the worker's own process. */
 export type Channel = 'web' | 'phone'
 
 export class PaymentDeclined extends Error {
@@ -27,7 +27,7 @@ export async function placeOrder(
     )
     await outbox.write(OrderPlaced, order)
 
-    // The transaction is rolled back, and the event was never there.
+    // The transaction is rolled back, and the event never existed.
     if (payment === 'declined') throw new PaymentDeclined(`The payment of ${order.orderId} was declined.`)
   })
 }

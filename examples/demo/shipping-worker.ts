@@ -6,14 +6,14 @@ import { openShipping, openShop } from './databases.ts'
 import { OrderPlaced } from './order-placed.ts'
 import { placeOrder } from './place-order.ts'
 
-// The worker, a process of its own: `node shipping-worker.ts FOLDER NAME`. It books a shipment for
-// every order, and takes some orders itself, by phone: those are delivered straight from memory.
+// The worker, a process of its own: `node shipping-worker.ts FOLDER NAME`. It books a shipment for every
+// order. It also takes some orders itself, by phone, and delivers those straight from memory.
 const [folder, name] = process.argv.slice(2) as [string, string]
 const stop = askedToStop()
 const shipping = openShipping(folder)
 
-// Delivery is at least once, so a listener must bear to see an event again. This one knows what it
-// has booked by the event's id: a second delivery is counted, but books nothing.
+// Delivery is at least once, so a listener may get an event twice. This one recognises a booked event by its
+// id: a second delivery is counted, but books nothing.
 const book = shipping.prepare(`
   insert into shipments (event_id, order_id, booked_at) values (?, ?, ?)
   on conflict (event_id) do update set deliveries = deliveries + 1`)
@@ -29,7 +29,7 @@ const outbox = await Outbox.multiNode({
   workerCount: 16,
   // Short, so that a takeover is quick to watch; the default is 30 seconds.
   leaseMs: 1_500,
-  // SQLite cannot tell this process that another one has written something: it looks every 100 ms.
+  // SQLite cannot signal to this process that another one has written: the worker polls every 100 ms.
   poller: { intervalMs: 100 },
   ownerId: name,
 }).start()

@@ -9,18 +9,21 @@ export interface Scene {
   readonly processes: readonly { readonly name: string; readonly state: ProcessState }[]
 }
 
-/** Shows a person what goes on. */
+/** Shows the demo's state on a terminal. */
 export interface TerminalPicture {
-  /** Tells of something that happened just now. */
+  /** Shows something that happened just now. */
   moment(text: string): void
   show(scene: Scene): void
-  /** Leaves the last picture on the screen and the terminal as it was. */
+  /** Leaves the last picture on the screen and restores the terminal. */
   end(): void
 }
 
-/** A picture redrawn in place where `output` is a terminal that can do so; occasional lines elsewhere. */
+/**
+ * Returns a picture that is redrawn in place if `output` is a terminal that can do so; otherwise occasional
+ * lines.
+ */
 export function terminalPicture(output: WriteStream): TerminalPicture {
-  // A terminal that does not tell its size says 0.
+  // A terminal that does not know its size says 0.
   const hasRoom = (output.columns || 80) >= 80 && (output.rows || 24) >= 24
   return output.isTTY && process.env['TERM'] !== 'dumb' && hasRoom ? livePicture(output) : plainLines(output)
 }
@@ -36,7 +39,7 @@ function livePicture(output: WriteStream): TerminalPicture {
 
   return {
     moment(text) {
-      // A line that wraps would take two, and the next picture would start at the wrong one.
+      // A line that wraps would take two rows, and the next picture would start at the wrong one.
       const room = (output.columns || 80) - 11
       moments.push(`  ${styleText('dim', clock.text())}  ${text.slice(0, room)}`)
     },
@@ -125,7 +128,7 @@ interface Speed {
   readonly delivered: number
 }
 
-/** Measures events per second over the last second or so. */
+/** Measures events per second over about the last second. */
 function speedometer(): (ms: number, figures: PipelineFigures) => Speed {
   const samples: { readonly ms: number; readonly figures: PipelineFigures }[] = []
 

@@ -17,7 +17,7 @@ describe('the example about mail', () => {
     equal(
       stdout,
       [
-        'o-1002 was rolled back: Nobody drinks that much tea.',
+        'o-1002 was rolled back: That is too much tea.',
         'put off=1 received=1 subject=Your order o-1001',
         '',
       ].join('\n'),

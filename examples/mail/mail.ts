@@ -1,6 +1,7 @@
 /**
- * A shop that confirms orders by mail: `node examples/mail/mail.ts [FOLDER]`. The mail is written in the transaction of the
- * order, and a worker sends it to an SMTP server that puts it off at first. What arrives is written to FOLDER as a page.
+ * A shop that confirms orders by mail: `node examples/mail/mail.ts [FOLDER]`. It writes the mail in the
+ * transaction of the order. A worker sends it to an SMTP server that puts it off at first. The received mail
+ * is written to FOLDER as a page.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +28,7 @@ const mail = new MailOutbox({
 const worker = await new MailOutboxWorker({
   outbox: mail,
   transports: { default: nodemailerTransport({ transporter }) },
-  // Nobody waits a minute for an example.
+  // Short, because an example should not take a minute.
   retryPolicy: mailRetries(5, [100]),
 }).start()
 
@@ -37,7 +38,7 @@ async function placeOrder(order: Order): Promise<void> {
     tx.prepare('insert into orders (id, total) values (?, ?)').run(order.id, total)
     const message = { from: 'The Tea Shop <orders@tea.example>', to: order.customer, template: 'order' }
     await mail.enqueue({ ...message, data: order }, { idempotencyKey: `confirm-${order.id}` })
-    if (total > 1_000) throw new Error('Nobody drinks that much tea.')
+    if (total > 1_000) throw new Error('That is too much tea.')
   })
 }
 

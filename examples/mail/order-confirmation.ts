@@ -8,7 +8,7 @@ export interface Order {
 
 const euros = new Intl.NumberFormat('en', { style: 'currency', currency: 'EUR' })
 
-/** The template of the mail: what it says, as text and as HTML. */
+/** Returns the texts of the mail, as plain text and as HTML. */
 export function orderConfirmation({ id, customer, lines }: Order): RenderedTexts {
   const total = euros.format(lines.reduce((sum, { price }) => sum + price, 0))
   const name = escapeHtml(customer.name)

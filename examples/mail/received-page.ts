@@ -1,7 +1,7 @@
 import type { ParsedMail } from 'mailparser'
 import { escapeHtml } from 'sendoff/mail'
 
-/** A received mail as a page, much as a mail program shows it. */
+/** Returns a received mail as a page, much as a mail program shows it. */
 export function receivedPage({ from, to, subject = '', messageId = '', html }: ParsedMail): string {
   const headers = {
     From: from?.text ?? '',

@@ -5,11 +5,11 @@ import { type ParsedMail, simpleParser } from 'mailparser'
 import { SMTPServer } from 'smtp-server'
 
 export interface SmtpInboxOptions {
-  /** How many mails are put off before one is taken, as servers do with senders that they do not know. */
+  /** How many mails the server puts off before it accepts one, as servers do with unknown senders. */
   readonly puttingOff: number
 }
 
-/** An SMTP server on a free port of this machine that keeps what it receives. */
+/** An SMTP server on a free port of this machine that keeps the mails it receives. */
 export class SmtpInbox {
   putOff = 0
   received = 0
@@ -50,7 +50,7 @@ export class SmtpInbox {
     return (this.#server.server.address() as AddressInfo).port
   }
 
-  /** The first mail that was taken. */
+  /** Resolves with the first accepted mail. */
   next(): Promise<ParsedMail> {
     return this.#first.promise
   }

@@ -19,7 +19,7 @@ describe('the benchmarks on PostgreSQL', () => {
     const lines = await benchLines(run, 'drain', '--events', '300')
 
     deepEqual(
-      // Redis is not asked for here, but may be there.
+      // The file does not ask for Redis, but it may be there.
       subjectsOf(lines, 'eventsPerSecond').filter((subject) => subject !== 'bullmq'),
       [
         ...modes,

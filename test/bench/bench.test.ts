@@ -44,7 +44,7 @@ describe('the benchmarks on SQLite', () => {
     deepEqual(subjectsOf(idle, 'statementsPerSecond'), modes)
   })
 
-  it('a table for people names the limit and the ratios to it', async () => {
+  it('a readable table names the limit and the ratios to it', async () => {
     const chart = join(folder.path, 'chart.svg')
     const options = ['--events', '50', '--rounds', '1', '--only', 'single-node', '--chart', chart]
     const { stdout } = await bench(run, 'drain', ...options)
@@ -56,7 +56,7 @@ describe('the benchmarks on SQLite', () => {
     match(stdout, /^sendoff-single-node( +[\d,]+){3} +1 +\d+\.\d\d +\d+\.\d\d of limit-owner-update$/m)
   })
 
-  it('a command that cannot be understood is answered with the usage', async () => {
+  it('an invalid command prints the usage', async () => {
     const { code, stderr } = await bench(run, 'nonsense')
 
     equal(code, 2)

@@ -17,7 +17,7 @@ export interface BenchLine {
 
 export interface BenchRun {
   readonly store: string
-  /** Where it may put what it needs for a while. */
+  /** Folder for temporary files of the run. */
   readonly folder: string
 }
 

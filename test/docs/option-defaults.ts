@@ -31,7 +31,7 @@ import { postgresDefaults } from '../../packages/sendoff/src/stores/postgres/pos
 import { redisDefaults } from '../../packages/sendoff/src/stores/redis/redis-store.ts'
 import { sqliteDefaults } from '../../packages/sendoff/src/stores/sqlite/sqlite-store.ts'
 
-/** The defaults that the code has, by the option's name, as the page writes them. */
+/** Defaults of the code, by the option's name, in the form of the page. */
 export type Defaults = Readonly<Record<string, unknown>>
 
 const { workerCount, hotQueueCapacity, hotShare, coldQueueCapacity, maxAttempts } = dispatchDefaults
@@ -122,7 +122,10 @@ function without(defaults: Defaults, left: string): Defaults {
   return Object.fromEntries(Object.entries(defaults).filter(([name]) => name !== left))
 }
 
-/** A cell of a table as a value of the code is written: without quotes, separators of thousands and remarks in brackets. */
+/**
+ * Returns a table cell in the form of a value in the code: without quotes, thousands separators and remarks
+ * in brackets.
+ */
 export function plainCell(cell: string): string {
   return cell
     .replaceAll(/[`']/g, '')
@@ -130,7 +133,7 @@ export function plainCell(cell: string): string {
     .replace(/ *\(.*\)$/, '')
 }
 
-/** Whether a cell has a value in it, rather than words about it. */
+/** Returns whether a cell holds a value, rather than words about it. */
 export function isValue(cell: string): boolean {
   return /^`?('|\d|true\b|false\b)/.test(cell)
 }

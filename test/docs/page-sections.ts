@@ -1,14 +1,14 @@
-/** A heading of a page and what stands below it, up to the next heading. */
+/** A heading of a page and its text, up to the next heading. */
 export interface PageSection {
-  /** How links name the heading. */
+  /** The name of the heading in links. */
   readonly anchor: string
-  /** What the rows of its tables begin with: the code in their first cells. */
+  /** The first cells of its table rows, if they are code. */
   readonly names: readonly string[]
   /** The second cells of these rows, by the name in the first. */
   readonly defaults: ReadonlyMap<string, string>
 }
 
-/** The sections of a page by their headings, whatever their level. */
+/** Returns the sections of a page by their headings, at every level. */
 export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
   const sections = new Map<string, PageSection>()
   let names: string[] = []
@@ -34,7 +34,7 @@ export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
   return sections
 }
 
-/** As code hosts make it: lower case, without punctuation, blanks as hyphens. */
+/** Returns the anchor as code hosts make it: lower case, without punctuation, spaces as hyphens. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

@@ -3,11 +3,11 @@ import { PrismaProject } from '../../packages/sendoff/test/transactions/prisma-p
 import type { SnippetModule } from './snippet-module.ts'
 
 export interface PrismaClients {
-  /** The module with the clients at the places from which it imports them. */
+  /** Returns the module with the paths of the clients in its imports. */
   importedBy(module: SnippetModule): SnippetModule
 }
 
-/** Generates the clients that the page of Prisma imports: a reader has let Prisma generate them. */
+/** Generates the clients that the page of Prisma imports. A reader lets Prisma generate them. */
 export async function prismaClients(): Promise<PrismaClients> {
   const [postgres, mysql] = await Promise.all([
     PrismaProject.generate('postgresql'),

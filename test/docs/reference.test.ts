@@ -121,12 +121,12 @@ describe('docs/options.md', () => {
     })
   }
 
-  it('has a section for everything whose defaults are compared, and no other', () => {
+  it('has a section for each list of defaults, and no other', () => {
     deepEqual(Object.keys(optionDefaults).toSorted(), [...sections.keys()].slice(1).toSorted())
   })
 
   for (const [heading, defaults] of Object.entries(optionDefaults)) {
-    it(`tells the defaults that the code has: ${heading}`, () => {
+    it(`has the defaults of the code: ${heading}`, () => {
       const cells = [...sections.get(heading)!.defaults]
       const told = cells.filter(([name, cell]) => name in defaults || isValue(cell))
       deepEqual(
@@ -150,7 +150,7 @@ describe('docs/options.md', () => {
 })
 
 describe('docs/operating.md', () => {
-  it('lists exactly the metrics there are', () => {
+  it('lists exactly the existing metrics', () => {
     const { names } = sectionsOf(pageText('docs/operating.md')).get('Metrics')!
     deepEqual(names.toSorted(), Object.keys(noMetrics).toSorted())
   })
@@ -159,7 +159,7 @@ describe('docs/operating.md', () => {
 describe('links between pages', () => {
   const pages = [...globSync('*.md', { cwd: root }), ...globSync('docs/**/*.md', { cwd: root })]
 
-  it('lead to a file and a heading that are there', () => {
+  it('lead to an existing file and heading', () => {
     const links = pages.flatMap((page) =>
       [...pageText(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(([, file, anchor]) => ({
         page,
@@ -182,7 +182,7 @@ describe('links between pages', () => {
 
 type Make = (options: object) => unknown
 
-/** The names of the options that `make` accepts, as its error for an unknown one says. */
+/** Returns the names of the options that `make` accepts, as its error for an unknown one lists them. */
 function acceptedBy(make: Make): readonly string[] {
   try {
     make({ noSuchOption: true })
@@ -194,7 +194,7 @@ function acceptedBy(make: Make): readonly string[] {
   throw new Error('An unknown option was accepted.')
 }
 
-/** Values of which one is fit for any option that is needed. */
+/** Values of which at least one fits each required option. */
 const fitting = [
   new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : () => {}) }),
   'text',
@@ -205,7 +205,7 @@ const fitting = [
   { default: logTransport() },
 ]
 
-/** The names of the options that `make` does not do without, as its errors say one after another. */
+/** Returns the names of the options that `make` requires, as its errors name them one after another. */
 function neededBy(make: Make): readonly string[] {
   let given: Readonly<Record<string, unknown>> = {}
   for (let missing = missingIn(make, given); missing !== undefined; missing = missingIn(make, given)) {
@@ -248,7 +248,7 @@ function anyOutbox() {
   return Outbox.writerOnly({ store: memoryStore() })
 }
 
-/** The members of the union `OutboxErrorCode`, as the source has them. */
+/** Returns the members of the union `OutboxErrorCode` in the source. */
 function errorCodes(): readonly string[] {
   const file = join(root, 'packages/sendoff/src/errors.ts')
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)

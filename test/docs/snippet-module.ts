@@ -3,23 +3,23 @@ export interface SnippetModule {
   /** The page's path in the project, with forward slashes. */
   readonly page: string
   /**
-   * The page with everything blanked that is not code, so that each line and column of the module
-   * is the page's own. Undefined when there is no code on the page.
+   * The page with everything but its code blanked, so that lines and columns of the module are those of the
+   * page. Undefined if the page has no code.
    */
   readonly code: string | undefined
-  /** What is wrong with the page itself, as `page:line problem`. */
+  /** Faults of the page itself, as `page:line problem`. */
   readonly mistakes: readonly string[]
 }
 
 /** Blocks in these languages are shown, and not run here. */
 const shownOnly = new Set(['json', 'prisma', 'sh', 'sql', 'text'])
 
-/** A block in `js` is a file, named by its first line: the test that follows the page word by word runs it. */
+/** A `js` block is a file, named by its first line. The test that follows the page word by word runs it. */
 const namedFile = /^\/\/ [\w./-]+\.mjs$/
 
 /**
- * A block in `ts` that names itself is a whole program, which that test runs, too. The blocks behind it go on with what it has
- * opened, so that its end is left out of the page's module.
+ * A `ts` block that names itself is a whole program, which that test runs, too. Later blocks use what it has
+ * opened, so the page's module leaves out its end.
  */
 const program = /^\/\/ [\w./-]+\.ts$/
 const programEnds = /^await outbox\.close\(\)$/
@@ -29,9 +29,9 @@ const hiddenBegins = /^ *<!-- snippet:/
 const hiddenEnds = /-->\s*$/
 
 /**
- * Joins the `ts` blocks of a page, in their order, with the code that is hidden in comments of the
- * form `<!-- snippet: … -->` between them. Every other block has to name a language that is not run:
- * an example that nobody runs is wrong sooner or later.
+ * Joins the `ts` blocks of a page, in their order, with the code that is hidden in comments of the form `<!--
+ * snippet: … -->` between them. Every other block has to name a language that is not run: an example that no
+ * test runs is wrong sooner or later.
  */
 export function snippetModule(page: string, markdown: string): SnippetModule {
   const mistakes: string[] = []

@@ -8,12 +8,12 @@ import type { SnippetModule } from './snippet-module.ts'
 const root = join(import.meta.dirname, '../..')
 
 /**
- * Modules written to files, in a folder inside of the project so that the packages which they import
- * are found, and gone at the latest when this process exits.
+ * Modules in files. Their folder is inside the project, so that imported packages are found, and is removed
+ * when this process exits at the latest.
  */
 export class SnippetRun {
   readonly #folder: string
-  /** By page. */
+  /** Files by page. */
   readonly #files: ReadonlyMap<string, string>
 
   constructor(modules: readonly SnippetModule[]) {
@@ -31,7 +31,10 @@ export class SnippetRun {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  /** Checks all modules against the built library, as strictly as the project. Errors as `page:line problem`. */
+  /**
+   * Checks all modules against the built library, as strictly as the project. Returns errors as `page:line
+   * problem`.
+   */
   typeErrors(): readonly string[] {
     const pages = new Map([...this.#files].map(([page, file]) => [file, page]))
     const program = ts.createProgram([...pages.keys()], compilerOptions())
@@ -45,8 +48,8 @@ export class SnippetRun {
   }
 
   /**
-   * Runs the module of a page in a process and a folder of its own. Answers what went wrong, with the
-   * page's name in place of the module's; undefined when it ended by itself and well.
+   * Runs the module of a page in a process and a folder of its own. Returns what went wrong, with the page's
+   * name in place of the module's; undefined if it ended on its own and well.
    */
   async failureOf(page: string, timeoutMs = 120_000): Promise<string | undefined> {
     const file = this.#files.get(page)!
@@ -65,7 +68,7 @@ export class SnippetRun {
   }
 }
 
-/** `docs-events.ts` for `docs/events.md`. */
+/** Returns `docs-events.ts` for `docs/events.md`. */
 function fileNameOf(page: string): string {
   return `${page.replace(/\.md$/, '').replaceAll('/', '-').toLowerCase()}.ts`
 }

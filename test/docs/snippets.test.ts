@@ -78,7 +78,7 @@ describe('a page', () => {
     deepEqual(snippetModule('page.md', '```js\n// place.mjs\nplace()\n```\n').mistakes, [])
   })
 
-  it('goes on with what a program on it has opened', () => {
+  it('continues with what a program on it has opened', () => {
     const file = '```ts\n// shop.ts\nconst outbox = open()\nawait outbox.close()\nawait pool.end()\n```\n'
     const { code, mistakes } = snippetModule('page.md', `${file}\n\`\`\`ts\noutbox.write()\n\`\`\`\n`)
     deepEqual(mistakes, [])
@@ -110,7 +110,7 @@ describe('a forged page', { concurrency: true }, () => {
   const run = new SnippetRun(modules)
   after(run.remove)
 
-  it('that does not compile is told by page and line', () => {
+  it('that does not compile is reported by page and line', () => {
     const errors = run.typeErrors().join('\n')
     match(errors, /^docs\/mistyped\.md:5 TS\d+ /m)
     match(errors, /^docs\/unused\.md:4 TS2322 .*undefined/m)

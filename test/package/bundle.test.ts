@@ -24,7 +24,7 @@ function judgeBundles(name: string): void {
   let modules: readonly string[]
   before(async () => {
     installed = await InstalledPackage.create(name)
-    // A program does something; it is no module to be bundled.
+    // A program is not a module to be bundled: it acts when it is loaded.
     const programs = Object.values(installed.manifest.bin ?? {}).map((path) => posix.normalize(path))
     modules = installed.files().filter((file) => /^dist\/.*\.js$/.test(file) && !programs.includes(file))
   })
@@ -39,7 +39,7 @@ function judgeBundles(name: string): void {
   })
 
   if (name === 'sendoff') {
-    it('leaves the engine out where only an event is defined', async (test) => {
+    it('leaves the engine out if only an event is defined', async (test) => {
       match(await bundle(installed, `export * from 'sendoff'`), engine)
       const part = await bundle(installed, `export { defineEvent } from 'sendoff'`)
       match(part, /\bfunction defineEvent\b/)
@@ -51,13 +51,13 @@ function judgeBundles(name: string): void {
     })
   }
 
-  it('is gone where nothing of it is used', async () => {
+  it('is gone if nothing of it is used', async () => {
     for (const specifier of installed.specifiers) {
       equal((await bundle(installed, `import '${specifier}'`)).trim(), '', specifier)
     }
   })
 
-  it('says by sideEffects what is true: its modules declare, and do nothing else', () => {
+  it('has a true sideEffects: its modules declare, and do nothing else', () => {
     equal(installed.manifest.sideEffects, false)
     deepEqual(
       modules.flatMap((file) => doings(file, installed.read(file))),
@@ -65,7 +65,7 @@ function judgeBundles(name: string): void {
     )
   })
 
-  it('says by sideEffects what is true: each module loads alone, at once, and changes nothing else', async () => {
+  it('has a true sideEffects: each module loads alone, at once, and changes nothing else', async () => {
     ok(modules.length > 0)
     const changed: string[] = []
     const waiting = [...modules]
@@ -104,7 +104,7 @@ describe('a module that does more than declare', () => {
   }
 })
 
-/** The statements at a module's top level that are no declarations, as `file:line`. */
+/** Returns the statements at a module's top level that are not declarations, as `file:line`. */
 function doings(file: string, code: string): readonly string[] {
   const source = ts.createSourceFile(file, code, ts.ScriptTarget.Latest, true)
   return source.statements

@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { packageOf } from '../read-imports.ts'
 import type { InstalledPackage } from './installed-package.ts'
 
-/** A bundle of `code` and all that it needs of one package, as a bundler that heeds `sideEffects` makes it. */
+/**
+ * Returns a bundle of `code` and all that it needs of one package, made by a bundler that heeds
+ * `sideEffects`.
+ */
 export async function bundle(installed: InstalledPackage, code: string): Promise<string> {
   const { resolve } = createRequire(join(installed.projects.module, 'package.json'))
   const { sideEffects } = installed.manifest

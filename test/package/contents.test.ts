@@ -98,7 +98,7 @@ function judgeContents(name: string, folder: string): void {
     deepEqual(foreign, [])
   })
 
-  it('exports only what is there', () => {
+  it('exports only existing files', () => {
     const targets = Object.values(installed.manifest.exports).flatMap((target) =>
       typeof target === 'string' ? [target] : Object.values(target),
     )
@@ -137,12 +137,12 @@ function judgeContents(name: string, folder: string): void {
     if (specifier === undefined) return false
     if (specifier.startsWith('node:')) return isBuiltin(specifier)
     if (imports.includes(packageOf(specifier))) return true
-    // Declarations name the source they were made from where the emitted file is meant.
+    // Declarations name their source in place of the emitted file.
     return specifier.startsWith('.') && files.includes(besides(file, specifier).replace(/\.ts$/, '.js'))
   }
 }
 
-/** Sorted, with forward slashes. */
+/** Returns files, sorted, with forward slashes. */
 function filesIn(folder: string, pattern: string): readonly string[] {
   return globSync(pattern, { cwd: folder })
     .map((file) => file.replaceAll(sep, '/'))
@@ -158,8 +158,8 @@ function besides(file: string, path: string): string {
 }
 
 /**
- * The entry of `exports` that a source file asks for: an `index.ts` is the front door of its folder; the parts and
- * every way into an ORM's transactions are one file each. Empty for every other file.
+ * Returns the entry of `exports` for a source file. An `index.ts` is the front door of its folder. The parts,
+ * and the transactions of each ORM, are one file each. Empty for every other file.
  */
 function frontDoor(file: string): readonly [subpath: string, entry: object][] {
   const [, name] =

@@ -14,7 +14,7 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
   let packed: PackedPackage
   before(async () => {
     packed = await packPackage('sendoff')
-    // Once for all pages: unpacking takes most of the time.
+    // Once for all pages, because unpacking takes most of the time.
     const reader = join(packed.folder.path, 'reader')
     mkdirSync(reader)
     writeFileSync(join(reader, 'package.json'), '{}')
@@ -32,7 +32,7 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
         const followed = await followPage(markdown, {
           folder: folder.path,
           packages: { sendoff: join(packed.folder.path, 'reader/node_modules/sendoff') },
-          // Prisma generates without an engine, but would download one that is not there, and report home.
+          // Prisma generates without an engine, but would download a missing one, and send telemetry.
           env: {
             DATABASE_URL: database.url,
             PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,

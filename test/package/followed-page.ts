@@ -9,8 +9,8 @@ export interface FollowOptions {
   /** An empty folder. */
   readonly folder: string
   /**
-   * The packages of the project, by name: packed ones, which `npm install` gets in place of their names; or where they are
-   * installed already, to be linked.
+   * The packages of the project, by name. A path of a tarball replaces the name in `npm install`. A path of
+   * an installed package is linked.
    */
   readonly packages: Readonly<Record<string, string>>
   readonly env?: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface FollowOptions {
 
 const installed = join(import.meta.dirname, '../../node_modules')
 
-/** A command of the page, what it wrote to its standard output, and what the page says that it writes. */
+/** A command of the page, its standard output, and the output that the page shows. */
 export interface FollowedCommand {
   readonly command: string
   readonly printed: string
@@ -26,8 +26,8 @@ export interface FollowedCommand {
 }
 
 /**
- * Does what a page says, word by word, as a reader in an empty folder does: saves its files, and runs its commands in a
- * shell. Rejects with a command's output when the command fails.
+ * Does what a page says, word by word, as a reader in an empty folder does: saves its files, and runs its
+ * commands in a shell. Rejects with a command's output if the command fails.
  */
 export async function followPage(
   markdown: string,
@@ -63,7 +63,7 @@ async function runCommand(command: string, { folder, packages, env }: FollowOpti
   return stdout
 }
 
-/** The packages of the project are in no registry. All others are those that the project has installed, and linked. */
+/** Replaces the packages of the project, which are in no registry. All others are linked from the project. */
 function withPackages(command: string, packages: FollowOptions['packages']): string {
   return command.replace(/^npm install (.*)$/gm, (_, words: string) => {
     const names = words.split(' ')

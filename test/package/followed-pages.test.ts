@@ -26,7 +26,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
     folder.remove()
   })
 
-  it('sees all that the first steps tell', async () => {
+  it('sees all output that the first steps show', async () => {
     const folder = temporaryFolder('first-steps')
     const followed = await follow(folder, read('docs/first-steps.md'))
     deepEqual(outputs(followed), promises(followed))
@@ -56,13 +56,13 @@ function read(file: string): string {
   return readFileSync(join(root, file), 'utf8')
 }
 
-/** A section of a page, from its heading to the next of its level. */
+/** Returns a section of a page, from its heading to the next of its level. */
 function sectionOf(markdown: string, heading: string): string {
   const [, section = ''] = markdown.split(`\n## ${heading}\n`)
   return section.split('\n## ')[0]!
 }
 
-/** What the commands printed that are not installations. */
+/** Returns the output of the commands that are not installations. */
 function outputs(followed: readonly FollowedCommand[]): readonly string[] {
   return followed.filter(isRun).map(({ printed }) => printed)
 }

@@ -74,7 +74,7 @@ function judgeInstallation(name: string): void {
     }
   }
 
-  /** Runs a file in a folder of its own and returns that folder; undefined when there is no such Node here. */
+  /** Runs a file in a folder of its own and returns that folder; undefined if there is no such Node here. */
   async function runToEnd(test: TestContext, version: string, file: string): Promise<string | undefined> {
     const node = await nodeRelease(version)
     if ('missing' in node) {

@@ -4,7 +4,7 @@ import { projectRoot } from '../workspace.ts'
 import { npm } from './npm.ts'
 import { packPackage, type PackedPackage } from './packed-package.ts'
 
-/** The part of `package.json` that is judged here. */
+/** The part of `package.json` that the tests judge. */
 export interface Manifest {
   readonly engines: { readonly node: string }
   readonly sideEffects: boolean
@@ -39,7 +39,7 @@ export class InstalledPackage {
     return installed
   }
 
-  /** Where the package is installed. */
+  /** Folder in which the package is installed. */
   get folder(): string {
     return join(this.projects.module, 'node_modules', this.name)
   }
@@ -48,14 +48,14 @@ export class InstalledPackage {
     return JSON.parse(readFileSync(join(this.folder, 'package.json'), 'utf8')) as Manifest
   }
 
-  /** What code may be imported as, as in `sendoff/memory`. */
+  /** Names that code may import, such as `sendoff/memory`. */
   get specifiers(): readonly string[] {
     return Object.keys(this.manifest.exports)
       .filter((subpath) => subpath !== './package.json')
       .map((subpath) => `${this.name}${subpath.slice(1)}`)
   }
 
-  /** The files of the package, sorted, with forward slashes. */
+  /** Returns the files of the package, sorted, with forward slashes. */
   files(): readonly string[] {
     return readdirSync(this.folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -67,7 +67,7 @@ export class InstalledPackage {
     return readFileSync(join(this.folder, file), 'utf8')
   }
 
-  /** Links the peers of the package, and what the examples of the documentation use besides. */
+  /** Links the peers of the package, and the other packages that examples of the documentation use. */
   #linkForeign(): void {
     const names = new Set(['zod', '@types', ...Object.keys(this.manifest.peerDependencies ?? {})])
     for (const project of Object.values(this.projects)) {

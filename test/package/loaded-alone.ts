@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 
 /**
  * Loads one module and its imports in a thread of its own, by `require`, which refuses modules that await at
- * their top level. Answers what the loading changed outside of the modules; the thread ends by itself only
- * when nothing was left running.
+ * their top level. Returns what the loading changed outside of the modules. The thread ends on its own only
+ * if nothing is left running.
  */
 export async function changesByLoading(file: string, timeoutMs = 20_000): Promise<readonly string[]> {
   const worker = new Worker(script, { eval: true, workerData: file, stdout: true, stderr: true })

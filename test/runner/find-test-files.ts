@@ -3,9 +3,9 @@ import { sep } from 'node:path'
 import { needsServices } from '../services/launcher/needed-services.ts'
 
 export interface TestSelection {
-  /** Files whose path contains one of these; all files when there are none. */
+  /** Selects files whose path contains one of these words; all files if there are none. */
   readonly words: readonly string[]
-  /** Only files that need neither services nor long-running processes. */
+  /** Selects only files that need neither services nor long-running processes. */
   readonly unitOnly: boolean
 }
 
@@ -14,9 +14,9 @@ const patterns = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples
 const longFolders = ['test/faults/', 'test/package/', 'test/scale/']
 const skippedFolders = new Set(['node_modules', 'dist'])
 
-/** The test files of the project in `root`, as sorted paths relative to it, with forward slashes. */
+/** Returns the test files of the project in `root`, as sorted paths relative to it, with forward slashes. */
 export function findTestFiles(root: string, { words, unitOnly }: TestSelection): readonly string[] {
-  // `exclude` is asked about folder names on the way down, so that these are not even entered.
+  // `exclude` gets folder names on the way down, so that these folders are not even entered.
   const exclude = (path: string): boolean => path.split(sep).some((part) => skippedFolders.has(part))
 
   return globSync(patterns, { cwd: root, exclude })

@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { countTests, type TestCounts, type TestFileResult, type TestResult } from './test-result.ts'
 
-/** What is printed of a file as soon as it has run: a line, and its failures. */
+/** Returns the text that is printed as soon as a file has run: a line, and its failures. */
 export function progress(result: TestFileResult, root: string): string {
   return [progressLine(result), ...failures([result], root)].join('\n')
 }
@@ -13,7 +13,7 @@ function progressLine({ file, tests, durationMs }: TestFileResult): string {
   return `${mark}  ${file}  (${nonZero(counts)}, ${duration(durationMs)})`
 }
 
-/** What is printed at the end of a run. Its last line is `N passed, N failed, N skipped`. */
+/** Returns the text that is printed at the end of a run. Its last line is `N passed, N failed, N skipped`. */
 export function summary(results: readonly TestFileResult[], durationMs: number, root: string): string {
   const counts = countTests(results.flatMap((result) => result.tests))
   return [

@@ -2,19 +2,19 @@ import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 import type { TestResult } from './test-result.ts'
 
-/** One line of JSON of what a test process reports. The `end` is missing when it ended early. */
+/** One report of a test process, as a line of JSON. The `end` is missing if the process ended early. */
 export type ReportedLine =
   | { readonly kind: 'begun' | 'over'; readonly test: string }
   | { readonly kind: 'result'; readonly result: TestResult }
-  /** What went wrong outside of any test. */
+  /** An error outside of any test. */
   | { readonly kind: 'trouble'; readonly message: string }
   | { readonly kind: 'end' }
 
 /**
  * A reporter for node's test runner that writes what `readReport` reads.
  *
- * Only leaves are reported: a suite, or a test with tests inside, answers for itself only when
- * it failed by itself or was skipped as a whole.
+ * It reports only leaves. A suite, or a test with tests inside, gets a result of its own only if it failed on
+ * its own or was skipped as a whole.
  */
 async function* resultReporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const path: string[] = []
@@ -54,7 +54,7 @@ async function* resultReporter(events: AsyncIterable<TestEvent>): AsyncGenerator
   yield line({ kind: 'end' })
 }
 
-// The test runner takes a reporter by its default export only.
+// The test runner accepts a reporter only as a default export.
 export { resultReporter as default }
 
 type ResultEvent = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>

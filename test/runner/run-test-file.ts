@@ -6,7 +6,7 @@ import type { TestFileResult, TestResult } from './test-result.ts'
 
 export interface RunTestFileOptions {
   readonly root: string
-  /** Where the file's process may leave its report; there has to be one for each file. */
+  /** File for the report of the test file's process; each test file needs its own. */
   readonly reportFile: string
   readonly environment: NodeJS.ProcessEnv
   readonly timeoutMs: number
@@ -15,8 +15,8 @@ export interface RunTestFileOptions {
 }
 
 /**
- * Runs one test file in a process of its own. Never throws: a file that does not load, does not
- * end, ends before its tests or has none becomes a failure under the file's name.
+ * Runs one test file in a process of its own. Never throws: a file that does not load, does not end, ends
+ * before its tests or has none becomes a failure under the file's name.
  */
 export async function runTestFile(file: string, options: RunTestFileOptions): Promise<TestFileResult> {
   const startedAt = performance.now()
@@ -63,7 +63,7 @@ interface Report {
 
 async function readReport(path: string): Promise<Report> {
   const text = await readFile(path, 'utf8').catch(() => '')
-  // What follows the last line break was cut off with its process.
+  // Text after the last line break was cut off with its process.
   const lines = text.split('\n').slice(0, -1)
   const tests: TestResult[] = []
   const unfinished = new Set<string>()

@@ -26,7 +26,7 @@ describe('npm test', () => {
     match(run.output, /^ok {4}packages\/a\/test\/deep\/one\.test\.ts {2}\(2 passed, \d+ ms\)$/m)
   })
 
-  it('tells of a failure its name, place, error and the output of its file', async () => {
+  it('prints the name, place and error of a failure, and the output of its file', async () => {
     const project = makeProject({
       'test/bad.test.ts': `describe('a suite', () => {\n  it('breaks', () => { console.log('a clue'); throw new Error('the reason') })\n})`,
       'test/good.test.ts': `it('works', () => { console.log('chatter') })`,
@@ -122,7 +122,7 @@ describe('npm test', () => {
     equal((await runTests(project, ['--full'])).lastLine, '1 passed, 0 failed, 0 skipped')
   })
 
-  it('fails a file that asks for a service nobody knows', async () => {
+  it('fails a file that asks for an unknown service', async () => {
     const project = makeProject({ 'test/store.abacus.service.test.ts': `it('counts', () => {})` })
     const run = await runTests(project)
 
@@ -217,7 +217,7 @@ async function runTests(
   return { code, output: group.output, lastLine: group.output.trimEnd().split('\n').at(-1) }
 }
 
-/** The runner as it would be if there were only the given service. */
+/** Copies the runner, with the given service as the only one. */
 function copyRunner(project: string, service: string): string {
   const copy = join(project, 'runner')
   cpSync(testFolder, copy, { recursive: true })

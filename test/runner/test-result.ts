@@ -1,13 +1,15 @@
-/** What became of one test file. */
+/** The result of one test file. */
 export interface TestFileResult {
   readonly file: string
   readonly durationMs: number
   readonly tests: readonly TestResult[]
-  /** The end of what the file and its processes printed. */
+  /** The end of the output of the file and its processes. */
   readonly output: string
 }
 
-/** What became of one test, or of a file or suite as a whole where no test can answer for it. */
+/**
+ * The result of one test, or of a file or suite as a whole if it failed or was skipped outside of its tests.
+ */
 export interface TestResult {
   readonly outcome: 'passed' | 'failed' | 'skipped'
   /** From the outermost suite to the test. */

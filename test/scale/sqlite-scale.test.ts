@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { DeadEventManager, OutboxPurgeScheduler } from 'sendoff/parts'
 import { sqliteStore } from 'sendoff/sqlite'
 
-// A tenth of the size unless the full one is asked for.
+// A tenth of the size, unless the full one is requested.
 const scale = process.env['SENDOFF_TEST_SCALE'] === 'full' ? 10 : 1
 const mebibyte = 2 ** 20
 

@@ -1,26 +1,26 @@
-/** A database or broker that tests need, and how to have a private one for the time of a run. */
+/** A database or broker that tests need, and how to start a private one for a run. */
 export interface Service {
-  /** As test files name it: `orders.postgres.service.test.ts` needs the service `postgres`. */
+  /** Its name in test files: `orders.postgres.service.test.ts` needs the service `postgres`. */
   readonly name: string
 
-  /** Tests find the service's address here. When it is set already, nothing is started. */
+  /** Variable with the service's address. If it is set already, nothing is started. */
   readonly urlVariable: string
 
-  /** Nice to have: it may be missing even when services are required. */
+  /** Optional: it may be missing even if services are required. */
   readonly extra?: true
 
-  /** Whether what it takes to start the service is on this machine. */
+  /** Returns whether this machine has what the service needs. */
   find(): Promise<boolean>
 
-  /** Puts it there. Called only as root, one service at a time. */
+  /** Installs the service. Called only as root, one service at a time. */
   install?(): Promise<void>
 
   /**
-   * Starts a private instance on a free port and resolves once it answers. It keeps its files
-   * in `folder`, which exists, is empty, and is removed afterwards.
+   * Starts a private instance on a free port and resolves once it replies. It keeps its files in `folder`,
+   * which exists, is empty, and is removed afterwards.
    *
-   * Start processes as a `ProcessGroup`: then they end with the run even when `stop` fails, or
-   * when `start` fails half-way.
+   * Start processes as a `ProcessGroup`: then they end with the run even if `stop` fails, or if `start` fails
+   * half-way.
    */
   start(folder: string): Promise<RunningService>
 }

@@ -14,10 +14,10 @@ export const limitDrains: readonly Subject[] = limitDrainSubjects(
       mysql.createConnection(settings),
       mysql.createConnection(settings),
     ])
-    // Locks then cover rows alone, and not what lies between them.
+    // Locks then cover only rows, and not the gaps between them.
     await taker.query('set session transaction isolation level read committed')
     await settler.query('set session transaction isolation level read committed')
-    // Where the last batch ended: what lies before it is leased or settled, and not looked at again.
+    // The end of the last batch. Rows before it are leased or settled, and not read again.
     let [lastAt, lastSeq] = ['1000-01-01', 0]
 
     const read = async (sql: string): Promise<readonly TakenRow[]> => {
@@ -44,8 +44,8 @@ export const limitDrains: readonly Subject[] = limitDrainSubjects(
   },
 )
 
-// ? and ? due time and ? seq of the last row. By the index `due`, in its order. In the loop of a claim, all that
-// is leased lies behind.
+// ? and ? due time and ? seq of the last row. By the index `due`, in its order. In the loop of a claim, all
+// leased rows lie before it.
 const readSql = `
   select seq, available_at, event_id, event_type, aggregate_id, payload, deliveries, attempts
     from outbox_event force index (due)

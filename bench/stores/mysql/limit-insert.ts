@@ -6,7 +6,7 @@ import { mysqlDatabases } from './mysql-database.ts'
 import { databaseUrl, serverCpuUs } from './mysql-server.ts'
 import { insertOrder, inTransaction } from './orders.ts'
 
-/** An order and its event, written by hand: prepared statements, ids that rise, no checks. */
+/** An order and its event, written by hand: prepared statements, rising ids, no checks. */
 export const limitInsert: Subject = {
   name: 'limit-insert',
 
@@ -48,7 +48,7 @@ function valuesOf(number: number): (string | number)[] {
   ]
 }
 
-// By valuesOf for each row. What the table fills in is left to it.
+// By valuesOf for each row. Columns with a default are left out.
 function insertSql(rows: number): string {
   const row = `('', ?, ?, ?, ?, ?, ?, ?, ?, utc_timestamp(3), utc_timestamp(3))`
   return `

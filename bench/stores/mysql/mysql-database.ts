@@ -5,7 +5,7 @@ import { concurrentWriters } from '../../suites/write.ts'
 import { createDatabase, databaseUrl, serverCpuUs, statementCount, tidy } from './mysql-server.ts'
 import { createOrders, insertOrder } from './orders.ts'
 
-// Enough for all writers, and for what delivers beside them.
+// Enough for all writers, and for the delivery beside them.
 const poolSize = concurrentWriters + 4
 
 /** Databases of the MariaDB that was started for the run, or of the server that `MYSQL_URL` names. */

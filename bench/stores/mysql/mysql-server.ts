@@ -5,7 +5,7 @@ import type { Conditions } from '../../store-bench.ts'
 import { databaseName, isPassing } from '../sql/database-name.ts'
 import { processStat } from '../sql/process-stat.ts'
 
-/** The address of a database of this run. */
+/** Returns the address of a database of this run. */
 export function databaseUrl(name: string, conditions: Conditions): string {
   const url = new URL(serverUrl())
   url.pathname = databaseName(name, conditions)
@@ -13,8 +13,8 @@ export function databaseUrl(name: string, conditions: Conditions): string {
 }
 
 /**
- * Makes an empty database. All others of the run are dropped, but for shared ones, so that the server has
- * nothing to clean up in them meanwhile.
+ * Creates an empty database. Drops all others of the run, except shared ones, so that the server has nothing
+ * to clean up in them meanwhile.
  */
 export async function createDatabase(name: string, conditions: Conditions): Promise<void> {
   const database = databaseName(name, conditions)
@@ -33,11 +33,11 @@ export async function dropDatabases(conditions: Conditions): Promise<void> {
   })
 }
 
-/** Leaves no work of the past to be done in the background of a measurement. */
+/** Finishes pending background work of the server before a measurement. */
 export async function tidy(url: string): Promise<void> {
   await withConnection(url, async (connection) => {
     await connection.query('analyze table outbox_event')
-    // Not everybody may, on a server of somebody else, and MySQL knows no such setting.
+    // The user may lack the right on a foreign server, and MySQL has no such setting.
     await connection.query('set global innodb_max_purge_lag_wait = 0').catch(() => {})
     // Writes out all changed pages of the table.
     await connection.query('flush tables outbox_event for export').catch(() => {})
@@ -45,7 +45,7 @@ export async function tidy(url: string): Promise<void> {
   })
 }
 
-/** How many statements the server has run, for whomever. */
+/** Returns how many statements the server has run, for all clients. */
 export async function statementCount(): Promise<number> {
   return withConnection(serverUrl(), async (connection) => {
     const [rows] = await connection.query<mysql.RowDataPacket[]>(`show global status like 'Questions'`)
@@ -53,7 +53,7 @@ export async function statementCount(): Promise<number> {
   })
 }
 
-/** Microseconds of CPU that the server has used so far; undefined where it cannot be seen. */
+/** Returns the microseconds of CPU that the server has used so far; undefined if it cannot be seen. */
 export async function serverCpuUs(): Promise<number | undefined> {
   const stat = processStat(await serverPid())
   return stat !== undefined && serverNames.includes(stat.name) ? stat.ownUs : undefined
@@ -71,7 +71,7 @@ async function serverPid(): Promise<number> {
   try {
     return Number(readFileSync(file, 'utf8'))
   } catch {
-    // It is on another machine, or not ours to look at.
+    // The server is on another machine, or its file is not readable for us.
     return 0
   }
 }

@@ -2,7 +2,7 @@ import type mysql from 'mysql2/promise'
 import { orderIdOf } from '../../bench-event.ts'
 import { withConnection } from './mysql-server.ts'
 
-/** Makes the table of business data that events are written along with. */
+/** Creates the table of business data that events are written along with. */
 export async function createOrders(url: string): Promise<void> {
   await withConnection(url, (connection) =>
     connection.query(
@@ -20,7 +20,7 @@ export async function insertOrder(connection: mysql.Connection, number: number):
   ])
 }
 
-/** A transaction written by hand. */
+/** Runs a transaction written by hand. */
 export async function inTransaction<Result>(
   pool: mysql.Pool,
   work: (connection: mysql.PoolConnection) => Promise<Result>,
@@ -32,7 +32,7 @@ export async function inTransaction<Result>(
     await connection.query('commit')
     return result
   } finally {
-    // Nothing goes on after an error, which ends the measurement.
+    // Without a rollback: an error ends the measurement.
     connection.release()
   }
 }

@@ -15,7 +15,7 @@ export const limitDrains: readonly Subject[] = limitDrainSubjects(
       new pg.Client({ connectionString: url }),
     ]
     await Promise.all([taker.connect(), settler.connect()])
-    // Where the last batch ended: what lies before it is leased or settled, and not looked at again.
+    // The end of the last batch. Rows before it are leased or settled, and not read again.
     let [lastAt, lastSeq] = ['-infinity', '0']
 
     return {
@@ -27,7 +27,7 @@ export const limitDrains: readonly Subject[] = limitDrainSubjects(
           rowMode: 'array',
         })
         for (const [, seq, availableAt] of rows) {
-          // Claimed rows come in no order. These events fall due as they were written.
+          // Claimed rows come in no order. These events fall due in write order.
           if (Number(seq) > Number(lastSeq)) [lastAt, lastSeq] = [availableAt, seq]
         }
         return rows
@@ -43,9 +43,9 @@ const columns =
   'event_id, seq, available_at::text, event_type, aggregate_id, payload::text, deliveries, attempts'
 
 const takeSql = {
-  // $1 limit, $2 due time and $3 seq of the last row. By outbox_event_due, in its order, then by the place
-  // in the table: a join by key would be planned for a share of the table instead of for a batch. The clock is
-  // read in a subquery, because an index cannot be searched with a function that may answer differently for
+  // $1 limit, $2 due time and $3 seq of the last row. By outbox_event_due, in its order, then by the place in
+  // the table: the planner would plan a join by key for a share of the table instead of a batch. The clock is
+  // read in a subquery, because an index cannot be searched with a function that may return another value for
   // each row.
   claim: `
   with due as materialized (

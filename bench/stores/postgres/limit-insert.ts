@@ -6,7 +6,7 @@ import { insertOrder, inTransaction } from './orders.ts'
 import { postgresDatabases } from './postgres-database.ts'
 import { databaseUrl, serverCpuUs } from './postgres-server.ts'
 
-/** An order and its event, written by hand: prepared statements, ids that rise, no checks. */
+/** An order and its event, written by hand: prepared statements, rising ids, no checks. */
 export const limitInsert: Subject = {
   name: 'limit-insert',
 
@@ -54,7 +54,7 @@ function arraysFrom(first: number): string[] {
   return [...types, ...rows[0]!.map((_, column) => arrayOf(column)).slice(types.length)]
 }
 
-// Only payloads have what must be quoted.
+// Only payloads contain characters that must be quoted.
 function element(text: string): string {
   return text.startsWith('{') ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : text
 }
@@ -66,7 +66,7 @@ const insertInto = `
          destination, event_type, aggregate_type, event_id, aggregate_id, ordering_key, partition_no, payload,
          occurred_at, available_at, created_at)`
 
-// By valuesOf. What the table fills in is left to it.
+// By valuesOf. Columns with a default are left out.
 const insertSql = `${insertInto}
   values ('', $1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp(), clock_timestamp())`
 

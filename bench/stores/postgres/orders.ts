@@ -2,12 +2,12 @@ import type pg from 'pg'
 import { orderIdOf } from '../../bench-event.ts'
 import { withClient } from './postgres-server.ts'
 
-/** Anything of `pg` that runs statements. */
+/** Any object of `pg` that runs statements. */
 export interface Queryable {
   query(config: pg.QueryConfig): Promise<unknown>
 }
 
-/** Makes the table of business data that events are written along with. */
+/** Creates the table of business data that events are written along with. */
 export async function createOrders(url: string): Promise<void> {
   await withClient(url, (client) =>
     client.query('create table orders (id text primary key, customer text not null, total numeric not null)'),
@@ -23,7 +23,7 @@ export async function insertOrder(client: Queryable, number: number): Promise<vo
   })
 }
 
-/** A transaction written by hand. */
+/** Runs a transaction written by hand. */
 export async function inTransaction<Result>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<Result>,
@@ -35,7 +35,7 @@ export async function inTransaction<Result>(
     await client.query('commit')
     return result
   } finally {
-    // Nothing goes on after an error, which ends the measurement.
+    // Without a rollback: an error ends the measurement.
     client.release()
   }
 }

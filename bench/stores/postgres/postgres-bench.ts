@@ -54,7 +54,8 @@ export const postgresBench: StoreBench = {
       ],
       limit: 'limit-insert',
       peer,
-      // One connection waits for one process and then for the other: how fast they wake up differs from moment to moment.
+      // One connection waits for one process and then for the other. How fast they wake up varies from moment
+      // to moment.
       rounds: 7,
       seconds: 1.5,
     },
@@ -78,7 +79,7 @@ export const postgresBench: StoreBench = {
     relay: {
       subjects: [
         ...relaySubjects(postgresDatabases, [kafkaBroker, rabbitmqBroker, natsBroker]),
-        // What the database alone allows for, whoever the events go to.
+        // The limit of the database alone, whatever the broker.
         ...limitDrains.filter(({ name }) => name === 'limit-claim-update'),
       ],
       limit: 'limit-claim-update',

@@ -13,7 +13,7 @@ import {
   withClient,
 } from './postgres-server.ts'
 
-// Enough for all writers, and for what delivers beside them.
+// Enough for all writers, and for the delivery beside them.
 const poolSize = concurrentWriters + 4
 
 /** Databases of the server that was started for the run, or that `POSTGRES_URL` names. */
@@ -44,7 +44,9 @@ function postgresDatabase(name: string, conditions: Conditions): BenchDatabase<p
   }
 }
 
-/** The outbox's table as the server's statistics have it, which lag behind by a second at most. */
+/**
+ * Returns the state of the outbox's table by the server's statistics, which lag behind by a second at most.
+ */
 export function tableState(name: string, conditions: Conditions): Promise<TableState> {
   return withClient(databaseUrl(name, conditions), async (client) => {
     const { rows } = await client.query<{ dead: string; bytes: string }>(`

@@ -5,7 +5,7 @@ import type { Conditions } from '../../store-bench.ts'
 import { databaseName, isPassing } from '../sql/database-name.ts'
 import { processStat } from '../sql/process-stat.ts'
 
-/** The address of a database of this run. */
+/** Returns the address of a database of this run. */
 export function databaseUrl(name: string, conditions: Conditions): string {
   const url = serverUrl()
   url.pathname = databaseName(name, conditions)
@@ -13,8 +13,8 @@ export function databaseUrl(name: string, conditions: Conditions): string {
 }
 
 /**
- * Makes an empty database. Answers its address. All others of the run are dropped, but for shared ones, so that the
- * server has nothing to clean up in them meanwhile.
+ * Creates an empty database, and returns its address. Drops all others of the run, except shared ones, so
+ * that the server has nothing to clean up in them meanwhile.
  */
 export async function createDatabase(name: string, conditions: Conditions): Promise<string> {
   const database = databaseName(name, conditions)
@@ -22,7 +22,7 @@ export async function createDatabase(name: string, conditions: Conditions): Prom
     const old = (await databasesOf(client, conditions)).filter((each) => isPassing(each, conditions))
     for (const each of new Set([...old, database])) await dropDatabase(client, each)
     await client.query(`create database ${database}`)
-    // As SQLite's levels: the last transactions may be lost with the machine, but none is torn.
+    // As with SQLite's levels, the last transactions may be lost with the machine, but none is torn.
     if (conditions.synchronous === 'NORMAL') {
       await client.query(`alter database ${database} set synchronous_commit = off`)
     }
@@ -37,16 +37,16 @@ export async function dropDatabases(conditions: Conditions): Promise<void> {
   })
 }
 
-/** Leaves no work of the past to be done in the background of a measurement. */
+/** Finishes pending background work of the server before a measurement. */
 export async function tidy(url: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query('vacuum (analyze)')
-    // Not everybody may, on a server of somebody else.
+    // The user may lack the right on a foreign server.
     await client.query('checkpoint').catch(() => {})
   })
 }
 
-/** How many transactions a database has seen, those of whoever asks not counted. */
+/** Returns how many transactions a database has seen, without that of this query. */
 export async function transactionCount(name: string, conditions: Conditions): Promise<number> {
   return withClient(serverUrl().href, async (client) => {
     const { rows } = await client.query<{ count: string }>(
@@ -57,7 +57,10 @@ export async function transactionCount(name: string, conditions: Conditions): Pr
   })
 }
 
-/** Microseconds of CPU that all processes of the server have used so far; undefined where they cannot be seen. */
+/**
+ * Returns the microseconds of CPU that all processes of the server have used so far; undefined if they cannot
+ * be seen.
+ */
 export async function serverCpuUs(): Promise<number | undefined> {
   const backend = await withClient(serverUrl().href, async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
@@ -95,7 +98,7 @@ async function databasesOf(client: pg.Client, conditions: Conditions): Promise<r
 
 async function dropDatabase(client: pg.Client, database: string): Promise<void> {
   await untilUnused(client, database)
-  // A database with replication slots cannot be dropped, and they outlive whoever made them.
+  // A database with replication slots cannot be dropped, and slots outlive their creator.
   await client.query(
     `select pg_drop_replication_slot(slot_name) from pg_replication_slots where database = $1 and not active`,
     [database],
@@ -103,7 +106,7 @@ async function dropDatabase(client: pg.Client, database: string): Promise<void> 
   await client.query(`drop database if exists ${database} with (force)`)
 }
 
-// A pool of pg says that it has ended before its connections have, and would be upset to see them cut.
+// A pool of pg says that it has ended before its connections have. It would report an error if they were cut.
 async function untilUnused(client: pg.Client, database: string): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const { rows } = await client.query(

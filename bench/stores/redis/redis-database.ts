@@ -8,13 +8,15 @@ import { commandCount, prefixOf, removeDatabases, serverCpuUs } from './redis-se
 
 export const drivers = ['ioredis', 'redis'] as const
 
-/** The part of both clients' MULTI that an order takes. */
+/** The part of both clients' MULTI that an order uses. */
 interface OrderTx {
   hset?(key: string, field: string, value: string): unknown
   hSet?(key: string, field: string, value: string): unknown
 }
 
-/** Outboxes under prefixes of their own, on the Redis that was started for the run, or that `REDIS_URL` names. */
+/**
+ * Outboxes under prefixes of their own, on the Redis that was started for the run, or that `REDIS_URL` names.
+ */
 export const redisDatabases: BenchDatabases<OrderTx> = {
   async create(name, conditions) {
     await removeDatabases(conditions)

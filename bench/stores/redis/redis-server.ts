@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import type { Conditions } from '../../store-bench.ts'
 import { processStat } from '../sql/process-stat.ts'
 
-/** The prefix of the keys of a database of this run. */
+/** Returns the key prefix of a database of this run. */
 export function prefixOf(name: string, { run }: Conditions): string {
   return `sendoff-bench-${run}-${name}`
 }
@@ -12,18 +12,18 @@ export async function removeDatabases(conditions: Conditions): Promise<void> {
   await withClient(async (client) => {
     for await (const keys of client.scanStream({ match: `{${prefixOf('', conditions)}*`, count: 1_000 })) {
       const found = keys as string[]
-      // Waited for, so that the server has nothing to clean up during a measurement.
+      // Awaited, so that the server has nothing to clean up during a measurement.
       if (found.length > 0) await client.del(...found)
     }
   })
 }
 
-/** How many commands the server has run, for whomever; those of scripts among them. */
+/** Returns how many commands the server has run, for all clients, including those of scripts. */
 export async function commandCount(): Promise<number> {
   return withClient(async (client) => Number(await information(client, 'stats', 'total_commands_processed')))
 }
 
-/** Microseconds of CPU that the server has used so far; undefined where it cannot be seen. */
+/** Returns the microseconds of CPU that the server has used so far; undefined if it cannot be seen. */
 export async function serverCpuUs(): Promise<number | undefined> {
   const pid = await withClient((client) => information(client, 'server', 'process_id'))
   const stat = processStat(Number(pid))

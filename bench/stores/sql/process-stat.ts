@@ -5,14 +5,14 @@ export interface ProcessStat {
   readonly parent: number
   /** Microseconds of CPU so far, of all its threads. */
   readonly ownUs: number
-  /** Those of its children that have ended. */
+  /** Microseconds of CPU of its children that have ended. */
   readonly endedChildrenUs: number
 }
 
-// Linux counts in hundredths of a second for programs, whatever it does itself.
+// Linux counts in hundredths of a second for programs, whatever it uses internally.
 const usPerTick = 10_000
 
-/** What Linux tells of a process; undefined where it has ended, or is on another machine. */
+/** Returns what Linux knows of a process; undefined if it has ended, or is on another machine. */
 export function processStat(pid: number): ProcessStat | undefined {
   const [, name, rest] = /\((.*)\) (.*)/.exec(statText(pid)) ?? []
   if (name === undefined || rest === undefined) return undefined

@@ -1,11 +1,11 @@
-/** Rows that nobody can take, at full size. */
+/** How many rows of each kind that no worker can claim, at full size. */
 export type StandingRows = Readonly<Partial<Record<keyof typeof kinds, number>>>
 
-/** How a server says what differs from one to the other. */
+/** SQL that differs between servers. */
 export interface StandingDialect {
-  /** Its clock, moved by so many hours. */
+  /** The server's clock, moved by so many hours. */
   readonly time: (hours: number) => string
-  /** Text as a payload. */
+  /** A text as a payload. */
   readonly json: (text: string) => string
   /** A table expression called `numbers`, with the numbers from `first` to `last` as `i`. */
   readonly numbers: (first: number, last: number) => string
@@ -13,10 +13,10 @@ export interface StandingDialect {
   readonly rowsPerStatement: number
 }
 
-// Told apart by their type from the events that are delivered.
+// Their type distinguishes them from the events that are delivered.
 const standingType = 'Standing'
 
-/** Adds rows straight to the table, a share of each number of them. */
+/** Adds rows straight to the table: a share of each full number. */
 export async function addStandingRows(
   rows: StandingRows,
   scale: number,
@@ -58,7 +58,7 @@ const kinds = {
     prefix: '0F',
     columns: (time) => ({ status: '2', attempts: '3', deliveries: '6', available_at: time(1) }),
   },
-  /** In the queues of ten other processes, and due before everything else. */
+  /** Held in the queues of ten other processes, and due before everything else. */
   leased: {
     prefix: '0G',
     columns: (time) => ({

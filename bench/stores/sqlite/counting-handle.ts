@@ -4,7 +4,7 @@ export interface Count {
   statements: number
 }
 
-/** A handle that counts what is run on it; `BEGIN` and `COMMIT` are statements too. */
+/** Returns a handle that counts the statements that run on it, `BEGIN` and `COMMIT` included. */
 export function countingHandle(handle: SqliteHandle, count: Count): SqliteHandle {
   return counting(handle, {
     exec(sql: string) {
@@ -25,8 +25,7 @@ function countingStatement(statement: SqliteStatement, count: Count): SqliteStat
   return counting(statement, { run: counted('run'), get: counted('get'), all: counted('all') })
 }
 
-// Everything but the given methods runs on the target itself: drivers keep their state where a
-// proxy cannot reach.
+// All other methods run on the target itself: drivers keep their state where a proxy cannot reach.
 function counting<Target extends object>(target: Target, methods: Readonly<Record<string, unknown>>): Target {
   return new Proxy(target, {
     get(_, property) {

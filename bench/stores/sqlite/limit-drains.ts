@@ -8,8 +8,8 @@ const batchSize = 500
 const leaseMs = 30_000
 
 /**
- * Drains written by hand on the same table: batches of 500, a listener called for each row, nothing
- * else. No retries, no fences, no queues, no time limits.
+ * Drains written by hand on the same table: batches of 500, a listener called for each row, nothing else. No
+ * retries, no fences, no queues, no time limits.
  */
 export const limitDrains: readonly Subject[] = [
   limitDrain('limit-claim-update', { claims: true, settle: 'update' }),
@@ -18,7 +18,7 @@ export const limitDrains: readonly Subject[] = [
 ]
 
 interface LimitDrain {
-  /** Whether rows are leased before they are handled; an owner needs no leases. */
+  /** Whether rows are leased before they are handled. An owner needs no leases. */
   readonly claims: boolean
   /** Whether handled rows are kept as DONE or removed. */
   readonly settle: 'update' | 'delete'
@@ -67,7 +67,7 @@ async function emptyTable(
   }
 }
 
-// Nobody looks at the payloads of a drain.
+// A drain does not read the payloads.
 const unread = { payload: payloadOf(0) }
 
 // ? now, ? now, ? limit. By outbox_event_due, in its order.
@@ -96,7 +96,7 @@ const settleSql = {
   delete: 'delete from outbox_event where seq in (select value from json_each(?))',
 }
 
-/** The faster form of answers in both drivers. */
+/** Makes the statement return arrays, which is faster in both drivers. */
 function answeringArrays(statement: SqliteStatement): SqliteStatement {
   const settings = statement as { setReturnArrays?(on: boolean): void; raw?(on: boolean): void }
   settings.setReturnArrays?.(true)

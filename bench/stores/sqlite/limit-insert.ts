@@ -10,7 +10,7 @@ const insertEventSql = `
          payload, occurred_at, available_at, created_at)
   values (?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-/** An order and its event, written by hand: statements prepared once, ids that rise, no checks. */
+/** An order and its event, written by hand: statements prepared once, rising ids, no checks. */
 export const limitInsert: Subject = {
   name: 'limit-insert',
 

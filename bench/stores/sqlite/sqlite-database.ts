@@ -10,7 +10,7 @@ export const drivers = ['node', 'better'] as const
 
 export const insertOrderSql = 'insert into orders (id, customer, total) values (?, ?, ?)'
 
-/** Files in the folder of the measurement. Counting costs time: only where counts are asked for. */
+/** Files in the folder of the measurement. Counting costs time, so it is off unless counts are needed. */
 export function sqliteDatabases({ countStatements = false } = {}): BenchDatabases<SqliteHandle> {
   const open = (name: string, conditions: Conditions) => sqliteDatabase(name, conditions, countStatements)
   return {
@@ -32,14 +32,16 @@ export function sqliteDatabases({ countStatements = false } = {}): BenchDatabase
   }
 }
 
-/** A handle for code written by hand, with the same settings as the store's own. Whoever asks for it closes it. */
+/**
+ * Opens a handle for code written by hand, with the same settings as the store's own. The caller closes it.
+ */
 export function openHandle(name: string, conditions: Conditions): SqliteHandle {
   const handle = openFile(name, conditions)
   handle.exec(`pragma journal_mode = wal; pragma synchronous = ${conditions.synchronous}`)
   return handle
 }
 
-// Of this process: a measurement has one outbox.
+// One for this process, because a measurement has one outbox.
 const count: Count = { statements: 0 }
 
 function sqliteDatabase(

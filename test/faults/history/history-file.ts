@@ -6,7 +6,7 @@ type Unstamped<Entry> = Entry extends unknown
   ? Omit<Entry, 'at' | 'process'> & { readonly at?: number }
   : never
 
-/** Says what happened in one process, in a file of its own. What was said survives whatever then becomes of the process. */
+/** Records what happens in one process, in a file of its own. The records survive the end of the process. */
 export class HistoryFile {
   readonly process: string
   readonly #file: number
@@ -25,12 +25,12 @@ export class HistoryFile {
   }
 }
 
-/** The same clock in every process of the machine. */
+/** Returns milliseconds of a clock that all processes of the machine share. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000
 }
 
-/** Everything that was said in a folder, in the order of time. */
+/** Returns all records of a folder, in the order of time. */
 export function readHistory(folder: string): readonly HistoryRecord[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
@@ -38,19 +38,19 @@ export function readHistory(folder: string): readonly HistoryRecord[] {
     .sort((a, b) => a.at - b.at)
 }
 
-/** What a process has said so far. */
+/** Returns the records of one process so far. */
 function readHistoryFile(path: string): readonly HistoryRecord[] {
   return linesOf(path).map((line) => JSON.parse(line) as HistoryRecord)
 }
 
-/** The last that a process has said so far. */
+/** Returns the last record of a process so far. */
 export function lastSaid(folder: string, process: string): HistoryRecord | undefined {
   const path = join(folder, `${process}.jsonl`)
   const last = existsSync(path) ? linesOf(path).at(-1) : undefined
   return last === undefined ? undefined : (JSON.parse(last) as HistoryRecord)
 }
 
-/** How many transactions the processes of a slot have brought to their commit or rollback so far. */
+/** Returns how many transactions the processes of a slot have brought to their commit or rollback so far. */
 export function countIntents(folder: string, slot: string): number {
   return readdirSync(folder)
     .filter((name) => name.startsWith(`${slot}.`) && name.endsWith('.jsonl'))
@@ -58,7 +58,7 @@ export function countIntents(folder: string, slot: string): number {
     .filter((line) => line.includes('"kind":"intent"')).length
 }
 
-/** A line that was cut off with its process is left out. */
+/** Leaves out a line that was cut off with its process. */
 function linesOf(path: string): readonly string[] {
   return readFileSync(path, 'utf8').split('\n').slice(0, -1)
 }

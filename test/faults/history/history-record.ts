@@ -1,6 +1,9 @@
 import type { OwnedPartition } from '../../../packages/sendoff/src/store/index.ts'
 
-/** What one process says of itself, or the driver of others. Times are milliseconds of the machine's monotonic clock. */
+/**
+ * One record of a process about itself, or of the driver about others. Times are ms of the machine's
+ * monotonic clock.
+ */
 export type HistoryRecord = Stamp &
   (
     | Intent
@@ -28,15 +31,15 @@ export type HistoryRecord = Stamp &
 
 interface Stamp {
   readonly at: number
-  /** Unique per process start; `driver` for the one that does the harm. */
+  /** Unique per process start; `driver` for the process that does the harm. */
   readonly process: string
 }
 
-/** Said right before COMMIT, or before the rollback that was planned. */
+/** Recorded right before COMMIT, or before a planned rollback. */
 export interface Intent {
   readonly kind: 'intent'
   readonly tx: string
-  /** Rolled back on purpose, or because of a write that was refused. */
+  /** Rolled back on purpose, or because of a refused write. */
   readonly rollsBack: boolean
   readonly events: readonly WrittenEvent[]
   /** Events of an inner part that was rolled back alone. */
@@ -44,7 +47,7 @@ export interface Intent {
   readonly repeated: readonly RepeatedWrite[]
 }
 
-/** A write with an idempotency key that was used before, which has to answer with the first one's event. */
+/** A write with a used idempotency key, which has to return the first write's event. */
 export interface RepeatedWrite {
   readonly expected: string
   readonly answered: string
@@ -55,15 +58,15 @@ export interface WrittenEvent {
   readonly behaviour: Behaviour
   /** A delayed event must not start before this moment. */
   readonly notBefore?: number
-  /** Its ordering key, if it was given one. */
+  /** Its ordering key, if it has one. */
   readonly key?: string
-  /** When its write was answered. */
+  /** When its write returned. */
   readonly wroteAt?: number
 }
 
 /**
- * Said after the transaction ended. `unknown` is for an error that nobody planned, such as a connection that
- * was lost: whether the transaction was committed, only its business data says.
+ * Recorded after the transaction ended. `unknown` stands for an unplanned error, such as a lost connection.
+ * Then only the business data shows whether the transaction committed.
  */
 export interface TransactionEnd {
   readonly kind: 'commit' | 'rollback' | 'unknown'
@@ -97,7 +100,7 @@ export interface DeliveryAborted {
   readonly event: string
 }
 
-/** One answer of the store to a batch of outcomes. */
+/** One reply of the store to a batch of settlements. */
 export interface SettlementsSeen {
   readonly kind: 'settled'
   /** When the store was asked. */
@@ -110,11 +113,11 @@ export interface SeenSettlement {
   readonly token: number
   readonly outcome: string
   readonly refused: boolean
-  /** Of a row that was read without a lease. */
+  /** The row was read without a lease. */
   readonly underLock?: true
 }
 
-/** The store failed to answer to a batch of outcomes: whether it has taken them is not known. */
+/** The store failed to reply to a batch of settlements. Whether it accepted them is not known. */
 export interface SettlementsFailed {
   readonly kind: 'unsettled'
   /** When the store was asked. */
@@ -122,7 +125,7 @@ export interface SettlementsFailed {
   readonly events: readonly string[]
 }
 
-/** The store has not answered to a batch of outcomes for so long that the engine may give it up. */
+/** The store has not replied to a batch of settlements for so long that the engine may give up. */
 export interface SettlementsUnanswered {
   readonly kind: 'unanswered'
   /** When the store was asked. */
@@ -130,31 +133,31 @@ export interface SettlementsUnanswered {
   readonly events: readonly string[]
 }
 
-/** The store says that partitions are this process's from now on. */
+/** The store says that this process owns these partitions from now on. */
 export interface PartitionsGained {
   readonly kind: 'gained'
   /** When the store was asked. */
   readonly since: number
-  /** Under which token they were taken. */
+  /** The token under which they were taken. */
   readonly token: string
   readonly partitions: readonly OwnedPartition[]
 }
 
-/** The store failed to answer: whether these partitions are this process's is not known. */
+/** The store failed to reply. Whether this process owns these partitions is not known. */
 export interface PartitionsNotGained {
   readonly kind: 'notGained'
   readonly partitions: readonly number[]
 }
 
-/** Said right before the store is asked to free them. */
+/** Recorded right before the store is asked to free them. */
 export interface PartitionsGivenUp {
   readonly kind: 'givenUp'
   readonly token: string
-  /** All that there are where left out. */
+  /** All of its partitions if left out. */
   readonly partitions?: readonly number[]
 }
 
-/** The store says that the lock of those who deliver one at a time is this process's from now on. */
+/** The store says that this process holds the table's lock from now on. */
 export interface LockTaken {
   readonly kind: 'lockTaken'
   /** When the store was asked. */
@@ -162,25 +165,27 @@ export interface LockTaken {
   readonly token: string
 }
 
-/** Said right before the store is asked to free it. */
+/** Recorded right before the store is asked to free the lock. */
 export interface LockGivenUp {
   readonly kind: 'lockGivenUp'
   readonly token: string
 }
 
-/** From `since` until now this process could not have kept a lease: its database did not answer, or it did not run. */
+/**
+ * From `since` until now this process could not keep a lease: its database did not reply, or it did not run.
+ */
 export interface CutOff {
   readonly kind: 'cutOff'
   readonly since: number
   readonly what: string
 }
 
-/** The first answer of the database after a call that failed. */
+/** The first reply of the database after a failed call. */
 export interface DatabaseBack {
   readonly kind: 'back'
 }
 
-/** Said when a process has started. */
+/** Recorded when a process has started. */
 export interface ProcessReady {
   readonly kind: 'ready'
   readonly delivers: boolean
@@ -198,13 +203,13 @@ export interface FaultDone {
   readonly target: string
 }
 
-/** Said when it is over: from `since` until now the way to the database was harmed. */
+/** Recorded at its end: from `since` until now the way to the database was harmed. */
 export interface Outage {
   readonly kind: 'outage'
-  /** What was done. */
+  /** The kind of harm. */
   readonly what: string
   readonly since: number
-  /** Whose processes it was meant for; everybody's where left out. */
+  /** The slot that it was meant for; all slots if left out. */
   readonly slot?: string
 }
 
@@ -213,13 +218,13 @@ export interface ProcessExit {
   readonly target: string
   readonly code: number | null
   readonly signal: string | null
-  /** Whether the driver, or a poison event, brought it about. */
+  /** Whether the driver, or a poison event, caused it. */
   readonly expected: boolean
-  /** The last of what one that ended by itself has printed. */
+  /** The last output of a process that ended on its own. */
   readonly output?: string
 }
 
-/** A process was asked to end, and had to be killed when it did not. */
+/** A process was asked to end, did not, and was killed. */
 export interface ProcessStuck {
   readonly kind: 'stuck'
   readonly target: string
@@ -241,5 +246,5 @@ export type Behaviour =
   | 'outlastClose'
   | 'poison'
 
-/** What a listener does in one delivery. `hang` goes on after its time is up. */
+/** What a listener does in one delivery. `hang` continues after its time is up. */
 export type Act = 'succeed' | 'fail' | 'defer' | 'giveUp' | 'hang' | 'killProcess'

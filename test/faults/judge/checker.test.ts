@@ -8,7 +8,7 @@ import { orderCases, ownershipCases } from './forged/forged-order.ts'
 import { type ForgedCases, ForgedRun, forgedWallClock } from './forged/forged-run.ts'
 import { plannedError, plannedReason } from '../processes/planned-listeners.ts'
 
-/** For each rule what breaks it, and what looks alike and does not. */
+/** For each rule: cases that break it, and similar ones that do not. */
 const cases: ForgedCases = {
   'an event exists if and only if its transaction committed': {
     broken: [
@@ -53,7 +53,10 @@ const cases: ForgedCases = {
         what: 'an undone part does not exist',
         run: delivered(sound().writes('b', { undone: ['c'] }), 'b'),
       },
-      { what: 'nobody lived to say it, and nothing exists', run: sound().writes('b', { end: 'nobody' }) },
+      {
+        what: 'its process died before it reported the end, and nothing exists',
+        run: sound().writes('b', { end: 'nobody' }),
+      },
       {
         what: 'the answer to the commit was lost, and everything exists and is delivered',
         run: delivered(sound().writes('b', { end: 'unknown' }).hasRow('b').hasBusinessRow('b'), 'b'),
@@ -67,21 +70,21 @@ const cases: ForgedCases = {
         run: sound().writes('b', { end: 'unknown', rollsBack: true }),
       },
       {
-        what: 'nobody lived to say it, and everything exists',
+        what: 'its process died before it reported the end, and everything exists',
         run: delivered(sound().writes('b', { end: 'nobody' }).hasRow('b').hasBusinessRow('b'), 'b'),
       },
     ],
   },
 
-  'what is in the table was written': {
+  'every row in the table was written by a process': {
     broken: [
-      { what: 'a row that nobody wrote', run: sound().hasRow('b') },
+      { what: 'a row that no process wrote', run: sound().hasRow('b') },
       { what: 'business data of a transaction without intent', run: sound().hasBusinessRow('b') },
     ],
     kept: [{ what: 'a written row', run: sound() }],
   },
 
-  'a write with a used idempotency key answers with the first event': {
+  'a write with a used idempotency key returns the first event': {
     broken: [
       {
         what: 'a new id',
@@ -103,7 +106,7 @@ const cases: ForgedCases = {
         what: 'an event whose commit was lost',
         run: delivered(sound().writes('b', { end: 'unknown' }), 'b'),
       },
-      { what: 'an event that nobody wrote', run: delivered(sound(), 'b') },
+      { what: 'an event that no process wrote', run: delivered(sound(), 'b') },
     ],
     kept: [{ what: 'a committed event', run: sound() }],
   },
@@ -141,7 +144,7 @@ const cases: ForgedCases = {
         run: written({ behaviour: 'alwaysFail' }, dead(`Error: ${plannedError}`)),
       },
       {
-        what: 'an event nobody listens for',
+        what: 'an event without a listener',
         run: written({ behaviour: 'unheard' }, dead('UnroutableEventError: no')),
       },
       {
@@ -178,7 +181,7 @@ const cases: ForgedCases = {
     broken: [
       { what: 'twice by two processes', run: twice() },
       { what: 'twice by the same process', run: twice({ second: 'p' }) },
-      { what: 'somebody else was killed', run: twice().kills('r', 150) },
+      { what: 'another process was killed', run: twice().kills('r', 150) },
       { what: 'its first process was killed afterwards', run: twice().kills('p', 300) },
       { what: 'its first process was stopped before', run: twice().stops('p', 10, 90) },
       {
@@ -193,7 +196,7 @@ const cases: ForgedCases = {
         run: twice().hasOutage(90, 190),
       },
       {
-        what: 'somebody had deleted the lock before its first process got it',
+        what: 'the lock was deleted before its first process got it',
         run: twice().hasHarmedLock(80).takesLock('p', 90, 'p/1'),
       },
       {
@@ -205,7 +208,7 @@ const cases: ForgedCases = {
       { what: 'its first process was killed', run: twice().kills('p', 150) },
       { what: 'its first process was stopped', run: twice().stops('p', 105, 150) },
       {
-        what: 'somebody deleted the lock of its first process',
+        what: 'the lock of its first process was deleted',
         run: twice().takesLock('p', 90, 'p/1').hasHarmedLock(105),
       },
       {
@@ -231,11 +234,11 @@ const cases: ForgedCases = {
     ],
   },
 
-  'one holder at a time': {
+  'an event has one holder at a time': {
     broken: [
       { what: 'both run at once', run: overlapping() },
       { what: 'both run at once, although the first fails in the end', run: overlapping('fail') },
-      { what: 'a hanging listener is not waited for', run: overlapping('hang', 500) },
+      { what: 'the next one does not wait for a hanging listener', run: overlapping('hang', 500) },
     ],
     kept: [
       { what: 'the first was stopped', run: overlapping().stops('p', 110, 300) },
@@ -251,7 +254,7 @@ const cases: ForgedCases = {
     ],
   },
 
-  'what is settled for good is not delivered again': {
+  'an event that is settled for good is not delivered again': {
     broken: [
       {
         what: 'its process was killed, but had settled it',
@@ -309,7 +312,7 @@ const cases: ForgedCases = {
           .says('p', 130, { kind: 'unsettled', since: 120, events: ['b'] }),
       },
       {
-        what: 'somebody else settles it',
+        what: 'another process settles it',
         run: unsettled().settles('b', { by: 'q', at: 120, token: 2, outcome: 'done' }),
       },
     ],
@@ -324,7 +327,7 @@ const cases: ForgedCases = {
       },
       { what: 'its process was killed', run: unsettled().kills('p', 130) },
       {
-        what: 'the answer that it failed came after the repetition',
+        what: 'the error came after the repetition',
         run: written({})
           .delivers('b', { at: 100, settled: null })
           .settles('b', { by: 'p', at: 120, token: 1, outcome: 'done' })
@@ -350,7 +353,7 @@ const cases: ForgedCases = {
           .hasOutage(110, 140, 'q'),
       },
       {
-        what: 'a lower token after somebody deleted the lock',
+        what: 'a lower token after the lock was deleted',
         run: twice({ secondToken: 0 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
       },
     ],
@@ -363,17 +366,17 @@ const cases: ForgedCases = {
           .hasOutage(110, 140),
       },
       {
-        what: 'the same token, because somebody deleted the lock that knew of the first one',
+        what: 'the same token, because the lock that recorded the first one was deleted',
         run: twice({ secondToken: 1 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
       },
       {
-        what: 'a lower token of one that was stopped before it began',
+        what: 'a lower token of a process that was stopped before it began',
         run: twice({ secondToken: 0, settled: 'done', secondSettled: 'refused' }).stops('q', 50, 195),
       },
     ],
   },
 
-  'what a killed process held is delivered again within the lease': {
+  'events that a killed process held are delivered again within the lease': {
     broken: [
       { what: 'too late', run: takenOver(2_000) },
       {
@@ -395,7 +398,7 @@ const cases: ForgedCases = {
     ],
   },
 
-  'what was due in an outage starts within seconds of its end': {
+  'events that were due in an outage start within seconds of its end': {
     broken: [
       { what: 'too late', run: outlived(3_100) },
       {
@@ -433,7 +436,7 @@ const cases: ForgedCases = {
     ],
   },
 
-  'what was due at the last fault is delivered within seconds of it': {
+  'events that were due at the last fault are delivered within seconds of it': {
     broken: [
       {
         what: 'after an outage of one process',
@@ -491,7 +494,7 @@ const cases: ForgedCases = {
   ...answerCases,
   ...sharingCases,
 
-  'no process ends by itself': {
+  'no process ends on its own': {
     broken: [{ what: 'it crashed', run: sound().says('driver', 50, exit(1, false)) }],
     kept: [{ what: 'it was asked to', run: sound().says('driver', 50, exit(0, true)) }],
   },
@@ -546,7 +549,7 @@ function exit(code: number, expected: boolean) {
   return { kind: 'exit', target: 'p', code, signal: null, expected } as const
 }
 
-/** Delivered at 100 by `p` and at 200 by another, without a settlement in between unless told otherwise. */
+/** `p` delivers at 100 and another process at 200, by default without a settlement in between. */
 function twice({
   second = 'q',
   secondToken = 2,
@@ -560,14 +563,14 @@ function twice({
     .delivers('b', { at: 200, by: second, token: secondToken, settled: secondSettled, ...secondEpoch })
 }
 
-/** Begun at 100 by `p` and at `again` by `q`, while `p` is still at it. */
+/** `p` begins at 100, and `q` at `again`, while `p` is still running. */
 function overlapping(act: 'succeed' | 'fail' | 'hang' = 'succeed', again = 200): ForgedRun {
   return written({})
     .delivers('b', { at: 100, until: 2_000, act, settled: 'refused' })
     .delivers('b', { at: again, by: 'q', token: 2 })
 }
 
-/** Held by `p`, which was stopped; taken by `q`, which was killed; then settled by `p`. */
+/** `p` holds it and is stopped, `q` takes it and is killed, then `p` settles it. */
 function stale({
   outcome,
   secondToken,
@@ -585,7 +588,7 @@ function stale({
     .settles('b', { by: 'p', at: 1_501, token: settledToken, outcome })
 }
 
-/** Delivered at 100 by `p`, whose settlement failed. */
+/** `p` delivers at 100, and its settlement fails. */
 function unsettled(): ForgedRun {
   return written({})
     .delivers('b', { at: 100, settled: null })
@@ -599,7 +602,7 @@ function takenOver(afterMs: number): ForgedRun {
     .delivers('b', { at: 150 + afterMs, by: 'q', token: 2 })
 }
 
-/** Due in an outage of everybody that ended at 1,000, and started so long after that. */
+/** Due in an outage of all processes that ends at 1,000, and started so long after that. */
 function outlived(afterMs: number): ForgedRun {
   return written({})
     .hasOutage(500, 1_000)

@@ -34,7 +34,9 @@ export interface Violation {
   readonly message: string
 }
 
-/** Judges a run by what its processes said and what its tables hold. Empty when every promise was kept. */
+/**
+ * Judges a run by the records of its processes and by its tables. Returns nothing if every promise was kept.
+ */
 export function checkHistory(evidence: Evidence): readonly Violation[] {
   const history = new JudgedHistory(evidence)
   return rules.flatMap((rule) =>
@@ -42,12 +44,12 @@ export function checkHistory(evidence: Evidence): readonly Violation[] {
   )
 }
 
-/** What a run was about, for a person who wants to know whether it was a test at all. */
+/** What happened in a run, so that a reader sees whether it was a real test. */
 export interface HistorySummary {
   readonly events: number
   readonly deliveries: number
   readonly rolledBack: number
-  /** Transactions of which nobody could say how they ended, by what their business data says. */
+  /** Transactions whose end no process could record, by what their business data shows. */
   readonly unknownEnds: { readonly kept: number; readonly undone: number }
   /** How often each harm was done to the database or on the way to it. */
   readonly outages: Readonly<Record<string, number>>
@@ -55,12 +57,15 @@ export interface HistorySummary {
   readonly duplicates: Readonly<Partial<Record<Explanation | 'nothing', number>>>
   /** How often a partition got another owner. */
   readonly ownerChanges: number
-  /** How often a single writer lost its lock, what it had in flight then, and how much of that was sent again. */
+  /**
+   * How often a single writer lost its lock, how many events were in flight then, and how many of them were
+   * sent again.
+   */
   readonly lockLosses: LockLossSummary
   readonly slowestTakeoverMs: number
-  /** The longest that anything had to wait that was due when everybody's outage ended. */
+  /** The longest wait of an event that was due when an outage of all processes ended. */
   readonly slowestRecoveryMs: number
-  /** How long after the last fault the last of what was due then was delivered. */
+  /** How long after the last fault the last event that was due then was delivered. */
   readonly recoveredAfterMs: number
 }
 

@@ -2,7 +2,7 @@ import type { JudgedDelivery, JudgedHistory } from './judged-history.ts'
 
 export type Explanation = 'plan' | 'timeout' | 'kill' | 'away' | 'lateStart' | 'lockHarm' | 'close'
 
-/** Why an event that was delivered before was rightly delivered again; undefined if nothing explains it. */
+/** Returns why an event was rightly delivered again; undefined if nothing explains it. */
 export function explained(
   history: JudgedHistory,
   first: JudgedDelivery,
@@ -31,8 +31,8 @@ export function explainedWhileRunning(
 }
 
 /**
- * Whether the second one had been claimed before the first, by a process that was then stopped right
- * before its listener began. Nobody can prevent that: it is what listeners have a fencing token for.
+ * Returns whether the second delivery was claimed before the first, by a process that was then stopped right
+ * before its listener began. The library cannot prevent that: listeners have a fencing token for it.
  */
 export function isLateStart(history: JudgedHistory, first: JudgedDelivery, second: JudgedDelivery): boolean {
   return second.token < first.token && history.wasAway(second.process, first.at, second.at)

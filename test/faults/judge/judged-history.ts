@@ -9,7 +9,7 @@ import type {
   WrittenEvent,
 } from '../history/history-record.ts'
 
-/** The settings of a run, as far as they decide what is right. */
+/** The settings of a run that the rules need. */
 export interface JudgedSettings {
   readonly mode: FaultMode
   readonly workerCount: number
@@ -20,11 +20,11 @@ export interface JudgedSettings {
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
   readonly closeMs: number
-  /** How much later than promised things may be: what the machine needs. */
+  /** How much later than promised things may be, in ms: what the machine needs. */
   readonly marginMs: number
-  /** How long after an outage, or after the last fault, what was due then may have to wait. */
+  /** How long an event that was due may wait after an outage, or after the last fault, in ms. */
   readonly recoveryMs: number
-  /** How long what had not begun may have to wait after a process was asked to end. */
+  /** How long an event that had not begun may wait after a process was asked to end, in ms. */
   readonly handOverMs: number
 }
 
@@ -35,7 +35,7 @@ export interface Evidence {
   /** Transactions whose business data is in the database. */
   readonly businessRows: readonly string[]
   readonly settings: JudgedSettings
-  /** The epoch milliseconds of a right clock when the run began and when it was over. */
+  /** Epoch ms of a correct clock at the begin and at the end of the run. */
   readonly wallClock: Period
 }
 
@@ -73,25 +73,25 @@ export interface Period {
 
 export interface JudgedOutage extends Period {
   readonly what: string
-  /** Whose processes it was meant for; everybody's where undefined. */
+  /** The slot that it was meant for; all slots if undefined. */
   readonly slot: string | undefined
 }
 
-/** A partition in the hands of a process, as far as that knows. */
+/** A partition that a process owns, as far as the process knows. */
 export interface Ownership {
   readonly partition: number
   readonly epoch: number
   readonly process: string
   readonly token: string
-  /** When it was asked for. */
+  /** When the process asked for it. */
   readonly since: number
-  /** When it was given. */
+  /** When the process got it. */
   readonly from: number
-  /** When it was given up; Infinity if it never was. */
+  /** When the process gave it up; Infinity if it never did. */
   readonly until: number
 }
 
-/** The lock of those who deliver one at a time, in the hands of a process, as far as that knows. */
+/** The table's lock, held by a process, as far as the process knows. */
 export interface Holding {
   readonly process: string
   readonly from: number
@@ -104,35 +104,35 @@ interface ProcessTroubles {
   killedAt: number | undefined
   readonly stops: Period[]
   readonly cutOffs: Period[]
-  /** Those of the cut-offs in which it did not run. */
+  /** The cut-offs in which the process did not run. */
   readonly stalls: Period[]
 }
 
-/** The evidence of a run, arranged so that rules can ask it. */
+/** The evidence of a run, arranged for the questions of the rules. */
 export class JudgedHistory {
   readonly evidence: Evidence
   readonly settings: JudgedSettings
   readonly rows: ReadonlyMap<string, StoredRow>
   readonly transactions = new Map<string, JudgedTransaction>()
-  /** What may have been committed, by id. */
+  /** Events that may have been committed, by id. */
   readonly written = new Map<string, WrittenEvent & { readonly tx: string; readonly at: number }>()
   /** The deliveries of each event in the order of their starts. */
   readonly deliveries = new Map<string, JudgedDelivery[]>()
   readonly settlements = new Map<string, JudgedSettlement[]>()
-  /** Attempts at settling an event that failed. */
+  /** Failed settlements of an event. */
   readonly failedSettlements: FailedSettlement[] = []
-  /** Attempts at settling an event that were not answered in time, if ever. */
+  /** Settlements of an event that got no reply in time, or none at all. */
   readonly unansweredSettlements: FailedSettlement[] = []
   /** The owners of each partition, by epoch. */
   readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
   readonly holdings: readonly Holding[]
-  /** Attempts at getting partitions that failed. */
+  /** Failed attempts to get partitions. */
   readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
   readonly outages: JudgedOutage[] = []
   /** When processes were asked to end. */
   readonly closings: { readonly target: string; readonly at: number }[] = []
-  /** When the database answered a process again, by process. */
+  /** When the database replied to a process again, by process. */
   readonly backs = new Map<string, number[]>()
   /** Every process that delivers. */
   readonly workers: readonly string[]
@@ -156,7 +156,7 @@ export class JudgedHistory {
     )
   }
 
-  /** Whether a process had ended by then, in whatever way. */
+  /** Returns whether a process had ended by then, in any way. */
   hadEnded(process: string, by: number): boolean {
     return this.evidence.history.some(
       (record) => record.kind === 'exit' && record.target === process && record.at <= by,
@@ -167,37 +167,43 @@ export class JudgedHistory {
     return this.#troubles.get(process)?.killedAt
   }
 
-  /** Whether the process did not run, or was without its database, at some moment between the two. */
+  /** Returns whether the process did not run, or was without its database, at some moment between the two. */
   wasAway(process: string, from: number, to: number): boolean {
     const stops = this.#troubles.get(process)?.stops ?? []
     return this.wasCutOff(process, from, to) || stops.some((stop) => stop.from < to && stop.to > from)
   }
 
-  /** Whether the process was without its database at some moment between the two. */
+  /** Returns whether the process was without its database at some moment between the two. */
   wasCutOff(process: string, from: number, to: number): boolean {
     const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
     return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
   }
 
-  /** Whether its process was asked to end before then, and did not wait for it to end. */
+  /** Returns whether its process was asked to end before then, and stopped waiting for the delivery. */
   wasGivenUp({ process, at, endedAt = Infinity }: JudgedDelivery, by: number): boolean {
     const closing = this.closings.find(({ target }) => target === process)
     return closing !== undefined && at < by && closing.at < by && endedAt > closing.at + this.settings.closeMs
   }
 
-  /** Whether the process did not run at some moment between the two, as it was stopped or the machine was busy. */
+  /**
+   * Returns whether the process did not run at some moment between the two, because it was stopped or the
+   * machine was busy.
+   */
   wasStill(process: string, from: number, to: number): boolean {
     const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
     return [...stops, ...stalls].some((period) => period.from < to && period.to > from)
   }
 
-  /** For how long between the two moments the process did not run. */
+  /** Returns for how long between the two moments the process did not run, in ms. */
   stillMs(process: string, from: number, to: number): number {
     const { stops = [], stalls = [] } = this.#troubles.get(process) ?? {}
     return coveredMs([...stops, ...stalls], from, to)
   }
 
-  /** Whether somebody reached for the lock past its holder, after the holder had got it for this delivery. */
+  /**
+   * Returns whether the driver changed the lock past its holder, after the holder had got it for this
+   * delivery.
+   */
   wasLockHarmed({ process, at }: JudgedDelivery, by: number): boolean {
     const holding = this.holdings.findLast((each) => each.process === process && each.from <= at)
     if (holding === undefined) return false
@@ -206,7 +212,10 @@ export class JudgedHistory {
     )
   }
 
-  /** For how long between the two moments others were harmed, or may not have been replaced yet. */
+  /**
+   * Returns for how long between the two moments others were harmed, or may not have been replaced yet, in
+   * ms.
+   */
   otherFaultsMs(process: string, from: number, to: number): number {
     const periods: Period[] = []
     for (const [other, { killedAt, stops, cutOffs }] of this.#troubles) {
@@ -227,7 +236,7 @@ export class JudgedHistory {
     for (const record of this.evidence.history) {
       if (record.kind !== 'intent') continue
       const end = ends.get(record.tx) ?? 'unknown'
-      // Whatever became of it: it was never asked to commit.
+      // Its end does not matter: it was never asked to commit.
       this.transactions.set(record.tx, { ...record, end: record.rollsBack ? 'rollback' : end })
       for (const event of record.events) {
         this.written.set(event.id, { ...event, tx: record.tx, at: record.at })
@@ -262,7 +271,7 @@ export class JudgedHistory {
 
   #readOwnerships(): ReadonlyMap<number, readonly Ownership[]> {
     const ownerships: Ownership[] = []
-    // An epoch is given up once: what an owner asks for again changes nothing.
+    // An epoch is given up once: a later request of its owner changes nothing.
     const ends = new Map<
       string,
       { readonly at: number; readonly partitions: readonly number[] | undefined }[]
@@ -349,7 +358,7 @@ export class JudgedHistory {
   }
 }
 
-/** How much of the time between two moments is in at least one of the periods. */
+/** Returns how much of the time between two moments is in at least one of the periods, in ms. */
 export function coveredMs(periods: readonly Period[], from: number, to: number): number {
   let covered = 0
   let reached = from

@@ -3,20 +3,20 @@ import { keepsOrder } from '../processes/node-setup.ts'
 import type { JudgedDelivery, JudgedHistory, JudgedSettlement } from './judged-history.ts'
 import { isFinal } from './rules/duplicate-rules.ts'
 
-/** Events that are to be delivered one after another, in the order of writing. */
+/** Events that are to be delivered one after another, in write order. */
 export interface JudgedLane {
   readonly name: string
   readonly events: readonly LaneEvent[]
-  /** Of all events, in the order of their starts. */
+  /** The starts of all events, in the order of time. */
   readonly starts: readonly LaneStart[]
 }
 
 export interface LaneEvent {
   readonly row: StoredRow
-  /** Whether its writer wanted it to be delivered later. */
+  /** Whether its writer delayed it. */
   readonly isDelayed: boolean
   readonly firstStart: JudgedDelivery | undefined
-  /** When the store's word that it is DONE or DEAD was heard; Infinity if nobody heard it. */
+  /** When a process got the store's reply that it is DONE or DEAD; Infinity if none did. */
   readonly settledAt: number
 }
 
@@ -25,7 +25,10 @@ export interface LaneStart {
   readonly delivery: JudgedDelivery
 }
 
-/** The lanes of a run: those of its ordering keys, or one for everything; none where no order is kept. */
+/**
+ * Returns the lanes of a run: those of its ordering keys, or one for everything; none for modes without
+ * order.
+ */
 export function lanesOf(history: JudgedHistory): readonly JudgedLane[] {
   const { mode } = history.settings
   if (!keepsOrder(mode)) return []
@@ -51,8 +54,8 @@ function laneOf(history: JudgedHistory, name: string, rows: readonly StoredRow[]
 }
 
 /**
- * Whether an event, of which nobody had heard that it was settled when another one started, may have been settled
- * nevertheless, or whether the other one was started by somebody who could not know.
+ * An event started, and no process had recorded yet that the one in front was settled. Returns whether that
+ * one may have been settled all the same, or the later one was started by a process that could not know.
  */
 export function explainedUnsettled(
   history: JudgedHistory,
@@ -65,7 +68,8 @@ export function explainedUnsettled(
   const settled = history.settlements.get(row.eventId)?.find(isFinal)
   if (settled !== undefined) return settled.since <= at && heardLate(history, settled, at)
 
-  // Whoever could have settled it unheard must have been away before, and nobody may have had to deliver it since.
+  // A process that settled it without a record must have been away before. And no process may have delivered
+  // it since.
   const deliveries = history.deliveries.get(row.eventId) ?? []
   const isThrough = !deliveries.some((later) => later.at > at && !isStaleStart(history, at, later))
   return isThrough && deliveries.some((earlier) => maybeSettled(history, earlier, at))
@@ -88,8 +92,9 @@ function maybeSettled(
 }
 
 /**
- * Whether a delivery was decided on before its process was stopped, or lost its database, and began when others had taken
- * over: since `from`. Nobody can prevent that, but what comes of it must be refused.
+ * Returns whether a process chose a delivery, was then stopped or lost its database, and began it after
+ * others had taken over, since `from`. The library cannot prevent that, but the store must refuse the
+ * settlement.
  */
 export function isStaleStart(
   history: JudgedHistory,

@@ -1,2 +1,2 @@
-/** Longer than a busy machine lets a process wait, so that leases are lost by kills alone. */
+/** Longer than a busy machine makes a process wait, so that only kills lose leases. */
 export const mailLeaseMs = 5_000

@@ -1,4 +1,5 @@
-// A process that sends mails: `node mail-worker-process.ts URL TABLE PORT NAME`. Ends when asked to, or killed.
+// A process that sends mails: `node mail-worker-process.ts URL TABLE PORT NAME`. It ends when it is asked to,
+// or killed.
 import { createTransport } from 'nodemailer'
 import { Pool } from 'pg'
 import { MailOutbox, MailOutboxWorker, nodemailerTransport } from 'sendoff/mail'

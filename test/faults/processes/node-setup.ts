@@ -16,12 +16,12 @@ import { type RenewalLosses, SilentRenewals } from './silent-renewals.ts'
 
 export type FaultMode = 'multiNode' | 'singleNode' | 'singleWriter' | 'partitioned' | 'ordered'
 
-/** Whether a mode keeps events in order. */
+/** Returns whether a mode delivers in order. */
 export function keepsOrder(mode: FaultMode): boolean {
   return mode === 'partitioned' || mode === 'ordered'
 }
 
-/** What the driver and the processes of a run have to agree on. */
+/** Settings that the driver and the processes of a run share. */
 export interface NodeSettings {
   readonly store: string
   readonly location: string
@@ -37,11 +37,11 @@ export interface NodeSettings {
   readonly hangTimeoutMs: number
   readonly hangGraceMs: number
   readonly renewalLosses: RenewalLosses
-  /** Whether processes have listeners for different events, and leave the others' to them. */
+  /** Whether processes have listeners for different events, and leave other events to one another. */
   readonly listenersDiffer: boolean
-  /** Whether queues are as long, and batches as large, as they are without options. */
+  /** Whether queues and batches have their default sizes. */
   readonly hasUsualQueues: boolean
-  /** How long closing goes on with queued events, and waits for listeners: each of them so long. */
+  /** How long closing continues with queued events, and then waits for listeners, in ms each. */
   readonly closeMs: number
 }
 
@@ -50,7 +50,7 @@ export interface Node {
   readonly store: FaultStore
   readonly settings: NodeSettings
   readonly history: HistoryFile
-  /** Closes the outbox and ends what its store was handed. */
+  /** Closes the outbox, and then the clients of its store. */
   close(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             leaseMs,
             hangTimeoutMs,
             hangMs: (hangTimeoutMs + hangGraceMs) * 4,
-            // What stands behind them has to wait.
+            // In order, later events have to wait for them.
             longestMs: keepsOrder(settings.mode) || settings.workerCount === 1 ? 20 : 65,
             outlastCloseMs: closeMs * 8,
           }),
@@ -97,7 +97,7 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
           ...sizesOf(settings),
         })
   await startWhenPossible(outbox, logger)
-  // For the next ones: whoever is killed leaves no compiled code behind.
+  // For the next processes: a killed process leaves no compiled code behind.
   flushCompileCache()
   history.say({ kind: 'ready', delivers: role === 'delivers' })
   return {
@@ -120,14 +120,14 @@ function sizesOf({ mode, workerCount, intervalMs, hasUsualQueues }: NodeSettings
   readonly hotQueueCapacity?: number
 } {
   if (hasUsualQueues) return { poller: { intervalMs }, workerCount }
-  // What is taken over must not have to wait behind a long queue: it is judged by its start.
+  // Events that are taken over are judged by their start, so they must not wait behind a long queue.
   const cold = { poller: { intervalMs, batchSize: 20 }, coldQueueCapacity: 60 }
   if (mode === 'ordered') return cold
-  // Small, so that part of what a node writes is left to the poller.
+  // Small, so that a part of the events that a node writes is left to the poller.
   return { ...cold, workerCount, ...(mode !== 'partitioned' && { hotQueueCapacity: 15 }) }
 }
 
-/** As a supervisor would: a process that is started while its database is down is started again. */
+/** Starts the outbox as a supervisor would: again and again while its database is down. */
 async function startWhenPossible(outbox: WriterOutbox<any>, logger: Logger): Promise<void> {
   for (;;) {
     try {
@@ -140,13 +140,13 @@ async function startWhenPossible(outbox: WriterOutbox<any>, logger: Logger): Pro
   }
 }
 
-/** Warnings and errors with the time, as the history has it. */
+/** Logs warnings and errors with the time of the history's clock. */
 function logTo(file: string): Logger {
   const write = (message: string) => appendFileSync(file, `${monotonicMs()} ${message}\n`)
   return { debug() {}, info() {}, warn: write, error: write }
 }
 
-// The driver leads no group that its processes belong to: they have to notice its end themselves.
+// The processes are in no group of the driver: they have to notice its end themselves.
 function endWithParent(): void {
   const parent = process.ppid
   setInterval(() => process.ppid !== parent && process.exit(1), 500).unref()

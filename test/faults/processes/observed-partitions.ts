@@ -7,7 +7,7 @@ import {
 } from '../../../packages/sendoff/src/store/index.ts'
 import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
 
-/** Partitions whose changes of owner become part of the history, as far as this process knows of them. */
+/** Returns partitions that record their changes of owner, as far as this process knows of them. */
 export function observedPartitions(partitions: OutboxPartitions, history: HistoryFile): OutboxPartitions {
   const known = new Set<string>()
 
@@ -36,7 +36,7 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
       return partitions.release({ owner, partitions: given })
     },
 
-    // Also says what an answer that got lost would have said.
+    // Also records what a lost reply would have said.
     async shares(owner) {
       const since = monotonicMs()
       const shares = await partitions.shares(owner)
@@ -51,7 +51,10 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
   }
 }
 
-/** Locks whose changes of owner become part of the history, and with which partitions are given up, all at once. */
+/**
+ * Returns locks that record their changes of owner. With its lock a process gives up all of its partitions at
+ * once.
+ */
 export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxLocks {
   let last: OwnerFence | undefined
 
@@ -62,7 +65,7 @@ export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxL
   return {
     async acquire(request) {
       const isParticipant = request.lock.startsWith(participantPrefix)
-      // Whoever asks for another lock knows that the last one is lost.
+      // A process that asks for another lock knows that the last one is lost.
       if (isParticipant && last !== undefined && last.token !== request.token) givenUp(last)
       last = request
       const since = monotonicMs()

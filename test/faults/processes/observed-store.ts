@@ -4,8 +4,8 @@ import { observedLocks, observedPartitions } from './observed-partitions.ts'
 import type { SilentRenewals } from './silent-renewals.ts'
 
 /**
- * A store whose answers become part of the history: what was settled and refused, who owns what,
- * and when an answer took so long that a lease may have run out meanwhile.
+ * Returns a store whose replies become part of the history: settlements, refusals and owners. It also records
+ * when a reply took so long that a lease may have run out meanwhile.
  */
 export function observedStore<Tx>(
   store: StoreWith<Tx, 'people'>,
@@ -34,7 +34,7 @@ export function observedStore<Tx>(
   async function settle(request: SettleRequest): Promise<readonly Settlement[]> {
     const since = monotonicMs()
     const events = request.settlements.map(({ row }) => row.eventId)
-    // The engine gives it up, and it may never be answered.
+    // The engine gives up on it, and a reply may never come.
     const late = setTimeout(() => history.say({ kind: 'unanswered', since, events }), slowMs * 0.8)
     late.unref()
     try {
@@ -64,7 +64,7 @@ interface ObservedCall {
   readonly since: number
 }
 
-/** Says of calls that are slow or have failed that there was no relying on the database meanwhile. */
+/** Records slow or failed calls as times in which the process could not rely on its database. */
 class ObservedCalls {
   readonly #history: HistoryFile
   readonly #slowMs: number
@@ -101,14 +101,14 @@ class ObservedCalls {
     )
     if (this.#isAway && !failed) this.#history.say({ kind: 'back' })
     this.#isAway = failed
-    // One that was given up long ago says nothing about now.
+    // A call that was given up long ago says nothing about now.
     if (!this.#open.delete(call)) return
     if ((failed && keepsLeases.has(call.what)) || monotonicMs() - call.since >= this.#slowMs) {
       this.#note(call, failed ? `${call.what} failed` : call.what)
     }
   }
 
-  // Over a connection that is half open an answer may never come. The engine asks again after a lease.
+  // Over a half-open connection a reply may never come. The engine asks again after a lease.
   #noteOpen(): void {
     const now = monotonicMs()
     for (const call of this.#open) {
@@ -126,7 +126,7 @@ function bound(member: unknown, target: object): unknown {
   return typeof member === 'function' ? (member.bind(target) as unknown) : member
 }
 
-/** Notes when this process did not run for so long: it was stopped, or the machine was busy. */
+/** Records when this process did not run for so long: it was stopped, or the machine was busy. */
 export function observeStalls(history: HistoryFile, slowMs: number): void {
   let last = monotonicMs()
   setInterval(() => {

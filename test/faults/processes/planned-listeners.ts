@@ -8,11 +8,11 @@ import type { Act, Behaviour } from '../history/history-record.ts'
 
 export interface PlannedPayload {
   readonly behaviour: Behaviour
-  /** By the machine's monotonic clock: those that show the date may be wrong. */
+  /** By the machine's monotonic clock, because clocks with a date may be wrong. */
   readonly writtenAt: number
 }
 
-/** The types that a process has a listener for. */
+/** Returns the types that a process has a listener for. */
 export function heardTypes(name: string, listenersDiffer: boolean): readonly string[] {
   const isOdd = Number(/\d+/.exec(name)?.[0]) % 2 === 1
   const own = isOdd ? ['HeardByOdd'] : ['HeardByEven']
@@ -21,13 +21,13 @@ export function heardTypes(name: string, listenersDiffer: boolean): readonly str
 
 export interface ListenerTimes {
   readonly leaseMs: number
-  /** How long a listener that hangs is waited for before it is told to stop. */
+  /** How long a hanging listener runs before it is told to stop, in ms. */
   readonly hangTimeoutMs: number
-  /** Far longer than a hanging listener is waited for in all. */
+  /** Far longer than the total wait for a hanging listener, in ms. */
   readonly hangMs: number
-  /** How long the others take at most. */
+  /** How long the others take at most, in ms. */
   readonly longestMs: number
-  /** How long one takes that closing does not wait for. */
+  /** How long a listener takes that closing does not wait for, in ms. */
   readonly outlastCloseMs: number
 }
 
@@ -35,8 +35,9 @@ export const plannedError = 'A planned failure.'
 export const plannedReason = 'Given up as planned.'
 
 /**
- * The type of events that hang: they have a time limit of their own. No process listens for `Unheard`. Where processes
- * differ, only those in places with an odd number listen for `HeardByOdd`, and the others for `HeardByEven`.
+ * Returns the event type for a behaviour. Events that hang have a type of their own, with its own time limit.
+ * No process listens for `Unheard`. If listeners differ, slots with an odd number listen for `HeardByOdd`,
+ * and the others for `HeardByEven`.
  */
 export function eventTypeOf(behaviour: Behaviour): string {
   if (behaviour === 'unheard') return 'Unheard'
@@ -45,7 +46,7 @@ export function eventTypeOf(behaviour: Behaviour): string {
   return behaviour === 'hangOnce' ? 'Hanging' : 'Planned'
 }
 
-/** Listeners that do what an event's payload says, and say what they do. */
+/** Returns listeners that do what an event's payload says, and record it. */
 export function plannedListeners(
   history: HistoryFile,
   types: readonly string[],

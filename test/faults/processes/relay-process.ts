@@ -1,5 +1,6 @@
-// A process that writes at a steady pace and sends what it writes to an HTTP server, as a single writer: `node relay-process.ts
-// SETTINGS`, settings being `RelaySettings` in JSON. Is asked for reports, and to finish, by messages of the one who forked it.
+// A process that writes at a steady pace and sends its events to an HTTP server, as a single writer: `node
+// relay-process.ts SETTINGS`, settings being `RelaySettings` in JSON. Its parent asks by message for reports,
+// and for the end.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventEnvelope } from '../../../packages/sendoff/src/event/event-envelope.ts'
 import { EventStatus } from '../../../packages/sendoff/src/store/event-status.ts'
@@ -34,7 +35,7 @@ export type RelayMessage =
 export interface RelayReport {
   readonly written: number
   readonly sends: number
-  /** Of one event. */
+  /** Most sends of one event. */
   readonly mostSends: number
   readonly ticks: number
   /** Events that the breaker has left to the poller. */

@@ -1,19 +1,19 @@
 import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
 
-/** How probable it is that a renewal of leases or of a lock gets no answer. */
+/** How probable it is that a renewal of leases or of a lock gets no reply. */
 export interface RenewalLosses {
-  /** That this one gets none; the next one does. */
+  /** Probability that one renewal gets no reply, and the next one does. */
   readonly one: number
-  /** That all get none for two leases. */
+  /** Probability that no renewal gets a reply for two leases. */
   readonly all: number
 }
 
-/** The harm that is done here: it keeps no process from settling. */
+/** The harms of this file. They keep no process from settling. */
 export const renewalHarmNames: readonly string[] = ['silentRenewal', 'silentRenewals']
 
 /**
- * Renewals that are lost on their way, and never answered: one now and then, or all of them for a while. One alone costs
- * no lease: hence it is not said to have cut the process off. Harm from outside hardly ever finds these moments.
+ * Loses renewals on their way: one now and then, or all of them for a while. One lost renewal costs no lease,
+ * so it is not recorded as a cut-off. Harm from outside hardly ever hits these moments.
  */
 export class SilentRenewals {
   readonly #history: HistoryFile

@@ -1,5 +1,5 @@
-// One process under mixed load for as many milliseconds as its first argument says, on the SQLite file of its second.
-// Prints, as JSON, what it held before and after. Needs --expose-gc.
+// One process under mixed load, for as many milliseconds as its first argument says, on the SQLite file of
+// its second. Prints, as JSON, what it held before and after. Needs --expose-gc.
 import { setTimeout as delay } from 'node:timers/promises'
 import v8 from 'node:v8'
 import { Delivery } from '../../../packages/sendoff/src/delivery/delivery.ts'
@@ -18,15 +18,15 @@ export interface SoakReport {
   readonly after: Held
   readonly written: number
   readonly metrics: InMemoryMetrics
-  /** Rejections that nobody handled, and other things no process should have. */
+  /** Unhandled rejections, and other faults that no process should have. */
   readonly troubles: readonly string[]
 }
 
-/** What is in memory while nothing is to be done. */
+/** What is in memory while the process is idle. */
 export interface Held {
   readonly heapBytes: number
   readonly resources: Readonly<Record<string, number>>
-  /** Deliveries that anything still refers to: in a queue, in flight, or forgotten by mistake. */
+  /** Deliveries that are still referenced: in a queue, in flight, or kept by mistake. */
   readonly deliveries: number
   readonly envelopes: number
   readonly queued: number
@@ -51,7 +51,7 @@ const outbox = await Outbox.multiNode<any>({
     .register('Deferring', defer)
     .register('Obedient', obey, { timeoutMs: 50 })
     .register('Hanging', () => delay(hangMs), { timeoutMs: 50 })
-    .registerDefault(() => DispatchResult.dead('Nobody wants it.')),
+    .registerDefault(() => DispatchResult.dead('No listener accepts it.')),
   logger: false,
   metrics,
   workerCount: 32,
@@ -65,7 +65,7 @@ const outbox = await Outbox.multiNode<any>({
 }).start()
 
 let written = 0
-// What is made once and kept, such as compiled statements and code, is there before the first look.
+// Things that are made once and kept, such as compiled statements and code, exist before the first count.
 await load(Math.min(4_000, durationMs / 3))
 const before = await held()
 await load(durationMs)
@@ -106,7 +106,7 @@ async function writeSome(): Promise<void> {
 
 async function held(): Promise<Held> {
   await outbox.drain()
-  // Retries, delays and listeners that were given up: nothing is left after that.
+  // After retries, delays and hanging listeners, nothing is left.
   await delay(hangMs + 500)
   await outbox.drain()
   await delay(200)

@@ -1,4 +1,5 @@
-// A process that delivers: `node worker-process.ts SETTINGS`, settings being a `NodeSettings` in JSON. Ends when asked to.
+// A process that delivers: `node worker-process.ts SETTINGS`, settings being a `NodeSettings` in JSON. It
+// ends when asked to.
 import { startNode } from './node-setup.ts'
 
 const node = await startNode('delivers')

@@ -1,5 +1,5 @@
-// A process that writes: `node writer-process.ts SETTINGS WRITING`, a `NodeSettings` and a `WritingPlan` in JSON.
-// One that delivers as well goes on with that until asked to end.
+// A process that writes: `node writer-process.ts SETTINGS WRITING`, a `NodeSettings` and a `WritingPlan` in
+// JSON. If it delivers as well, it continues to do so until it is asked to end.
 import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OutboxError } from '../../../packages/sendoff/src/errors.ts'
@@ -11,27 +11,30 @@ import { SeededRandom } from '../run/seeded-random.ts'
 
 export interface WritingPlan {
   readonly seed: number
-  /** From which transaction to which: those before were written by the process that had this place before. */
+  /** First and last transaction. The process that had this slot before wrote the earlier ones. */
   readonly from: number
   readonly to: number
-  /** How many ordering keys there are; without any, events have none. */
+  /** How many ordering keys there are; with 0, events have none. */
   readonly keys: number
   /** The transactions with a poison event. */
   readonly poisonAt: readonly number[]
   /** How many transactions are begun at the same time. */
   readonly lanes: number
-  /** When all of it is to be written, if possible, by the monotonic clock: time that was lost is made up for. */
+  /** When all of it should be written, by the monotonic clock. The writer makes up for lost time. */
   readonly until: number
-  /** How often each behaviour is asked for. */
+  /** The weight of each behaviour. */
   readonly behaviours: Readonly<Partial<Record<Behaviour, number>>>
   readonly delivers: boolean
   /** How probable it is that a transaction stays open for longer than a lease. */
   readonly longTransactions: number
   /** How probable it is that the process ends itself right before a commit, and right after it. */
   readonly deathAtCommit: number
-  /** How probable it is that the session of a transaction ends right before its commit, where that is possible. */
+  /**
+   * How probable it is that the session of a transaction ends right before its commit, if the store can do
+   * that.
+   */
   readonly lossAtCommit: number
-  /** Is there as soon as everything is written. */
+  /** A file that exists as soon as everything is written. */
   readonly finishedFile: string
 }
 
@@ -59,7 +62,7 @@ while (plan.delivers && !stopping) await delay(20)
 await node.close()
 
 async function writeTransaction(index: number): Promise<void> {
-  // One that never came to its commit is written again, under another name.
+  // A transaction that never reached its commit is written again, under another name.
   const tx = `${settings.name}-${++begun}`
   const isPoisoned = plan.poisonAt.includes(index)
   const isRefused = !isPoisoned && random.chance(0.02)
@@ -92,20 +95,25 @@ async function writeTransaction(index: number): Promise<void> {
   }
 }
 
-/** Right before or right after a commit: faults from outside hardly ever find these moments. */
+/**
+ * Ends the process right before or right after a commit: faults from outside hardly ever hit these moments.
+ */
 function dieSometimes(): void {
   if (!random.chance(plan.deathAtCommit)) return
   history.say({ kind: 'fault', fault: 'kill', target: history.process })
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Few, so that transactions that want the same ones in another order are not too many. */
+/** Returns few keys, so that not too many transactions lock the same ones in another order. */
 function someKeys(): readonly string[] {
   if (plan.keys === 0) return []
   return Array.from({ length: random.integer(1, 3) }, () => `key ${random.integer(1, plan.keys)}`)
 }
 
-/** Writes what no outbox takes, and waits for nothing: its transaction has to be undone all the same. */
+/**
+ * Writes a payload that every outbox refuses, without awaiting it: its transaction must be rolled back all
+ * the same.
+ */
 function writeRefused(): void {
   void outbox.write({ name: 'Planned' }, { notJson: 1n })
 }
@@ -171,7 +179,7 @@ async function writeUndone(keys: readonly string[]): Promise<string[]> {
   return undone
 }
 
-/** Writes with a key that was used before, here or in a transaction that committed: that adds nothing. */
+/** Writes with a key that was used before, here or in a committed transaction: that adds nothing. */
 async function writeRepeated(
   tx: string,
   events: WrittenEvent[],
@@ -183,7 +191,7 @@ async function writeRepeated(
   const repeated: RepeatedWrite[] = []
   for (const { key, id } of used) {
     const answered = (await writeEvent({ keys, idempotencyKey: key })).id
-    // What it then adds, if anything, nobody has written: that is found out as well.
+    // An event that it adds all the same would be one that no process wrote: a rule finds it.
     repeated.push({ expected: id, answered: store.answersDuplicatesLater ? id : answered })
   }
   return repeated

@@ -1,17 +1,17 @@
 import type { SiteHarm } from '../stores/fault-store.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** Something that is done to one process of a run, or on the way to its data. */
+/** A harm to one process of a run, or on the way to its data. */
 export interface PlannedFault {
-  /** After the fault before it. */
+  /** Time after the fault before it, in ms. */
   readonly afterMs: number
   /** `kill`, `stop` or `restart` a process, or one of the harms of the site. */
   readonly kind: string
   /** Which of the processes, from 0. */
   readonly slot: number
-  /** How long a stopped process is stopped, a killed one is away, or a harm lasts. */
+  /** How long a process is stopped, a killed one is away, or a harm lasts, in ms. */
   readonly forMs: number
-  /** How long after the end of everybody's outage a process is killed, if any is. */
+  /** How long after the end of an outage of all processes one is killed, in ms, if any is. */
   readonly killAfterMs?: number
 }
 
@@ -21,18 +21,21 @@ export interface FaultPlanOptions {
   readonly durationMs: number
   readonly leaseMs: number
   readonly harms: Readonly<Record<string, Pick<SiteHarm, 'weight' | 'leases'>>>
-  /** What is done to processes: everything that can be where left out. */
+  /** Faults of processes; all kinds if left out. */
   readonly processFaults?: readonly string[]
 }
 
-/** Whoever is stopped is stopped for longer than its lease. */
+/** A stop lasts longer than the lease. */
 const processFaults: FaultPlanOptions['harms'] = {
   kill: { weight: 40, leases: [0, 0.5] },
   stop: { weight: 35, leases: [1.2, 2.2] },
   restart: { weight: 25, leases: [0, 0.5] },
 }
 
-/** Faults spread over the time of a run: one of each kind as far as there are enough, and others by their weights. */
+/**
+ * Returns faults spread over the time of a run: one of each kind if there are enough, and others by their
+ * weights.
+ */
 export function faultPlan(random: SeededRandom, options: FaultPlanOptions): readonly PlannedFault[] {
   const { faults, slots, durationMs, leaseMs } = options
   const ofProcesses = Object.entries(processFaults).filter(
@@ -48,7 +51,7 @@ export function faultPlan(random: SeededRandom, options: FaultPlanOptions): read
     kind,
     slot: random.integer(0, slots - 1),
     forMs: leaseMs * random.between(...kinds[kind]!.leases),
-    // Where it is later than half a lease, results of before that have to be settled.
+    // If it is later than half a lease, results from before have to be settled.
     ...(random.chance(0.7) && { killAfterMs: random.between(0.4, 1) * Math.min(1_000, leaseMs) }),
   }))
 }

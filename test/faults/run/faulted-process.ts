@@ -6,17 +6,17 @@ import type { HistoryFile } from '../history/history-file.ts'
 export interface FaultedProcessOptions {
   readonly slot: string
   readonly history: HistoryFile
-  /** The command line of the process that takes this place next, given its name. */
+  /** Returns the command line of the next process of this slot, given its name. */
   readonly command: (name: string) => readonly string[]
-  /** What its processes find in their environment on top of ours. */
+  /** Variables for its processes, in addition to ours. */
   readonly environment: NodeJS.ProcessEnv
-  /** How long it may take to end when it is asked to. */
+  /** How long it may take to end when it is asked to, in ms. */
   readonly endLimitMs: number
-  /** Whether a death that nobody has asked for is part of the plan. */
+  /** Whether an unrequested death is part of the plan. */
   readonly mayDie: (name: string) => boolean
 }
 
-/** A place in a run that a process has, until harm is done to it and the next one takes it. */
+/** A slot of a run. It holds one process, until that is harmed and the next one takes the slot. */
 export class FaultedProcess {
   readonly #options: FaultedProcessOptions
   #group: ProcessGroup | undefined
@@ -35,12 +35,12 @@ export class FaultedProcess {
     return this.#options.slot
   }
 
-  /** That of the process that has this place now. */
+  /** The name of the slot's current process. */
   get name(): string {
     return this.#name
   }
 
-  /** Whether nothing is being done to it at the moment. */
+  /** Whether no harm is being done to it at the moment. */
   get isWell(): boolean {
     return !this.#busy && this.#group !== undefined
   }
@@ -81,7 +81,7 @@ export class FaultedProcess {
     })
   }
 
-  /** As a deployment does it: asks it to end, and starts the next one. */
+  /** Restarts it as a deployment does: asks it to end, and starts the next one. */
   async restart(): Promise<void> {
     await this.#harm(async (group) => {
       this.#say('restart')
@@ -110,7 +110,7 @@ export class FaultedProcess {
     this.#busy = true
     try {
       await work(group)
-      // It may have ended by itself at the same time.
+      // It may have ended on its own at the same time.
       while (this.#group === undefined && !this.#over) await this.start()
     } finally {
       this.#busy = false
@@ -119,12 +119,12 @@ export class FaultedProcess {
 
   async #end(group: ProcessGroup): Promise<void> {
     const name = this.#name
-    // Before that it does not know what to do when asked to end.
+    // Before that it cannot react to the request to end.
     await this.#ready
     this.#doomed = true
     group.signal('SIGTERM')
     const end = await within(this.#options.endLimitMs, group.ended)
-    // One that was ending by itself hears signals no more, and is ended by them.
+    // A process that is ending on its own no longer handles signals, so a signal ends it.
     if (end?.code === 0 || end?.signal === 'SIGTERM' || this.#options.mayDie(name)) return
     await group.stop('SIGKILL')
     if (end === undefined) this.#options.history.say({ kind: 'stuck', target: name })
@@ -139,7 +139,7 @@ export class FaultedProcess {
     history.say({ kind: 'exit', target: name, code, signal, expected, ...output })
     if (this.#group === group) this.#group = undefined
     void group.stop('SIGKILL', 0)
-    // Whoever is at it starts the next one.
+    // While harm is being done, that code starts the next one.
     if (suicide && !this.#over && !this.#busy) void this.start()
   }
 
@@ -150,7 +150,7 @@ export class FaultedProcess {
 
 let compiled: TemporaryFolder | undefined
 
-// Compiling is most of what a process does to start, and runs start many of them.
+// A process spends most of its start on compiling, and runs start many processes.
 function compiledCode(): string {
   compiled ??= temporaryFolder('compiled')
   return compiled.path

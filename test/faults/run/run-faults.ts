@@ -15,49 +15,49 @@ export interface FaultRunOptions {
   /** About how many events are committed. */
   readonly events: number
   readonly faults: number
-  /** Which of the site's harms are done; all where left out. */
+  /** Harms of the site that are done; all if left out. */
   readonly harms?: readonly string[]
-  /** What is done to processes: everything that can be where left out. */
+  /** Faults of processes; all kinds if left out. */
   readonly processFaults?: readonly string[]
-  /** How long events are written and harm is done. */
+  /** How long events are written and harm is done, in ms. */
   readonly durationMs: number
   readonly workers: number
-  /** Listeners that each of them runs at once; `ordered` has one in any case. */
+  /** How many listeners each worker runs at once; `ordered` always has one. */
   readonly workerCount: number
-  /** Processes that only write, and such that deliver as well. */
+  /** Processes that only write, and processes that deliver as well. */
   readonly writers: { readonly only: number; readonly delivering: number }
   readonly behaviours: WritingPlan['behaviours']
-  /** How many ordering keys there are; without any, events have none. */
+  /** How many ordering keys there are; with 0, events have none. */
   readonly keys: number
   /** Events that end their process. */
   readonly poisonPerWriter: number
   /** How probable it is that a transaction of a process that delivers stays open for longer than a lease. */
   readonly longTransactions: number
   readonly renewalLosses: RenewalLosses
-  /** Whether processes have listeners for different events, and leave the others' to them. */
+  /** Whether processes have listeners for different events, and leave other events to one another. */
   readonly listenersDiffer: boolean
-  /** Whether queues are as long, and batches as large, as they are without options. */
+  /** Whether queues and batches have their default sizes. */
   readonly hasUsualQueues: boolean
-  /** How long closing goes on with queued events, and waits for listeners: each of them so long. */
+  /** How long closing continues with queued events, and then waits for listeners, in ms each. */
   readonly closeMs: number
   readonly leaseMs: number
   readonly maxLosses: number
-  /** How much later than within the lease a takeover may be. */
+  /** How much later than within the lease a takeover may be, in ms. */
   readonly marginMs: number
-  /** How long after an outage, or after the last fault, what was due then may have to wait. */
+  /** How long an event that was due may wait after an outage, or after the last fault, in ms. */
   readonly recoveryMs: number
-  /** How long what had not begun may have to wait after a process was asked to end. */
+  /** How long an event that had not begun may wait after a process was asked to end, in ms. */
   readonly handOverMs: number
-  /** How long everything may take after the last fault. */
+  /** How long everything may take after the last fault, in ms. */
   readonly settleLimitMs: number
-  /** Keeps the data and the history there; a temporary folder that is removed where left out. */
+  /** Folder that keeps the data and the history; by default a temporary one that is removed. */
   readonly folder?: string
 }
 
 export const usualBehaviours: Readonly<Partial<Record<Behaviour, number>>> = {
   succeed: 890,
   slow: 40,
-  // Few: those that several processes had in hand when they were killed run alone, one after another.
+  // Few, because suspects run alone: events that several killed processes held run one after another.
   outlastLease: 4,
   failOnce: 30,
   deferAtFirst: 20,
@@ -81,7 +81,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   renewalLosses: { one: 0, all: 0 },
   listenersDiffer: false,
   hasUsualQueues: false,
-  // Enough for everything queued: a restart then is no reason for a duplicate.
+  // Enough for everything queued, so that a restart causes no duplicate.
   closeMs: 20_000,
   leaseMs: 1_000,
   maxLosses: 20,
@@ -91,7 +91,7 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   settleLimitMs: 60_000,
 }
 
-/** Whatever takes long here holds up everything behind it. */
+/** Any slow event here holds up everything behind it. */
 const orderedBehaviours: FaultRunOptions['behaviours'] = {
   ...usualBehaviours,
   succeed: 930,
@@ -121,7 +121,10 @@ export const orderedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   keys: 5,
 }
 
-/** For `Outbox.singleWriter`: its holders are killed and stopped, and the lock is taken from them behind their backs. */
+/**
+ * For `Outbox.singleWriter`: lock holders are killed and stopped, and the driver deletes or steals their
+ * lock.
+ */
 export const lockLossRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
   events: 110,
@@ -135,7 +138,7 @@ export const lockLossRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   leaseMs: 400,
 }
 
-/** Poison events among others, with four workers and no harm but theirs. */
+/** Poison events among others, with four workers and no other harm. */
 export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
   events: scale({ small: 120, full: 1_000 }),
@@ -144,7 +147,7 @@ export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   writers: { only: 1, delivering: 0 },
   behaviours: { succeed: 9, slow: 1 },
   poisonPerWriter: 3,
-  // What is under suspicion runs one by one, and everything else waits for it.
+  // Suspects run one by one, and everything else waits for them.
   marginMs: 30_000,
   recoveryMs: 30_000,
   leaseMs: 500,
@@ -152,8 +155,8 @@ export const poisonRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
 }
 
 /**
- * Answers that come late or never: commits that are answered after a lease, in transactions that are open for longer than
- * one, renewals without an answer, and connections that die without a word. No process is harmed, so that little is excused.
+ * Replies that come late or never: late replies to commits, in transactions that are open for longer than a
+ * lease, lost renewals, and silent connections. No process is harmed, so that little is excused.
  */
 export const silentRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
@@ -171,7 +174,7 @@ export const silentRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   settleLimitMs: scale({ small: 30_000, full: 180_000 }),
 }
 
-/** Renewals without an answer, and nothing else: one alone costs no lease and no lock, in any mode and on any store. */
+/** Lost renewals, and nothing else: one alone costs no lease and no lock, in any mode and on any store. */
 export const renewalsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...silentRun,
   events: scale({ small: 120, full: 3_000 }),
@@ -183,7 +186,7 @@ export const renewalsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   longTransactions: 0,
 }
 
-/** Processes with different listeners, whose listeners are slow, and nothing that goes wrong. */
+/** Processes with different, slow listeners, and no harm. */
 export const unequalRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
   events: scale({ small: 220, full: 3_000 }),
@@ -199,7 +202,7 @@ export const unequalRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   settleLimitMs: scale({ small: 15_000, full: 60_000 }),
 }
 
-/** Processes that are asked to end while listeners run that take longer than closing waits for them. */
+/** Processes that are asked to end while listeners run for longer than closing waits for them. */
 export const closingRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   ...usualRun,
   events: scale({ small: 120, full: 3_000 }),
@@ -212,7 +215,7 @@ export const closingRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   writers: { only: 1, delivering: 0 },
   behaviours: { succeed: 30, outlastClose: 1 },
   closeMs: 200,
-  // What was interrupted waits for its lease, and everything else must not.
+  // Interrupted events wait for their lease, and all others must not.
   leaseMs: 4_000,
   handOverMs: 1_800,
 }
@@ -223,7 +226,7 @@ export interface FaultRun {
   readonly durationMs: number
 }
 
-/** Has processes write and deliver while harm is done to them and to their database, and judges what happened. */
+/** Starts processes that write and deliver, harms them and their database, and judges what happened. */
 export async function runFaults(options: FaultRunOptions): Promise<FaultRun> {
   const startedAt = performance.now()
   const temporary = options.folder === undefined ? temporaryFolder('faults') : undefined

@@ -8,7 +8,7 @@ export interface SoakOptions {
   readonly seed: number
 }
 
-/** Has a process of its own work under mixed load, and answers what it says about itself. */
+/** Starts a process under mixed load, and returns its report about itself. */
 export async function runSoak({ location, durationMs, seed }: SoakOptions): Promise<SoakReport> {
   const script = join(import.meta.dirname, '../processes/soak-process.ts')
   const group = new ProcessGroup(process.execPath, [
@@ -19,7 +19,7 @@ export async function runSoak({ location, durationMs, seed }: SoakOptions): Prom
     String(seed),
   ])
   try {
-    // It has to end by itself: whatever kept it alive would be something left behind.
+    // It has to end on its own: anything that kept it alive would be a leak.
     const end = await within(durationMs + 90_000, group.ended)
     const what = end === undefined ? 'did not end' : describeEnd(end)
     const report = /^\{.*\}$/m.exec(group.output)?.[0]

@@ -15,7 +15,7 @@ import type { FaultRunOptions } from './run-faults.ts'
 import { SeededRandom } from './seeded-random.ts'
 import type { WritingPlan } from '../processes/writer-process.ts'
 
-/** One run: its processes, where its data is, and the harm that is done to both. */
+/** One run: its processes, its site, and the harm that is done to both. */
 export class RunningFaults {
   readonly #options: FaultRunOptions
   readonly #folder: string
@@ -60,7 +60,7 @@ export class RunningFaults {
     await this.#opened.store.migrate()
     for (const slot of workers) this.#addWorker(slot)
     for (const [index, slot] of writers.entries()) this.#addWriter(slot, index >= this.#options.writers.only)
-    // Whoever only writes goes with the mode of those who deliver.
+    // A process that only writes uses the mode that the workers have set.
     await Promise.all(this.#workers.map((process) => process.start()))
     this.#startedAt = monotonicMs()
     await Promise.all(this.#writers.map((process) => process.start()))
@@ -136,25 +136,25 @@ export class RunningFaults {
     this.#history.say({ kind: 'outage', what, since, ...whom })
   }
 
-  /** Where one delivers at a time, what is planned for a process happens to that one. */
+  /** If one process delivers at a time, a fault for a process hits that one. */
   async #wellHolder(): Promise<FaultedProcess | undefined> {
     if (this.#options.mode !== 'singleWriter') return undefined
     const holder = await lockHolder(this.#kind, this.#site.location)
     return this.#processes.find(({ name, isWell }) => isWell && name === holder)
   }
 
-  /** What is planned for a process happens to the next one that is well enough for it. */
+  /** A fault for a process hits the next one that is well enough for it. */
   #wellFrom(processes: readonly FaultedProcess[], slot: number): FaultedProcess | undefined {
     const first = slot % processes.length
     return [...processes.slice(first), ...processes.slice(0, first)].find((process) => process.isWell)
   }
 
-  /** Until every writer has written all it should and nothing is pending. */
+  /** Resolves when every writer has written all its events and nothing is pending. */
   async #untilSettled(): Promise<void> {
     const limit = performance.now() + this.#options.settleLimitMs
     const pending = () => this.#opened.store.people.count({ status: [EventStatus.NEW, EventStatus.RETRY] })
     while (!this.#writersFinished() || (await pending()) > 0) {
-      if (performance.now() > limit) return // The checker says what is missing.
+      if (performance.now() > limit) return // The checker reports what is missing.
       if (this.#failures.length > 0) throw this.#failures[0]
       await delay(100)
     }

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed, so that a plan can be repeated. */
+/** Pseudo-random numbers that are the same for the same seed, so that a plan can be repeated. */
 export class SeededRandom {
   #state: number
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0
   }
 
-  /** From 0 to below 1. A Weyl sequence, its steps scrambled by two multiplications. */
+  /** Returns a number from 0 to below 1. A Weyl sequence, its steps scrambled by two multiplications. */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) >>> 0
     let bits = this.#state
@@ -23,7 +23,7 @@ export class SeededRandom {
     return low + this.next() * (high - low)
   }
 
-  /** A whole number, both ends included. */
+  /** Returns a whole number, both ends included. */
   integer(low: number, high: number): number {
     return Math.floor(this.between(low, high + 1))
   }
@@ -39,7 +39,7 @@ export class SeededRandom {
       .map(({ item }) => item)
   }
 
-  /** A key of the table, as often as its weight says. */
+  /** Returns a key of the table, as often as its weight says. */
   weighted<Key extends string>(weights: Readonly<Record<Key, number>>): Key {
     const entries = Object.entries(weights) as [Key, number][]
     let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)

@@ -1,9 +1,9 @@
 import { describe, it } from 'node:test'
 import { soundClosings, soundRenewals } from './sound-answers.ts'
 
-describe('on SQLite, with renewals that are lost and closings that do not wait', () => {
-  it('one renewal without an answer costs no lease', (test) => soundRenewals(test, 'sqlite', 'multiNode'))
+describe('on SQLite, with lost renewals and closings that do not wait', () => {
+  it('one renewal without a reply costs no lease', (test) => soundRenewals(test, 'sqlite', 'multiNode'))
 
-  it('another process goes on at once where one is asked to end', (test) =>
+  it('when one process is asked to end, another continues at once', (test) =>
     soundClosings(test, 'sqlite', 'singleWriter'))
 })

@@ -186,8 +186,9 @@ describe('three Kafka brokers, a leader killed and brought back during relays', 
 const quickReturn = { logger: false, retryAfterMs: 200, maxRetryAfterMs: 1_000 } as const
 
 /**
- * Kills a broker when every relay has a quarter of its events acknowledged, and brings it back when one of them has the
- * half. There are twice as many partitions of each topic as brokers, so that it leads some of each.
+ * Kills a broker when every relay has a quarter of its events acknowledged, and starts it again when one
+ * relay has half. Each topic has twice as many partitions as there are brokers, so that the broker leads some
+ * of each.
  */
 class Failover {
   readonly #broker: PrivateServer
@@ -201,7 +202,7 @@ class Failover {
     this.#missing = relays
   }
 
-  /** The same publisher, which waits at a quarter of its events until all relays are there. */
+  /** Returns the same publisher, which waits at a quarter of its events until all relays are there. */
   during(publisher: Publisher): Publisher {
     let acknowledged = 0
     let isThere = false
@@ -220,7 +221,7 @@ class Failover {
     }
   }
 
-  /** It must have happened, and be over. */
+  /** Requires that the failover happened and is over. */
   async ended(): Promise<void> {
     ok(this.#back, 'no broker was killed')
     await this.#back
@@ -243,7 +244,7 @@ function idOf({ headers }: ConsumedMessage): string {
   return headers['event-id']!
 }
 
-/** Every event must be there, and the first copies of each key in the order in which they were written. */
+/** Requires that every event is there, and the first copies of each key in write order. */
 function requireOrder(
   messages: readonly ConsumedMessage[],
   written: readonly { readonly eventId: string; readonly key: string }[],

@@ -39,7 +39,7 @@ describe('workers of a mail outbox that are killed at random', () => {
       },
     })
 
-    // Before the answer, around the mark, or somebody who is about something else.
+    // Kills the worker before the reply or around the mark, or another worker.
     async function killSomebody(client: string): Promise<void> {
       const moment = random.pick(['before', 'around', 'other'] as const)
       const name = moment === 'other' ? random.pick(fleet.names) : client
@@ -84,7 +84,7 @@ describe('workers of a mail outbox that are killed at random', () => {
   })
 })
 
-/** Worker processes, each of which is followed by another one when it is killed. */
+/** Worker processes. When one is killed, another one follows. */
 class Fleet {
   readonly killed = new Set<string>()
   readonly #args: () => readonly string[]

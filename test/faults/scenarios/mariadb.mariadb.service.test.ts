@@ -12,7 +12,7 @@ const size = scale({
 })
 
 const partitionedSize = scale({
-  // Bringing the server down and up again takes most of the time of such a run.
+  // Restarting the server takes most of the time of such a run.
   small: {
     events: 800,
     faults: 11,
@@ -22,15 +22,15 @@ const partitionedSize = scale({
   full: { events: 20_000, faults: 80, durationMs: 100_000, settleLimitMs: 300_000, keys: 200 },
 })
 
-// Where the address of one is given, there need not be another that can be harmed.
+// If the address of a server is given, this machine may have none that the test can harm.
 const skip = !(await mariadb.find()) && 'MariaDB itself is not on this machine'
 
 describe('on MariaDB, with processes, sessions, connections and servers that come and go', { skip }, () => {
   for (const mode of ['multiNode', 'singleNode'] as const) {
     it(`every promise is kept, ${mode}`, async (test) => {
       const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'mariadb', mode })
-      ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
-      ok(summary.unknownEnds.kept >= scale({ small: 0, full: 5 }), 'too few answers to commits were lost')
+      ok(summary.events > size.events * 0.8, 'the run was too small to prove anything')
+      ok(summary.unknownEnds.kept >= scale({ small: 0, full: 5 }), 'too few replies to commits were lost')
       deepEqual(Object.keys(summary.outages).sort(), [
         'blackHole',
         'crash',
@@ -52,7 +52,7 @@ describe('on MariaDB, with processes, sessions, connections and servers that com
   it('every promise and the order of each key are kept, partitioned', async (test) => {
     const run = { ...partitionedRun, ...partitionedSize, store: 'mariadb', mode: 'partitioned' } as const
     const { summary } = await soundRun(test, run)
-    ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to say anything')
-    ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+    ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to prove anything')
+    ok(summary.ownerChanges > partitionCount, 'no partition changed its owner')
   })
 })

@@ -2,7 +2,7 @@ import { describe, it } from 'node:test'
 import { redis } from '../../services/servers/redis/redis.ts'
 import { soundOutage } from './sound-outage.ts'
 
-// Where the address of one is given, there need not be another that is this test's own.
+// If the address of a server is given, this machine may have none that this test can start.
 const skip = !(await redis.find()) && 'Redis itself is not on this machine'
 
 describe(
@@ -10,7 +10,7 @@ describe(
   { skip, concurrency: true },
   () => {
     for (const kind of ['refuses', 'hangs'] as const) {
-      it(`writes on, tries now and then, and delivers everything in the end, where it ${kind}`, (test) =>
+      it(`keeps writing, tries now and then, and delivers everything in the end, when it ${kind}`, (test) =>
         soundOutage(test, 'redis', kind))
     }
   },

@@ -12,7 +12,7 @@ const size = scale({
 })
 
 const partitionedSize = scale({
-  // Bringing the server down and up again takes most of the time of such a run.
+  // Restarting the server takes most of the time of such a run.
   small: {
     events: 800,
     faults: 11,
@@ -22,7 +22,7 @@ const partitionedSize = scale({
   full: { events: 100_000, faults: 150, durationMs: 300_000, settleLimitMs: 400_000, workers: 5, keys: 200 },
 })
 
-// Where the address of one is given, there need not be another that can be harmed.
+// If the address of a server is given, this machine may have none that the test can harm.
 const skip = !(await postgres.find()) && 'PostgreSQL itself is not on this machine'
 
 describe(
@@ -32,8 +32,8 @@ describe(
     for (const mode of ['multiNode', 'singleNode'] as const) {
       it(`every promise is kept, ${mode}`, async (test) => {
         const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'postgres', mode })
-        ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
-        ok(summary.unknownEnds.kept >= scale({ small: 0, full: 10 }), 'too few answers to commits were lost')
+        ok(summary.events > size.events * 0.8, 'the run was too small to prove anything')
+        ok(summary.unknownEnds.kept >= scale({ small: 0, full: 10 }), 'too few replies to commits were lost')
         deepEqual(Object.keys(summary.outages).sort(), [
           'blackHole',
           'crash',
@@ -56,8 +56,8 @@ describe(
     it('every promise and the order of each key are kept, partitioned', async (test) => {
       const run = { ...partitionedRun, ...partitionedSize, store: 'postgres', mode: 'partitioned' } as const
       const { summary } = await soundRun(test, run)
-      ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to say anything')
-      ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+      ok(summary.events > partitionedSize.events * 0.8, 'the run was too small to prove anything')
+      ok(summary.ownerChanges > partitionCount, 'no partition changed its owner')
     })
   },
 )

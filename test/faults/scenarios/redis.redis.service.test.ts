@@ -10,14 +10,14 @@ const size = scale({
   full: { events: 20_000, faults: 100, durationMs: 120_000, settleLimitMs: 300_000 },
 })
 
-// Where the address of one is given, there need not be another that can be harmed.
+// If the address of a server is given, this machine may have none that the test can harm.
 const skip = !(await redis.find()) && 'Redis itself is not on this machine'
 
 describe('on Redis, with processes, connections and servers that come and go', { skip }, () => {
   for (const mode of ['multiNode', 'singleNode', 'singleWriter'] as const) {
     it(`every promise is kept, ${mode}`, async (test) => {
       const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'redis', mode })
-      ok(summary.events > size.events * 0.8, 'the run was too small to say anything')
+      ok(summary.events > size.events * 0.8, 'the run was too small to prove anything')
       deepEqual(Object.keys(summary.outages).sort(), [
         'blackHole',
         'crash',

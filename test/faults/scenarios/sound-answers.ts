@@ -5,8 +5,8 @@ import { scale } from '../run/scale.ts'
 import { type Diagnosed, soundRun } from './sound-run.ts'
 
 /**
- * A run in which answers come late or never: commits that are answered after a lease, transactions that are open for longer
- * than one, renewals that are lost, and connections that die without a word.
+ * Runs with replies that come late or never: late replies to commits, transactions that are open for longer
+ * than a lease, lost renewals, and silent connections.
  */
 export async function soundSilence(test: Diagnosed, store: string): Promise<void> {
   const { summary } = await soundRun(test, { ...silentRun, store, mode: 'multiNode' })
@@ -16,20 +16,20 @@ export async function soundSilence(test: Diagnosed, store: string): Promise<void
   judgeSize(summary.events, silentRun)
 }
 
-/** A run in which only renewals of leases and locks are lost. */
+/** Runs with lost renewals of leases and locks, and no other harm. */
 export async function soundRenewals(test: Diagnosed, store: string, mode: FaultMode): Promise<void> {
   const { summary } = await soundRun(test, { ...renewalsRun, store, mode })
   ok((summary.outages['silentRenewal'] ?? 0) > 0, 'no renewal was lost')
   judgeSize(summary.events, renewalsRun)
 }
 
-/** A run of workers with different listeners, which are slow. */
+/** Runs workers with different, slow listeners. */
 export async function soundSharing(test: Diagnosed, store: string): Promise<void> {
   const { summary } = await soundRun(test, { ...unequalRun, store, mode: 'multiNode' })
   judgeSize(summary.events, unequalRun)
 }
 
-/** A run in which processes are asked to end while listeners run that outlast closing. */
+/** Runs with processes that are asked to end while listeners run that outlast closing. */
 export async function soundClosings(test: Diagnosed, store: string, mode: FaultMode): Promise<void> {
   const { summary } = await soundRun(test, { ...closingRun, store, mode })
   judgeSize(summary.events, closingRun)
@@ -37,7 +37,9 @@ export async function soundClosings(test: Diagnosed, store: string, mode: FaultM
 
 type AnswerRun = (test: Diagnosed, store: string) => Promise<void>
 
-/** The runs on a database server. Some only at full size: the engine does these, and they are tried elsewhere. */
+/**
+ * The runs on a database server. Some run only at full size: they test the engine, and run on SQLite as well.
+ */
 export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = [
   ['every promise is kept', soundSilence],
   ...scale<readonly (readonly [string, AnswerRun])[]>({
@@ -46,11 +48,11 @@ export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = 
       // A short run is over before a worker that began later has polled.
       ['workers share slow work, and take nothing that they have no listener for', soundSharing],
       [
-        'another process goes on at once where one is asked to end',
+        'when one process is asked to end, another continues at once',
         (test, store) => soundClosings(test, store, 'singleNode'),
       ],
       [
-        'one renewal without an answer costs no lock',
+        'one renewal without a reply costs no lock',
         (test, store) => soundRenewals(test, store, 'singleNode'),
       ],
     ],
@@ -58,5 +60,5 @@ export const answerRuns: readonly (readonly [name: string, run: AnswerRun])[] = 
 ]
 
 function judgeSize(events: number, planned: Pick<FaultRunOptions, 'events'>): void {
-  ok(events > planned.events * 0.6, `${events} events are too few to say anything`)
+  ok(events > planned.events * 0.6, `${events} events are too few to prove anything`)
 }

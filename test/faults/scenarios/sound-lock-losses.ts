@@ -4,8 +4,8 @@ import { scale } from '../run/scale.ts'
 import { type Diagnosed, soundRun } from './sound-run.ts'
 
 /**
- * A run of single writers whose lock is lost in every way there is: its holder killed or stopped, itself deleted or stolen.
- * Counts what was sent twice.
+ * Runs single writers that lose their lock in every way: its holder is killed or stopped, and the lock is
+ * deleted or stolen. Counts the events that were sent twice.
  */
 export async function soundLockLosses(test: Diagnosed, store: string): Promise<void> {
   const size = scale({
@@ -14,7 +14,7 @@ export async function soundLockLosses(test: Diagnosed, store: string): Promise<v
   })
   const { summary } = await soundRun(test, { ...lockLossRun, ...size, store, mode: 'singleWriter' })
   const { count, mostInFlight, repeated } = summary.lockLosses
-  ok(count >= scale({ small: 1, full: 100 }), `the lock was lost ${count} times, too few to say anything`)
+  ok(count >= scale({ small: 1, full: 100 }), `the lock was lost ${count} times, too few to prove anything`)
   ok(
     repeated <= count * (mostInFlight + lockLossRun.workerCount),
     `${repeated} events were sent twice for ${count} losses with ${mostInFlight} in flight`,

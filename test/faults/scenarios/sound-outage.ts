@@ -20,8 +20,8 @@ const pace = { eventsPerSecond: 200, retryMs: 300, coolDownMs: 600, intervalMs: 
 const failuresInARow = 100
 
 /**
- * A relay whose destination goes away for a while, refusing connections or never answering, and comes back. Counts what it tries
- * meanwhile, and what arrives in the end.
+ * Runs a relay whose destination goes away for a while and comes back. Meanwhile it refuses connections or
+ * never replies. Counts the tries, and what arrives in the end.
  */
 export async function soundOutage(test: Diagnosed, store: string, kind: OutageKind): Promise<void> {
   const folder = temporaryFolder('outage')
@@ -63,8 +63,8 @@ export async function soundOutage(test: Diagnosed, store: string, kind: OutageKi
 }
 
 /**
- * Nothing is tried more often than its pauses allow for, all together no more than the rests of the poller and the trials of the
- * breaker do, and the poller looks only when it is time, or something is due.
+ * Requires that no event is tried more often than its pauses allow. All tries together are limited by the
+ * rests of the poller and the trials of the breaker. The poller polls only on time, or when something is due.
  */
 function judgeTries({ sends, mostSends, ticks, leftToPoller }: RelayReport, lastedMs: number): void {
   const coolDowns = 1 + Math.ceil(lastedMs / pace.coolDownMs)
@@ -73,8 +73,8 @@ function judgeTries({ sends, mostSends, ticks, leftToPoller }: RelayReport, last
   const mostTries = 1 + Math.ceil(lastedMs / pace.retryMs)
   ok(mostSends <= mostTries, `one event was sent ${mostSends} times instead of ${mostTries} at most`)
   const mostTicks = sends + lastedMs / pace.intervalMs + 2
-  ok(ticks <= mostTicks, `the poller looked ${ticks} times, and sent ${sends} times`)
-  ok(leftToPoller > 0, 'the breaker has left nothing to the poller')
+  ok(ticks <= mostTicks, `the poller polled ${ticks} times, and sent ${sends} times`)
+  ok(leftToPoller > 0, 'the breaker left no event to the poller')
 }
 
 /** The process that writes and sends. */
@@ -108,7 +108,7 @@ class Relay {
     return this.#ask('report', 'report')
   }
 
-  /** Resolves when everything that it has written is settled. */
+  /** Resolves when all of its events are settled. */
   finish() {
     return this.#ask('finish', 'finished')
   }

@@ -7,7 +7,7 @@ export interface Diagnosed {
   diagnostic(message: string): void
 }
 
-/** A run that has to keep every promise. Says how it went, and how to repeat it. */
+/** A run that has to keep every promise. Prints how it went, and how to repeat it. */
 export async function soundRun(test: Diagnosed, options: Omit<FaultRunOptions, 'seed'>): Promise<FaultRun> {
   const seed = testSeed()
   const repeat = commandOf({ ...options, seed })
@@ -34,7 +34,7 @@ function tell(violations: readonly Violation[]): readonly string[] {
 
 function commandOf(options: FaultRunOptions): string {
   const { store, mode, seed, events, faults, durationMs, keys, workers } = options
-  // No two of them ask for the same behaviours.
+  // No two scenarios have the same behaviours.
   const name = Object.keys(scenarios).find((each) => scenarios[each]!.behaviours === options.behaviours)
   const scenario = name === undefined ? '' : ` --scenario ${name}`
   return `node test/faults/run/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}`

@@ -16,7 +16,7 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
         full: { events: 20_000, faults: 60, durationMs: 60_000, settleLimitMs: 180_000 },
       })
       const { summary } = await soundRun(test, { ...usualRun, ...size, store: 'sqlite', mode })
-      ok(summary.events > (size.events ?? usualRun.events) * 0.8, 'the run was too small to say anything')
+      ok(summary.events > (size.events ?? usualRun.events) * 0.8, 'the run was too small to prove anything')
     })
 
     it(`a poison event is DEAD and its neighbours are delivered, with four workers, ${mode}`, async (test) => {
@@ -35,11 +35,14 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
       store: 'sqlite',
       mode: 'partitioned',
     })
-    ok(summary.events > (size.events ?? partitionedRun.events) * 0.8, 'the run was too small to say anything')
-    ok(summary.ownerChanges > partitionCount, 'no partition changed hands')
+    ok(
+      summary.events > (size.events ?? partitionedRun.events) * 0.8,
+      'the run was too small to prove anything',
+    )
+    ok(summary.ownerChanges > partitionCount, 'no partition changed its owner')
   })
 
-  it('a poison event is DEAD and what stands behind it is delivered, partitioned', async (test) => {
+  it('a poison event is DEAD and the events behind it are delivered, partitioned', async (test) => {
     await soundRun(test, { ...poisonRun, keys: 20, store: 'sqlite', mode: 'partitioned' })
   })
 
@@ -53,7 +56,7 @@ describe('on SQLite, with processes that are killed, stopped and restarted', () 
 })
 
 describe('soak', () => {
-  it('leaves nothing behind in memory, whatever listeners do', async (test) => {
+  it('leaves nothing in memory, whatever listeners do', async (test) => {
     const folder = temporaryFolder('soak')
     test.after(() => folder.remove())
     const seed = testSeed()
@@ -65,7 +68,7 @@ describe('soak', () => {
     test.diagnostic(numbers)
 
     deepEqual(troubles, [])
-    ok(written > durationMs / 20, `the load was too small to say anything; ${numbers}`)
+    ok(written > durationMs / 20, `the load was too small to prove anything; ${numbers}`)
     for (const { deliveries, envelopes, queued } of [before, after]) {
       deepEqual({ deliveries, envelopes, queued }, { deliveries: 0, envelopes: 0, queued: 0 }, numbers)
     }

@@ -11,11 +11,11 @@ export interface DescribedSite {
   readonly name: string
   readonly skip: string | false
   readonly make: (folder: string, slots: RunSlots) => Promise<FaultSite>
-  /** Opens a session by the address that a process is told. */
+  /** Opens a session at the address that a process gets. */
   readonly open: (location: string) => Promise<SiteSession>
   /** The harms that restart the server. */
   readonly restarts: readonly string[]
-  /** Answers a row while somebody holds a snapshot. */
+  /** SQL that returns a row while a session holds a snapshot. */
   readonly heldSnapshots: string
 }
 
@@ -24,7 +24,7 @@ export interface SiteSession {
   end(): Promise<unknown>
 }
 
-/** What holds for the place of fault runs on any server. */
+/** Declares the tests of a fault site on any server. */
 export function describeServerSite({ name, skip, make, open, restarts, heldSnapshots }: DescribedSite): void {
   describe(`the place of fault runs on ${name}`, { skip }, () => {
     let folder: TemporaryFolder
@@ -90,7 +90,7 @@ export function describeServerSite({ name, skip, make, open, restarts, heldSnaps
       await ended
     })
 
-    it('loses the answer to a commit, and not the commit', async () => {
+    it('loses the reply to a commit, but not the commit', async () => {
       const meant = await sessionOf('writer1')
       await meant.run('begin')
       await meant.run(`insert into kept values ('unanswered')`)
@@ -100,7 +100,7 @@ export function describeServerSite({ name, skip, make, open, restarts, heldSnaps
       equal((await keptRows('unanswered')).length, 1)
     })
 
-    it('always has somebody who holds an old snapshot', async () => {
+    it('always has a session that holds an old snapshot', async () => {
       await untilSnapshotIsHeld()
       await site.harms[restarts[0]!]!.do('worker1', 0)
       await untilSnapshotIsHeld()
@@ -129,7 +129,7 @@ export function describeServerSite({ name, skip, make, open, restarts, heldSnaps
 
     async function untilSnapshotIsHeld(): Promise<void> {
       const driver = await sessionOf('driver')
-      // InnoDB gives the same answer as long as it is asked again within a tenth of a second.
+      // InnoDB gives the same result if it is asked again within a tenth of a second.
       while ((await driver.run(heldSnapshots)).length === 0) await delay(150)
     }
 

@@ -1,6 +1,6 @@
 import type { FaultStore } from './fault-store.ts'
 
-// Loaded when asked for, so that the processes of a run start without the drivers of others.
+// Loaded on demand, so that the processes of a run start without the drivers of others.
 const stores: Readonly<Record<string, () => Promise<FaultStore>>> = {
   sqlite: async () => (await import('./sqlite-fault-store.ts')).sqliteFaultStore,
   postgres: async () => (await import('./postgres-fault-store.ts')).postgresFaultStore,

@@ -1,4 +1,7 @@
-/** A session that does nothing but to keep the database from forgetting anything: a forgotten transaction, or a long report. */
+/**
+ * A session that only keeps the database from discarding old row versions, like a forgotten transaction or a
+ * long report.
+ */
 export class HeldSnapshot {
   readonly #hold: () => Promise<HeldSession>
   #session: Promise<HeldSession>
@@ -9,7 +12,7 @@ export class HeldSnapshot {
     this.#session.catch(() => {})
   }
 
-  /** Begins anew, after the server has been down. */
+  /** Opens another session, after the server has been down. */
   renew(): void {
     this.#session = this.#hold()
     this.#session.catch(() => {})

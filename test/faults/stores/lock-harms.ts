@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FaultStore, SiteHarm } from './fault-store.ts'
 
-/** The lock of those who deliver one at a time, unless they are told another name. */
+/** The default name of the table's lock. */
 export const lockName = 'outbox-poller'
 
-/** Takes a lock without asking anybody, as nobody does who goes by the rules. */
+/** The owner of a stolen lock. It takes the lock past all rules, as no worker does. */
 export const thief = 'thief'
 
 export const lockHarmNames: readonly string[] = ['deleteLock', 'stealLock']
 
-/** What can be done to the lock behind its holder's back. */
+/** Returns the harms that can be done to the lock past its holder. */
 export function lockHarms({ lock }: FaultStore, location: string): Readonly<Record<string, SiteHarm>> {
   if (lock === undefined) return {}
   const harm = (leases: SiteHarm['leases'], work: (forMs: number) => Promise<void>): SiteHarm => ({
@@ -28,7 +28,7 @@ export function lockHarms({ lock }: FaultStore, location: string): Readonly<Reco
   }
 }
 
-/** The process that holds the lock now, by the name that it goes by. */
+/** Returns the name of the process that holds the lock now. */
 export async function lockHolder({ lock }: FaultStore, location: string): Promise<string | undefined> {
   const token = await lock?.token(location).catch(() => undefined)
   return token === undefined ? undefined : /^(.+)-[0-9a-f]{8}\/\d+$/.exec(token)?.[1]

@@ -8,12 +8,15 @@ import { accessFrom, openAll } from './server-access.ts'
 
 const goodbyeMs = 100
 
-/** A transaction whose client is gone unnoticed ends after so long: others may wait for the keys that it has locked. */
+/**
+ * The server ends a transaction after so long if its client is gone unnoticed: others may wait for the keys
+ * that it has locked.
+ */
 const idleTransactionSeconds = 3
 
-/** A server that is restarted, sessions that are ended, and a network that loses what is sent over it. */
+/** A store on a server that is restarted, with sessions that are ended, and a network that loses data. */
 export const mariadbFaultStore: FaultStore = {
-  // Only the driver needs what it takes to have a server.
+  // Only the driver needs the code that starts a server.
   site: async (folder, slots) => (await import('./mariadb-site.ts')).mariadbSite(folder, slots),
 
   open(location) {
@@ -31,7 +34,7 @@ export const mariadbFaultStore: FaultStore = {
     return {
       store: mysqlStore({ client: pool.promise() }),
       async end() {
-        // Where a connection is silent for good nobody answers a goodbye, and one that is lost already has no need of it.
+        // A silent connection never replies to a goodbye, and a lost one needs none.
         const goodbye = pool
           .promise()
           .end()
@@ -52,7 +55,7 @@ export const mariadbFaultStore: FaultStore = {
   },
 
   endSession(tx: mysql.Connection) {
-    // Nobody waits for it: the end of the transaction is on its way when the session ends.
+    // Not awaited: the end of the transaction is on its way when the session ends.
     tx.query('kill connection_id()').catch(() => {})
   },
 
@@ -63,7 +66,10 @@ export const mariadbFaultStore: FaultStore = {
     }),
 }
 
-/** With a time limit, those on which nothing moves for so long are given up: the driver itself would wait for ever. */
+/**
+ * With a time limit, connections without traffic for so long are given up: the driver itself would wait for
+ * ever.
+ */
 function socketsOf(pool: callbackMysql.Pool, timeoutMs: number | undefined): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
   pool.on('connection', (connection) => {

@@ -6,7 +6,7 @@ import { accessFrom } from './server-access.ts'
 
 describeServerSite({
   name: 'MariaDB',
-  // Where the address of one is given, there need not be another that can be harmed.
+  // If the address of a server is given, this machine may have none that the test can harm.
   skip: !(await mariadb.find()) && 'MariaDB itself is not on this machine',
   make: mariadbSite,
   restarts: ['restart', 'crash'],

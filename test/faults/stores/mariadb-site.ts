@@ -6,7 +6,7 @@ import type { MariadbServer } from '../../services/servers/mariadb/mariadb-serve
 import type { FaultSite, RunSlots } from './fault-store.ts'
 import { serverSite, type SiteServer } from './server-site.ts'
 
-/** A MariaDB of one's own. */
+/** Returns a site on a MariaDB of its own. */
 export async function mariadbSite(folder: string, slots: RunSlots): Promise<FaultSite> {
   const dataFolder = join(folder, 'mariadb')
   mkdirSync(dataFolder)
@@ -29,7 +29,7 @@ function siteServer(server: MariadbServer): SiteServer {
   }
 }
 
-// The server tells sessions apart by their users.
+// The server distinguishes sessions by their users.
 async function addUsers(url: string, names: readonly string[]): Promise<void> {
   const connection = await mysql.createConnection(url)
   for (const name of names) {
@@ -54,7 +54,7 @@ async function terminate(url: string, slot: string): Promise<void> {
       'select id from information_schema.processlist where user = ? order by rand() limit 3',
       [slot],
     )
-    // Those that have ended meanwhile are not there to be ended, and nothing is when the server goes down now.
+    // Sessions may have ended meanwhile, and the server may go down now.
     for (const { id } of rows) await connection.query('kill ?', [id]).catch(() => {})
   } finally {
     connection.destroy()

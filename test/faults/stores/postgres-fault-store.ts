@@ -8,12 +8,15 @@ import { accessFrom, openAll } from './server-access.ts'
 
 const goodbyeMs = 100
 
-/** A transaction whose client is gone unnoticed ends after so long: others may wait for the keys that it has locked. */
+/**
+ * The server ends a transaction after so long if its client is gone unnoticed: others may wait for the keys
+ * that it has locked.
+ */
 const idleTransactionMs = 3_000
 
-/** A server that is restarted, sessions that are ended, and a network that loses what is sent over it. */
+/** A store on a server that is restarted, with sessions that are ended, and a network that loses data. */
 export const postgresFaultStore: FaultStore = {
-  // Only the driver needs what it takes to have a server.
+  // Only the driver needs the code that starts a server.
   site: async (folder, slots) => (await import('./postgres-site.ts')).postgresSite(folder, slots),
 
   open(location) {
@@ -33,7 +36,7 @@ export const postgresFaultStore: FaultStore = {
       store: postgresStore({ client: pool }),
       async end() {
         await pool.end()
-        // Where a connection is silent for good nobody answers a goodbye, and waiting for it would keep the process alive.
+        // A silent connection never replies to a goodbye, and waiting for it would keep the process alive.
         await delay(goodbyeMs)
         for (const socket of sockets) socket.destroy()
       },
@@ -50,7 +53,7 @@ export const postgresFaultStore: FaultStore = {
   },
 
   endSession(tx: PoolClient) {
-    // Nobody waits for it: the commit is on its way when the session ends.
+    // Not awaited: the commit is on its way when the session ends.
     tx.query('select pg_terminate_backend(pg_backend_pid())').catch(() => {})
   },
 
@@ -87,7 +90,8 @@ export const postgresFaultStore: FaultStore = {
   },
 }
 
-// From the beginning: a connection that the server has refused, and then nobody could close, is none that a pool knows.
+// Collected from the beginning: the pool does not know a connection that the server refused and that could
+// not be closed.
 function addedTo(sockets: Set<Socket>): Socket {
   const socket = new Socket()
   sockets.add(socket)

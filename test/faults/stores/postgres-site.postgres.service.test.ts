@@ -5,7 +5,7 @@ import { postgresSite } from './postgres-site.ts'
 
 describeServerSite({
   name: 'PostgreSQL',
-  // Where the address of one is given, there need not be another that can be harmed.
+  // If the address of a server is given, this machine may have none that the test can harm.
   skip: !(await postgres.find()) && 'PostgreSQL itself is not on this machine',
   make: postgresSite,
   restarts: ['fastRestart', 'immediateRestart', 'crash'],

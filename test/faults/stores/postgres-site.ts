@@ -6,7 +6,7 @@ import type { PostgresServer } from '../../services/servers/postgres/postgres-se
 import type { FaultSite, RunSlots } from './fault-store.ts'
 import { serverSite, type SiteServer } from './server-site.ts'
 
-/** A PostgreSQL of one's own. */
+/** Returns a site on a PostgreSQL of its own. */
 export async function postgresSite(folder: string, slots: RunSlots): Promise<FaultSite> {
   const dataFolder = join(folder, 'postgres')
   mkdirSync(dataFolder)
@@ -54,7 +54,7 @@ async function terminate(url: string, slot: string): Promise<void> {
   }
 }
 
-/** Codes of this class are those of a server that is coming or going. */
+/** Codes of this class come from a server that starts or shuts down. */
 function isShutDown({ code }: DatabaseError): boolean {
   return code?.startsWith('57P') ?? false
 }

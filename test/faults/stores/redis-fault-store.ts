@@ -4,13 +4,16 @@ import type { FaultStore } from './fault-store.ts'
 import { lockName, thief } from './lock-harms.ts'
 import { accessFrom } from './server-access.ts'
 
-// With the hash tag of the outbox, as a Cluster would ask for it.
+// With the hash tag of the outbox, as a Cluster requires.
 const business = '{outbox}:business'
 const locks = '{outbox}:locks'
 
-/** A server that keeps every write on disk and is restarted, connections that are ended, and a network that loses things. */
+/**
+ * A store on a server that has every write on disk and is restarted, with connections that are ended, and a
+ * network that loses data.
+ */
 export const redisFaultStore: FaultStore = {
-  // Only the driver needs what it takes to have a server.
+  // Only the driver needs the code that starts a server.
   site: async (folder, slots) => (await import('./redis-site.ts')).redisSite(folder, slots),
 
   answersDuplicatesLater: true,
@@ -18,11 +21,11 @@ export const redisFaultStore: FaultStore = {
   open(location) {
     const { url, timeoutMs } = accessFrom(location)
     const client = new Redis(url, {
-      // Soon back when the server is.
+      // Reconnects soon after the server is back.
       retryStrategy: (times) => Math.min(times * 50, 200),
       ...(timeoutMs !== undefined && { socketTimeout: timeoutMs, connectTimeout: timeoutMs }),
     })
-    // Told by every command as well.
+    // Every command reports it as well.
     client.on('error', () => {})
     return { store: redisStore({ client }), end: async () => client.disconnect() }
   },

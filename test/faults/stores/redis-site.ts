@@ -5,7 +5,7 @@ import { redisServer, type RedisServer } from '../../services/servers/redis/redi
 import type { FaultSite, RunSlots } from './fault-store.ts'
 import { serverSite, type SiteServer } from './server-site.ts'
 
-/** A Redis of one's own that has every write on disk before it answers. */
+/** Returns a site on a Redis of its own that has every write on disk before it replies. */
 export async function redisSite(folder: string, slots: RunSlots): Promise<FaultSite> {
   const dataFolder = join(folder, 'redis')
   mkdirSync(dataFolder)
@@ -20,14 +20,14 @@ function siteServer(server: RedisServer): SiteServer {
     remove: () => server.kill(),
     addressFor,
     terminate: (slot) => terminate(server.url, slot),
-    // Redis has no snapshots that anybody could hold.
+    // Redis has no snapshots to hold.
     holdSnapshot: async () => ({ end: async () => {} }),
-    // All of a MULTI is sent at once: when the server has queued the first command, the last one is on its way.
+    // A MULTI is sent as a whole: when the server has queued the first command, the last one is on its way.
     commit: ['\r\nexec\r\n', 'QUEUED'],
   }
 }
 
-// The server tells connections apart by their names.
+// The server distinguishes connections by their names.
 function addressFor(slot: string, address: string): string {
   const url = new URL(address)
   url.searchParams.set('connectionName', slot)
@@ -44,7 +44,7 @@ async function terminate(url: string, slot: string): Promise<void> {
       .map((line) => /id=(\d+)/.exec(line)![1]!)
     for (const id of ids.slice(0, 3)) await client.client('KILL', 'ID', id)
   } catch {
-    // It is down, or goes down now: there is nothing to be ended.
+    // The server is down, or goes down now: there is nothing to end.
   } finally {
     client.disconnect()
   }

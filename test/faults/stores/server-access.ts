@@ -2,13 +2,13 @@
 export interface ServerAccess {
   readonly url: string
   readonly poolSize: number
-  /** After how long without an answer it gives up by itself; it never does where left out. */
+  /** After how long without a reply it gives up on its own, in ms; never if left out. */
   readonly timeoutMs?: number
   /** Whether all connections of its pool are opened at once. */
   readonly isFull?: boolean
 }
 
-/** What a slot is told about its pool is part of the address. */
+/** Returns the address, with the slot's settings for its pool in it. */
 export function locationOf({
   url,
   poolSize,
@@ -36,7 +36,7 @@ export function accessFrom(location: string): ServerAccess {
   }
 }
 
-/** Opens and frees so many connections at the same time, as far as there is a server. */
+/** Opens and frees so many connections at the same time, if there is a server. */
 export function openAll(count: number, open: () => Promise<void>): void {
   for (let n = 0; n < count; n++) open().catch(() => {})
 }

@@ -6,7 +6,7 @@ import { type HeldSession, HeldSnapshot } from './held-snapshot.ts'
 import { locationOf } from './server-access.ts'
 import { type ClockError, wrongClock, wrongClocksMissing } from './wrong-clock.ts'
 
-/** What is different from one database server to another. */
+/** The parts of a site that differ between database servers. */
 export interface SiteServer {
   readonly url: string
   start(): Promise<void>
@@ -14,17 +14,17 @@ export interface SiteServer {
   readonly ends: Readonly<Record<string, () => Promise<void>>>
   /** Brings it down for good. */
   remove(): Promise<void>
-  /** An address of it, such that sessions of a slot can be told from those of others. */
+  /** Returns its address in a form that identifies the sessions of a slot. */
   addressFor(slot: string, url: string): string
   /** Ends up to three sessions of a slot, whatever they are doing. Does nothing while the server is down. */
   terminate(slot: string): Promise<void>
   /** Opens a session with a snapshot. */
   holdSnapshot(): Promise<HeldSession>
-  /** What a request to commit has in it, and its answer where other answers may still be under way. */
+  /** A part of each commit request, and a part of its reply if other replies may still be under way. */
   readonly commit: readonly [request: string, answer?: string]
 }
 
-/** These know another time than the database. */
+/** Slots whose clock differs from the database's. */
 const clockErrors: Readonly<Record<string, ClockError>> = {
   worker2: '+1h',
   worker3: '-1h',
@@ -32,24 +32,27 @@ const clockErrors: Readonly<Record<string, ClockError>> = {
   node1: '-1h',
 }
 
-/** These have fewer connections than they want to use at once. */
+/** Slots with fewer connections than they want to use at once. */
 const smallPools: Readonly<Record<string, number>> = { node2: 2 }
 
-/** These give up on an answer by themselves, and so outlive connections that nobody ever says are gone. */
+/** Slots that give up on a reply on their own, and so outlive connections that are never reported as gone. */
 const impatient: readonly string[] = ['worker4', 'node1']
 
 const patienceMs = 2_000
 
-/** These have all connections of their pools open, so that many can fall silent at once. */
+/** Slots with all connections of their pools open, so that many can fall silent at once. */
 const fullPools: readonly string[] = ['worker2', 'worker3']
 
-/** Reaches its server without a proxy, and thus sees how that refuses connections. */
+/** This slot reaches its server without a proxy, and thus sees how the server refuses connections. */
 const directSlot = 'worker1'
 
-/** How long an answer to a commit is lain in wait for. */
+/** How long the proxy waits for a commit whose reply it loses, in ms. */
 const longestWaitMs = 1_000
 
-/** A server of one's own, with a proxy before it for each slot, in which somebody always holds an old snapshot. */
+/**
+ * Returns a site on a server of its own, with a proxy for each slot, and a session that always holds an old
+ * snapshot.
+ */
 export async function serverSite(server: SiteServer, { workers, writers }: RunSlots): Promise<FaultSite> {
   const hasWrongClocks = (await wrongClocksMissing()) === undefined
   const proxied = [...workers, ...writers].filter((slot) => slot !== directSlot)
@@ -107,7 +110,7 @@ class ServerSite implements FaultSite {
       },
       blackHole: {
         weight: 15,
-        // Statements of its own transactions a writer would have to limit itself.
+        // Only workers: a writer would have to limit the statements of its own transactions itself.
         targets: workers.filter((slot) => fullPools.includes(slot)),
         leases: [0, 0],
         do: async (slot) => this.#proxy(slot).blackHole(),
@@ -164,7 +167,10 @@ class ServerSite implements FaultSite {
     return this.#restarts
   }
 
-  /** As networks do it: nothing gets through for some time, and later somebody says that connections are gone. */
+  /**
+   * Silences connections as networks do: nothing gets through for some time, and later an error shows that
+   * they are gone.
+   */
   async #silence(slot: string, forMs: number): Promise<void> {
     const proxy = this.#proxy(slot)
     proxy.halfOpen()
@@ -174,7 +180,9 @@ class ServerSite implements FaultSite {
     proxy.cut()
   }
 
-  /** Connections that lost something are silent for ever, and nobody is told. Others go on, and new ones are fine. */
+  /**
+   * Connections that lost data stay silent for ever, without an error. Others continue, and new ones work.
+   */
   async #mute(slot: string, forMs: number): Promise<void> {
     const proxy = this.#proxy(slot)
     proxy.halfOpen()
@@ -203,8 +211,8 @@ class ServerSite implements FaultSite {
     proxy.cut()
   }
 
-  /** Where no commit came, none shall be surprised later. */
+  /** Without a commit in time, the proxy must not lose the reply to a later one. */
   #forget(slot: string): void {
-    void this.#proxy(slot).loseNextAnswerTo('a request that nobody makes')
+    void this.#proxy(slot).loseNextAnswerTo('a request that is never made')
   }
 }

@@ -6,7 +6,7 @@ import { lockName, thief } from './lock-harms.ts'
 
 const busyTimeoutMs = 5_000
 
-/** A file that processes share: all harm there is comes to the processes themselves. */
+/** A store in a file that processes share. All harm is done to the processes themselves. */
 export const sqliteFaultStore: FaultStore = {
   async site(folder) {
     const location = join(folder, 'app.db')

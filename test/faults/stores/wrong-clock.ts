@@ -1,10 +1,13 @@
 import { globSync } from 'node:fs'
 import { installDebianPackages } from '../../services/machine/debian-packages.ts'
 
-/** By how much the clock of a process is wrong. */
+/** The error of a process's clock. */
 export type ClockError = '+1h' | '-1h'
 
-/** Puts libfaketime on this machine where it is missing and may be installed. Answers why not, if it is not. */
+/**
+ * Installs libfaketime if it is missing and may be installed. Returns the reason if it is not there in the
+ * end.
+ */
 export async function wrongClocksMissing(): Promise<string | undefined> {
   if (library() !== undefined) return undefined
   if (process.getuid?.() !== 0) return 'libfaketime is not on this machine, and only root can install it'
@@ -16,7 +19,10 @@ export async function wrongClocksMissing(): Promise<string | undefined> {
   }
 }
 
-/** The variables that give a process a wrong clock. Its timers go on as before: they have a clock of their own. */
+/**
+ * Returns the variables that give a process a wrong clock. Its timers stay right: they have a clock of their
+ * own.
+ */
 export function wrongClock(error: ClockError): NodeJS.ProcessEnv {
   return {
     LD_PRELOAD: library()!,

@@ -10,7 +10,7 @@ const server = `
     console.log('listening')
   })`
 
-/** The smallest real server there is, to try the launcher with. */
+/** The smallest real server, for tests of the launcher. */
 export const echoService: Service = {
   name: 'echo',
   urlVariable: 'ECHO_URL',

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { echoService } from './echo-service.ts'
 import { withServices } from './launcher.ts'
 
-// Run by launcher.test.ts in a process of its own: ends as its argument says, with a service up.
+// launcher.test.ts runs this in a process of its own. It ends as its argument says, with a service up.
 const [end] = process.argv.slice(2)
 
 await withServices([echoService], async ({ environment }) => {

@@ -28,7 +28,7 @@ describe('the service launcher', () => {
       return environment['ECHO_URL']!
     })
 
-    // Reset, where the server was just being killed.
+    // Reset, if the server was just being killed.
     await rejects(echo(url, 'hello'), ({ code }: { code?: string }) =>
       /^ECONN(REFUSED|RESET)$/.test(code ?? ''),
     )
@@ -46,7 +46,7 @@ describe('the service launcher', () => {
     await rejects(echo(url, 'hello'), { code: 'ECONNREFUSED' })
   })
 
-  it('starts nothing when it is told where the service is', async () => {
+  it('starts nothing when the address of the service is given', async () => {
     process.env['ECHO_URL'] = 'tcp://elsewhere:1'
     const start = () => Promise.reject(new Error('started'))
     try {
@@ -58,7 +58,7 @@ describe('the service launcher', () => {
     }
   })
 
-  it('reports a service that is not there, or does not start, and goes on', async () => {
+  it('reports a service that is missing, or does not start, and continues', async () => {
     const absent: Service = { ...echoService, name: 'absent', urlVariable: 'A_URL', find: async () => false }
     const broken: Service = {
       ...echoService,
@@ -83,15 +83,19 @@ describe('the service launcher', () => {
     })
   })
 
-  it('installs what is missing, if it may', { skip: process.getuid?.() !== 0 && 'needs root' }, async () => {
-    let installed = false
-    const service: Service = {
-      ...echoService,
-      find: async () => installed,
-      install: async () => void (installed = true),
-    }
-    await withServices([service], async ({ missing }) => deepEqual(missing, []))
-  })
+  it(
+    'installs a missing service, if it may',
+    { skip: process.getuid?.() !== 0 && 'needs root' },
+    async () => {
+      let installed = false
+      const service: Service = {
+        ...echoService,
+        find: async () => installed,
+        install: async () => void (installed = true),
+      }
+      await withServices([service], async ({ missing }) => deepEqual(missing, []))
+    },
+  )
 
   it('requires services when REQUIRE_SERVICES says so, and does not guess', () => {
     equal(servicesAreRequired({}), false)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { RunningService, Service } from '../service.ts'
 import { type TemporaryFolder, temporaryFolder } from '../machine/temporary-folder.ts'
 
-/** What a run got of the services it asked for. */
+/** The services that a run got, and those that are missing. */
 export interface LaunchedServices {
   /** Their addresses, to be added to the environment of the tests. */
   readonly environment: Readonly<Record<string, string>>
@@ -17,9 +17,9 @@ export interface MissingService {
 }
 
 /**
- * Runs `work` with the given services up, and leaves nothing of them behind: not when `work`
- * fails, and not when the run is interrupted. On SIGINT or SIGTERM `interrupted` is aborted,
- * the services are stopped and the process exits; a second signal does not wait for them.
+ * Runs `work` with the given services up, and leaves nothing of them behind, even if `work` fails or the run
+ * is interrupted. On SIGINT or SIGTERM `interrupted` is aborted, the services are stopped and the process
+ * exits. A second signal does not wait for them.
  */
 export async function withServices<Result>(
   services: readonly Service[],
@@ -36,7 +36,9 @@ export async function withServices<Result>(
   }
 }
 
-/** Whether a missing service is a failure. `REQUIRE_SERVICES=all` says so, for all but the extra ones. */
+/**
+ * Returns whether a missing service is a failure. `REQUIRE_SERVICES=all` says so, for all but the extra ones.
+ */
 export function servicesAreRequired(environment: NodeJS.ProcessEnv): boolean {
   const required = environment['REQUIRE_SERVICES'] ?? ''
   if (required === 'all') return true
@@ -44,7 +46,7 @@ export function servicesAreRequired(environment: NodeJS.ProcessEnv): boolean {
   throw new Error(`REQUIRE_SERVICES is "${required}". Set it to "all", or leave it out.`)
 }
 
-/** Services coming up, being up, and going down: once going down, none comes up any more. */
+/** Starts and stops services. Once it stops, it starts no further one. */
 class Launcher {
   readonly #interruption = new AbortController()
   readonly #running: RunningService[] = []
@@ -61,7 +63,7 @@ class Launcher {
     const wanted = services.filter((service) => !process.env[service.urlVariable])
     if (wanted.length === 0) return { environment, missing }
 
-    // One after another: package managers do not share.
+    // One after another, because package managers lock each other out.
     const startable: Service[] = []
     for (const service of wanted) {
       const reason = await reasonUnavailable(service)
@@ -83,7 +85,7 @@ class Launcher {
     return { environment, missing }
   }
 
-  /** Stops whatever runs and removes the folder. Safe to call twice. */
+  /** Stops all services and removes the folder. Safe to call twice. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
@@ -127,7 +129,7 @@ function handleSignals(launcher: Launcher): () => void {
   }
 }
 
-// npm hands a signal to the shell it runs scripts with, and that ends without passing it on.
+// npm hands a signal to the shell that runs its scripts, and the shell ends without passing it on.
 function watchParent(onOrphaned: () => void): () => void {
   if (process.env['npm_lifecycle_event'] === undefined) return () => {}
 

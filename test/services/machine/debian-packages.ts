@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describeEnd, type ProcessEnd } from '../processes/process-group.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-// Packages start what they bring unless this file forbids it, and tests start servers of their own.
+// Packages start their servers unless this file forbids it, and tests start servers of their own.
 const script = `
   policy=/usr/sbin/policy-rc.d
   if [ ! -e "$policy" ]; then
@@ -18,10 +18,10 @@ const script = `
 let updated = false
 
 /**
- * Installs packages of Debian or of its relatives, without the servers in them being started. Needs
- * root. Packages that are there already are left as they are.
+ * Installs packages of Debian or of its relatives, without starting the servers in them. Needs root. It
+ * leaves packages that are there already unchanged.
  *
- * The installation goes on to its end even when this process does not: half of one would be worse.
+ * The installation continues to its end even if this process ends: half of one would be worse.
  */
 export async function installDebianPackages(...names: readonly string[]): Promise<void> {
   const folder = temporaryFolder('packages')
@@ -29,7 +29,7 @@ export async function installDebianPackages(...names: readonly string[]): Promis
   const output = openSync(log, 'w')
 
   try {
-    // One at a time on the machine: another run must not take the policy away meanwhile.
+    // One at a time on the machine: another run must not remove the policy meanwhile.
     const child = spawn('flock', ['/var/lib/dpkg', 'sh', '-c', script, 'install', ...names], {
       detached: true,
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', UPDATE: updated ? 'no' : 'yes' },

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
-// The system may name a port again as soon as it is let go, before its new user listens.
+// The system may hand out a port again as soon as it is free, before its new user listens.
 const handedOut = new Set<number>()
 
-/** A TCP port on the loopback address that nobody listens on, and that is handed out only once. */
+/** Returns a TCP port on the loopback address that is free, and that is handed out only once. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer().listen(0, '127.0.0.1')

@@ -6,9 +6,9 @@ const lowest = 10_000
 const handedOut = new Set<number>()
 
 /**
- * A free TCP port on the loopback address that stays free while its server is down. The system takes
- * ports for outgoing connections from a range of its own, and this one is not in it: otherwise any
- * client could get it meanwhile, even one that tries to reach the server and then reaches itself.
+ * Returns a free TCP port on the loopback address that stays free while its server is down. The system takes
+ * ports for outgoing connections from a range of its own, and this port is not in it. Otherwise any client
+ * could get it meanwhile, even one that tries to reach the server and then reaches itself.
  */
 export async function stablePort(): Promise<number> {
   const end = lowestOutgoingPort()

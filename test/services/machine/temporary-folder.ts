@@ -10,10 +10,12 @@ export interface TemporaryFolder {
 const removals = new Set<() => void>()
 process.on('exit', () => removals.forEach((remove) => remove()))
 
-/** A new folder in the system's place for such, gone at the latest when this process exits. */
+/**
+ * Creates a folder among the system's temporary files. It is removed when this process exits at the latest.
+ */
 export function temporaryFolder(name: string): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), `sendoff-${name}-`))
-  // Some servers refuse to run as root, and their own user has to get in.
+  // Some servers refuse to run as root, and their own user needs access.
   chmodSync(path, 0o755)
 
   const remove = (): void => {

@@ -1,14 +1,14 @@
 import { chownSync, readFileSync } from 'node:fs'
 
-/** A user as a `ProcessGroup` takes it. Empty for the one who runs this process. */
+/** A user as a `ProcessGroup` takes it. Empty for the user of this process. */
 export interface SystemUser {
   readonly uid?: number
   readonly gid?: number
 }
 
 /**
- * Whom to start a server as that refuses to run as root: the first of `names` that exists on this
- * machine, else `nobody`. Whoever is not root can only start it as themselves.
+ * Returns the user for a server that refuses to run as root: the first of `names` that exists on this
+ * machine, else `nobody`. A process that is not root can only start it as its own user.
  */
 export function unprivilegedUser(...names: readonly string[]): SystemUser {
   if (process.getuid?.() !== 0) return {}
@@ -20,10 +20,12 @@ export function unprivilegedUser(...names: readonly string[]): SystemUser {
     const entry = entries.find(([user]) => user === name)
     if (entry) return { uid: Number(entry[2]), gid: Number(entry[3]) }
   }
-  throw new Error(`This machine has no user ${names.join(', ')} or nobody. Run as somebody else than root.`)
+  throw new Error(
+    `This machine has no user ${names.join(', ')} or nobody. Run the tests as another user than root.`,
+  )
 }
 
-/** Makes files or folders that we made the user's own. */
+/** Makes the user the owner of files or folders that this process created. */
 export function giveTo({ uid, gid }: SystemUser, ...paths: readonly string[]): void {
   if (uid === undefined || gid === undefined) return
   for (const path of paths) chownSync(path, uid, gid)

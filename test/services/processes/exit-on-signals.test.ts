@@ -11,13 +11,13 @@ const program = `
   setTimeout(() => {}, 60_000)`
 
 describe('exiting on signals', () => {
-  it('does what is to be done at exit', async () => {
+  it('runs the exit handlers', async () => {
     const { code, output } = await runUntilSignal(`${program}; console.log('ready')`)
     equal(code, 143)
     deepEqual(output, ['ready', 'at exit'])
   })
 
-  it('leaves a signal to whoever else handles it', async () => {
+  it('leaves a signal to another handler', async () => {
     const handler = `process.on('SIGTERM', () => setImmediate(() => { console.log('handled'); process.exit(7) }))`
     const { code, output } = await runUntilSignal(`${program}; ${handler}; console.log('ready')`)
     equal(code, 7)

@@ -4,8 +4,8 @@ const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 let handled = false
 
 /**
- * Makes a signal end this process as `process.exit` does, so that what is to be done at exit is done:
- * by default it would end on the spot. Where somebody else handles a signal, that is left to them.
+ * Makes a signal end this process as `process.exit` does, so that exit handlers run. By default a signal
+ * would end it on the spot. A signal with another handler is left to that handler.
  */
 export function exitOnSignals(): void {
   if (handled) return

@@ -29,12 +29,16 @@ describe('a process group', { skip: !existsSync('/proc') && 'needs /proc' }, () 
   }
 })
 
-// Nobody is told of the end of another's child. The test runner's time limit is the only one.
+// The system does not report the end of another process's child, so this polls. The only time limit is that
+// of the test runner.
 async function untilGone(pid: number): Promise<void> {
   while (isRunning(pid)) await delay(10)
 }
 
-/** One that has ended and that nobody has asked about yet has an id, but no memory. */
+/**
+ * Returns whether a process runs. A process that has ended, but was not collected yet, has an id but no
+ * memory.
+ */
 function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/exe`)
 }

@@ -19,8 +19,8 @@ export interface ProcessEnd {
 /**
  * A child process and everything it starts, ended together.
  *
- * The child leads a process group of its own, so that its children go with it. Whatever is
- * still running when this process exits is killed, also when a signal ends it that nobody else handles.
+ * The child leads a process group of its own, so that its children end with it. Processes that still run when
+ * this process exits are killed, also when an otherwise unhandled signal ends it.
  */
 export class ProcessGroup {
   /** Settles when the leader has exited; its children may still be running. */
@@ -35,7 +35,8 @@ export class ProcessGroup {
     this.#output.follow(this.#child.stdout!)
     this.#output.follow(this.#child.stderr!)
     this.ended = exitOf(this.#child)
-    // Whoever awaits `ended` hears of a failed spawn; nobody awaiting it must not end the run.
+    // A caller that awaits `ended` gets the error of a failed spawn. Without such a caller, the error must
+    // not end the run.
     this.ended.catch(() => {})
     rememberGroup(this)
   }
@@ -44,12 +45,12 @@ export class ProcessGroup {
     return this.#child.pid
   }
 
-  /** The last of what the group has written, to stdout and stderr alike. */
+  /** The end of the group's output, of stdout and stderr together. */
   get output(): string {
     return this.#output.text
   }
 
-  /** Waits for output that matches. Rejects, with the output so far, when it does not come. */
+  /** Waits for output that matches. Rejects, with the output so far, if it does not come. */
   async untilOutput(pattern: RegExp, timeoutMs = 60_000): Promise<void> {
     const seen = this.#output.until(pattern).then(() => 'seen' as const)
     const outcome = await within(timeoutMs, Promise.race([seen, this.ended]))
@@ -60,7 +61,7 @@ export class ProcessGroup {
     throw new Error(`${this.#command} ${what}. Its output:\n${this.output}`)
   }
 
-  /** Asks the group to end with `signal`, and kills what is left of it after `graceMs`. */
+  /** Asks the group to end with `signal`, and kills the rest of it after `graceMs`. */
   async stop(signal: NodeJS.Signals = 'SIGTERM', graceMs = 5_000): Promise<void> {
     if (this.signal(signal)) await within(graceMs, this.ended).catch(() => {})
     this.signal('SIGKILL')
@@ -70,7 +71,7 @@ export class ProcessGroup {
     forgetGroup(this)
   }
 
-  /** Sends a signal to the whole group; false when none of it is left. */
+  /** Sends a signal to the whole group; returns false if none of it is left. */
   signal(signal: NodeJS.Signals): boolean {
     if (this.pid === undefined) return false
     try {
@@ -81,7 +82,7 @@ export class ProcessGroup {
   }
 }
 
-/** As in "ended with exit code 1" or "was killed by SIGKILL". */
+/** Returns a text such as "ended with exit code 1" or "was killed by SIGKILL". */
 export function describeEnd({ code, signal }: ProcessEnd): string {
   return signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`
 }
@@ -126,7 +127,7 @@ class OutputTail {
   }
 }
 
-/** What the promise resolves to, or undefined when that takes longer than `ms`. */
+/** Resolves as the promise does, or with undefined if that takes longer than `ms`. */
 export async function within<Result>(ms: number, promise: Promise<Result>): Promise<Result | undefined> {
   const timer = new AbortController()
   const late = setTimeout(ms, undefined, { signal: timer.signal }).catch(() => undefined)
@@ -140,7 +141,7 @@ export async function within<Result>(ms: number, promise: Promise<Result>): Prom
 const running = new Set<ProcessGroup>()
 
 function rememberGroup(group: ProcessGroup): void {
-  // First of all that happens at exit: what others then clean up must not be written to any more.
+  // First at exit: the group must not write to files that other exit handlers remove.
   if (running.size === 0) process.prependListener('exit', killRunningGroups)
   exitOnSignals()
   running.add(group)

@@ -1,6 +1,6 @@
 import { describeEnd, ProcessGroup, type ProcessGroupOptions } from './process-group.ts'
 
-/** Runs a command to its end and resolves with its output. Rejects, with the output, when it fails. */
+/** Runs a command to its end and resolves with its output. Rejects, with the output, if it fails. */
 export async function runCommand(
   command: string,
   args: readonly string[],

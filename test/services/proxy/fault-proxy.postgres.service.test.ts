@@ -27,7 +27,7 @@ describe('the fault proxy before PostgreSQL', () => {
     await direct.end()
   })
 
-  it('loses the answer to a commit that has happened', async () => {
+  it('loses the reply to a commit that has happened', async () => {
     const lost = proxy.loseNextAnswerTo('COMMIT', 'COMMIT')
     await proxied.query('begin')
     await proxied.query(`insert into ${table} values ('kept')`)

@@ -33,7 +33,7 @@ describe('the fault proxy', () => {
     server.close()
   })
 
-  it('passes everything on until told otherwise', async () => {
+  it('forwards everything by default', async () => {
     const client = await connectClient()
     const sent = Buffer.alloc(20_000_000, 'the quick brown fox ')
     client.socket.end(sent)
@@ -49,7 +49,7 @@ describe('the fault proxy', () => {
     equal(await client.ended, 'ECONNRESET')
   })
 
-  it('wants to know the port', async () => {
+  it('needs a port', async () => {
     await rejects(faultProxy('postgres://127.0.0.1/postgres'), /names no port/)
   })
 
@@ -71,7 +71,7 @@ describe('the fault proxy', () => {
     equal(await client.ended, 'ECONNRESET')
   })
 
-  it('loses all that is sent while half-open, and tells nobody', async () => {
+  it('loses all data while half-open, without an error on either side', async () => {
     const [asking, ending, resetting, told] = await connectClients(4)
     proxy.halfOpen()
 
@@ -93,7 +93,7 @@ describe('the fault proxy', () => {
     )
   })
 
-  it('forwards again after that, except where something was lost', async () => {
+  it('forwards again after that, except on connections that lost data', async () => {
     const [unharmed, asking] = await connectClients(2)
     proxy.halfOpen()
     asking!.socket.write('lost')
@@ -115,7 +115,7 @@ describe('the fault proxy', () => {
     equal(await late.ended, 'ECONNRESET')
   })
 
-  it('loses the answer to a request that the server has handled', async () => {
+  it('loses the reply to a request that the server has handled', async () => {
     const [bystander, victim] = await connectClients(2)
     const lost = proxy.loseNextAnswerTo('commit')
     await victim!.ask(' BEGIN; COM')
@@ -128,7 +128,7 @@ describe('the fault proxy', () => {
     await bystander!.ask(' COMMIT')
   })
 
-  it('waits for the answer that it is told to lose', async () => {
+  it('waits for the reply that it has to lose', async () => {
     const victim = await connectClient()
     let answered = false
     answer = (_request, { socket }) => {
@@ -147,7 +147,7 @@ describe('the fault proxy', () => {
     equal(answered, true)
   })
 
-  it('holds back the answer to one request, and passes it on later', async () => {
+  it('holds back the reply to one request, and forwards it later', async () => {
     const [bystander, victim] = await connectClients(2)
     const held = proxy.holdNextAnswerTo('commit', 200)
     victim!.socket.write(' COMMIT')
@@ -162,7 +162,7 @@ describe('the fault proxy', () => {
     equal(victim!.received, 'hello COMMIT BEGIN')
   })
 
-  it('resets what is open and listens no more when it is closed', async () => {
+  it('resets open connections and stops listening when it is closed', async () => {
     const client = await connectClient()
     await client.ask('one')
     await proxy.close()
@@ -171,7 +171,7 @@ describe('the fault proxy', () => {
     await rejects(connectClient(), { code: 'ECONNREFUSED' })
   })
 
-  /** Each of them has said hello to the server and was answered. */
+  /** Connects clients. Each has said hello to the server and got a reply. */
   async function connectClients(count: number): Promise<readonly Peer[]> {
     const connected: Peer[] = []
     while (connected.length < count) {
@@ -192,7 +192,7 @@ describe('the fault proxy', () => {
   }
 })
 
-/** One side of a connection, and all that it hears. */
+/** One side of a connection, and all that it receives. */
 class Peer {
   readonly socket: Socket
   /** Resolves to `ended`, or to the code of the error. */
@@ -221,7 +221,7 @@ class Peer {
   }
 }
 
-// All sockets belong to this process, so that what was sent has been read after a few turns.
+// All sockets belong to this process, so that sent data is read after a few turns.
 async function turnsOfTheLoop(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()
 }

@@ -13,11 +13,11 @@ export async function faultProxy(targetUrl: string): Promise<FaultProxy> {
 }
 
 /**
- * Stands between clients and a server and does to their connections what networks do. Until told to
- * do harm it passes everything on, the end of a connection included.
+ * Stands between clients and a server, and does to their connections what networks do. Without harm it
+ * forwards everything, including the end of a connection.
  */
 export class FaultProxy {
-  /** The target's address, but by way of this proxy. */
+  /** The target's address, but through this proxy. */
   readonly url: string
   readonly #listener: Server
   readonly #target: URL
@@ -38,22 +38,22 @@ export class FaultProxy {
   }
 
   /**
-   * From now on nothing gets through, and nobody is told. Connections stay up and new ones are
-   * accepted, but what is sent over them is lost, their end included.
+   * From now on nothing gets through, without an error on either side. Connections stay up and new ones are
+   * accepted, but all data on them is lost, their end included.
    */
   halfOpen(): void {
     this.#isSilent = true
     for (const connection of this.#connections) connection.silence()
   }
 
-  /** Loses whatever comes over the connections that are up, for good and without a word. New ones are forwarded. */
+  /** Loses all data on the open connections, for good and without an error. New connections are forwarded. */
   blackHole(): void {
     for (const connection of this.#connections) connection.silenceForGood()
   }
 
   /**
-   * Forwards again. Connections that lost something meanwhile stay silent until they are cut: TCP
-   * never delivers a stream with a hole in it.
+   * Forwards again. Connections that lost data meanwhile stay silent until they are cut: TCP never delivers a
+   * stream with a hole in it.
    */
   resume(): void {
     this.#isSilent = false
@@ -61,9 +61,10 @@ export class FaultProxy {
   }
 
   /**
-   * Loses the answer to the next `request` that any client sends, in upper or lower case: the server
-   * gets the request, and as soon as it has said `answer` the connection is reset. Without `answer`
-   * its first word will do; name one where answers to earlier requests may still be under way.
+   * Loses the reply to the next `request` of any client, in upper or lower case. The server gets the request,
+   * and the connection is reset as soon as the server has sent `answer`. Without `answer`, any reply counts;
+   * name one if replies to earlier requests may still be under way.
+   *
    * Resolves when it has happened. A later call replaces one that still waits.
    */
   loseNextAnswerTo(request: string, answer = ''): Promise<void> {
@@ -73,9 +74,10 @@ export class FaultProxy {
   }
 
   /**
-   * Holds back the answer to the next `request` that any client sends, and everything behind it on the same
-   * connection, for so long: the server has carried the request out by then. Resolves when it has happened. A
-   * later call, or one that loses an answer, replaces one that still waits.
+   * Holds back the reply to the next `request` of any client, and everything after it on the same connection,
+   * for `forMs`. The server has handled the request by then.
+   *
+   * Resolves when it has happened. A later call, or one that loses a reply, replaces one that still waits.
    */
   holdNextAnswerTo(request: string, forMs: number): Promise<void> {
     return new Promise((resolve) => {
@@ -114,7 +116,7 @@ export class FaultProxy {
 
 interface AnswerTrap {
   readonly request: string
-  /** What is done to the connection that the request comes over. */
+  /** Harms the connection of the request. */
   readonly spring: (connection: ProxiedConnection) => void
 }
 

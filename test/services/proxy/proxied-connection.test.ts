@@ -14,7 +14,7 @@ it('a proxied connection can be cut at the moment in which it ends', async (t) =
   await closed
 })
 
-/** The two ends of a connection. */
+/** Returns the two ends of a connection. */
 async function connected(t: TestContext): Promise<[Socket, Socket]> {
   const listener = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
   t.after(() => listener.close())

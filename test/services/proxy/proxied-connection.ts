@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { StreamSearch } from './stream-search.ts'
 
 /**
- * The two halves of a connection that goes through a proxy: one to the client, one to the server.
- * Without the latter it is one that never got through, and silent for good.
+ * The two halves of a connection through a proxy: one to the client, one to the server. Without the latter it
+ * never got through, and stays silent.
  */
 export class ProxiedConnection {
-  /** Called with what the client has sent so far, before the server gets the last of it. */
+  /** Called with the client's data so far, before the server gets the last of it. */
   onRequest: (sent: StreamSearch) => void = () => {}
   /** Called when both halves are closed. */
   onEnd: () => void = () => {}
@@ -34,7 +34,10 @@ export class ProxiedConnection {
     server?.on('data', (chunk: Buffer) => this.#pass(() => this.#passAnswer(chunk, server)))
   }
 
-  /** Resets both halves. Node cannot reset one that is about to end: it would stay, and keep the process from ending. */
+  /**
+   * Resets both halves. Node cannot reset a half that is about to end: it would stay, and keep the process
+   * from ending.
+   */
   cut(): void {
     for (const socket of this.#halves()) {
       if (socket.writableEnded) socket.destroy()
@@ -42,27 +45,27 @@ export class ProxiedConnection {
     }
   }
 
-  /** Loses whatever comes, without a word to either side. */
+  /** Loses all data, without an error on either side. */
   silence(): void {
     this.#isSilent = true
   }
 
-  /** Loses whatever comes from now on, for good. */
+  /** Loses all data from now on, for good. */
   silenceForGood(): void {
     this.#isSilent = this.#hasLoss = true
   }
 
-  /** Ends the silence, unless something was lost in it. */
+  /** Ends the silence, unless data was lost in it. */
   resume(): void {
     this.#isSilent = this.#hasLoss
   }
 
-  /** Keeps all answers from the client, and cuts the connection when one contains `answer`. */
+  /** Keeps all replies from the client, and cuts the connection when one contains `answer`. */
   loseAnswer(answer: string, onLost: () => void): void {
     this.#awaited = { answer, received: new StreamSearch(), onLost }
   }
 
-  /** Keeps all answers from the client for so long. None of them is lost. */
+  /** Keeps all replies from the client for so long. None of them is lost. */
   async holdAnswers(forMs: number): Promise<void> {
     this.#server?.pause()
     await delay(forMs)
@@ -105,7 +108,7 @@ interface AwaitedAnswer {
   readonly onLost: () => void
 }
 
-// Whoever reads slowly slows the sender, as without a proxy.
+// A slow reader slows the sender, as without a proxy.
 function forward(chunk: Buffer, from: Socket, to: Socket): void {
   if (to.write(chunk)) return
   from.pause()

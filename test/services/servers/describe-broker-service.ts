@@ -7,20 +7,23 @@ import { type TemporaryFolder, temporaryFolder } from '../machine/temporary-fold
 
 export interface BrokerService {
   readonly service: Service
-  /** A server of its own that keeps what it is given, and what ends it; left out where it is slow and others try it anyway. */
+  /**
+   * Starts a durable server of its own, and returns what ends it. Left out if that is slow and other tests
+   * cover it.
+   */
   readonly startServer?: (
     folder: string,
   ) => Promise<{ readonly server: PrivateServer; remove(): Promise<void> }>
-  /** Writes a value under a name, durably. Rejects soon where nobody answers. */
+  /** Writes a value under a name, durably. Rejects soon if the server does not reply. */
   readonly write: (url: string, name: string) => Promise<void>
-  /** Whether it is there. */
+  /** Returns whether the value is there. */
   readonly has: (url: string, name: string) => Promise<boolean>
 }
 
-/** Checks that a broker can be had for tests, brought down and up again, and leaves nothing behind. */
+/** Declares tests that a broker can be started, brought down and up again, and leaves nothing behind. */
 export async function describeBrokerService(broker: BrokerService): Promise<void> {
   const { service, write, has } = broker
-  // Where the address of one is given, there need not be another.
+  // If the address of a server is given, this machine may have none to start.
   const skip = !(await service.find()) && `${service.name} is not on this machine`
 
   describe(`the service ${service.name}`, () => {
@@ -47,7 +50,7 @@ export async function describeBrokerService(broker: BrokerService): Promise<void
         folder.remove()
       })
 
-      it('comes back after a kill at the same address and with what was written', async () => {
+      it('comes back after a kill at the same address and with all written data', async () => {
         const { server } = running
         const { url } = server
         await write(url, 'kept')

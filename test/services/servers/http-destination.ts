@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { stablePort } from '../machine/stable-port.ts'
 
-/** Somewhere to send things to, one by one and by name: `POST url/name`. It can go away and come back. */
+/** A server that receives names: `POST url/name`. It can go away and come back. */
 export class HttpDestination {
   readonly url: string
   readonly #port: number
@@ -22,7 +22,7 @@ export class HttpDestination {
     this.url = `http://127.0.0.1:${port}`
   }
 
-  /** The names of everything that has arrived and was answered. */
+  /** The names that have arrived and got a reply. */
   get arrivals(): ReadonlySet<string> {
     return this.#arrivals
   }
@@ -44,7 +44,7 @@ export class HttpDestination {
     await closed
   }
 
-  /** From now on connections are accepted, and nothing is answered. */
+  /** From now on connections are accepted, and no request gets a reply. */
   fallSilent(): void {
     this.#isSilent = true
   }

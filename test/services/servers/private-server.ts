@@ -5,22 +5,22 @@ export interface PrivateServerOptions extends ProcessGroupOptions {
   readonly url: string
   readonly command: string
   readonly args: readonly string[]
-  /** What it prints when it answers. */
+  /** Output of a server that is ready for requests. */
   readonly readyOutput: RegExp
-  /** What else has to be the case before it counts as up. */
+  /** Resolves when the other conditions of a ready server are met. */
   readonly untilReady?: () => Promise<void>
 }
 
 /**
  * A server on the loopback address for tests that bring it down and up again: it keeps its port and its data.
  *
- * It ends with this process at the latest. Its folder is not its own to remove.
+ * It ends with this process at the latest. It does not remove its folder.
  */
 export class PrivateServer {
   readonly #options: PrivateServerOptions
   #group: ProcessGroup | undefined
 
-  /** Not started yet. */
+  /** Does not start the server yet. */
   constructor(options: PrivateServerOptions) {
     this.#options = options
   }
@@ -33,7 +33,7 @@ export class PrivateServer {
     return this.#options.url
   }
 
-  /** Resolves once it answers, its data loaded. */
+  /** Resolves once it replies and its data is loaded. */
   async start(): Promise<void> {
     if (this.#group) throw new Error('The server runs already. Stop it first.')
 
@@ -49,7 +49,9 @@ export class PrivateServer {
     }
   }
 
-  /** Stops it orderly, its clients cut off. Resolves when it has ended. Does nothing while it is down. */
+  /**
+   * Stops it orderly, and cuts off its clients. Resolves when it has ended. Does nothing while it is down.
+   */
   async stop(): Promise<void> {
     if (this.#group?.signal('SIGTERM')) await within(60_000, this.#group.ended)
     await this.kill()
@@ -66,7 +68,7 @@ export class PrivateServer {
     this.#group = undefined
   }
 
-  /** Stops it from answering while its connections stay open; `resume` lets it go on. */
+  /** Stops it from replying while its connections stay open, until `resume`. */
   freeze(): void {
     this.#group?.signal('SIGSTOP')
   }

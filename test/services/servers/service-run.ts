@@ -3,8 +3,8 @@ import { withServices } from '../launcher/launcher.ts'
 import { services } from '../services.ts'
 import { temporaryFolder } from '../machine/temporary-folder.ts'
 
-// Run by tests in a process of its own, which they then end: has a service up, by the launcher as the
-// test runner does, or alone as a test does that has a server for itself.
+// Tests run this in a process of its own, and then end it. It starts a service: by the launcher as the test
+// runner does, or alone as a test with a private server does.
 const [name, how] = process.argv.slice(2)
 const service = services.find((service) => service.name === name)!
 

@@ -9,13 +9,15 @@ import { giveTo, type SystemUser } from '../machine/unprivileged-user.ts'
 
 const script = join(import.meta.dirname, 'service-run.ts')
 
-/** A process that has a service up and keeps all of its temporary files in a folder of its own. */
+/** A process that runs a service and keeps all of its temporary files in a folder of its own. */
 export class StartedService {
   readonly url: string
   readonly #group: ProcessGroup
   readonly #folder: TemporaryFolder
 
-  /** `launched` as the test runner does it, or `alone` as a test does for itself. */
+  /**
+   * Starts the service: `launched` as the test runner does, or `alone` as a test with a private server does.
+   */
   static async start(
     service: Service,
     how: 'launched' | 'alone',
@@ -38,7 +40,7 @@ export class StartedService {
     this.#folder = folder
   }
 
-  /** The processes of the service that are running, by their ids. */
+  /** Returns the running processes of the service, by their ids. */
   processes(): readonly number[] {
     return processesWithin(this.#folder.path)
   }
@@ -49,7 +51,7 @@ export class StartedService {
     return (await this.#group.ended).code
   }
 
-  /** What is left of the service: names of files, ids of processes. */
+  /** Returns what is left of the service: names of files, ids of processes. */
   async remains(): Promise<readonly unknown[]> {
     await untilGone(this.processes(), 10_000)
     return [...readdirSync(this.#folder.path), ...this.processes()]
@@ -63,7 +65,7 @@ export class StartedService {
   }
 }
 
-/** Whether a user can run what is in this project. */
+/** Returns whether a user can run the files of this project. */
 export function canRunHere(user: SystemUser): Promise<boolean> {
   return runCommand(process.execPath, ['--check', script], { ...user, cwd: '/' }).then(
     () => true,
@@ -71,7 +73,7 @@ export function canRunHere(user: SystemUser): Promise<boolean> {
   )
 }
 
-/** Processes that work in a folder, or in one that was within it. */
+/** Returns the processes that work in a folder, or in one that was within it. */
 export function processesWithin(folder: string): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && workingFolder(name).startsWith(`${folder}/`))
@@ -82,12 +84,12 @@ function workingFolder(pid: string): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {
-    // It has ended, or is none of ours.
+    // It has ended, or belongs to another user.
     return ''
   }
 }
 
-// Nobody is told of the end of another's child, so there is nothing to wait for but the fact.
+// The system does not report the end of another process's child, so this polls.
 async function untilGone(pids: readonly number[], timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (pids.some((pid) => workingFolder(String(pid)) !== '') && performance.now() < deadline) {

@@ -2,8 +2,9 @@ import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 
+/** Options of `Availability`. */
 export interface AvailabilityOptions {
-  /** As in the log: `The transport of "default" (nodemailer)`. */
+  /** Name for the log, such as `The transport of "default" (nodemailer)`. */
   readonly name: string
   readonly clock: Clock
   readonly logger: Logger
@@ -14,10 +15,11 @@ const longestRestMs = 300_000
 const longestAskedRestMs = 3_600_000
 
 /**
- * Whether something that every mail of a provider needs can be used now. The log is told when an outage begins and when it ends.
+ * Knows whether something that every mail of a provider needs can be used now. It logs when an outage begins
+ * and when it ends.
  *
- * During an outage it rests, for longer each time, and then one mail tries whether it is over. All others are put off without
- * asking, and without counting an attempt.
+ * During an outage mails rest, for longer each time. Then one mail tries whether the outage is over. All
+ * other mails are put off without a try, and without counting an attempt.
  */
 export class Availability {
   readonly #options: AvailabilityOptions
@@ -28,7 +30,7 @@ export class Availability {
     this.#options = options
   }
 
-  /** How long a mail has to wait; 0 when it may begin. */
+  /** How long a mail has to wait, in ms; 0 when it may begin. */
   get restMs(): number {
     if (this.#outage === undefined) return 0
     const { tryAt, delayMs, isTried } = this.#outage
@@ -36,7 +38,9 @@ export class Availability {
     return isTried ? Math.max(leftMs, delayMs) : leftMs
   }
 
-  /** Begins with a mail that need not wait. Returns whether the caller has to verify first that the outage is over. */
+  /**
+   * Begins a mail that need not wait. Returns whether the caller has to verify first that the outage is over.
+   */
   begin(): boolean {
     const mustVerify = this.#outage !== undefined || this.#isDoubted
     this.#isDoubted = false
@@ -44,11 +48,11 @@ export class Availability {
     return mustVerify
   }
 
-  /** It cannot be used. Returns how long to wait: at least as long as it has asked for. */
+  /** Records a failure. Returns how long to wait, in ms: at least `askedMs`. */
   failed(error: unknown, askedMs = 0): number {
     const { name, clock, logger } = this.#options
     const known = this.#outage
-    // Mails that were on their way when it began say nothing new.
+    // Mails that were on their way when the outage began add no news.
     if (known !== undefined && !known.isTried) return Math.max(this.restMs, firstRestMs)
 
     const backoffMs = known === undefined ? firstRestMs : Math.min(longestRestMs, known.delayMs * 2)
@@ -62,19 +66,19 @@ export class Availability {
     return delayMs
   }
 
-  /** It has answered, whatever it said. */
+  /** Records a reply, whatever it said: the outage is over. */
   answered(): void {
     if (this.#outage === undefined) return
     this.#outage = undefined
     this.#options.logger.info(`${this.#options.name} can be used again.`)
   }
 
-  /** A mail has failed in a way that may be its own fault. The next one has to verify. */
+  /** Records that a mail failed in a way that may be its own fault. The next mail has to verify. */
   doubt(): void {
     this.#isDoubted = true
   }
 
-  /** The mail that was to try has told nothing. */
+  /** Records that the mail that was to try ended without a result. Another mail may try. */
   untold(): void {
     if (this.#outage !== undefined) this.#outage.isTried = false
   }

@@ -10,13 +10,19 @@ export interface Bounce {
   readonly reason: string
 }
 
+/** Options of `bounceWebhook`. */
 export interface BounceWebhookOptions {
   readonly suppressions: Pick<SuppressionList<never>, 'add'>
-  /** What the provider signs with, in base64 with or without `whsec_`: several while one replaces another. */
+  /**
+   * Secrets that the provider signs with, in base64 with or without `whsec_`. Give several while one replaces
+   * another.
+   */
   readonly secrets: readonly string[]
-  /** Which addresses a message of the provider is about. Whatever is not about a bounce has none. */
+  /**
+   * Returns the bounced addresses of a message of the provider; none if the message is not about a bounce.
+   */
   readonly bouncesOf: (message: unknown) => readonly Bounce[]
-  /** How old a message may be: 5 min. */
+  /** How old a message may be, in ms: 5 min by default. */
   readonly toleranceMs?: number
 }
 
@@ -29,14 +35,15 @@ const secrets: OptionCheck = (value) =>
 
 const maxBodyBytes = 1_048_576
 
-/** The value of each option that is left out. */
+/** Defaults of `bounceWebhook`. */
 export const bounceWebhookDefaults = { toleranceMs: 300_000 }
 
 /**
- * Takes what a mail provider tells of bounces and complaints, and puts the addresses on the suppression list.
+ * Returns a handler that receives the bounces and complaints of a mail provider, and puts the addresses on
+ * the suppression list.
  *
- * It answers a `Request` of the web's standard with a `Response`, for any server that has them. Messages have to be signed as
- * Standard Webhooks says; others are refused.
+ * The handler takes a standard `Request` and returns a `Response`, so it fits any server that has them. It
+ * refuses messages that are not signed as Standard Webhooks demands.
  */
 export function bounceWebhook(options: BounceWebhookOptions): (request: Request) => Promise<Response> {
   checkOptions('bounceWebhook', options, {
@@ -72,7 +79,7 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
   }
 }
 
-/** The body; undefined, and not read any further, where it is too large. */
+/** Returns the body, or undefined if it is too large. It stops reading there. */
 async function bodyOf({ headers, body }: Request): Promise<Buffer | undefined> {
   if (body === null) return Buffer.alloc(0)
   if (Number(headers.get('content-length')) > maxBodyBytes) {
@@ -81,7 +88,7 @@ async function bodyOf({ headers, body }: Request): Promise<Buffer | undefined> {
   }
   const chunks: Uint8Array[] = []
   let bytes = 0
-  // Leaving the loop cancels the rest.
+  // Leaving the loop cancels the rest of the body.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > maxBodyBytes) return undefined

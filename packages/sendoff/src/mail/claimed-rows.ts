@@ -1,10 +1,12 @@
 import { OutboxError } from '../errors.ts'
 import type { Row } from '../store/index.ts'
 
-// What was claimed and never marked is forgotten at some point; its lease has run out by then.
+// Bounds the rows that were claimed and never marked. The leases of forgotten rows have run out by then.
 const maxRows = 10_000
 
-/** The rows that were handed out, so that their ids are enough to settle them under the leases they were claimed with. */
+/**
+ * Rows that `claimBatch` handed out. They let a caller settle a row by its id, under the lease of its claim.
+ */
 export class ClaimedRows {
   readonly #rows = new Map<string, Row>()
 
@@ -14,7 +16,10 @@ export class ClaimedRows {
     if (this.#rows.size > maxRows) this.#rows.delete(this.#rows.keys().next().value!)
   }
 
-  /** The row as it was claimed. Throws `OUTBOX_LEASE_LOST` where it was not, or is settled already. */
+  /**
+   * Returns the row as it was claimed. Throws `OUTBOX_LEASE_LOST` if it was not claimed here, or is already
+   * settled.
+   */
   get(id: string): Row {
     const row = this.#rows.get(id)
     if (row !== undefined) return row

@@ -6,30 +6,31 @@ import { texts } from './mail-message.ts'
 import type { MailPayload } from './mail-payload.ts'
 import type { ComposedMail } from './mail-transport.ts'
 
-/** What a template makes. What it leaves out is as the message says. */
+/** Texts that a template makes. A text that is left out stays as in the message. */
 export interface RenderedTexts {
   readonly subject?: string
   readonly text?: string
   readonly html?: string
 }
 
-/** Fills a template, when the mail is sent and when it is shown. */
+/** Fills a template, when the mail is sent and when it is previewed. */
 export type RenderTemplate = (template: string, data: unknown) => RenderedTexts | Promise<RenderedTexts>
 
-/** Gets the content of an attachment that was given by reference. */
+/** Returns the content of an attachment that was given by reference. */
 export type ResolveAttachment = (
   reference: string,
   attachment: { readonly mailId: string; readonly filename: string },
 ) => AttachmentContent | Promise<AttachmentContent>
 
+/** Functions that fill templates and load attachments. */
 export interface ComposeOptions {
   readonly render?: RenderTemplate
   readonly resolveAttachment?: ResolveAttachment
 }
 
 /**
- * The mail as it is sent to these recipients: its template filled, its attachments there. Throws `UnrecoverableError` where no
- * further attempt can mend the mail.
+ * Returns the mail as it is sent to these recipients, with its template filled and its attachments loaded.
+ * Throws `UnrecoverableError` if no further attempt can mend the mail.
  */
 export async function composeMail(
   id: string,
@@ -79,7 +80,7 @@ async function compose(
 }
 
 async function render(template: string, data: unknown, options: ComposeOptions): Promise<RenderedTexts> {
-  // Written by hand, it may answer nothing at all.
+  // A JavaScript caller's `render` may return nothing.
   if (options.render !== undefined) return (await options.render(template, data)) ?? {}
   throw new OutboxError(
     'OUTBOX_INVALID_OPTION',

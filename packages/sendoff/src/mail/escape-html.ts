@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text as HTML shows it, whatever characters it has: for values that templates put between tags or into quoted attributes. */
+/** Escapes a text for HTML: for values that templates put between tags or into quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }

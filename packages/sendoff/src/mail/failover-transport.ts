@@ -4,8 +4,9 @@ import { inTime } from './in-time.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
 
+/** Options of `failoverTransport`. */
 export interface FailoverTransportOptions {
-  /** How long each of the transports may take before the next one is tried: 30 s. */
+  /** How long each transport may take before the next one is tried, in ms: 30 s by default. */
   readonly timeoutMs?: number
 }
 
@@ -14,13 +15,15 @@ const transportList: OptionCheck = (value) =>
     ? undefined
     : 'a list of transports'
 
-/** The value of each option that is left out. */
+/** Defaults of `failoverTransport`. */
 export const failoverDefaults = { timeoutMs: 30_000 }
 
 /**
- * Tries one transport after the other, in their order. The next one gets those recipients whom the one before did not accept
- * for now; who was refused for good is not offered elsewhere. A transport that fails after it has handed the mail over, such as
- * by a lost connection, may be disbelieved wrongly: the next one then sends the mail again, with the same `Message-ID`.
+ * Tries transports one after another, in their order. The next one gets the recipients that the one before
+ * did not accept for now. It does not get recipients that were refused for good.
+ *
+ * A transport may hand the mail over and then fail, such as by a lost connection. The next transport then
+ * sends the mail again, with the same `Message-ID`.
  */
 export function failoverTransport(
   transports: readonly MailTransport[],
@@ -51,14 +54,14 @@ export function failoverTransport(
         refused.push(...rejected.filter(({ isPermanent }) => isPermanent))
         left = rejected.filter(({ isPermanent }) => !isPermanent)
         to = left.map(({ address }) => address)
-        // What has been accepted is to be told, even where there is no time left.
+        // The receipt must report the accepted recipients, even if there is no time left.
         if (to.length === 0 || context.signal.aborted) break
       }
       if (unavailable.length === transports.length) throw allUnavailable(unavailable)
       return { rejected: [...refused, ...left] }
     },
 
-    // One that can send is enough, and one that cannot be asked may be able to.
+    // One transport that can send is enough. A transport without `verify` may be able to.
     ...(transports.every((transport) => 'verify' in transport) && {
       verify: (context) => Promise.any(transports.map((transport) => transport.verify!(context))),
     }),

@@ -5,17 +5,21 @@ import { base64Of } from './mail-attachment.ts'
 import type { ComposedMail, MailTransport } from './mail-transport.ts'
 import { nodemailerMail, type NodemailerTransporter } from './nodemailer-transport.ts'
 
+/** Options of `fileTransport`. */
 export interface FileTransportOptions {
-  /** Made if it is not there. */
+  /** Folder of the files. It is created if it does not exist. */
   readonly folder: string
   /**
-   * Made by `nodemailer.createTransport({ streamTransport: true, buffer: true })`: mails are then written as `.eml` files that
-   * mail programs open. As JSON where left out.
+   * A transporter from `nodemailer.createTransport({ streamTransport: true, buffer: true })`. With it mails
+   * are written as `.eml` files, which mail programs open. By default they are written as JSON.
    */
   readonly transporter?: NodemailerTransporter
 }
 
-/** Writes each mail to a file, called after its row: for development. A mail that is sent again replaces its file. */
+/**
+ * Writes each mail to a file named after its row, for development. A mail that is sent again replaces its
+ * file.
+ */
 export function fileTransport(options: FileTransportOptions): MailTransport {
   checkOptions('fileTransport', options, { folder: text, transporter: having('sendMail') })
   requireOptions('fileTransport', options, ['folder'])
@@ -29,7 +33,7 @@ export function fileTransport(options: FileTransportOptions): MailTransport {
         transporter === undefined ? ['json', jsonOf(mail)] : ['eml', await emlOf(mail, transporter)]
       const file = join(folder, `${mail.id}.${extension}`)
       await mkdir(folder, { recursive: true })
-      // Whoever watches the folder sees whole files only.
+      // A program that watches the folder sees whole files only.
       await writeFile(`${file}.part`, content)
       await rename(`${file}.part`, file)
       return { rejected: [] }

@@ -2,6 +2,7 @@ import { type Agent, type IncomingMessage, request as httpRequest } from 'node:h
 import { request as httpsRequest } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 
+/** A request to post. */
 export interface HttpPost {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -10,17 +11,18 @@ export interface HttpPost {
   readonly signal: AbortSignal
 }
 
+/** The response of a server. */
 export interface HttpAnswer {
   readonly status: number
-  /** The beginning of the body, as much as came in time. */
+  /** The beginning of the body: as much as came in time. */
   readonly text: string
   readonly retryAfterMs: number | undefined
 }
 
-/** There was no answer. */
+/** Thrown when a server sends no response. */
 export class NoHttpAnswer extends Error {
   override readonly name = 'NoHttpAnswer'
-  /** Whether a connection was made, so that the server may have got the request. */
+  /** Whether a connection was made: the server may then have received the request. */
   readonly wasConnected: boolean
 
   constructor(wasConnected: boolean, cause: unknown) {
@@ -31,7 +33,7 @@ export class NoHttpAnswer extends Error {
 
 const maxBodyBytes = 65_536
 
-/** Posts, and resolves with whatever the server answers. Never reads more of it than 64 KiB. */
+/** Posts a request, and resolves with the response, whatever its status. Reads at most 64 KiB of it. */
 export async function exchange(post: HttpPost): Promise<HttpAnswer> {
   const response = await responseTo(post)
   return {
@@ -72,12 +74,12 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
       if (bytes > maxBodyBytes) break
     }
   } catch {
-    // The status has come, and that is what counts.
+    // The status has come, and only the status counts.
   }
   return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString()
 }
 
-/** Seconds or a date, as a wait. */
+/** Returns the wait that the header asks for, given as seconds or as a date. */
 function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined
   const waitMs = /^\s*\d{1,9}\s*$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now

@@ -17,32 +17,38 @@ import { exchange, type HttpAnswer, NoHttpAnswer } from './http-exchange.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
 
-/** An answer of a provider's API. */
+/** A response of a provider's API. */
 export interface HttpMailAnswer {
   readonly status: number
-  /** The body; undefined where it is not JSON, or larger than 64 KiB. */
+  /** The body; undefined if it is not JSON, or larger than 64 KiB. */
   readonly json: unknown
 }
 
 type HttpHeaders = Readonly<Record<string, string>>
 
+/** Options of `httpMailTransport`. */
 export interface HttpMailTransportOptions {
-  /** Where mails are posted to. */
+  /** Address of the provider's API, to which mails are posted. */
   readonly url: string | URL
-  /** Headers of every request, such as the one with the API key. A function is called for each. */
+  /** Headers of every request, such as the one with the API key. A function is called for each request. */
   readonly headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>)
-  /** Makes the body of the request, which is sent as JSON; `visibleRecipients` says who it is for. */
+  /** Makes the body of the request, which is sent as JSON. `visibleRecipients` returns its recipients. */
   readonly body: (mail: ComposedMail) => unknown
-  /** A header by which the provider recognises a repeated request, such as `Idempotency-Key`. None where left out. */
+  /**
+   * Header by which the provider recognises a repeated request, such as `Idempotency-Key`. None by default.
+   */
   readonly idempotencyHeader?: string
-  /** Reads from an answer which recipients were not accepted. Where it returns undefined, the status decides for all of them. */
+  /**
+   * Returns the recipients that a response did not accept. If it returns undefined, the status decides for
+   * all of them.
+   */
   readonly rejectedOf?: (
     answer: HttpMailAnswer,
     mail: ComposedMail,
   ) => readonly RejectedRecipient[] | undefined
-  /** How long a request may take: 60 s. */
+  /** How long a request may take, in ms: 60 s by default. */
   readonly timeoutMs?: number
-  /** Makes the connections, such as one for a proxy or for certificates of your own. */
+  /** Makes the connections, such as one through a proxy or with certificates of your own. */
   readonly agent?: HttpAgent
   readonly name?: string
 }
@@ -60,19 +66,19 @@ const checks: Readonly<Record<keyof HttpMailTransportOptions, OptionCheck>> = {
 
 const keptCharacters = 300
 const shortestSecret = 6
-/** The account or the key is not let in, or everybody is to wait. */
+/** Statuses by which a provider rejects the account or the key, or asks all clients to wait. */
 const unavailableStatus = new Set([401, 402, 403, 407, 429, 502, 503])
 const passingStatus = new Set([408, 409, 425])
 
-/** The value of each option that is left out. */
+/** Defaults of `httpMailTransport`. */
 export const httpMailDefaults = { timeoutMs: 60_000, name: 'http' }
 
 /**
- * Posts mails as JSON to the API of a provider. A status of the 200s accepts them for everybody.
+ * Posts mails as JSON to the API of a provider. A 2xx status accepts a mail for all recipients.
  *
- * Where the provider cannot be reached, refuses the key or is overloaded (401, 402, 403, 407, 429, 502, 503, redirects), mails wait
- * without counting an attempt. 408, 409, 425 and other 500s count one, and so do connections that were lost before an answer. Any
- * other status refuses the mail for good.
+ * Mails wait without counting an attempt if the provider cannot be reached, refuses the key or is overloaded:
+ * 401, 402, 403, 407, 429, 502, 503, redirects. An attempt counts for 408, 409, 425 and other 5xx, and for a
+ * connection lost before a response. Any other status refuses the mail for good.
  */
 export function httpMailTransport(options: HttpMailTransportOptions): MailTransport {
   checkOptions('httpMailTransport', options, checks)
@@ -129,7 +135,7 @@ export function httpMailTransport(options: HttpMailTransportOptions): MailTransp
   }
 }
 
-/** Recipients as APIs want them: lists that everybody sees, and one that nobody does. */
+/** Recipients as APIs take them: two lists that every recipient sees, and one that stays hidden. */
 export interface VisibleRecipients {
   readonly to: ComposedMail['to']
   readonly cc: ComposedMail['cc']
@@ -137,8 +143,9 @@ export interface VisibleRecipients {
 }
 
 /**
- * The recipients of this attempt for an API that has no envelope: those in `mail.envelope.to` and no others. If only hidden ones are
- * left, the mail goes to its sender as well, because APIs need somebody to send to openly.
+ * Returns the recipients of this attempt for an API without an envelope: those in `mail.envelope.to` and no
+ * others. If only hidden ones are left, the mail goes to its sender as well, because APIs need a visible
+ * recipient.
  */
 export function visibleRecipients(mail: ComposedMail): VisibleRecipients {
   const open = new Set(mail.envelope.to)
@@ -158,14 +165,14 @@ function bodyOf(mail: ComposedMail, { body }: HttpMailTransportOptions): Uint8Ar
   }
 }
 
-// Another attempt for fewer recipients is another request.
+// A further attempt for fewer recipients is another request, so it gets another key.
 function idempotencyOf(mail: ComposedMail, { idempotencyHeader }: HttpMailTransportOptions): HttpHeaders {
   if (idempotencyHeader === undefined) return {}
   const recipients = createHash('sha256').update(mail.envelope.to.join()).digest('base64url').slice(0, 16)
   return { [idempotencyHeader]: `${mail.id}-${recipients}` }
 }
 
-// Asked about an answer that has come, it must not lead to another attempt: the mail may be on its way.
+// The response has come, and the mail may be on its way: a fault here must not lead to another attempt.
 function rejectedBy(
   { status, text: body }: HttpAnswer,
   mail: ComposedMail,
@@ -189,7 +196,7 @@ function jsonOf(body: string): unknown {
   }
 }
 
-// A server may repeat what it was sent.
+// A server may repeat the secrets of a request in its response.
 function withoutSecrets(body: string, headers: HttpHeaders, url: URL): string {
   const values = [...Object.values(headers), ...url.searchParams.values()]
   const secrets = values.flatMap((value) => [value, ...value.split(/\s+/)])

@@ -1,8 +1,8 @@
 import type { SendContext } from './mail-transport.ts'
 
 /**
- * Has a transport do something, and does not wait for it any longer than `timeoutMs` or the signal say. It may yet succeed:
- * few transports can be stopped.
+ * Runs a call of a transport, and waits for at most `timeoutMs` or until the signal aborts. The call may
+ * still succeed after that: few transports can be stopped.
  */
 export async function inTime<Result>(
   work: (context: SendContext) => Promise<Result>,

@@ -2,14 +2,21 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import { checkOptions, having, invalidOption, type OptionCheck, requireOptions, text } from '../options.ts'
 
+/** Options of `KeyRing`. */
 export interface KeyRingOptions {
-  /** The id of the key that new mails are encrypted with. */
+  /** Id of the key that encrypts new mails. */
   readonly current: string
-  /** Keys of 32 bytes by their ids: the current one, and older ones for as long as there are mails of theirs. */
+  /**
+   * Keys of 32 bytes by id: the current one, and older ones as long as the table holds mails encrypted with
+   * them.
+   */
   readonly keys: Readonly<Record<string, Uint8Array>>
   /**
-   * A key of 32 bytes for what has to be found again without being readable: idempotency keys. It is the same for ever and in every
-   * process. Where left out they are hashed without one, and who can guess a key can tell whether it was used.
+   * Key of 32 bytes that hashes idempotency keys, which must be found again without being readable. It never
+   * changes, and is the same in every process.
+   *
+   * Without it they are hashed without a key. A reader of the table can then test whether a guessed key was
+   * used.
    */
   readonly indexKey?: Uint8Array
 }
@@ -37,8 +44,8 @@ const indexKey: OptionCheck = (value) =>
   value instanceof Uint8Array && value.length === keyBytes ? undefined : `${keyBytes} bytes`
 
 /**
- * Encrypts with AES-256-GCM, under the current one of several keys. What it makes says which key opens it, so that keys
- * can be exchanged while older mails are still there.
+ * Encrypts with AES-256-GCM, under the current one of several keys. The result names its key, so keys can be
+ * exchanged while older mails remain.
  */
 export class KeyRing {
   readonly #current: string
@@ -56,7 +63,7 @@ export class KeyRing {
     }
   }
 
-  /** Encrypts `plain`. It can be opened only with the same `context`, such as the id of the row that it is in. */
+  /** Encrypts `plain`. The result opens only with the same `context`, such as the id of its row. */
   seal(plain: Uint8Array, context: string): Uint8Array {
     const id = Buffer.from(this.#current)
     const nonce = randomBytes(nonceBytes)
@@ -67,15 +74,15 @@ export class KeyRing {
     return Buffer.concat([head, nonce, cipher.getAuthTag(), sealed])
   }
 
-  /** The same for the same text at all times, whichever key is the current one, and unreadable. */
+  /** Returns an unreadable text that is always the same for the same `text`, whichever key is current. */
   indexOf(text: string): string {
     const hash = this.#indexKey === undefined ? createHash('sha256') : createHmac('sha256', this.#indexKey)
     return `h1:${hash.update(text).digest('base64url')}`
   }
 
   /**
-   * Throws `PayloadParseError` for what was changed or belongs elsewhere, and `OUTBOX_MAIL_KEY_MISSING`, which is worth
-   * another attempt, where the key is not there.
+   * Decrypts. Throws `PayloadParseError` if the bytes were changed or belong to another context. Throws
+   * `OUTBOX_MAIL_KEY_MISSING`, which is worth another attempt, if the key is missing.
    */
   open(sealed: Uint8Array, context: string): Uint8Array {
     const idBytes = sealed[1] ?? 0
@@ -100,11 +107,12 @@ export class KeyRing {
   }
 }
 
-/** The id of the key that opens what a key ring has made. */
+/** Returns the id of the key that opens these bytes of a key ring. */
 export function keyIdOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(2, 2 + (sealed[1] ?? 0))).toString()
 }
 
+/** Returns the error for a mail whose key is not in the key ring. */
 export function keyMissing(context: string, id: string): OutboxError {
   return new OutboxError(
     'OUTBOX_MAIL_KEY_MISSING',

@@ -2,12 +2,13 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { checkOptions, having } from '../options.ts'
 import type { MailTransport } from './mail-transport.ts'
 
+/** Options of `logTransport`. */
 export interface LogTransportOptions {
-  /** Standard error where left out. */
+  /** Standard error by default. */
   readonly logger?: Pick<Logger, 'info'>
 }
 
-/** Sends nothing, and says so: for development. Texts are not shown. */
+/** Logs each mail instead of sending it, for development. The log shows the subject, but not the texts. */
 export function logTransport(options: LogTransportOptions = {}): MailTransport {
   checkOptions('logTransport', options, { logger: having('info') })
   const { logger = { info: (message) => standardLogger.warn(message) } } = options

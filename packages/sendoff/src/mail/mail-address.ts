@@ -2,29 +2,32 @@ import { domainToASCII } from 'node:url'
 import { kindOf } from '../options.ts'
 import { invalidMail } from './mail-errors.ts'
 
-/** A mailbox, with the name of whoever it belongs to. */
+/** A mailbox, with the name of its owner. */
 export interface MailAddress {
   readonly name?: string
   readonly address: string
 }
 
-/** `ada@example.com`, `Ada Lovelace <ada@example.com>`, or its parts. */
+/** An address: `ada@example.com`, `Ada Lovelace <ada@example.com>`, or its parts. */
 export type MailAddressLike = string | MailAddress
 
 const maxAddressLength = 254
 const maxLocalLength = 64
 const maxLabelLength = 63
-// A name and an address, with room for quotes and brackets. Longer texts are refused before anything reads them.
+// Room for a name and an address, with quotes and brackets. Longer texts are refused before they are parsed.
 const maxTextLength = 1_000
-/** Servers may refuse longer lines, and a line is broken only at spaces. */
+/** Servers may refuse longer lines, and lines break only at spaces. */
 const maxWordLength = 900
 
-// Quoted local parts and address literals are left out on purpose: hardly any mailbox needs them, and they hide commands.
+// Quoted local parts and address literals are refused on purpose: few mailboxes need them, and they can hide
+// commands.
 const localPart = /^[^\s\p{Cc}@<>()[\]\\,;:"]+$/u
 const domainLabel = /^[\p{L}\p{N}-]+$/u
 const longWord = new RegExp(`[!-~]{${maxWordLength + 1}}`)
 
-/** The address in its parts. Throws `OUTBOX_INVALID_MAIL` for what is none, or would forge a header. */
+/**
+ * Returns the parts of an address. Throws `OUTBOX_INVALID_MAIL` if it is not valid, or would forge a header.
+ */
 export function checkedAddress(field: string, value: unknown): MailAddress {
   const { name, address } = partsOf(field, value)
   if (name !== undefined) checkHeaderText(`the name in ${field}`, name)
@@ -32,15 +35,15 @@ export function checkedAddress(field: string, value: unknown): MailAddress {
   return name === undefined || name === '' ? { address } : { name, address }
 }
 
-/** One address or a list of them, as a list. */
+/** Returns one address or several as a list, each of them checked. */
 export function checkedAddresses(field: string, value: unknown): readonly MailAddress[] {
   if (value === undefined) return []
   return (Array.isArray(value) ? value : [value]).map((item) => checkedAddress(field, item))
 }
 
 /**
- * The same for all ways to write one mailbox: hardly any server tells upper case from lower case, mail goes to international
- * domains under their ASCII names, and quotes around a local part mean nothing.
+ * Returns the same text for all spellings of one mailbox. Few servers distinguish upper from lower case,
+ * international domains get mail under their ASCII names, and quotes around a local part mean nothing.
  */
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@')
@@ -48,12 +51,12 @@ export function mailboxOf(address: string): string {
   return `${unquoted(address.slice(0, at))}@${domainToASCII(domain) || domain}`.toLowerCase()
 }
 
-/** An address as it stands in a header, such as `"Lovelace, Ada" <ada@example.com>`. */
+/** Returns an address as it stands in a header, such as `"Lovelace, Ada" <ada@example.com>`. */
 export function formatAddress({ name, address }: MailAddress): string {
   return name === undefined ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`
 }
 
-/** Refuses what would end the header that it is written into, and begin another. */
+/** Refuses a text that would end its header and begin another one. */
 export function checkHeaderText(what: string, value: unknown): asserts value is string {
   if (typeof value !== 'string') throw invalidMail(`needs a string as ${what}, not ${kindOf(value)}.`)
   if (/\p{Cc}/u.test(value)) {
@@ -93,7 +96,8 @@ function isAddress(value: unknown): value is string {
   return at > 0 && isLocalPart(value.slice(0, at)) && isDomain(value.slice(at + 1))
 }
 
-// Dots stand between words: others than that have to be quoted, and come back quoted in the words of servers.
+// Dots only separate words. A local part with other dots has to be quoted, and servers quote it in their
+// replies.
 function isLocalPart(local: string): boolean {
   if (local.length > maxLocalLength || local.startsWith('-') || !localPart.test(local)) return false
   return !local.startsWith('.') && !local.endsWith('.') && !local.includes('..')

@@ -5,25 +5,29 @@ import { invalidMail } from './mail-errors.ts'
 
 interface AttachmentFields {
   readonly filename: string
-  /** By the file name where left out. */
+  /** Media type; derived from the file name by default. */
   readonly contentType?: string
-  /** The name by which the HTML text shows it: `<img src="cid:…">`. */
+  /** Name by which the HTML text shows the attachment: `<img src="cid:…">`. */
   readonly cid?: string
 }
 
-/** Its content is stored with the mail. */
+/** An attachment that is stored with the mail. */
 export interface InlineAttachment extends AttachmentFields {
   readonly content: string | Uint8Array
 }
 
-/** Only its name is stored, such as a path or an address; `resolveAttachment` gets the content when the mail is sent. */
+/**
+ * An attachment of which only a name is stored, such as a path or an address. `resolveAttachment` loads the
+ * content when the mail is sent.
+ */
 export interface ReferencedAttachment extends AttachmentFields {
   readonly reference: string
 }
 
+/** An attachment of a message: stored with the mail, or given by reference. */
 export type MailAttachment = InlineAttachment | ReferencedAttachment
 
-/** An attachment as JSON can hold it: the content in Base64. */
+/** An attachment as JSON holds it, with the content in Base64. */
 export type StoredAttachment = AttachmentFields &
   ({ readonly base64: string } | { readonly reference: string })
 
@@ -32,16 +36,20 @@ export interface ComposedAttachment extends AttachmentFields {
   readonly content: AttachmentContent
 }
 
+/** The content of an attachment: text or bytes. */
 export type AttachmentContent = string | Uint8Array
 
-/** A content in Base64, as APIs of mail providers want attachments. */
+/** Returns a content in Base64, as APIs of mail providers take attachments. */
 export function base64Of(content: AttachmentContent): string {
   return Buffer.from(content as string).toString('base64')
 }
 
 const known = ['filename', 'contentType', 'cid', 'content', 'reference']
 
-/** Attachments as they are stored. Throws where one is malformed, or all together are larger than `maxBytes`. */
+/**
+ * Returns attachments as they are stored. Throws if one is malformed, or if together they are larger than
+ * `maxBytes`.
+ */
 export function checkedAttachments(value: unknown, maxBytes: number): readonly StoredAttachment[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw invalidMail(`needs a list as attachments, not ${kindOf(value)}.`)

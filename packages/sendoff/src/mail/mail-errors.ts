@@ -1,6 +1,9 @@
 import { OutboxError, RecoverableError, UnrecoverableError } from '../errors.ts'
 
-/** Recorded with a mail that some recipients' servers did not take yet: they are tried again, and only they. */
+/**
+ * Recorded with a mail that some recipients' servers did not accept yet. The next attempt goes to these
+ * recipients only.
+ */
 export class MailDelayedError extends RecoverableError {
   override readonly name = 'MailDelayedError'
 
@@ -9,7 +12,10 @@ export class MailDelayedError extends RecoverableError {
   }
 }
 
-/** Recorded with a mail that some recipients will not get: refused for good, or nobody was left to send it to. */
+/**
+ * Recorded with a mail that some recipients will not get: a server refused them for good, or no recipient was
+ * left.
+ */
 export class MailRefusedError extends UnrecoverableError {
   override readonly name = 'MailRefusedError'
 
@@ -18,7 +24,7 @@ export class MailRefusedError extends UnrecoverableError {
   }
 }
 
-/** Recorded with a mail that was sent, though not to everybody: some recipients are suppressed. */
+/** Recorded with a mail that was sent, but not to all recipients: some are suppressed. */
 export class MailSuppressedError extends UnrecoverableError {
   override readonly name = 'MailSuppressedError'
 
@@ -28,12 +34,12 @@ export class MailSuppressedError extends UnrecoverableError {
 }
 
 /**
- * Thrown by a transport that cannot send any mail now: the server is away, or refuses the login. The mail waits without counting an
- * attempt, and the transport rests.
+ * Thrown by a transport that cannot send any mail now: the server is away, or refuses the login. The mail
+ * waits without counting an attempt, and the transport rests.
  */
 export class TransportUnavailableError extends RecoverableError {
   override readonly name = 'TransportUnavailableError'
-  /** How long the server has asked to be left alone, where it has. */
+  /** How long the server asked clients to wait, in ms; undefined if it did not. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, options: ErrorOptions & { readonly retryAfterMs?: number | undefined } = {}) {
@@ -42,7 +48,7 @@ export class TransportUnavailableError extends RecoverableError {
   }
 }
 
-/** The error for a mail that is malformed. */
+/** Returns the error for a malformed mail. */
 export function invalidMail(problem: string): OutboxError {
   return new OutboxError('OUTBOX_INVALID_MAIL', `The mail ${problem}`)
 }

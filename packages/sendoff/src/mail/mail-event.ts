@@ -9,17 +9,24 @@ import { checkedMessage, type MailMessage, type StoredMessage } from './mail-mes
 import { mailOutboxDefaults } from './mail-outbox-options.ts'
 import { encodePayload } from './mail-payload.ts'
 
+/** Options of `MailOutbox.enqueue`. */
 export interface EnqueueOptions<Tx> {
-  /** The transaction to write in, where it is not the ambient one of this mail outbox. */
+  /** Transaction to write in; the ambient one of this mail outbox by default. */
   readonly tx?: Tx
-  /** A second mail with the same key is not stored, and the id of the first one is the answer. A blank one is none. */
+  /**
+   * A second mail with the same key is not stored, and `enqueue` returns the id of the first one. A blank key
+   * counts as none.
+   */
   readonly idempotencyKey?: string
-  /** Which of the worker's transports sends it, at most 64 characters: `'default'`. */
+  /**
+   * Names the transport of the worker that sends the mail, in at most 64 characters: `'default'` by default.
+   */
   readonly provider?: string
-  /** Not before this time. */
+  /** Earliest time to send the mail; at once by default. */
   readonly sendAt?: Date
 }
 
+/** Settings of the mail outbox for writing mails. */
 export interface MailEventSettings {
   readonly keyRing?: KeyRing
   readonly messageIdDomain?: string
@@ -27,7 +34,7 @@ export interface MailEventSettings {
   readonly maxRecipients?: number
 }
 
-/** What the rows of mails are about; the type of each is its provider. */
+/** Aggregate type of all mail rows. The event type of each row is its provider. */
 export const mailAggregate = 'Mail'
 
 const optionChecks = {
@@ -41,7 +48,7 @@ const optionChecks = {
 
 const nextId = monotonicUlids()
 
-/** A mail in its envelope, to be written. Throws where the message or an option does not fit. */
+/** Returns a mail as an event to write. Throws if the message or an option is invalid. */
 export function mailEvent(
   message: MailMessage,
   options: EnqueueOptions<unknown>,
@@ -79,7 +86,7 @@ export function mailEvent(
   )
 }
 
-// Keys often name the person that a mail is for.
+// Keys often name the person that a mail is for, so a key ring hashes them.
 function storedKey(key: string | undefined, keyRing: KeyRing | undefined): string | undefined {
   if (key === undefined || key.trim() === '') return undefined
   return keyRing === undefined ? key : keyRing.indexOf(key)

@@ -9,27 +9,27 @@ import {
 } from './mail-address.ts'
 import { invalidMail } from './mail-errors.ts'
 
-/** A mail to be sent. It needs a sender, somebody to send it to, and a text, an HTML text or a template. */
+/** A mail to send. It needs a sender, a recipient, and a text, an HTML text or a template. */
 export interface MailMessage {
   readonly from: MailAddressLike
   readonly to?: MailAddressLike | readonly MailAddressLike[]
   readonly cc?: MailAddressLike | readonly MailAddressLike[]
-  /** They get the mail, and nobody is told. */
+  /** Recipients that the other recipients do not see. */
   readonly bcc?: MailAddressLike | readonly MailAddressLike[]
   readonly replyTo?: MailAddressLike | readonly MailAddressLike[]
   readonly subject?: string
   readonly text?: string
   readonly html?: string
-  /** What `render` makes subject and texts from when the mail is sent. */
+  /** Name of the template from which `render` makes subject and texts when the mail is sent. */
   readonly template?: string
-  /** What the template is filled with: any JSON value. */
+  /** Data for the template: any JSON value. */
   readonly data?: unknown
   readonly attachments?: readonly MailAttachment[]
-  /** Further headers. Those that follow from the fields above cannot be given. */
+  /** Further headers. Headers that follow from the fields above are refused. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A message that was found sound, as it is stored. */
+/** A checked message, as it is stored. */
 export interface StoredMessage {
   readonly from: MailAddress
   readonly to: readonly MailAddress[]
@@ -45,6 +45,7 @@ export interface StoredMessage {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Limits of a message. */
 export interface MessageLimits {
   readonly maxAttachmentBytes: number
   readonly maxRecipients: number
@@ -68,11 +69,14 @@ const known = Object.fromEntries(
 )
 
 const headerName = /^[\x21-\x39\x3b-\x7e]+$/
-// They are made from the message's fields; a second one of them would be a way to forge the first.
+// The message's fields make these headers. A second one could forge the first.
 const ownHeader =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|return-path|content-.*)$/i
 
-/** The message as it is stored. Throws `OUTBOX_INVALID_MAIL` where it is malformed or would forge a header. */
+/**
+ * Returns the message as it is stored. Throws `OUTBOX_INVALID_MAIL` if it is malformed or would forge a
+ * header.
+ */
 export function checkedMessage(message: MailMessage, limits: MessageLimits): StoredMessage {
   checkOptions('a mail', message, known)
   const { subject, text, html, template, data, headers = {} } = message
@@ -88,7 +92,7 @@ export function checkedMessage(message: MailMessage, limits: MessageLimits): Sto
     headers: checkedHeaders(headers),
   }
   const count = recipientsOf(stored).length
-  if (count === 0) throw invalidMail('has nobody to go to: give it to, cc or bcc.')
+  if (count === 0) throw invalidMail('has no recipient: give it to, cc or bcc.')
   if (count > limits.maxRecipients) {
     throw invalidMail(`has ${count} recipients; at most ${limits.maxRecipients} are sent one mail.`)
   }
@@ -98,13 +102,13 @@ export function checkedMessage(message: MailMessage, limits: MessageLimits): Sto
   return stored
 }
 
-/** One who is to get a mail. The number, from 1 on, says who it is where the address is not to be written down. */
+/** A recipient of a mail. The number, from 1 on, stands for it where the address must not be written down. */
 export interface Recipient {
   readonly number: number
   readonly address: string
 }
 
-/** Everybody who is to get the mail, in an order that never changes. */
+/** Returns all recipients of the mail, in an order that never changes. */
 export function recipientsOf({
   to,
   cc,
@@ -121,7 +125,7 @@ interface Texts {
   readonly template?: string | undefined
 }
 
-/** Those that are there, each of them a string; the subject a single line. */
+/** Returns the given texts. Each must be a string, and the subject a single line. */
 export function texts(values: Texts): { readonly [Name in keyof Texts]: string } {
   const given = Object.entries(values).filter(([, value]) => value !== undefined)
   for (const [name, value] of given) {
@@ -136,8 +140,8 @@ function checkedHeaders(headers: unknown): Readonly<Record<string, string>> {
     throw invalidMail(`needs an object of strings as headers, not ${kindOf(headers)}.`)
   }
   for (const [name, value] of Object.entries(headers)) {
-    if (!headerName.test(name)) throw invalidMail('has a header whose name is none.')
-    if (ownHeader.test(name)) throw invalidMail(`cannot be given the header "${name}": it is made by itself.`)
+    if (!headerName.test(name)) throw invalidMail('has a header with an invalid name.')
+    if (ownHeader.test(name)) throw invalidMail(`cannot be given the header "${name}": the library sets it.`)
     checkHeaderText(`header "${name}"`, value)
   }
   return { ...(headers as Record<string, string>) }

@@ -17,32 +17,39 @@ import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts
 import type { ComposeOptions } from './compose-mail.ts'
 import { KeyRing } from './key-ring.ts'
 
+/** Options of `MailOutbox`. */
 export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends ComposeOptions {
-  /** A store made for a table of its own, such as `postgresStore({ client, table: 'mail_outbox' })`. */
+  /** Store with a table of its own, such as `postgresStore({ client, table: 'mail_outbox' })`. */
   readonly store: OutboxStore<StoreTx>
-  /** Transactions of an ORM or a driver; the store's own where left out. */
+  /** Transactions of an ORM or a driver; the store's own by default. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
-  /** Encrypts what mails say and whom they go to. They are stored readable where left out. */
+  /** Encrypts messages and their recipients. By default they are stored in readable form. */
   readonly keyRing?: KeyRing
-  /** Takes a mail that is stored readable for a forged one, which FAILED at once: false, for mails from before the key ring. */
+  /**
+   * Treats a mail that is stored in readable form as forged: it is FAILED at once. False by default, for
+   * mails older than the key ring.
+   */
   readonly encryptedOnly?: boolean
-  /** What stands behind the @ of every `Message-ID`: the domain of the sender. */
+  /** Domain after the @ of every `Message-ID`; the sender's domain by default. */
   readonly messageIdDomain?: string
-  /** How much of attachments is stored with a mail, all of its together: 512 KiB; 720 KiB at the most. */
+  /**
+   * Most bytes of attachments that are stored with one mail, all together: 512 KiB by default, 720 KiB at the
+   * most.
+   */
   readonly maxAttachmentBytes?: number
-  /** 100; 500 at the most. */
+  /** Most recipients of one mail: 100 by default, 500 at the most. */
   readonly maxRecipients?: number
-  /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
+  /** Receives reports of faults; `false` for none. By default warnings and errors go to standard error. */
   readonly logger?: Logger | false
   readonly clock?: Clock
 }
 
-// What became of each has to find room in the text of one error.
-/** The value of each option of a `MailOutbox` that is left out. */
+// The outcomes of all recipients must fit into the text of one error.
+/** Defaults of `MailOutbox`. */
 export const mailOutboxDefaults = { encryptedOnly: false, maxAttachmentBytes: 524_288, maxRecipients: 100 }
 
 const mostRecipients = 500
-// In Base64 they have to find room in the payload of a row, beside 64 KiB of texts.
+// In Base64 they must fit into the payload of a row, beside 64 KiB of texts.
 const mostAttachmentBytes = ((maxPayloadBytes - 65_536) * 3) / 4
 
 const domain: OptionCheck = (value) =>
@@ -66,6 +73,7 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
   clock: having('now', 'monotonic', 'schedule'),
 }
 
+/** Throws `OUTBOX_INVALID_OPTION` for invalid options of a `MailOutbox`. */
 export function checkMailOutboxOptions(options: object): void {
   checkOptions('MailOutbox', options, checks)
   requireOptions('MailOutbox', options, ['store'])

@@ -20,47 +20,60 @@ import type { MailTransport } from './mail-transport.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { Suppressions } from './suppression-list.ts'
 
+/** Options of `MailOutboxWorker`. */
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly outbox: MailOutbox<Tx, StoreTx, never>
-  /** By provider. Mails that name none go to `default`. */
+  /** Transports by provider. Mails that name no provider use `default`. */
   readonly transports: Readonly<Record<string, MailTransport>>
-  /** How fast mails are sent by this process, by provider; as fast as they can be where left out. */
+  /** How fast this process sends mails, by provider; without a limit by default. */
   readonly rateLimits?: Readonly<Record<string, RateLimitOptions>>
-  /** Who is not to get mail. */
+  /** Addresses that get no mail; none by default. */
   readonly suppressions?: Suppressions
-  /** Told of every recipient whose address a server refused for good, such as to put it on the suppression list. */
+  /**
+   * Called for every recipient whose address a server refused for good, such as to put it on the suppression
+   * list.
+   */
   readonly onRefused?: (refusal: Refusal) => unknown
-  /** How many mails are sent at once: 5, as many as a pool of nodemailer has connections. */
+  /** How many mails are sent at once: 5 by default, as many as a nodemailer pool has connections. */
   readonly workerCount?: number
-  /** How many mails are claimed at once: 50. */
+  /** How many mails are claimed at once: 50 by default. */
   readonly batchSize?: number
-  /** The longest pause between two looks at the table: 30 s. */
+  /** Longest pause between two polls of the table, in ms: 30 s by default. */
   readonly intervalMs?: number
-  /** How long a mail stays with a process that does not renew its lease: 5 min. */
+  /** How long a mail stays with a process that does not renew its lease, in ms: 5 min by default. */
   readonly leaseMs?: number
-  /** How long a transport may take for one mail: 10 min, as long as a server may take to accept one. */
+  /**
+   * How long a transport may take for one mail, in ms: 10 min by default, as long as a server may take to
+   * accept one.
+   */
   readonly sendTimeoutMs?: number
-  /** 5 attempts, with waits of 1 min, 5 min, 15 min and 1 h. */
+  /** When failed mails are tried again; by default 5 attempts, with waits of 1 min, 5 min, 15 min and 1 h. */
   readonly retryPolicy?: RetryPolicy
   /**
-   * Mails that were sent are removed so long after, with all they say; they are kept where left out. The purge runs after a tenth of
-   * that time, at least every hour and at most every minute.
+   * How long sent mails are kept, in ms, before they are removed with their texts; without end by default.
+   * The purge interval is a tenth of that time, but at least a minute and at most an hour.
    */
   readonly bodyRetentionMs?: number
-  /** The same for FAILED mails. */
+  /** How long FAILED mails are kept, in ms; without end by default. */
   readonly failedRetentionMs?: number
-  /** Idempotency keys are kept for so long where mails are removed: 30 days, or `bodyRetentionMs` if that is longer. */
+  /**
+   * How long idempotency keys are kept if mails are removed, in ms: 30 days by default, or `bodyRetentionMs`
+   * if that is longer.
+   */
   readonly idempotencyRetentionMs?: number
-  /** Whether `start()` creates and updates the tables: true. With false it only checks that they are there and current. */
+  /**
+   * Whether `start()` creates and updates the tables: true by default. With false it only checks that they
+   * exist and are current.
+   */
   readonly migrate?: boolean
-  /** How long `close()` goes on with mails that it has claimed: 5 s. */
+  /** How long `close()` continues to begin mails that it has claimed, in ms: 5 s by default. */
   readonly drainTimeoutMs?: number
-  /** How long `close()` then waits for mails that are being sent: 15 s. */
+  /** How long `close()` then waits for mails that are being sent, in ms: 15 s by default. */
   readonly shutdownTimeoutMs?: number
-  /** A name for this process, shown on the mails it holds. A unique ending is added. */
+  /** Name of this process, shown on the mails it holds. A unique ending is added. */
   readonly ownerId?: string
   readonly metrics?: MetricsExporter
-  /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
+  /** Receives reports of faults; `false` for none. By default warnings and errors go to standard error. */
   readonly logger?: Logger | false
   readonly clock?: Clock
 }
@@ -74,14 +87,14 @@ const byProvider =
       ? undefined
       : `an object of ${what} by provider`
 
-/** The value of each option of a `MailOutboxWorker` that is left out. */
+/** Defaults of `MailOutboxWorker`. */
 export const mailWorkerDefaults = {
   workerCount: 5,
   batchSize: 50,
   intervalMs: 30_000,
   leaseMs: 300_000,
   sendTimeoutMs: 600_000,
-  // Where mails are removed; mails that are kept for longer keep their keys for as long.
+  // Applies if mails are removed. Mails that are kept for longer keep their keys as long.
   idempotencyRetentionMs: 30 * 86_400_000,
 }
 
@@ -109,6 +122,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   clock: having('now', 'monotonic', 'schedule'),
 }
 
+/** Throws `OUTBOX_INVALID_OPTION` for invalid options of a `MailOutboxWorker`. */
 export function checkMailOutboxWorkerOptions(options: object): void {
   checkOptions('MailOutboxWorker', options, checks)
   requireOptions('MailOutboxWorker', options, ['outbox', 'transports'])

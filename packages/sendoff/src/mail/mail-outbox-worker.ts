@@ -18,17 +18,17 @@ import { MailSender } from './mail-sender.ts'
 import { RateLimit } from './rate-limit.ts'
 
 const dayMs = 86_400_000
-// As good as for ever, and within the times that databases know.
+// Practically for ever, and within the range of times that databases know.
 const centuryMs = 36_525 * dayMs
 
-// How long a mail waits whose transport this worker does not have.
+// How long a mail waits if this worker does not have its transport.
 const unroutableDelayMs = 10_000
 const longestPurgeIntervalMs = dayMs / 24
 const shortestPurgeIntervalMs = 60_000
 
 /**
- * Sends the mails of a mail outbox, together with all other workers of its table. It looks every 30 s, and is woken when a mail
- * was committed.
+ * Sends the mails of a mail outbox, together with all other workers of its table. It polls every 30 s, and is
+ * woken when a mail was committed.
  *
  * It is `Outbox.multiNode` on the mail outbox's store, with a listener for each provider.
  */
@@ -50,15 +50,16 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
       store: keptOpen(options.outbox.store),
       listeners: this.#listeners(sendTimeoutMs),
       workerCount: options.workerCount ?? mailWorkerDefaults.workerCount,
-      // What one process has claimed, no other can send meanwhile.
+      // No other process can send the mails that this one has claimed.
       coldQueueCapacity: batchSize,
       leaseMs: options.leaseMs ?? mailWorkerDefaults.leaseMs,
-      // A mail that was accepted and not yet marked is sent again after a crash: one for each place at the most.
+      // After a crash, mails that were accepted and not yet marked are sent again: at most one for each
+      // place.
       settleFirst: true,
-      // Other workers may have the transport, such as while a new version is rolled out.
+      // Other workers may have the transport, such as during a rollout.
       onUnroutable: 'defer',
       unroutableDelayMs,
-      // The sender keeps the time itself, for verifying and for sending, and then knows whom it has reached.
+      // The sender limits verifying and sending itself, so that it knows which recipients it has reached.
       listenerTimeoutMs: 3 * sendTimeoutMs,
       retryPolicy: options.retryPolicy ?? mailRetries(),
       processors: { fallback: sentInPart },
@@ -83,12 +84,12 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
     return this
   }
 
-  /** Resolves when nothing that is due is left to be sent here. */
+  /** Resolves when no due mail is left to be sent here. */
   drain(): Promise<void> {
     return this.#outbox.drain()
   }
 
-  /** Stops sending by a provider, on every process. Its mails stay where they are. */
+  /** Pauses a provider in every process. Its mails stay in the table. */
   pause(provider: string): Promise<void> {
     return this.#outbox.pause({ eventType: provider })
   }
@@ -97,7 +98,10 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
     return this.#outbox.resume({ eventType: provider })
   }
 
-  /** Takes no more mails, sends those in hand within its time limits, and hands all others back at once. The mail outbox stays open. */
+  /**
+   * Claims no more mails, sends the mails it holds within its time limits, and hands all others back at once.
+   * The mail outbox stays open.
+   */
   close(): Promise<void> {
     this.#stopListening?.()
     this.#rateLimits.forEach((limit) => limit.stop())
@@ -145,7 +149,7 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
   }
 }
 
-// Who was left out is kept in the history; for everybody else the mail is sent.
+// The history keeps the recipients that were left out. For all others the mail is sent.
 const sentInPart: Processor = {
   process(failed) {
     const { error, counted } = failed
@@ -154,7 +158,7 @@ const sentInPart: Processor = {
   },
 }
 
-// It belongs to the mail outbox, which goes on without this worker.
+// The store belongs to the mail outbox, which stays open without this worker.
 function keptOpen<Tx>(store: OutboxStore<Tx>): OutboxStore<Tx> {
   const close = async () => {}
   return new Proxy(store, {

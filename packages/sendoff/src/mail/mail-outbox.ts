@@ -29,25 +29,27 @@ import type { ComposedMail } from './mail-transport.ts'
 import { type StoredMail, storedMail } from './stored-mail.ts'
 import { discreetError, withoutAddresses } from './without-addresses.ts'
 
-/** A mail that `claimBatch` has handed out. */
+/** A mail that `claimBatch` returned. */
 export interface ClaimedMail {
   readonly id: string
   readonly provider: string
-  /** Failed attempts so far. */
+  /** Number of failed attempts so far. */
   readonly attempts: number
   readonly messageId: string
   readonly message: StoredMessage
 }
 
+/** Selects mails. */
 export interface MailFilter {
   readonly provider?: string
 }
 
 /**
- * Mails that are to be sent if and only if the transaction commits in which they were written.
+ * Stores mails that are sent if and only if their transaction commits.
  *
- * It is an outbox on a table of its own, with messages for events: claims, leases, retries and settlements are the store's and
- * the engine's. A `MailOutboxWorker` sends them; whoever writes a relay by hand claims and marks them here.
+ * It is an outbox on a table of its own, with messages as events. The store and the engine do the claims,
+ * leases, retries and settlements. A `MailOutboxWorker` sends the mails; a relay written by hand claims and
+ * marks them here.
  */
 export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly store: OutboxStore<StoreTx>
@@ -61,9 +63,9 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   readonly #owner = `mail-outbox-${randomBytes(4).toString('hex')}`
   readonly #workers = new Set<(inMs?: number) => void>()
 
-  /** With the transactions of the store itself. */
+  /** Uses the transactions of the store itself. */
   constructor(options: Omit<MailOutboxOptions<Tx, Tx>, 'transactions'> & { readonly transactions?: never })
-  /** With the transactions of an ORM. */
+  /** Uses the transactions of an ORM. */
   constructor(options: MailOutboxOptions<Tx, StoreTx, TxOptions>)
   constructor(options: MailOutboxOptions<Tx, StoreTx, TxOptions>) {
     checkMailOutboxOptions(options)
@@ -96,14 +98,14 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     return this.store.migrate()
   }
 
-  /** Runs `work` in one transaction; mails enqueued in it are part of it. */
+  /** Runs `work` in one transaction. Mails enqueued in it are part of it. */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result> {
     return this.#transactions.transaction(work, options)
   }
 
   /**
-   * Writes a mail, to be sent once its transaction commits. Answers its id, or that of the mail that used its idempotency key.
-   * Throws `OUTBOX_INVALID_MAIL` for a message that nobody should send.
+   * Writes a mail, to be sent once its transaction commits. Returns its id, or that of the mail that used its
+   * idempotency key. Throws `OUTBOX_INVALID_MAIL` for a message that must not be sent.
    */
   enqueue(message: MailMessage, options: EnqueueOptions<Tx> = {}): Promise<string> {
     const make = () => mailEvent(message, options, this.#options, this.#clock.now())
@@ -112,8 +114,8 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /**
-   * Leases up to `limit` due mails for `leaseTimeoutMs`, oldest due time first. A mail that cannot be read is not handed out:
-   * that is a failure, and recorded as one.
+   * Leases up to `limit` due mails for `leaseTimeoutMs`, oldest due time first. A mail that cannot be read is
+   * not returned; a failure is recorded for it.
    */
   async claimBatch(limit: number, leaseTimeoutMs: number): Promise<readonly ClaimedMail[]> {
     if (count(limit) !== undefined) throw invalidOption('claimBatch', 'limit', limit, count)
@@ -139,14 +141,18 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     return mails
   }
 
-  /** A claimed mail was sent. Throws `OUTBOX_LEASE_LOST`, and changes nothing, when somebody else has it by now. */
+  /**
+   * Marks a claimed mail as sent. Throws `OUTBOX_LEASE_LOST`, and changes nothing, if another process holds
+   * it by now.
+   */
   markDispatched(id: string): Promise<void> {
     return this.#mark(id, (row) => this.#backend.markDispatched(row))
   }
 
   /**
-   * Sending a claimed mail has failed: for the last time if it is `exhausted`, else it is due again at `nextAttempt`. `attempts`
-   * counts this one. Throws `OUTBOX_LEASE_LOST`, and changes nothing, when somebody else has it by now.
+   * Records that sending a claimed mail failed. The mail is FAILED if `exhausted`, else due again at
+   * `nextAttempt`. `attempts` counts this one. Throws `OUTBOX_LEASE_LOST`, and changes nothing, if another
+   * process holds it by now.
    */
   recordFailure(
     id: string,
@@ -166,18 +172,18 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     })
   }
 
-  /** The mail of this id; undefined where there is none, or no longer. */
+  /** Returns the mail with this id; undefined if there is none, or none any more. */
   async find(id: string): Promise<StoredMail | undefined> {
     const row = await this.#rowOf(id)
     return row && storedMail(row, this.#clock.now())
   }
 
-  /** Failed attempts at a mail, oldest first. */
+  /** Returns the failed attempts of a mail, oldest first. */
   attempts(id: string): Promise<readonly FailedAttempt[]> {
     return this.#dead.attempts(id)
   }
 
-  /** FAILED mails in the order of writing, from behind `afterSeq` on. */
+  /** Returns FAILED mails in write order, starting after `afterSeq`. */
   async failed(
     filter: MailFilter & { readonly limit?: number; readonly afterSeq?: number } = {},
   ): Promise<readonly StoredMail[]> {
@@ -187,17 +193,23 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     return rows.map((row) => storedMail(row, this.#clock.now()))
   }
 
-  /** Has one FAILED mail sent to those who have not got it; false if there is none of that id. */
+  /**
+   * Replays one FAILED mail for the recipients that have not got it. Returns false if there is none with that
+   * id.
+   */
   replay(id: string): Promise<boolean> {
     return this.#dead.replay(id)
   }
 
-  /** Has every FAILED mail that matches sent to those who have not got it, and answers how many there were. */
+  /**
+   * Replays every FAILED mail that matches, for the recipients that have not got it. Returns how many there
+   * were.
+   */
   replayAll({ provider }: MailFilter = {}, options: ReplayOptions = {}): Promise<number> {
     return this.#dead.replayAll(provider === undefined ? {} : { eventType: provider }, options)
   }
 
-  /** The mail as it would look if it were sent now to everybody; undefined where there is none of that id. */
+  /** Returns the mail as it would be sent now to all recipients; undefined if there is none with that id. */
   async preview(id: string): Promise<ComposedMail | undefined> {
     const row = await this.#rowOf(id)
     if (row === undefined) return undefined
@@ -206,24 +218,24 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     return composeMail(id, payload, recipients, this.#options)
   }
 
-  /** The mail in a row, decrypted. */
+  /** Returns the mail in a row, decrypted. */
   read(row: Pick<Row, 'eventId' | 'payload' | 'contentType'>): MailPayload {
     const { keyRing, encryptedOnly = mailOutboxDefaults.encryptedOnly } = this.#options
     return decodePayload(row, keyRing, encryptedOnly)
   }
 
-  /** The mail in a row as it is sent to these recipients. */
+  /** Returns the mail in a row as it is sent to these recipients. */
   compose(id: string, payload: MailPayload, recipients: readonly string[]): Promise<ComposedMail> {
     return composeMail(id, payload, recipients, this.#options)
   }
 
-  /** Has `wake` called whenever mails may have become due in this process. Answers how to end that. */
+  /** Calls `wake` whenever mails may have become due in this process. Returns a function that ends that. */
   onEnqueued(wake: (inMs?: number) => void): () => void {
     this.#workers.add(wake)
     return () => this.#workers.delete(wake)
   }
 
-  /** Waits for transactions that are open, and closes the store. Close workers first. */
+  /** Waits for open transactions, and closes the store. Close workers first. */
   async close(): Promise<void> {
     await this.#transactions.ended()
     await this.store.close()

@@ -3,15 +3,16 @@ import type { Row } from '../store/index.ts'
 import { type KeyRing, keyIdOf, keyMissing } from './key-ring.ts'
 import type { StoredMessage } from './mail-message.ts'
 
-/** What the payload of a mail's row says. */
+/** The payload of a mail's row. */
 export interface MailPayload {
-  /** The same at every attempt, so that a mail that arrives twice can be recognised. */
+  /** Same at every attempt, so that a recipient can recognise a mail that arrives twice. */
   readonly messageId: string
-  /** Epoch milliseconds, for the header. */
+  /** Time for the `Date` header, in epoch ms. */
   readonly date: number
   readonly message: StoredMessage
 }
 
+/** A payload as a row stores it. */
 export interface EncodedPayload {
   readonly payload: string | Uint8Array
   readonly contentType?: string
@@ -19,7 +20,7 @@ export interface EncodedPayload {
 
 const encryptedType = 'application/vnd.sendoff.encrypted-mail'
 
-/** The payload as it is stored: JSON, or encrypted where there is a key ring. */
+/** Returns the payload as it is stored: JSON, or encrypted if there is a key ring. */
 export function encodePayload(
   id: string,
   payload: MailPayload,
@@ -45,8 +46,8 @@ function jsonOf(payload: MailPayload): string {
 type StoredPayload = Pick<Row, 'eventId' | 'payload' | 'contentType'>
 
 /**
- * Throws `PayloadParseError` where it cannot be read, or is readable to all and `encryptedOnly` forbids that, and
- * `OUTBOX_MAIL_KEY_MISSING` where it could be read with another key.
+ * Reads a payload. Throws `PayloadParseError` if it cannot be read, or if it is not encrypted and
+ * `encryptedOnly` is set. Throws `OUTBOX_MAIL_KEY_MISSING` if another key could read it.
  */
 export function decodePayload(
   row: StoredPayload,

@@ -4,13 +4,16 @@ import { retrySchedule } from '../retry/retry-schedule.ts'
 
 const minuteMs = 60_000
 
-/** 1 min, 5 min, 15 min, 1 h and 4 h: greylisting is over after the first, most outages before the last. */
+/**
+ * Default waits: 1 min, 5 min, 15 min, 1 h and 4 h. Greylisting is over after the first, most outages before
+ * the last.
+ */
 export const mailRetryDelaysMs = [1, 5, 15, 60, 240].map((minutes) => minutes * minuteMs) as [
   number,
   ...number[],
 ]
 
-/** Waits as mail servers expect it between attempts, of which there are 5 unless told otherwise. */
+/** Retry policy with the waits that mail servers expect, and 5 attempts by default. */
 export function mailRetries(maxAttempts = 5, delaysMs: readonly number[] = mailRetryDelaysMs): RetryPolicy {
   if (countOrInfinity(maxAttempts) !== undefined) {
     throw invalidOption('mailRetries', 'maxAttempts', maxAttempts, countOrInfinity)

@@ -17,13 +17,14 @@ import { failureOf, type PastOutcomes, pastOutcomes, type RecipientOutcome } fro
 import type { Suppressions } from './suppression-list.ts'
 import { type Discreet, discreetError, withoutAddresses } from './without-addresses.ts'
 
-/** A recipient that a server will never take mail for. */
+/** A recipient whose server refuses its mail for good. */
 export interface Refusal {
   readonly mailId: string
   readonly address: string
   readonly reason: string
 }
 
+/** Options of `MailSender`. */
 export interface MailSenderOptions {
   readonly outbox: Pick<MailOutbox<never>, 'attempts' | 'compose' | 'read'>
   readonly transport: MailTransport
@@ -40,10 +41,12 @@ const outageReason = 'Waits for the end of an outage.'
 const nothingPast: PastOutcomes = { accepted: new Set(), refused: new Set() }
 
 /**
- * The listener of a provider: sends a mail to those of its recipients who have not got it, and are not suppressed or refused.
+ * Listener of a provider. It sends a mail to the recipients that have not got it, and are neither suppressed
+ * nor refused.
  *
- * The error that it throws says what became of each recipient, unless all of them have the mail. So the row's history holds it from
- * the very step that settles the row, and the next attempt leaves out the recipients that this one has reached.
+ * The error that it throws says what became of each recipient, unless all of them have the mail. So the step
+ * that settles the row also stores this in its history, and the next attempt leaves out the recipients that
+ * this one reached.
  */
 export class MailSender implements EventListener {
   readonly #options: MailSenderOptions
@@ -103,7 +106,7 @@ export class MailSender implements EventListener {
     const rejected = wanted.length === 0 ? [] : await this.#send(id, mail, wanted, discreet, signal)
     const rejections = new Map(rejected.map((rejection) => [mailboxOf(rejection.address), rejection]))
     const mailboxes = new Set(wanted.map(({ address }) => mailboxOf(address)))
-    // Rather twice than never: where it is not known who was rejected, it may have been anybody.
+    // Rather twice than never: if an unknown address was rejected, it may stand for any recipient.
     const unknown = rejected.find(({ address }) => !mailboxes.has(mailboxOf(address)))
     for (const recipient of wanted) {
       const rejection =
@@ -149,7 +152,7 @@ export class MailSender implements EventListener {
     return rejected
   }
 
-  // A mail counts an attempt whenever a server may have taken it: so it arrives no more often than there are attempts.
+  // A mail counts an attempt whenever a server may have accepted it. So it arrives at most once per attempt.
   async #handOver(
     mail: ComposedMail,
     discreet: Discreet,
@@ -175,7 +178,7 @@ export class MailSender implements EventListener {
     }
   }
 
-  // Mails that come while one of them verifies wait for its result: each would count an attempt.
+  // Mails that come while one of them verifies wait for its result. Otherwise each would count an attempt.
   async #verified(mustVerify: boolean, discreet: Discreet, signal: AbortSignal): Promise<void> {
     const { transport, transportAvailability: availability, sendTimeoutMs } = this.#options
     if (mustVerify && transport.verify !== undefined) this.#verification ??= this.#verify(sendTimeoutMs)
@@ -190,7 +193,7 @@ export class MailSender implements EventListener {
     if (error !== undefined) throw this.#unavailable(error, discreet)
   }
 
-  /** What keeps the transport from sending; undefined where nothing does. */
+  /** Returns the error that keeps the transport from sending; undefined if it can send. */
   async #verify(timeoutMs: number): Promise<unknown> {
     const { signal } = new AbortController()
     try {
@@ -209,7 +212,7 @@ export class MailSender implements EventListener {
     return new Postponed(this.#options.transportAvailability.failed(told, askedMs), told)
   }
 
-  // The mail is on its way to the others, whatever becomes of this.
+  // A fault here is only logged: the mail is on its way to the other recipients.
   async #tellOfRefusal(
     mailId: string,
     { address, reason }: RejectedRecipient,
@@ -224,7 +227,7 @@ export class MailSender implements EventListener {
   }
 }
 
-/** The mail waits without counting an attempt. */
+/** Thrown to make the mail wait without counting an attempt. */
 class Postponed extends Error {
   readonly delayMs: number
 

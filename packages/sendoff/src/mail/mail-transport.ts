@@ -1,26 +1,29 @@
 import type { ComposedAttachment } from './mail-attachment.ts'
 import type { MailAddress } from './mail-address.ts'
 
-/** What takes mails out of the house. */
+/** Hands mails over to a mail server or provider. */
 export interface MailTransport {
-  /** For messages to people. */
+  /** Name for log and error texts. */
   readonly name: string
   /**
-   * Hands a mail over for everybody in `mail.envelope.to`, and answers who was not accepted. Throwing means that nobody was,
-   * and that it is worth another attempt: after a given time with a `RetryAfterError`, never with an `UnrecoverableError`. With a
-   * `TransportUnavailableError` no attempt counts, and the worker lets the transport rest for a while.
+   * Hands a mail over for all recipients in `mail.envelope.to`, and returns those that were not accepted. If
+   * it throws, none was accepted and the mail is tried again.
+   *
+   * With a `RetryAfterError` the next attempt comes after the given time, with an `UnrecoverableError` never.
+   * With a `TransportUnavailableError` no attempt counts, and the worker lets the transport rest for a while.
    */
   send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
   /**
-   * Rejects while no mail can be sent at all, such as when the server is away or refuses the login. The worker calls it after a
-   * mail has failed by a lost connection or a timeout, and while the transport rests, so that no mail is spent on trying.
+   * Rejects while no mail can be sent at all, such as when the server is away or refuses the login. The
+   * worker calls it after a mail failed by a lost connection or a timeout, and while the transport rests. So
+   * no mail is spent on trying.
    */
   verify?(context: SendContext): Promise<unknown>
 }
 
 /** A mail with its texts and attachments, ready to be sent. */
 export interface ComposedMail {
-  /** Of its row. */
+  /** Id of the mail's row. */
   readonly id: string
   readonly messageId: string
   readonly date: Date
@@ -36,26 +39,32 @@ export interface ComposedMail {
   readonly envelope: MailEnvelope
 }
 
-/** Who gets the mail this time, whatever its headers say: those who are still without it. */
+/** Recipients of this attempt, whatever the headers say: those that have not got the mail yet. */
 export interface MailEnvelope {
   readonly from: string
   readonly to: readonly string[]
 }
 
+/** What a transport gets beside the mail. */
 export interface SendContext {
   /** Aborts when the time is up, and when a shutdown cannot wait. */
   readonly signal: AbortSignal
 }
 
+/** The result of handing a mail over. */
 export interface MailReceipt {
   readonly rejected: readonly RejectedRecipient[]
 }
 
+/** A recipient that was not accepted. */
 export interface RejectedRecipient {
   readonly address: string
   /** Whether no further attempt can succeed. */
   readonly isPermanent: boolean
   readonly reason: string
-  /** Whether the address itself is at fault: no such mailbox, or one that takes no mail. `onRefused` is told of no others. */
+  /**
+   * Whether the address itself is at fault: no such mailbox, or one that takes no mail. `onRefused` is called
+   * only then.
+   */
   readonly isAddressFault?: boolean
 }

@@ -5,14 +5,14 @@ import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailReceipt, MailTransport, RejectedRecipient } from './mail-transport.ts'
 import { isAddressFault, isPermanent, isUnavailable, type SmtpError } from './smtp-verdict.ts'
 
-/** The part of a transporter of nodemailer that is used here; any object of this shape will do. */
+/** The part of a nodemailer transporter that is used here. Any object of this shape will do. */
 export interface NodemailerTransporter {
   sendMail(mail: NodemailerMail): Promise<unknown>
   /** Connects and logs in. */
   verify?(): Promise<unknown>
 }
 
-/** What nodemailer is told of a mail. */
+/** A mail as `sendMail` of nodemailer takes it. */
 export interface NodemailerMail {
   messageId: string
   date: Date
@@ -35,16 +35,20 @@ interface NodemailerAddress {
   address: string
 }
 
+/** Options of `nodemailerTransport`. */
 export interface NodemailerTransportOptions {
-  /** Made by `nodemailer.createTransport()`, with its pool, TLS and OAuth as you like. It is not closed. */
+  /**
+   * A transporter from `nodemailer.createTransport()`, with pool, TLS and OAuth as you like. The transport
+   * does not close it.
+   */
   readonly transporter: NodemailerTransporter
   readonly name?: string
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `nodemailerTransport`. */
 export const nodemailerDefaults = { name: 'nodemailer' }
 
-/** Sends by SMTP, or whatever else nodemailer was made for. */
+/** Sends mails by SMTP, or by any other transport of nodemailer. */
 export function nodemailerTransport(options: NodemailerTransportOptions): MailTransport {
   checkOptions('nodemailerTransport', options, { transporter: having('sendMail'), name: text })
   requireOptions('nodemailerTransport', options, ['transporter'])
@@ -65,7 +69,7 @@ export function nodemailerTransport(options: NodemailerTransportOptions): MailTr
   }
 }
 
-/** The mail as nodemailer wants it. */
+/** Returns the mail as nodemailer takes it. */
 export function nodemailerMail(mail: ComposedMail): NodemailerMail {
   const { messageId, date, from, to, cc, replyTo, subject, text, html, headers, envelope } = mail
   return {
@@ -84,7 +88,7 @@ export function nodemailerMail(mail: ComposedMail): NodemailerMail {
     })),
     headers: { ...headers },
     envelope: { from: envelope.from, to: [...envelope.to] },
-    // Whatever a message says, no file or address is read for it.
+    // Whatever a message says, nodemailer reads no file or address for it.
     disableFileAccess: true,
     disableUrlAccess: true,
   }
@@ -113,7 +117,7 @@ function receiptOf(sent: unknown, { envelope }: ComposedMail): MailReceipt {
   return { rejected: rejections(envelope.to, refusals, accepted.map(textOf)) }
 }
 
-// A server that says no to the sender or to the content says it to every recipient.
+// A server that refuses the sender or the content refuses every recipient.
 function receiptOfFailure(thrown: unknown, { envelope }: ComposedMail): MailReceipt {
   const error = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as SmtpError
   const { rejectedErrors = [] } = error
@@ -126,8 +130,8 @@ function receiptOfFailure(thrown: unknown, { envelope }: ComposedMail): MailRece
 }
 
 /**
- * The refusals under the addresses that the mail was given with, which nodemailer may write in another way. One that fits none of
- * them is held against those alone who were not accepted.
+ * Returns the refusals under the addresses that the mail was given with; nodemailer may spell them
+ * differently. A refusal that fits no address counts only against the recipients that were not accepted.
  */
 function rejections(
   addresses: readonly string[],

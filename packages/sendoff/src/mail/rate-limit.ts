@@ -1,23 +1,25 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { checkOptions, count, duration, requireOptions } from '../options.ts'
 
+/** Options of a rate limit. */
 export interface RateLimitOptions {
-  /** So many mails … */
+  /** Most mails in the time of `perMs`. */
   readonly mails: number
-  /** … in so much time: 1 s. */
+  /** Length of the time, in ms: 1 s by default. */
   readonly perMs?: number
 }
 
+/** The parts that a `RateLimit` works with. */
 export interface RateLimitParts {
   readonly clock: Clock
-  /** Asks the poller to look for mails: there is a turn for one. */
+  /** Makes the poller poll for mails: a turn is free. */
   readonly wake: () => void
   readonly random?: () => number
 }
 
-// A turn that mails were waiting for is often taken late, by as long as a claim takes. Up to this is made up for.
+// Waiting mails often take their turn late, by as long as a claim takes. Up to this delay is made up for.
 const catchUpMs = 100
-// Waiting mails come back a few at a time, and more of them than can be sent here.
+// Waiting mails come back a few at a time, and more of them than this process can send.
 const returnSpacingMs = 5
 const returnsPerTurn = 4
 const longestWaitMs = 60_000
@@ -27,9 +29,12 @@ const longestPollPauseMs = 1_000
 /**
  * Spaces the mails of a provider evenly in this process.
  *
- * A turn belongs to no mail: the one that is there takes it. A mail that finds none waits in the table, where any process may find
- * it next, and no longer than a minute: by then there may be more processes, or a higher limit. So that each process finds as many
- * mails as it may send, it looks for some whenever it has a turn, and not when one of them falls due.
+ * A turn belongs to no mail: the first mail that comes takes it. A mail without a turn waits in the table,
+ * where any process may find it next. It waits for at most a minute: by then there may be more processes, or
+ * a higher limit.
+ *
+ * A process polls for mails whenever it has a turn, and not when a mail falls due. So each process finds as
+ * many mails as it may send.
  */
 export class RateLimit {
   readonly #parts: RateLimitParts
@@ -48,7 +53,7 @@ export class RateLimit {
     this.#stepMs = (options.perMs ?? 1_000) / options.mails
   }
 
-  /** 0 when a mail may be sent now; otherwise how long it has to wait. */
+  /** Returns 0 if a mail may be sent now; otherwise how long it has to wait, in ms. */
   takeTurn(): number {
     const now = this.#parts.clock.monotonic()
     const wasAwaited = this.#lastReturn >= this.#nextTurn
@@ -62,7 +67,7 @@ export class RateLimit {
     return 0
   }
 
-  /** Looks for no more mails. */
+  /** Ends the polls for mails. */
   stop(): void {
     this.#cancel?.()
     this.#lastMail = -Infinity
@@ -72,14 +77,14 @@ export class RateLimit {
     const spacingMs = Math.min(returnSpacingMs, this.#stepMs / returnsPerTurn)
     const first = Math.min(this.#nextTurn, now + longestPollPauseMs)
     const next = Math.max(this.#lastReturn + spacingMs, first)
-    // Behind the last place they are spread, lest they all come back at once.
+    // Mails behind the last place are spread, so that they do not all come back at once.
     const random = this.#parts.random ?? Math.random
     if (next > now + longestWaitMs) return Math.ceil(longestWaitMs * (0.5 + random() / 2))
     this.#lastReturn = next
     return Math.ceil(next - now)
   }
 
-  // Goes on for a while after the last mail was seen: others may wait that another process has put off.
+  // Polls for a while after the last mail: mails may wait that another process has put off.
   #pollAfter(ms: number): void {
     this.#cancel ??= this.#parts.clock.schedule(Math.ceil(ms), () => {
       const { clock, wake } = this.#parts

@@ -4,19 +4,19 @@ import type { Recipient } from './mail-message.ts'
 import type { Discreet } from './without-addresses.ts'
 
 /**
- * What became of a mail for one recipient.
+ * The outcome of a mail for one recipient.
  *
- * - `accepted`: a server has taken it.
- * - `refused`: a server will never take it.
- * - `delayed`: not yet; worth another attempt.
- * - `suppressed`: it was not even tried.
+ * - `accepted`: a server accepted the mail.
+ * - `refused`: a server will never accept it.
+ * - `delayed`: a server did not accept it yet; another attempt may succeed.
+ * - `suppressed`: the recipient is on the suppression list and was not tried.
  */
 export interface RecipientOutcome extends Recipient {
   readonly kind: 'accepted' | 'refused' | 'delayed' | 'suppressed'
   readonly reason?: string
 }
 
-/** Who needs no further attempt, by number. */
+/** Numbers of the recipients that need no further attempt. */
 export interface PastOutcomes {
   readonly accepted: ReadonlySet<number>
   readonly refused: ReadonlySet<number>
@@ -25,15 +25,16 @@ export interface PastOutcomes {
 const record = /\[accepted ([\d,]*); refused ([\d,]*)\]/
 
 /**
- * What the attempts so far have settled. It is read from the history of failed attempts, which is written in the same step
- * as the outcome of the row. Who has the mail never gets it again; who was refused is tried again only after a replay.
+ * Returns what the attempts so far have settled. It reads the history of failed attempts, which the store
+ * writes in the same step as the outcome of the row. A recipient that has the mail never gets it again. A
+ * refused one is tried again only after a replay.
  */
 export function pastOutcomes(history: readonly FailedAttempt[], attempt: number): PastOutcomes {
   const sinceReplay = history.slice(history.length - (attempt - 1))
   return { accepted: numbersIn(history, 1), refused: numbersIn(sinceReplay, 2) }
 }
 
-/** The error that a mail's row is settled with; undefined when all recipients have it. */
+/** Returns the error that a mail's row is settled with; undefined if all recipients have the mail. */
 export function failureOf(outcomes: readonly RecipientOutcome[], discreet: Discreet): Error | undefined {
   const some = (kind: RecipientOutcome['kind']) => outcomes.some((outcome) => outcome.kind === kind)
   const text = describe(outcomes, discreet)
@@ -44,7 +45,7 @@ export function failureOf(outcomes: readonly RecipientOutcome[], discreet: Discr
   return some('accepted') ? new MailSuppressedError(text) : new MailRefusedError(text)
 }
 
-// The numbers come first, so that they are there even where a long text is cut off.
+// The numbers come first, so that they survive when a long text is cut off.
 function describe(outcomes: readonly RecipientOutcome[], discreet: Discreet): string {
   const numbers = (kind: RecipientOutcome['kind']) =>
     outcomes.filter((outcome) => outcome.kind === kind).map(({ number }) => number)

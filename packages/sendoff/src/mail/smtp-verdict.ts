@@ -1,7 +1,7 @@
-/** The fields of nodemailer's errors that say what went wrong, and when. */
+/** The fields of nodemailer's errors that say what failed, and when. */
 export interface SmtpError {
   readonly code?: string
-  /** The command that failed: `RCPT TO`. */
+  /** The command that failed, such as `RCPT TO`. */
   readonly command?: string
   readonly message?: string
   readonly response?: string
@@ -14,18 +14,19 @@ export interface SmtpError {
 
 const loginReplies = new Set([530, 534, 535, 538])
 const loginStatus = /^5\.7\.(?:8|9|11)$/
-// Such errors are about the way to the server. None of them can happen once a mail is on its way.
+// These errors concern the way to the server. None of them can happen once a mail is on its way.
 const unavailableCodes = new Set(['EAUTH', 'ECONFIG', 'EDNS', 'ENOAUTH', 'EOAUTH2', 'EPROXY', 'ETLS'])
 const openingCommand = /^(?:AUTH|EHLO|HELO|LHLO|STARTTLS)/
 const openingTimeout = /^(?:CONNECT|GREETING|UPGRADE)_TIMEOUT$/
-// No such mailbox, no such domain, no such syntax, moved away, a domain without mail; and a mailbox that is switched off.
+// No such mailbox, no such domain, bad syntax, moved away, a domain without mail, and a disabled mailbox.
 const addressStatus = /^5\.(?:1\.(?:1|2|3|6|10)|2\.1)$/
-// Nodemailer's own verdicts about a mail, which no server was asked about.
+// Nodemailer's own verdicts about a mail, without asking a server.
 const lastingCodes = new Set(['EENVELOPE', 'EMAXRECIPIENTS', 'EMESSAGE'])
 
 /**
- * Whether the transport cannot send any mail now: it has found no way to the server, is not let in, or the server takes nothing
- * from anybody. A connection that was lost later may have taken the mail, and is no such case.
+ * Returns whether the transport cannot send any mail now: it cannot reach the server, is not let in, or the
+ * server accepts no mail at all. A connection that was lost later is no such case: the server may have
+ * accepted the mail.
  */
 export function isUnavailable(error: SmtpError): boolean {
   const { code = '', command = '', responseCode = 0 } = error
@@ -36,7 +37,7 @@ export function isUnavailable(error: SmtpError): boolean {
   return command === 'MAIL FROM' && (responseCode === 421 || /^4\.3\./.test(statusOf(error)))
 }
 
-/** Whether no further attempt can succeed. */
+/** Returns whether no further attempt can succeed. */
 export function isPermanent(error: SmtpError): boolean {
   const { code = '', responseCode } = error
   if (responseCode === undefined) return lastingCodes.has(code)
@@ -44,8 +45,8 @@ export function isPermanent(error: SmtpError): boolean {
 }
 
 /**
- * Whether the address of a recipient is at fault. Only the reply to that recipient can say so, by its enhanced status code: the same
- * three digits also refuse senders, contents and relaying.
+ * Returns whether the address of a recipient is at fault. Only the enhanced status code in the reply to that
+ * recipient says so: the same three digits also refuse senders, contents and relaying.
  */
 export function isAddressFault(error: SmtpError): boolean {
   return error.command === 'RCPT TO' && isPermanent(error) && addressStatus.test(statusOf(error))

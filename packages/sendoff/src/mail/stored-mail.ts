@@ -1,26 +1,29 @@
 import { EventStatus } from '../store/event-status.ts'
 import type { StoredRow } from '../store/index.ts'
 
-/** `NEW` and `SENDING` mails are still to be sent; a `FAILED` one somebody did not get, and nobody tries it again. */
+/**
+ * State of a mail. `NEW` and `SENDING` mails are still to be sent. A `FAILED` one has not reached some
+ * recipient, and is not tried again.
+ */
 export type MailState = 'NEW' | 'SENDING' | 'SENT' | 'FAILED'
 
-/** A mail as shown to people, without what it says. */
+/** A mail as operators see it, without its content. */
 export interface StoredMail {
   readonly id: string
-  /** Rises in the order of writing. */
+  /** Rises in write order. */
   readonly seq: number
   readonly provider: string
   readonly state: MailState
-  /** Failed attempts that count. */
+  /** Number of failed attempts that count. */
   readonly attempts: number
   readonly lastError: string | null
   readonly enqueuedAt: Date
-  /** When it is due, for the first time or again. */
+  /** When the mail is due, for the first time or again. */
   readonly sendAt: Date
   readonly sentAt: Date | null
 }
 
-/** How a row is seen as a mail. */
+/** Returns a row as a mail. */
 export function storedMail(row: StoredRow, now: number): StoredMail {
   const state = stateOf(row, now)
   return {

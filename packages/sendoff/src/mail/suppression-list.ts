@@ -6,20 +6,22 @@ import { checkOptions, having, requireOptions } from '../options.ts'
 import { type OutboxStore, requireParts, type StoredRow, type StoreWith } from '../store/index.ts'
 import { checkedAddress, mailboxOf } from './mail-address.ts'
 
-/** Who is not to get mail, and why: a list of your own, or a `SuppressionList`. */
+/** Addresses that get no mail, with reasons: a list of your own, or a `SuppressionList`. */
 export interface Suppressions {
-  /** The reasons of those of the addresses that are on the list. */
+  /** Returns the reasons of those addresses that are on the list. */
   find(addresses: readonly string[]): Promise<ReadonlyMap<string, string>>
 }
 
+/** An address on the suppression list. */
 export interface SuppressedAddress {
   readonly address: string
   readonly reason: string
   readonly since: Date
 }
 
+/** Options of `SuppressionList`. */
 export interface SuppressionListOptions<Tx> {
-  /** A store made for a table of its own, in which nothing is ever delivered. */
+  /** A store with a table of its own, from which nothing is delivered. */
   readonly store: OutboxStore<Tx>
 }
 
@@ -29,8 +31,8 @@ const leaseMs = 30_000
 /**
  * Addresses that get no mail, such as those that bounced or complained, each with a reason.
  *
- * It is kept in a table like that of an outbox, a row for each address, under an id that follows from the address: finding one is
- * a look at the primary key, on every store.
+ * It uses a table like that of an outbox, with a row for each address. The row's id is derived from the
+ * address, so every store finds an address by its primary key.
  */
 export class SuppressionList<Tx> implements Suppressions {
   readonly #store: StoreWith<Tx, 'people'>
@@ -47,7 +49,7 @@ export class SuppressionList<Tx> implements Suppressions {
     return this.#store.migrate()
   }
 
-  /** Puts an address on the list. One that is there already stays there with its first reason: false. */
+  /** Adds an address to the list. Returns false if it is there already; it then keeps its first reason. */
   async add(address: string, reason: string): Promise<boolean> {
     const { address: checked } = checkedAddress('the suppression list', address)
     const entry = EventEnvelope.of({
@@ -64,7 +66,7 @@ export class SuppressionList<Tx> implements Suppressions {
     }
   }
 
-  /** Takes an address off the list; false if it is not on it. */
+  /** Removes an address from the list; returns false if it is not on it. */
   async remove(address: string): Promise<boolean> {
     const key = { eventId: rowIdOf(address), destination: '' }
     const rows = await this.#store.claim({ lease: this.#lease, limit: 1, rows: [key] })
@@ -81,7 +83,7 @@ export class SuppressionList<Tx> implements Suppressions {
     return found
   }
 
-  /** Everybody on the list, in the order in which they came, from behind `after` on. */
+  /** Returns addresses in the order in which they were added, starting after `after`. */
   async list({ limit = 100, after = 0 } = {}): Promise<readonly (SuppressedAddress & { seq: number })[]> {
     const rows = await this.#store.people.query({ eventType, limit, afterSeq: after })
     return rows.map((row) => ({ ...entryOf(row), seq: row.seq }))

@@ -3,19 +3,22 @@ import { RecoverableError, RetryAfterError, UnrecoverableError } from '../errors
 import { mailboxOf } from './mail-address.ts'
 import { recipientsOf, type StoredMessage } from './mail-message.ts'
 
-/** Takes out of a text everything that tells who a mail is from or for. */
+/** Removes from a text everything that reveals the sender or a recipient of a mail. */
 export type Discreet = (text: string) => string
 
 const separator = /([\s<>()[\],;"]+)/
-// How an at sign is written in HTML, and in plain text, URLs, SMTP parameters, quoted-printable and JSON.
+// The spellings of an at sign in HTML, and in plain text, URLs, SMTP parameters, quoted-printable and JSON.
 const atEntity = /&#64;|&#x40;|&commat;/gi
 const atSign = /@|%40|\+40|=40|\\u0040|＠/gi
 const encodedWord = /=\?[^?\s]{1,40}\?[bq]\?[^?\s]{0,500}\?=/gi
 const punctuation = new Set("'`.:!?=")
 
 /**
- * Error texts are stored readable and go to the log, where addresses do not belong. Recipients become their numbers, the sender
- * `#from`; any other address becomes `#?`, however it is written. So do names, and local parts that stand alone.
+ * Returns a function that removes the addresses of a message from error texts. These texts are stored
+ * readable and go to the log, where addresses do not belong.
+ *
+ * Recipients become their numbers, and the sender `#from`. Any other address becomes `#?`, in every spelling.
+ * So do names, and local parts that stand alone.
  */
 export function withoutAddresses(message: StoredMessage): Discreet {
   const labels = new Map<string, string>()
@@ -39,7 +42,7 @@ export function withoutAddresses(message: StoredMessage): Discreet {
   }
 }
 
-/** The same error, or as good as the same, without addresses in its text or in those of its causes. */
+/** Returns the same error, or an equivalent one, without addresses in its text or in those of its causes. */
 export function discreetError(error: unknown, discreet: Discreet): Error {
   const text = discreet(describeError(error))
   if (!(error instanceof Error)) return new RecoverableError(text)

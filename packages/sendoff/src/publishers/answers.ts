@@ -1,16 +1,16 @@
 import { OutboxError } from '../errors.ts'
 
 /**
- * The answers that one batch waits for. None is waited for longer than its time, and none at all any
- * more when the batch is broken off; the work behind them may still go on.
+ * The replies that one batch waits for. The batch waits for none longer than its time, and for none at all
+ * after an abort. The work behind them may still continue.
  *
- * One timer and one listener serve all of them: with one of each for every message, waiting would cost
- * more than sending.
+ * One timer and one abort listener serve all replies. With one of each per message, waiting would cost more
+ * than sending.
  */
 export class Answers {
   readonly #name: string
   readonly #signal: AbortSignal
-  // In the order of their deadlines, as all have the same time.
+  // In the order of their deadlines, because all have the same time limit.
   readonly #waiting = new Set<Waiting>()
   readonly #onAbort = (): void => this.#rejectAll()
   #timer: NodeJS.Timeout | undefined
@@ -21,7 +21,7 @@ export class Answers {
     signal.addEventListener('abort', this.#onAbort)
   }
 
-  /** As the answer, or rejected after `timeoutMs`, which has to be the same for all. */
+  /** Settles as `answer` does, or rejects after `timeoutMs`, which has to be the same for all calls. */
   within<Answer>(timeoutMs: number, answer: Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const waiting = { deadline: performance.now() + timeoutMs, timeoutMs, reject }
@@ -42,7 +42,7 @@ export class Answers {
     })
   }
 
-  /** Nobody waits any more. */
+  /** Ends all waiting: stops the timer and the abort listener. */
   end(): void {
     clearTimeout(this.#timer)
     this.#signal.removeEventListener('abort', this.#onAbort)
@@ -53,7 +53,7 @@ export class Answers {
       this.#timer = undefined
       const now = performance.now()
       for (const waiting of this.#waiting) {
-        // A timer may be early by less than a millisecond.
+        // A timer may fire early by less than a millisecond.
         const leftMs = waiting.deadline - now
         if (leftMs > 1) return this.#watch(leftMs)
         this.#waiting.delete(waiting)
@@ -78,7 +78,7 @@ function silent(name: string, timeoutMs: number): OutboxError {
   return new OutboxError('OUTBOX_BROKER_SILENT', `${name} did not answer within ${timeoutMs} ms.`)
 }
 
-/** Whether an error says that there was no answer in time. */
+/** Returns whether an error means that no reply came in time. */
 export function isSilence(error: unknown): boolean {
   return error instanceof OutboxError && error.code === 'OUTBOX_BROKER_SILENT'
 }

@@ -7,40 +7,51 @@ import { Answers } from './answers.ts'
 import { type Attempt, Outages } from './outages.ts'
 import { publisherDefaults, type PublisherOptions } from './publisher-options.ts'
 
-/** What is particular to one kind of broker. */
+/** The part of a publisher that is particular to one kind of broker. */
 export interface Broker<Message> {
-  /** As in the log: `Kafka`. */
+  /** Name for the log, such as `Kafka`. */
   readonly name: string
-  /** Makes the message for an event. What it throws is a failed attempt at that event. */
+  /** Makes the message for an event. An error that it throws is a failed attempt at that event. */
   message(event: EventEnvelope): Message
-  /** Where a message goes, if parts of the broker can be away on their own. */
+  /** Returns where a message goes, if parts of the broker can be away on their own. */
   destination?(message: Message): string
-  /** Sends messages and resolves to what became of each, waiting through `answers`. Throwing says that all have failed. */
+  /**
+   * Sends messages, waits through `answers`, and resolves with the result of each. If it throws, all have
+   * failed.
+   */
   send(
     letters: readonly Letter<Message>[],
     answers: Answers,
     signal: AbortSignal,
   ): Promise<readonly SendResult[]>
-  /** What an error means. */
+  /** Returns what an error means. */
   verdict(error: unknown): Verdict
 }
 
-/** A message and what it must not overtake: earlier ones with the same key. */
+/** A message and its ordering key. It must not overtake earlier messages with the same key. */
 export interface Letter<Message> {
   readonly key: string | null
   readonly message: Message
 }
 
-/** `held` was not sent, or does not count as sent, because an earlier message of its key has failed. */
+/**
+ * Result of a message. A `held` one was not sent, or does not count as sent, because an earlier message of
+ * its key has failed.
+ */
 export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
 
 /**
- * `unavailable`: nothing to do with the message. `retry`: worth another attempt, which counts.
- * `fatal`: no attempt can succeed. `unsent`: it was not sent, and the broker not asked.
- * A delay: the receiver has asked for it, and no attempt counts.
+ * What an error means for a message.
+ *
+ * - `unavailable`: the error has nothing to do with the message.
+ * - `retry`: another attempt may succeed, and it counts.
+ * - `fatal`: no attempt can succeed.
+ * - `unsent`: the message was not sent, and the broker was not asked.
+ * - a delay: the receiver asked for it, and no attempt counts.
  */
 export type Verdict = 'unavailable' | 'retry' | 'fatal' | 'unsent' | { readonly retryAfterMs: number }
 
+/** Makes a publisher for one kind of broker. */
 export function brokerPublisher<Message>(broker: Broker<Message>, options: PublisherOptions): Publisher {
   const {
     retryAfterMs = publisherDefaults.retryAfterMs,
@@ -66,14 +77,14 @@ export function brokerPublisher<Message>(broker: Broker<Message>, options: Publi
 
 const done: PublishAnswer = { kind: 'done' }
 
-/** One call's events on their way to their answers. */
+/** The events of one `publish` call, until each has its answer. */
 class Batch<Message> implements Attempt {
   readonly beganAt = performance.now()
   readonly #parts: BatchParts<Message>
   readonly #answers: PublishAnswer[] = []
   readonly #letters: PendingLetter<Message>[] = []
   readonly #failedKeys = new Set<string>()
-  // Asked once for the whole batch: a batch is one try.
+  // Asked once for the whole batch, because a batch is one try.
   readonly #waits = new Map<string, number>()
 
   constructor(parts: BatchParts<Message>) {
@@ -148,7 +159,7 @@ class Batch<Message> implements Attempt {
     const { error } = result
     const verdict = broker.verdict(error)
     if (verdict === 'unsent') return deferred(0, describeError(error))
-    // The engine knows why it has aborted, and what that means for the event.
+    // The engine knows why it aborted, and what that means for the event.
     if (signal.aborted) return new RecoverableError(`Publishing event ${eventId} was broken off.`)
     if (verdict === 'unavailable') {
       const { destination } = letter
@@ -164,7 +175,7 @@ class Batch<Message> implements Attempt {
       : new RecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_FAILED')
   }
 
-  // A destination that has answered for any message is there. Where all were held, nothing is known.
+  // A destination that replied to any message is there. If all were held, nothing is known.
   #answeredDestinations(results: readonly SendResult[], signal: AbortSignal): ReadonlySet<string> {
     const isAnswer = (result: SendResult): boolean => {
       if (result === 'acknowledged' || result === 'held') return result === 'acknowledged'

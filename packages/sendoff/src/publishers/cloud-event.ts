@@ -2,10 +2,10 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import { routed } from '../publisher.ts'
 import type { CloudEventsOptions } from './publisher-options.ts'
 
-// Context that travels with an event has attributes of its own; other headers stay headers.
+// The trace context of an event has attributes of its own; other headers stay headers.
 const tracingHeaders = ['traceparent', 'tracestate']
 
-/** The attributes of CloudEvents 1.0, without the content's type. */
+/** Returns the attributes of CloudEvents 1.0, without the content type. */
 export function cloudEventAttributes(
   event: EventEnvelope,
   { source, type }: CloudEventsOptions,
@@ -24,7 +24,9 @@ export function cloudEventAttributes(
   }
 }
 
-/** The JSON form. JSON content is embedded as it is, so that numbers keep their digits. */
+/**
+ * Returns an event in the JSON form. JSON content is embedded unchanged, so that numbers keep their digits.
+ */
 export function structuredCloudEvent(
   attributes: Readonly<Record<string, string>>,
   content: string | Uint8Array,

@@ -1,12 +1,12 @@
 import { innerErrors } from '../describe-error.ts'
 
-/** What clients say about an error beside its message. */
+/** An error with the fields that clients add to its message. */
 export interface ClientError extends Error {
   readonly code?: unknown
   readonly status?: unknown
 }
 
-/** An error, its causes, and the errors that they are made of. */
+/** Returns an error, its causes, and the errors that they aggregate. */
 export function errorChain(error: unknown): readonly ClientError[] {
   const chain: ClientError[] = []
   const visit = (each: unknown): void => {

@@ -1,8 +1,9 @@
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
 
+/** Options of `Outages`. */
 export interface OutagesOptions {
-  /** As in the log: `Kafka`. */
+  /** Name for the log, such as `Kafka`. */
   readonly name: string
   readonly firstDelayMs: number
   readonly maxDelayMs: number
@@ -10,7 +11,7 @@ export interface OutagesOptions {
   readonly now: () => number
 }
 
-/** A batch on its way, by the clock of the outages. */
+/** A batch under way. `beganAt` is by the clock of the outages. */
 export interface Attempt {
   readonly beganAt: number
 }
@@ -18,15 +19,15 @@ export interface Attempt {
 const partlyToldEveryMs = 60_000
 
 /**
- * Which destinations cannot be reached at the moment, told to the log when it begins and when it ends.
+ * Knows which destinations cannot be reached at the moment. It logs when an outage begins and when it ends.
  *
- * During an outage one batch at a time tries whether it is over, and only when the wait has passed.
- * Whatever comes meanwhile is put off without bothering the destination.
+ * During an outage, and only after the wait, one batch at a time tries whether it is over. Other batches are
+ * put off meanwhile without a call to the destination.
  */
 export class Outages {
   readonly #options: OutagesOptions
   readonly #outages = new Map<string, Outage>()
-  // Until a batch that began later has succeeded.
+  // Kept until a batch that began later has succeeded.
   readonly #endedAt = new Map<string, number>()
   readonly #partlyToldAt = new Map<string, number>()
 
@@ -35,8 +36,8 @@ export class Outages {
   }
 
   /**
-   * How long a batch has to wait before it tries a destination; 0 says that it is to try now. It then has to say
-   * `ended` when it has ended, whatever it found out.
+   * Returns how long a batch has to wait before it tries a destination, in ms. After 0 it has to try now, and
+   * to call `ended` when it has ended, whatever its result.
    */
   waitMs(destination: string, batch: Attempt): number {
     const outage = this.#outages.get(destination)
@@ -48,11 +49,11 @@ export class Outages {
     return 0
   }
 
-  /** A batch could not reach a destination. Returns how long to wait. */
+  /** Records that a batch could not reach a destination. Returns how long to wait, in ms. */
   failed(destination: string, batch: Attempt, error: unknown): number {
     const { name, firstDelayMs, maxDelayMs, logger, now } = this.#options
     const known = this.#outages.get(destination)
-    // Others that were on their way when it began say nothing new.
+    // Other batches that were on their way when the outage began add no news.
     if (known !== undefined && known.triedBy !== batch) return Math.max(known.tryAt - now(), firstDelayMs)
     if (known === undefined && this.#hasEndedSince(destination, batch)) return firstDelayMs
 
@@ -66,22 +67,25 @@ export class Outages {
     return delayMs
   }
 
-  /** A destination did not take a part of a batch, and has answered for the rest. Returns how long that part waits. */
+  /**
+   * Records that a destination did not accept a part of a batch, but replied to the rest. Returns how long
+   * that part waits, in ms.
+   */
   failedPartly(destination: string, error: unknown): number {
     const { name, firstDelayMs, logger, now } = this.#options
     const toldAt = this.#partlyToldAt.get(destination)
     if (toldAt === undefined || now() - toldAt >= partlyToldEveryMs) {
       this.#partlyToldAt.set(destination, now())
       logger.warn(
-        `${nameOf(name, destination)} does not take a part of the events; they wait and no attempt is counted. ${describeError(error)}`,
+        `${nameOf(name, destination)} does not accept a part of the events; they wait and no attempt is counted. ${describeError(error)}`,
       )
     }
     return firstDelayMs
   }
 
   /**
-   * A destination has answered a batch, whatever it said. An outage is over only if that batch was to find out: others
-   * began before it.
+   * Records that a destination replied to a batch, whatever it said. This ends an outage only if that batch
+   * was to try: others began before the outage.
    */
   answered(destination: string, batch: Attempt): void {
     const outage = this.#outages.get(destination)
@@ -95,7 +99,9 @@ export class Outages {
     this.#options.logger.warn(`${nameOf(this.#options.name, destination)} can be reached again.`)
   }
 
-  /** A batch has ended. If it was to try the destination and did not get to it, another batch may. */
+  /**
+   * Records that a batch has ended. If it was to try the destination and did not reach it, another batch may.
+   */
   ended(destination: string, batch: Attempt): void {
     const outage = this.#outages.get(destination)
     if (outage?.triedBy === batch) outage.triedBy = undefined
@@ -110,7 +116,7 @@ export class Outages {
 interface Outage {
   readonly tryAt: number
   readonly delayMs: number
-  /** The batch that finds out whether the outage is over. */
+  /** The batch that tries whether the outage is over. */
   triedBy: Attempt | undefined
 }
 

@@ -3,38 +3,45 @@ import type { Logger } from '../observe/logger.ts'
 import { anything, callable, duration, having, type OptionCheck } from '../options.ts'
 import type { Routed } from '../publisher.ts'
 
-/** The options that all publishers have. */
+/** Options of all publishers. */
 export interface PublisherOptions {
-  /** Headers beside those that every message has, and over those that the event brings along. */
+  /** Headers beside those of every message. They override the headers of the event. */
   readonly headers?: Routed<Readonly<Record<string, string>>>
-  /** The body of the message instead of the payload as it is stored. */
+  /** Makes the body of the message; by default it is the payload as stored. */
   readonly body?: (event: EventEnvelope) => string | Uint8Array
-  /** Events for which this answers false are done without being sent. */
+  /** Events for which this returns false are done without being sent. */
   readonly filter?: (event: EventEnvelope) => boolean
   /** Sends CloudEvents 1.0. */
   readonly cloudEvents?: CloudEventsOptions
-  /** How long one message may take until the broker has answered. */
+  /** How long the broker may take to reply to one message, in ms. */
   readonly timeoutMs?: number
-  /** How long events wait while the broker cannot be reached: at first, and at the most. It doubles in between. */
+  /**
+   * How long events wait while the broker cannot be reached, in ms: at first, and at the most. The wait
+   * doubles in between.
+   */
   readonly retryAfterMs?: number
   readonly maxRetryAfterMs?: number
-  /** Told once when the broker cannot be reached any more, and once when it is back. */
+  /** Logs once when the broker becomes unreachable, and once when it is back. */
   readonly logger?: Logger | false
 }
 
+/** How events become CloudEvents. */
 export interface CloudEventsOptions {
-  /** `binary` puts the attributes into headers and leaves the body as it is; `structured` makes one JSON document of all. */
+  /**
+   * `binary` puts the attributes into headers and leaves the body unchanged; `structured` makes one JSON
+   * document of all.
+   */
   readonly mode: 'binary' | 'structured'
-  /** Where the events come from, as a URI reference: `/shop/orders`. */
+  /** Origin of the events, as a URI reference: `/shop/orders`. */
   readonly source: Routed<string>
-  /** The event's type unless told otherwise. */
+  /** Type attribute; the event's type by default. */
   readonly type?: Routed<string>
 }
 
-/** The value of each option of a publisher that is left out. */
+/** Defaults of all publishers. */
 export const publisherDefaults = { timeoutMs: 10_000, retryAfterMs: 1_000, maxRetryAfterMs: 5_000 }
 
-/** The checks of the options that all publishers have. */
+/** Checks of the options of all publishers. */
 export const publisherOptionChecks: Readonly<Record<string, OptionCheck>> = {
   headers: anything,
   body: callable,

@@ -1,8 +1,8 @@
 import type { Letter, SendResult } from './broker-publisher.ts'
 
 /**
- * Sends messages of different keys side by side, and those of one key one after another, each when
- * the one before it is acknowledged. Behind a failed message the rest of its key is held.
+ * Sends messages of different keys side by side. Messages of one key go one after another, each when the one
+ * before is acknowledged. After a failed message the rest of its key is held.
  */
 export async function sendInLanes<Message>(
   letters: readonly Letter<Message>[],

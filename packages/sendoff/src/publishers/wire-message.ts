@@ -7,17 +7,22 @@ import type { PublisherOptions } from './publisher-options.ts'
 export interface WireMessage {
   readonly body: string | Uint8Array
   readonly contentType: string
-  /** With `event-id` always, so that consumers can tell a message that comes twice. The caller's to add to. */
+  /**
+   * Always has `event-id`, so that consumers can recognise a message that comes twice. The caller may add
+   * headers.
+   */
   readonly headers: Record<string, string>
 }
 
 type Headers = Readonly<Record<string, string>>
 
+/** The options of a publisher that shape a message. */
 export type WireOptions = Pick<PublisherOptions, 'headers' | 'body' | 'cloudEvents'>
 
 /**
- * `attributePrefix` is what the broker's CloudEvents binding puts before the names of attributes. `headersFrom` makes headers of
- * those that the event and the options bring along, where not all of them can be sent as they are.
+ * Returns the message for an event. `attributePrefix` is the prefix of attribute names in the broker's
+ * CloudEvents binding. `headersFrom` converts the headers of the event and the options, if not all of them
+ * can be sent unchanged.
  */
 export function wireMessage(
   event: EventEnvelope,
@@ -43,7 +48,7 @@ export function wireMessage(
   return { body: content, contentType, headers }
 }
 
-// Made for every message, so that it is not made of parts.
+// Runs for every message, so it builds the object in one step.
 function plainHeaders(event: EventEnvelope): Record<string, string> {
   const headers: Record<string, string> = {
     'event-id': event.eventId,
@@ -56,13 +61,17 @@ function plainHeaders(event: EventEnvelope): Record<string, string> {
   return headers
 }
 
-/** A header's value in printable ASCII: everything else, and `%` itself, is percent-encoded as in a URL. */
+/**
+ * Returns a header's value in printable ASCII: everything else, and `%` itself, is percent-encoded as in a
+ * URL.
+ */
 export function asciiValue(value: string): string {
   return /^[\x20-\x24\x26-\x7e]*$/.test(value) && value === value.trim()
     ? value
     : value.toWellFormed().replaceAll(/[^\x21\x23\x24\x26-\x7e]+/g, encodeURIComponent)
 }
 
+/** Returns a body as bytes. */
 export function bodyBytes(body: string | Uint8Array): Buffer {
   return typeof body === 'string'
     ? Buffer.from(body)

@@ -2,18 +2,17 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventInterceptor } from '../route/event-interceptor.ts'
 import type { Outcome, OutboxStore, Settlement } from '../store/index.ts'
 
-/** One delivery that has come to its end: the listener was called, and what it did is in the store. */
+/** A finished delivery: the listener was called, and the outcome is in the store. */
 export interface RecordedDelivery {
-  /** As the listener got it. */
+  /** The event as the listener got it. */
   readonly event: EventEnvelope
   readonly outcome: 'done' | 'retry' | 'defer' | 'block' | 'dead'
-  /** What the delivery failed with, as text that starts with the error's class; null where it did not fail. */
+  /** The error of a failed delivery, as text that starts with the error's class; null if it did not fail. */
   readonly error: string | null
 }
 
 /**
- * Sees what becomes of deliveries: what is handed to listeners through an interceptor, and how it
- * ended through the settlements that a store has taken.
+ * Records deliveries. An interceptor shows what listeners get, and the store's settlements show how it ended.
  */
 export class DeliveryRecorder {
   readonly deliveries: RecordedDelivery[] = []
@@ -32,7 +31,7 @@ export class DeliveryRecorder {
     }
   }
 
-  /** The ids of events that a listener is working on. */
+  /** Ids of events that a listener is working on. */
   get running(): ReadonlySet<string> {
     return new Set(this.#running.keys())
   }
@@ -42,12 +41,12 @@ export class DeliveryRecorder {
     return this.#handled.size > 0
   }
 
-  /** Resolves when the next delivery comes to its end. */
+  /** Resolves when the next delivery is finished. */
   changed(): Promise<void> {
     return this.#change.promise
   }
 
-  /** The same store, with its settlements seen here. */
+  /** Returns the same store, with its settlements recorded here. */
   observed<StoreTx>(store: OutboxStore<StoreTx>): OutboxStore<StoreTx> {
     const settle: OutboxStore<StoreTx>['settle'] = async (request) => {
       const refused = new Set(await store.settle(request))

@@ -3,7 +3,7 @@ import type { StoredRow } from '../store/index.ts'
 
 const longestPayload = 200
 
-/** One line for a person who looks for the event that is missing: type, id and the beginning of the payload. */
+/** Describes an event in one line, for a failed test: type, id and the beginning of the payload. */
 export function describeEvent(event: EventEnvelope | StoredRow): string {
   const payload = event instanceof EventEnvelope ? (event.payloadJson ?? event.payloadBytes) : event.payload
   return `${event.eventType} ${event.eventId} ${typeof payload === 'string' ? shortened(payload) : `${payload.length} bytes`}`

@@ -3,16 +3,17 @@ import type { StoredRow } from '../store/index.ts'
 import type { RecordedDelivery } from './delivery-recorder.ts'
 import { describeEvent } from './describe-event.ts'
 
+/** The state of an outbox at one moment. */
 export interface OutboxSnapshot {
   readonly deliveries: readonly RecordedDelivery[]
   readonly rows: readonly StoredRow[]
-  /** The ids of events that a listener is working on. */
+  /** Ids of events that a listener is working on. */
   readonly running: ReadonlySet<string>
-  /** Epoch milliseconds. */
+  /** Current time, in epoch ms. */
   readonly now: number
 }
 
-/** What was delivered, what is still to come and what was given up, for the message of a failed test. */
+/** Describes what was delivered, what is pending and what is dead, for the message of a failed test. */
 export function describeOutbox({ deliveries, rows, running, now }: OutboxSnapshot): string {
   const pending = rows.filter((row) => isPending(row.status))
   const dead = rows.filter((row) => row.status === EventStatus.DEAD)

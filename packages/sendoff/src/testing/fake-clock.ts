@@ -1,30 +1,32 @@
 import type { Clock } from '../clock.ts'
 import { checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 
+/** Options of `fakeClock`. */
 export interface FakeClockOptions {
-  /** The time at the start, as a `Date` or in epoch milliseconds: the real one where left out. */
+  /** Time at the start, as a `Date` or in epoch ms: the real time by default. */
   readonly now?: Date | number
 }
 
 /**
- * Time that stands still until a test moves it. The engine takes it as its `clock`, a store takes
- * its `now`, and both then live in the same time.
+ * A clock that stands still until a test moves it. Give it to the engine as `clock`, and its `now` to a
+ * store: both then share one time.
  */
 export interface FakeClock extends Clock {
-  /** Epoch milliseconds: `memoryStore({ now: clock.now })`. */
+  /** Current time, in epoch ms: `memoryStore({ now: clock.now })`. */
   readonly now: () => number
 
   /**
-   * Moves the time by `ms`. Whatever is scheduled on the way runs at its own time and in order, and
-   * what it sets in motion gets its turn before time moves on. Work that waits for something
-   * outside of the process, such as a socket, is not waited for.
+   * Moves the time by `ms`. Every timer on the way runs at its own time and in order, and the work it starts
+   * gets its turn before time moves on. It does not wait for anything outside of the process, such as a
+   * socket.
    */
   advance(ms: number): Promise<void>
 }
 
-/** What a callback begins may go through the event loop: a poll and the dispatch of what it found take two turns. */
+/** Turns of the event loop after each timer: a poll and the dispatch of its rows take two. */
 const turnsPerStep = 5
 
+/** Makes a clock that stands still until a test moves it. */
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   checkOptions('fakeClock', options, { now: time })
   const start = Number(options.now ?? Date.now())
@@ -70,7 +72,7 @@ interface FakeTimer {
   readonly callback: () => void
 }
 
-/** The first to fall due until `end`; of several at the same time the one that was scheduled first. */
+/** Returns the first timer due until `end`; of several at the same time, the one that was scheduled first. */
 function earliest(timers: Iterable<FakeTimer>, end: number): FakeTimer | undefined {
   let first: FakeTimer | undefined
   for (const timer of timers) if (timer.at <= end && timer.at < (first?.at ?? Infinity)) first = timer

@@ -3,9 +3,11 @@ import type { DispatchContext, EventListener, ListenerFunction } from '../route/
 import { describeEvent } from './describe-event.ts'
 import { defaultTimeLimitMs, withinTimeLimit } from './time-limit.ts'
 
-/** Remembers every call, lets a test wait for calls, and then reacts as the test says: with success, unless told. */
+/**
+ * Records every call, lets a test wait for calls, and then reacts as the test says: with success by default.
+ */
 export class RecordingListener<Payload = unknown> implements EventListener<Payload> {
-  /** One for every call: an event that was delivered twice is here twice. */
+  /** One entry for every call: an event that was delivered twice is here twice. */
   readonly events: EventEnvelope<Payload>[] = []
   readonly #react: ListenerFunction<Payload>
   #waiters: { readonly count: number; readonly resolve: () => void }[] = []
@@ -22,7 +24,7 @@ export class RecordingListener<Payload = unknown> implements EventListener<Paylo
     return this.events.map((event) => event.payload)
   }
 
-  /** Resolves when there have been `count` calls; rejects when there are fewer after `timeLimitMs`. */
+  /** Resolves after `count` calls; rejects if there are fewer after `timeLimitMs`, 4 s by default. */
   called(count: number, timeLimitMs: number = defaultTimeLimitMs): Promise<void> {
     if (this.events.length >= count) return Promise.resolve()
 

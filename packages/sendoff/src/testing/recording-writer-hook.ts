@@ -1,16 +1,18 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
 
+/** The methods of a writer hook. */
 export type WriterMoment = 'beforeWrite' | 'afterWrite' | 'afterCommit' | 'afterRollback'
 
+/** One call of a writer hook. */
 export interface WriterHookCall {
   readonly moment: WriterMoment
   readonly events: readonly EventEnvelope[]
 }
 
-/** Remembers every moment of every write, and changes nothing unless it is given a `beforeWrite` of the test's own. */
+/** Records every hook call of every write. It changes nothing, unless the test gives it a `beforeWrite`. */
 export class RecordingWriterHook implements WriterHook {
-  /** In the order in which they came. */
+  /** All calls, in order. */
   readonly calls: WriterHookCall[] = []
   readonly #beforeWrite: NonNullable<WriterHook['beforeWrite']>
 
@@ -22,7 +24,7 @@ export class RecordingWriterHook implements WriterHook {
     return this.calls.map(({ moment }) => moment)
   }
 
-  /** Inserted, whatever became of their transactions. */
+  /** Inserted events, whether or not their transactions committed. */
   get written(): EventEnvelope[] {
     return this.#eventsOf('afterWrite')
   }

@@ -2,16 +2,16 @@ import { transactionEnded } from '../write/transaction-errors.ts'
 import type { TxContext } from '../write/tx-context.ts'
 import { expectationFailed } from './time-limit.ts'
 
-/** A transaction for an `OutboxWriter` whose end the test decides. */
+/** A transaction for an `OutboxWriter` that the test ends. */
 export class StubTxContext<StoreTx = unknown> implements TxContext<StoreTx> {
-  /** Set to false, it is as if no transaction were open. */
+  /** With false, it is as if no transaction were open. */
   active = true
   readonly #tx: StoreTx
   #ended: 'committed' | 'rolled back' | undefined
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
 
-  /** `tx` is what the store gets for its inserts. */
+  /** The store gets `tx` for its inserts. */
   constructor(tx: StoreTx) {
     this.#tx = tx
   }

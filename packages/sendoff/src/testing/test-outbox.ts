@@ -28,7 +28,9 @@ import { storeTime } from './store-checks/check-steps.ts'
 import { defaultTimeLimitMs, expectationFailed, withinTimeLimit } from './time-limit.ts'
 import { type WrittenEvent, writtenEvent } from './written-event.ts'
 
-/** The options of an outbox in any mode, none of them required. A mode refuses those of another. */
+/**
+ * Options of `testOutbox`: those of an outbox in any mode, all optional. A mode refuses options of another.
+ */
 export interface TestOutboxOptions<
   Tx,
   StoreTx,
@@ -39,47 +41,48 @@ export interface TestOutboxOptions<
     Partial<SingleWriterOptions<Tx, StoreTx, TxOptions, Hook>>,
     Pick<OrderedOptions<Tx, StoreTx, TxOptions>, 'onFailure'>,
     Pick<PartitionedOptions<Tx, StoreTx, TxOptions>, 'onKeyFailure'> {
-  /** `'multiNode'`. */
+  /** Mode of the outbox: `'multiNode'` by default. */
   readonly mode?: TestOutboxMode
-  /** In memory where left out. */
+  /** Store of the outbox; in memory by default. */
   readonly store?: OutboxStore<StoreTx>
-  /** The clock whose `now` the store was given. Without it, a store of your own and its outbox live in real time. */
+  /** The clock whose `now` the store uses. Without it, a store of your own and its outbox use real time. */
   readonly clock?: FakeClock
-  /** How long anything is waited for, in real time: 4 s. */
+  /** Longest wait for anything, in ms of real time: 4 s by default. */
   readonly timeLimitMs?: number
 }
 
+/** The mode of a test outbox: any that delivers. */
 export type TestOutboxMode = DeliveringMode
 
-/** An outbox for tests: a real one, in a time of its own that the test moves. */
+/** An outbox for tests: a real one, with a clock that the test moves. */
 export interface TestOutbox<
   Tx,
   StoreTx = Tx,
   TxOptions = TransactionOptions,
   Id extends string | null = string,
 > extends Outbox<Tx, StoreTx, TxOptions, Id> {
-  /** Its `advance` rejects in real time. */
+  /** The clock of the outbox. In real time its `advance` rejects. */
   readonly clock: FakeClock
   readonly store: StoreWith<StoreTx, 'people'>
-  /** Every delivery that has come to its end, failed ones included, oldest first. */
+  /** Every finished delivery, failed ones included, oldest first. */
   readonly deliveries: readonly RecordedDelivery[]
 
-  /** The events in the table as they are now, in write order. */
+  /** Returns the events in the table as they are now, in write order. */
   written(type?: string | PlainEventType): Promise<readonly WrittenEvent[]>
   written<Input, Output>(type: DefinedEvent<Input, Output>): Promise<readonly WrittenEvent<Input>[]>
 
-  /** Resolves when all that is due now has been delivered and its outcome is in the table. */
+  /** Resolves when all due events are delivered and their outcomes are in the table. */
   drain(): Promise<void>
 
   /**
-   * Moves the clock by `ms` and drains at every moment on the way at which something falls due. A
-   * listener that itself waits for this clock is for `clock.advance()`, which waits for nobody. Rejects in real time.
+   * Moves the clock by `ms`, and drains whenever something falls due on the way. For a listener that itself
+   * waits for this clock use `clock.advance()`, which does not wait for listeners. Rejects in real time.
    */
   advance(ms: number): Promise<void>
 
   /**
-   * Resolves with the first event of this type, or the first that fits, once it is DONE: also when it
-   * has been before the call. Does not move the clock.
+   * Resolves with the first event of this type, or the first that fits, once it is DONE, even if it was DONE
+   * before the call. Does not move the clock.
    */
   waitFor(
     type: string | PlainEventType,
@@ -95,23 +98,23 @@ type AnyEventType = string | PlainEventType | DefinedEvent<never, unknown>
 
 const dayMs = 86_400_000
 
-/** After so much real time a clock that runs shows another millisecond. */
+/** After this much real time a running clock shows another millisecond. */
 const certainlyLaterMs = 5
 
-/** The engine writes outcomes to the store when so much time has passed, or when it is drained. */
+/** The engine writes outcomes to the store after this time, or when it is drained. */
 const settleWaitMs = 5
 
-/** How often the outbox is looked at, in real time, while something is waited for. */
+/** Interval between checks of the outbox, in real time, during a wait. */
 const lookMs = 10
 
-/** How long `close()` waits for listeners at the most, in real time, before the clock is moved to end their time. */
+/** Longest wait of `close()` for listeners, in real time, before it moves the clock past their time limit. */
 const patienceMs = 1_000
 
 const everyRow = 1_000_000
 
 /**
- * Other defaults for a time that stands still: nobody else is here who could take over, and due events are found by
- * reading the table. With less to do on the way, a year passes quickly.
+ * Other defaults for a clock that stands still. There is no other process that could take over, and the
+ * outbox finds due events by reading the table. With less to do on the way, a year passes quickly.
  */
 const standingStill = {
   leaseMs: dayMs,
@@ -132,8 +135,9 @@ const realTime: FakeClock = {
 }
 
 /**
- * Starts an outbox in memory that takes every event, or has the listeners that it is given. The transaction's type is that of the
- * store or of `transactions`, whatever is expected of the result: an outbox in memory is none of an ORM's.
+ * Starts an outbox in memory that accepts every event, or has the given listeners. The type of the
+ * transaction comes from the store or from `transactions`, never from the expected result: an outbox in
+ * memory does not use an ORM.
  */
 export async function testOutbox<
   StoreTx = MemoryTx,
@@ -230,7 +234,7 @@ export async function testOutbox<
       if (failure !== undefined) throw failure.error
       if (performance.now() >= endsAt) throw expectationFailed(await notDelivered(type, predicate))
 
-      // A listener that is still running keeps a drain from writing what the others have done.
+      // A listener that is still running keeps a drain from writing the outcomes of the others.
       if (draining !== undefined && recorder.hasUnsettled && !inRealTime) await clock.advance(settleWaitMs)
       draining ??= drainOutbox()
         .catch((error: unknown) => void (failure = { error }))
@@ -283,8 +287,8 @@ function checkTestOptions(options: object): void {
 }
 
 /**
- * Refuses a store that does not live in the time of its outbox: what falls due in one of them would not in the other, and
- * would never be delivered.
+ * Refuses a store that does not use the outbox's clock. Rows would fall due in one of them and not in the
+ * other, and would never be delivered.
  */
 async function requireTimeOf<Tx>(
   store: StoreWith<Tx, 'people'>,
@@ -300,7 +304,7 @@ async function requireTimeOf<Tx>(
   if (clock !== undefined && (first !== later || later !== Math.floor(clock.now()))) {
     throw new OutboxError(
       'OUTBOX_INVALID_OPTION',
-      'The store of testOutbox does not go by the "clock" that it was given, so that nothing falls due when that clock is moved. ' +
+      'The store of testOutbox does not use the "clock" of its outbox, so nothing falls due when that clock is moved. ' +
         'Give memoryStore or sqliteStore `now: clock.now`. A database has its own clock: leave "clock" out to test in real time.',
     )
   }

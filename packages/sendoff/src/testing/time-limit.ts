@@ -1,6 +1,9 @@
 import { AssertionError } from 'node:assert'
 
-/** Real time. Below the limit that most test runners have, so that the better message wins. */
+/**
+ * Default time limit, in ms of real time. It is shorter than that of most test runners, so that the better
+ * message wins.
+ */
 export const defaultTimeLimitMs = 4_000
 
 /** Resolves as `work` does, or rejects after `ms` with a message that is made then. */
@@ -20,7 +23,7 @@ export async function withinTimeLimit<Result>(
   throw expectationFailed(await message())
 }
 
-/** An error that test runners show as a failed assertion. */
+/** Returns an error that test runners show as a failed assertion. */
 export function expectationFailed(message: string): AssertionError {
   return new AssertionError({ message })
 }

@@ -10,6 +10,7 @@ export interface WrittenEvent<Payload = unknown> extends Omit<StoredRow, 'header
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Returns a row as a `WrittenEvent`. */
 export function writtenEvent(row: StoredRow, codec: JsonCodec): WrittenEvent {
   const { payload, headers } = EventEnvelope.stored(row, codec)
   return { ...row, status: statusNames[row.status], payload, headers }

@@ -6,21 +6,23 @@ export interface DrizzleDatabase<Tx, Options> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Drizzle transaction that is used here. */
 export interface DrizzleTransaction {
   execute(query: never): PromiseLike<unknown>
   rollback(): never
 }
 
 /**
- * Drizzle's transactions, for an outbox that is written to in them. With most drivers, such as
- * node-postgres, Drizzle resolves although the database rolled back after an error that was
- * swallowed, so that events are dispatched only after the database was asked for them.
+ * Drizzle's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet with most drivers, such as node-postgres,
+ * Drizzle resolves. So the outbox asks the database for the events before it dispatches them.
  */
 export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
   db: DrizzleDatabase<Tx, Options>,
 ): Transactions<Tx, SqlTx, Options> {
-  // Drizzle does not notice the end of a transaction: its next statement would run in whatever
-  // transaction the connection is used for by then.
+  // Drizzle does not notice the end of a transaction: its next statement would run in whatever transaction
+  // uses the connection by then.
   const ended = new WeakSet<Tx>()
 
   return {
@@ -52,18 +54,21 @@ export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
   }
 }
 
-// Drizzle asks a query for its SQL, and that for its text in the dialect: here it is in it already.
+// Drizzle asks a query for its SQL, and that for its text in the dialect. This text is in the dialect
+// already.
 function queryOf(text: string, values: readonly unknown[]): never {
   const query = { getSQL: () => ({ toQuery: () => ({ sql: text, params: values }) }) }
   return query as never
 }
 
-// Drizzle's own error repeats the statement with all of its values, the payload among them. Its cause is the driver's.
+// Drizzle's own error repeats the statement with all of its values, including the payload. Its cause is the
+// driver's error.
 function withoutValues(error: unknown): unknown {
   return error instanceof Error && 'params' in error && error.cause instanceof Error ? error.cause : error
 }
 
-// node-postgres and PGlite answer an object with rows, postgres.js the rows, and mysql2 a pair of rows and fields.
+// node-postgres and PGlite return an object with rows, postgres.js the rows, and mysql2 a pair of rows and
+// fields.
 function rowsOf(answer: unknown): readonly unknown[] {
   if (!Array.isArray(answer)) return (answer as { readonly rows: readonly unknown[] }).rows
   return Array.isArray(answer[0]) ? answer[0] : answer

@@ -6,21 +6,24 @@ export interface KnexDatabase<Tx, Options> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Knex transaction that is used here. */
 export interface KnexTransaction {
   readonly isTransaction?: boolean
   isCompleted(): boolean
   readonly client: KnexClient
 }
 
+/** The part of the client of a Knex transaction that is used here. */
 export interface KnexClient {
   acquireConnection(): unknown
   query(connection: unknown, query: object): unknown
 }
 
 /**
- * Knex' transactions, for an outbox that is written to in them. Knex resolves although the database
- * rolled back after an error that was swallowed, so that events are dispatched only after the
- * database was asked for them.
+ * Knex' transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet Knex resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function knexTransactions<Tx extends KnexTransaction, Options>(
   knex: KnexDatabase<Tx, Options>,
@@ -34,8 +37,8 @@ export function knexTransactions<Tx extends KnexTransaction, Options>(
     storeTx(tx) {
       if (tx.isTransaction !== true || tx.isCompleted()) throw noTransaction()
       return {
-        // Not raw(): it takes placeholders of another kind, and hands the rows to postProcessResponse,
-        // which may rename the columns of the store.
+        // Not raw(): it takes another kind of placeholders, and passes the rows to postProcessResponse, which
+        // may rename the columns of the store.
         async query(text, values) {
           const connection = await tx.client.acquireConnection()
           const { response } = (await tx.client.query(connection, {
@@ -49,7 +52,7 @@ export function knexTransactions<Tx extends KnexTransaction, Options>(
   }
 }
 
-/** What `pg` answers, or `mysql2`. */
+/** The result of `pg` or of `mysql2`. */
 interface Answered {
   readonly response: { readonly rows: readonly unknown[] } | readonly [readonly unknown[], unknown]
 }

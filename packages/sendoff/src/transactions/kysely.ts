@@ -6,27 +6,33 @@ export interface KyselyDatabase<Tx, Isolation, Access> {
   transaction(): KyselyTransactionBuilder<Tx, Isolation, Access>
 }
 
+/** The part of Kysely's transaction builder that is used here. */
+/** The part of a Kysely transaction that is used here. */
 export interface KyselyTransactionBuilder<Tx, Isolation, Access> {
   setIsolationLevel(isolationLevel: Isolation): KyselyTransactionBuilder<Tx, Isolation, Access>
   setAccessMode(accessMode: Access): KyselyTransactionBuilder<Tx, Isolation, Access>
   execute<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a Kysely transaction that is used here. */
 export interface KyselyTransaction {
   readonly isTransaction: boolean
   withoutPlugins(): KyselyTransaction
   executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }>
 }
 
+/** The part of a Kysely transaction that is used here. */
+/** Options of a transaction in Kysely. */
 export interface KyselyTransactionOptions<Isolation, Access> {
   readonly isolationLevel?: Isolation
   readonly accessMode?: Access
 }
 
 /**
- * Kysely's transactions, for an outbox that is written to in them. Not every version and dialect of
- * Kysely rejects when the database rolled back after an error that was swallowed, so that events are
- * dispatched only after the database was asked for them.
+ * Kysely's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet not every version and dialect of Kysely
+ * rejects. So the outbox asks the database for the events before it dispatches them.
  */
 export function kyselyTransactions<Tx extends KyselyTransaction, Isolation, Access>(
   db: KyselyDatabase<Tx, Isolation, Access>,
@@ -52,7 +58,10 @@ export function kyselyTransactions<Tx extends KyselyTransaction, Isolation, Acce
   }
 }
 
-/** Kysely has no transactions in transactions. Names are unique because MySQL forgets the older of two. */
+/**
+ * Runs `work` in a savepoint, because Kysely has no nested transactions. Names are unique because MySQL
+ * forgets the older of two.
+ */
 async function inSavepoint<Tx extends KyselyTransaction, Result>(
   tx: Tx,
   name: string,
@@ -69,7 +78,7 @@ async function inSavepoint<Tx extends KyselyTransaction, Result>(
   }
 }
 
-// Where even this fails, the transaction has failed as a whole, and the error that led here tells more.
+// If this fails as well, the whole transaction has failed. The error that led here says more.
 async function undo(tx: KyselyTransaction, name: string): Promise<void> {
   try {
     await run(tx, `rollback to savepoint ${name}`)
@@ -86,7 +95,7 @@ async function run(
   try {
     return await tx.executeQuery({ sql: text, parameters: values, query, queryId: { queryId: '' } } as never)
   } catch (error) {
-    // Kysely says it in words only.
+    // Kysely says so only in the error's text.
     const hasEnded = error instanceof Error && /^Transaction is already /.test(error.message)
     throw hasEnded ? noTransaction(error) : error
   }

@@ -1,19 +1,20 @@
 import { OutboxError } from '../errors.ts'
 import type { SqlTx, Transactions } from '../transactions.ts'
 
-/** The part of MikroORM's entity manager that is used here; its driver is one for SQL. */
+/** The part of MikroORM's entity manager that is used here. Its driver has to be one for SQL. */
 export interface MikroOrmEntityManager<Options = never> {
   transactional(work: never, options?: Options): Promise<unknown>
   getTransactionContext(): unknown
 }
 
-/** MikroORM's own options; how transactions nest is decided by the outbox. */
+/** MikroORM's own options, without those for nesting, which the outbox sets. */
 export type MikroOrmTransactionOptions<Options> = Omit<Options, 'ctx' | 'propagation'>
 
 /**
- * MikroORM's transactions, for an outbox that is written to in them. MikroORM resolves although the
- * database rolled back after an error that was swallowed, so that events are dispatched only after
- * the database was asked for them.
+ * MikroORM's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet MikroORM resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function mikroOrmTransactions<Em extends MikroOrmEntityManager, Options extends object>(
   em: Em & MikroOrmEntityManager<Options>,
@@ -32,7 +33,7 @@ export function mikroOrmTransactions<Em extends MikroOrmEntityManager, Options e
       const open = openTransactionOf(tx)
       if (open === undefined) throw noTransaction()
       return {
-        // Not em.execute(): that puts the values into the text.
+        // Not em.execute(): it puts the values into the text.
         query: (text, values) =>
           open.executeQuery({
             sql: text,
@@ -45,7 +46,7 @@ export function mikroOrmTransactions<Em extends MikroOrmEntityManager, Options e
   }
 }
 
-/** The transaction behind an entity manager, which is one of Kysely. */
+/** The transaction of an entity manager, which is one of Kysely. */
 interface KyselyTransaction {
   readonly isCommitted: boolean
   readonly isRolledBack: boolean

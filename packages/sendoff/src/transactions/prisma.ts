@@ -6,15 +6,17 @@ export interface PrismaDatabase<Tx, Options> {
   $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Prisma transaction that is used here. */
 export interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>
   $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<number>
 }
 
 /**
- * Prisma's interactive transactions, for an outbox that is written to in them. Prisma resolves
- * although the database rolled back after an error that was swallowed, so that events are dispatched
- * only after the database was asked for them.
+ * Prisma's interactive transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet Prisma resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function prismaTransactions<Tx extends PrismaTransaction, Options>(
   prisma: PrismaDatabase<Tx, Options>,
@@ -45,7 +47,10 @@ export function prismaTransactions<Tx extends PrismaTransaction, Options>(
   }
 }
 
-/** Not every version of Prisma has transactions in transactions. Names are unique because MySQL forgets the older of two. */
+/**
+ * Runs `work` in a savepoint, because not every version of Prisma has nested transactions. Names are unique
+ * because MySQL forgets the older of two.
+ */
 async function inSavepoint<Tx extends PrismaTransaction, Result>(
   tx: Tx,
   name: string,
@@ -62,7 +67,7 @@ async function inSavepoint<Tx extends PrismaTransaction, Result>(
   }
 }
 
-// Where even this fails, the transaction has failed as a whole, and the error that led here tells more.
+// If this fails as well, the whole transaction has failed. The error that led here says more.
 async function undo(tx: PrismaTransaction, name: string): Promise<void> {
   try {
     await tx.$executeRawUnsafe(`rollback to savepoint ${name}`)
@@ -70,7 +75,7 @@ async function undo(tx: PrismaTransaction, name: string): Promise<void> {
   } catch {}
 }
 
-/** What Prisma tells of an error of the database: by a statement in its `meta`, by a commit as it is. */
+/** An error of the database as Prisma reports it: in `meta` for a statement, unwrapped for a commit. */
 interface PrismaFailure extends DriverAdapterError {
   readonly code?: unknown
   readonly meta?: { readonly driverAdapterError?: DriverAdapterError }
@@ -80,7 +85,7 @@ interface DriverAdapterError {
   readonly cause?: { readonly originalCode?: string; readonly originalMessage?: string }
 }
 
-// Stores know errors by what the database calls them: a code on PostgreSQL, a number on MySQL.
+// Stores recognise errors by the database's own name: a code on PostgreSQL, a number on MySQL.
 function databaseErrorOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const failure = error as PrismaFailure

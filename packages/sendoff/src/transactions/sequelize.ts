@@ -10,15 +10,17 @@ export interface SequelizeDatabase<Tx, Options> {
   getDialect(): string
 }
 
+/** The part of a Sequelize transaction that is used here. */
 export interface SequelizeTransaction {
   commit(): Promise<void>
   rollback(): Promise<void>
 }
 
 /**
- * Sequelize's transactions, for an outbox that is written to in them. Sequelize resolves although
- * the database rolled back after an error that was swallowed, so that events are dispatched only
- * after the database was asked for them.
+ * Sequelize's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet Sequelize resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function sequelizeTransactions<Tx extends SequelizeTransaction, Options extends object>(
   sequelize: SequelizeDatabase<Tx, Options>,
@@ -26,7 +28,7 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction, Options e
   return {
     databaseError: driverErrorOf,
 
-    // Named as its transaction, another one is a savepoint in it.
+    // A transaction that names another one as its `transaction` is a savepoint in it.
     transaction: (work, within, options) =>
       sequelize.transaction({ ...options, ...(within && { transaction: within }) } as Options, work),
 
@@ -48,11 +50,11 @@ export function sequelizeTransactions<Tx extends SequelizeTransaction, Options e
 
   async function run(text: string, values: unknown[], transaction: Tx): Promise<readonly unknown[]> {
     if (sequelize.getDialect() === 'postgres') {
-      // As if it were a selection: the answer to other kinds of statements has various shapes.
+      // Every statement counts as a SELECT, because the results of other kinds have various shapes.
       const options = { type: 'SELECT', bind: values, transaction }
       return (await sequelize.query(text, options as never)) as readonly unknown[]
     }
-    // Parameters that are written `?` are put into the text: Sequelize binds none of that kind.
+    // Sequelize binds no `?` parameters: it puts their values into the text.
     const answer = await sequelize.query(text, { replacements: values, transaction } as never)
     const [rows] = answer as readonly unknown[]
     return Array.isArray(rows) ? (rows as unknown[]) : []
@@ -70,7 +72,7 @@ function driverErrorOf(error: unknown): unknown {
 function noTransaction(): OutboxError {
   return new OutboxError(
     'OUTBOX_NO_TRANSACTION',
-    'This is no open transaction of Sequelize: it is something else, or it has ended. ' +
+    'This is not an open transaction of Sequelize: it is something else, or it has ended. ' +
       'Hand over the t of sequelize.transaction(async (t) => { … }) while it is open, or write inside outbox.transaction().',
   )
 }

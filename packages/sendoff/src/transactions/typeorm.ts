@@ -7,10 +7,12 @@ export interface TypeOrmDataSource<Manager, Isolation> {
   transaction<Result>(isolation: Isolation, work: (manager: Manager) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a TypeORM entity manager that is used here. */
 export interface TypeOrmEntityManager {
   readonly queryRunner?: TypeOrmQueryRunner | undefined
 }
 
+/** The part of a TypeORM query runner that is used here. */
 export interface TypeOrmQueryRunner {
   readonly isReleased: boolean
   readonly isTransactionActive: boolean
@@ -21,14 +23,16 @@ export interface TypeOrmQueryRunner {
   ): Promise<{ readonly records: readonly unknown[] }>
 }
 
+/** Options of a transaction in TypeORM. */
 export interface TypeOrmTransactionOptions<Isolation> {
   readonly isolationLevel?: Isolation
 }
 
 /**
- * TypeORM's transactions, for an outbox that is written to in them. TypeORM resolves although the
- * database rolled back after an error that was swallowed, so that events are dispatched only after
- * the database was asked for them.
+ * TypeORM's transactions, for an outbox that writes in them.
+ *
+ * If the caller swallows an error, the database rolls back, yet TypeORM resolves. So the outbox asks the
+ * database for the events before it dispatches them.
  */
 export function typeormTransactions<Manager extends TypeOrmEntityManager, Isolation>(
   dataSource: TypeOrmDataSource<Manager, Isolation>,
@@ -45,7 +49,7 @@ export function typeormTransactions<Manager extends TypeOrmEntityManager, Isolat
     storeTx({ queryRunner }) {
       if (queryRunner?.isTransactionActive !== true || queryRunner.isReleased) throw noTransaction()
       return {
-        // Structured, because the plain answer to some statements is rows and to others rows and a count.
+        // Structured, because the plain result of some statements is rows, and of others rows and a count.
         async query(text, values) {
           const { records } = await queryRunner.query(text, values, true)
           return { rows: records }

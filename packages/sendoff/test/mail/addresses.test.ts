@@ -8,7 +8,7 @@ import { TestSmtpServer } from './smtp-server.ts'
 const invalid = { code: 'OUTBOX_INVALID_MAIL' }
 
 describe('an address', () => {
-  it('is judged in no time, however long and strange the text is', () => {
+  it('is checked quickly, however long and strange the text is', () => {
     const texts = [
       `${' '.repeat(100_000)}x`,
       `a${' '.repeat(5_000)}<`,
@@ -21,7 +21,7 @@ describe('an address', () => {
     const begin = performance.now()
     for (const text of texts) throws(() => checkedAddress('to', text), invalid)
     for (const address of texts) throws(() => checkedAddress('to', { address }), invalid)
-    // Against a hang of many seconds; it takes a few milliseconds.
+    // Guards against a hang of many seconds; it takes a few milliseconds.
     ok(performance.now() - begin < 2_000)
   })
 
@@ -62,15 +62,15 @@ describe('an address', () => {
   })
 })
 
-describe('a recipient whom nodemailer writes in another way', () => {
-  it('is the only one who is held back when it is refused', async (test) => {
+describe('a recipient that nodemailer spells differently', () => {
+  it('is the only one held back when it is refused', async (test) => {
     const smtp = await TestSmtpServer.start(test, {
       onRecipient: (address) => (address.startsWith('"odd') ? '550 5.1.1 No such user' : undefined),
     })
     const { createTransport } = await import('nodemailer')
     const transporter = createTransport({ pool: true, host: '127.0.0.1', port: smtp.port })
     test.after(() => transporter.close())
-    // As stored by a version that took such addresses.
+    // As stored by a version that accepted such addresses.
     const odd = nodemailerTransport({
       transporter: {
         sendMail: (mail) =>

@@ -44,14 +44,14 @@ describe('a webhook for bounces', () => {
     )
   })
 
-  it('stops reading where a body is too large', async () => {
+  it('stops reading when a body is too large', async () => {
     const { handle } = newWebhook()
     let read = 0
     let isCancelled = false
     const body = new ReadableStream({
       pull(controller) {
         read += 65_536
-        // Against a body without end, which nothing but the limit stops.
+        // A body without end, which only the limit stops.
         if (read > 100 * 1_048_576) controller.error(new Error('all of it was read'))
         else controller.enqueue(new Uint8Array(65_536))
       },
@@ -67,7 +67,7 @@ describe('a webhook for bounces', () => {
     equal(read < 2 * 1_048_576, true)
   })
 
-  it('reads nothing of a body that announces to be too large, and answers 400 where one breaks off', async () => {
+  it('reads nothing of a body with a too large length, and returns 400 when one breaks off', async () => {
     const { handle } = newWebhook()
     const post = (body: ReadableStream, headers = {}) =>
       handle(new Request('http://mail.example/', { method: 'POST', body, headers, duplex: 'half' }))
@@ -77,9 +77,9 @@ describe('a webhook for bounces', () => {
     equal((await post(broken)).status, 400)
   })
 
-  it('refuses what is not signed, signed by somebody else, changed, or old', async () => {
+  it('refuses a message that is unsigned, signed with another secret, changed, or old', async () => {
     const { handle, listed } = newWebhook()
-    const other = `whsec_${Buffer.from('another secret, of nobody').toString('base64')}`
+    const other = `whsec_${Buffer.from('another secret, unused').toString('base64')}`
     const changed = requestOf(message)
     const requests = [
       new Request('http://mail.example/', { method: 'POST', body: message }),
@@ -91,14 +91,14 @@ describe('a webhook for bounces', () => {
     deepEqual(await listed(), [])
   })
 
-  it('takes the secret that comes as well as the one that goes', async () => {
+  it('accepts both the old and the new secret', async () => {
     const next = `whsec_${Buffer.from('the secret of next month').toString('base64')}`
     const { handle } = newWebhook({ secrets: [next, secret] })
     for (const signedWith of [secret, next])
       equal((await handle(requestOf(message, { signedWith }))).status, 204)
   })
 
-  it('says what is wrong with a request', async () => {
+  it('returns what is wrong with a request', async () => {
     const { handle } = newWebhook()
     equal((await handle(requestOf('', { method: 'GET' }))).status, 405)
     equal((await handle(requestOf('no JSON'))).status, 400)
@@ -111,7 +111,7 @@ describe('a webhook for bounces', () => {
     await rejects(newWebhook({ suppressions }).handle(requestOf(message)), /away/)
   })
 
-  it('is not made without a secret', () => {
+  it('cannot be created without a secret', () => {
     for (const secrets of [[], [''], ['whsec_'], ['!']]) {
       throws(() => newWebhook({ secrets }), { code: 'OUTBOX_INVALID_OPTION' })
     }

@@ -61,7 +61,7 @@ describe('an error text', () => {
     })
   }
 
-  it('still says who, by number, and what the server said', async (test) => {
+  it('still has the number of the recipient and the reply of the server', async (test) => {
     const transport = new RecordingTransport(() => [
       rejected('bob@example.com', true, '550 5.1.1 <bob@example.com>: no such user'),
     ])
@@ -74,7 +74,7 @@ describe('an error text', () => {
     )
   })
 
-  it('has none of them in it either where templates, attachments or a relay by hand have failed', async (test) => {
+  it('has no address in it when a template, an attachment or a relay by hand has failed', async (test) => {
     const render = () => {
       throw new Error('cannot greet ada.l@köln.example')
     }
@@ -130,7 +130,7 @@ describe('an idempotency key', () => {
 })
 
 describe('a mail outbox that reads encrypted mails only', () => {
-  it('gives up at once what is stored readable', async (test) => {
+  it('gives up at once on a mail that is stored readable', async (test) => {
     const store = memoryStore()
     const readable = await openMail(test, store)
     const strict = await openMail(test, store, { keyRing, encryptedOnly: true })

@@ -21,7 +21,7 @@ interface Posted {
 const minuteMs = 60_000
 const secret = 'sk-live-1234567890'
 
-/** A real HTTP server that keeps what is posted, and a transport to it. */
+/** A real HTTP server that keeps the posted mails, and a transport to it. */
 async function api(
   test: TestContext,
   answer: (posted: Posted, call: number) => Answer,
@@ -106,7 +106,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
     deepEqual(posted[2]!.body.to, ['bob@example.com'])
   })
 
-  it('are refused for single recipients where the provider says so', async (test) => {
+  it('are refused for single recipients when the provider says so', async (test) => {
     const refused: string[] = []
     const { transport } = await api(test, () => status(422, { inactive: 'bob@example.com' }), {
       rejectedOf: ({ status: code, json }) =>
@@ -131,7 +131,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
   })
 
   for (const code of [400, 404, 413, 422]) {
-    it(`are given up at once at ${code}, and no address is blamed`, async (test) => {
+    it(`are given up at once at ${code}, and no address is reported as refused`, async (test) => {
       const refused: unknown[] = []
       const { transport } = await api(test, () => status(code, { error: `key ${secret} query-secret` }))
       const { mail, worker } = await startMail(test, transport, { onRefused: (each) => refused.push(each) })
@@ -146,7 +146,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
   }
 
   for (const code of [302, 401, 403, 429, 502, 503]) {
-    it(`wait without counting an attempt at ${code}, for as long as they are asked to`, async (test) => {
+    it(`wait without counting an attempt at ${code}, for as long as the provider asks`, async (test) => {
       let isOver = false
       const { transport } = await api(test, () =>
         isOver ? status(200) : status(code, `no ${secret}`, { 'retry-after': '120' }),
@@ -189,7 +189,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
     deepEqual({ state, attempts }, { state: 'NEW', attempts: 0 })
   })
 
-  it('are given up where no request can be made, and where an answer cannot be read', async (test) => {
+  it('are given up when no request can be made, and when a response cannot be read', async (test) => {
     for (const options of [
       { body: () => 1n },
       {
@@ -206,7 +206,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
     }
   })
 
-  it('go on past a server that drips, resets or sends without end', async (test) => {
+  it('are still sent after a server drips, resets or sends without end', async (test) => {
     const timers = new Set<NodeJS.Timeout>()
     test.after(() => timers.forEach(clearInterval))
     const drip = (code: number): Answer => {
@@ -248,7 +248,7 @@ describe('mails by HTTP', { concurrency: true }, () => {
     await Promise.all(runs)
   })
 
-  it('show hidden recipients to nobody', () => {
+  it('hide hidden recipients from all others', () => {
     const mail = {
       from: { address: 'me@example.com' },
       to: [{ address: 'a@example.com' }],

@@ -60,7 +60,7 @@ describe('a header', () => {
   const limits = { maxAttachmentBytes: 1_000, maxRecipients: 10 }
   const long = 'x'.repeat(1_000)
 
-  it('is refused where it cannot be broken into lines that every server takes', () => {
+  it('is refused if it cannot be broken into lines that every server accepts', () => {
     for (const message of [
       { subject: long },
       { headers: { 'X-Long': long } },
@@ -92,7 +92,7 @@ describe('a header', () => {
 })
 
 describe('the room for attachments', () => {
-  it('is no larger than what a row can hold', () => {
+  it('is no larger than a row', () => {
     const make = (maxAttachmentBytes: number) => () =>
       new MailOutbox({ store: memoryStore(), maxAttachmentBytes })
     throws(make(737_281), { code: 'OUTBOX_INVALID_OPTION' })

@@ -6,9 +6,12 @@ import { type AnyMailOutbox, enqueue, openMail, startWorker, until, welcome } fr
 import { RecordingTransport } from './recording-transport.ts'
 
 export interface MailStores {
-  /** A store on an empty table of this name; again for every call, as another process would have it. */
+  /**
+   * Opens a store on an empty table of this name. A second call opens the same table, as another process
+   * would.
+   */
   open(test: TestContext, table: string): StoreWith<any, 'people'> | Promise<StoreWith<any, 'people'>>
-  /** Stores on two tables of one database, where one database can have two. */
+  /** Opens stores on two tables of one database, if one database can have two. */
   openBeside?(
     test: TestContext,
     tables: readonly [string, string],
@@ -26,7 +29,7 @@ async function purge(outbox: AnyMailOutbox, retention: object): Promise<void> {
   await worker.close()
 }
 
-/** What a mail outbox promises on every store. */
+/** Declares the promises of a mail outbox on every store. */
 export function describeMailOutbox(name: string, stores: MailStores): void {
   const open: MailStores['open'] = (test, table) => stores.open(test, table)
   const newTable = () => `mail_${process.pid}_${++tables}`
@@ -54,7 +57,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       deepEqual(await mail.claimBatch(10, longMs), [])
     })
 
-    it('undoes a transaction with a mail that was refused while nothing heard of it', async (test) => {
+    it('rolls back a transaction with a refused mail, even if the error was not awaited', async (test) => {
       const mail = await newMail(test)
       await rejects(
         mail.transaction(async () => {
@@ -66,7 +69,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal(await count(mail.store), 0)
     })
 
-    it('answers with the first id to a key that was used, and stores nothing', async (test) => {
+    it('returns the first id for a used key, and stores nothing', async (test) => {
       const mail = await newMail(test)
       const first = await enqueue(mail, {}, { idempotencyKey: 'order-1' })
       equal(await enqueue(mail, { text: 'Again' }, { idempotencyKey: 'order-1' }), first)
@@ -74,7 +77,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal(await count(mail.store), 2)
     })
 
-    it('takes a blank key for none', async (test) => {
+    it('treats a blank key as none', async (test) => {
       const mail = await newMail(test)
       notEqual(
         await enqueue(mail, {}, { idempotencyKey: ' ' }),
@@ -83,7 +86,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal(await count(mail.store), 2)
     })
 
-    it('stores one mail for 50 callers at once with the same key, and tells all of them its id', async (test) => {
+    it('stores one mail for 50 callers at once with the same key, and returns its id to all of them', async (test) => {
       const mail = await newMail(test)
       const ids = await Promise.all(
         Array.from({ length: 50 }, () => enqueue(mail, {}, { idempotencyKey: 'once' })),
@@ -131,7 +134,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
     }
     if (stores.openBeside !== undefined) it(inAnother, writesInAnother)
 
-    it('answers with an error where a mail cannot be stored, whether or not it has a key', async (test) => {
+    it('rejects if a mail cannot be stored, whether or not it has a key', async (test) => {
       const mail = await newMail(test)
       await enqueue(mail, {}, { idempotencyKey: 'used' })
       for (const idempotencyKey of ['used', 'unused', undefined]) {
@@ -180,7 +183,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       deepEqual(batches.flatMap((batch) => batch.map(({ id }) => id)).toSorted(), ids.toSorted())
     })
 
-    it('makes a failed mail due again when it is told to, and counts the attempt', async (test) => {
+    it('makes a failed mail due again at the given time, and counts the attempt', async (test) => {
       const mail = await newMail(test)
       const id = await enqueue(mail)
       await mail.claimBatch(1, longMs)
@@ -221,7 +224,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal((await mail.attempts(id)).length, 1)
     })
 
-    it('keeps a mail back until it is to be sent', async (test) => {
+    it('keeps a mail back until its time', async (test) => {
       const mail = await newMail(test)
       const sendAt = new Date(Date.now() + longMs)
       const id = await enqueue(mail, {}, { sendAt })
@@ -231,7 +234,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal((await mail.claimBatch(1, longMs))[0]!.id, past)
     })
 
-    it('sends right after the commit what is enqueued beside a worker, each mail once', async (test) => {
+    it('sends mails that are enqueued beside a worker right after the commit, each once', async (test) => {
       const mail = await newMail(test)
       const transport = new RecordingTransport()
       const worker = await startWorker(test, mail, transport)
@@ -291,7 +294,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal((await mail.preview(id))!.text, 'Hello Ada')
     })
 
-    it('removes what mails say when it has been kept long enough, but not their keys', async (test) => {
+    it('removes the texts of mails when they have been kept long enough, but not their keys', async (test) => {
       const mail = await newMail(test)
       const id = await enqueue(mail, {}, { idempotencyKey: 'kept' })
       await mail.claimBatch(1, longMs)
@@ -304,7 +307,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
       equal(await count(mail.store), 0)
     })
 
-    it('removes failed mails alone where it is told so', async (test) => {
+    it('removes only failed mails if configured so', async (test) => {
       const mail = await newMail(test)
       const sent = await enqueue(mail)
       const failed = await enqueue(mail)
@@ -320,7 +323,7 @@ export function describeMailOutbox(name: string, stores: MailStores): void {
   })
 
   describe(`a suppression list on ${name}`, () => {
-    it('knows who is on it and why, until it is told otherwise', async (test) => {
+    it('returns the reason of each address on it, until the address is removed', async (test) => {
       const list = new SuppressionList({ store: await open(test, newTable()) })
       test.after(() => list.close())
       await list.initSchema()

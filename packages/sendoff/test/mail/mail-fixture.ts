@@ -21,7 +21,7 @@ export const welcome: MailMessage = {
 
 export type AnyMailOutbox = MailOutbox<any, any>
 
-/** A mail outbox that is closed when its test ends. */
+/** Opens a mail outbox that is closed when its test ends. */
 export async function openMail(
   test: TestContext,
   store: StoreWith<any, 'people'>,
@@ -39,7 +39,7 @@ export interface WorkedMail {
   readonly clock: FakeClock
 }
 
-/** A mail outbox in memory and in a time of its own, with a worker that sends by one transport. */
+/** Starts a mail outbox in memory with a clock of its own, and a worker that sends through one transport. */
 export async function startMail(
   test: TestContext,
   transport: MailTransport,
@@ -83,7 +83,10 @@ export function enqueue(
   return mail.transaction(() => mail.enqueue({ ...welcome, ...message }, options))
 }
 
-/** Asks again and again until the answer is a good one; for what nobody signals, such as the end of a lease. */
+/**
+ * Asks again and again until the answer is a good one: for events without a signal, such as the end of a
+ * lease.
+ */
 export async function until<Answer>(
   ask: () => Promise<Answer>,
   isGood: (answer: Answer) => boolean,

@@ -10,12 +10,12 @@ const injections = ['Hello\r\nBcc: eve@example.com', 'Hello\nX: y', 'Hello\rX: y
 describe('a message', () => {
   const refused: Readonly<Record<string, Partial<Record<keyof MailMessage, unknown>>>> = {
     'without a sender': { from: undefined },
-    'without anybody to go to': { to: [] },
-    'without anything to say': { text: undefined },
-    'with a field that there is not': { txt: 'Hello' } as object,
-    'with a text that is none': { html: 7 },
-    'with headers that are none': { headers: ['x'] },
-    'with a header that is made by itself': { headers: { 'message-ID': '<mine@example.com>' } },
+    'without a recipient': { to: [] },
+    'without a text': { text: undefined },
+    'with an unknown field': { txt: 'Hello' } as object,
+    'with a text that is not a string': { html: 7 },
+    'with headers that are not an object': { headers: ['x'] },
+    'with a header that the library sets': { headers: { 'message-ID': '<mine@example.com>' } },
     'with a second sender among its headers': { headers: { Sender: 'eve@example.com' } },
     'with a header whose name has a colon': { headers: { 'X: y\r\nBcc': 'eve@example.com' } },
     'with an attachment that has no content': { attachments: [{ filename: 'a' }] },
@@ -32,7 +32,7 @@ describe('a message', () => {
     })
   }
 
-  it('cannot forge headers, by whatever it says', async (test) => {
+  it('cannot forge headers by any field', async (test) => {
     const mail = await openMail(test, memoryStore())
     for (const injection of injections) {
       const address = { name: injection, address: 'ada@example.com' }
@@ -72,7 +72,7 @@ describe('a message', () => {
     await enqueue(mail, { attachments: [{ filename: 'a', reference: 's3://bills/1' }] })
   })
 
-  it('goes to a limited number of recipients, each of whom counts once', async (test) => {
+  it('goes to a limited number of recipients, and counts each once', async (test) => {
     const mail = await openMail(test, memoryStore(), { maxRecipients: 2 })
     await enqueue(mail, { to: ['a@example.com', 'b@example.com'], cc: 'a@example.com' })
     await rejects(enqueue(mail, { to: ['a@example.com', 'b@example.com'], cc: 'c@example.com' }), {
@@ -98,7 +98,7 @@ describe('a message', () => {
     equal((await mail.preview(id))!.messageId, `<${id}@xn--kln-sna.example>`)
   })
 
-  it('has a Message-ID in the domain that was asked for', async (test) => {
+  it('has a Message-ID in the configured domain', async (test) => {
     const mail = await openMail(test, memoryStore(), { messageIdDomain: 'mail.example.org' })
     const id = await enqueue(mail, welcome)
     equal((await mail.preview(id))!.messageId, `<${id}@mail.example.org>`)
@@ -116,7 +116,7 @@ describe('an address', () => {
     'root@localhost': { address: 'root@localhost' },
   }
   for (const [text, parts] of Object.entries(good)) {
-    it(`${text} is one`, () => deepEqual(checkedAddress('to', text), parts))
+    it(`accepts ${text}`, () => deepEqual(checkedAddress('to', text), parts))
   }
 
   const bad: readonly unknown[] = [
@@ -143,7 +143,7 @@ describe('an address', () => {
     { name: 7, address: 'ada@example.com' },
   ]
   for (const value of bad) {
-    it(`${JSON.stringify(value)} is none`, () => {
+    it(`refuses ${JSON.stringify(value)}`, () => {
       throws(() => checkedAddress('to', value), { code: 'OUTBOX_INVALID_MAIL' })
     })
   }

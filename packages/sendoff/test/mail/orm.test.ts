@@ -13,7 +13,7 @@ import { RecordingTransport } from './recording-transport.ts'
 const orders = pgTable('orders', { id: text().primaryKey() })
 
 describe('a mail outbox in the transactions of an ORM', () => {
-  it('writes mails with what the ORM writes, and types the transaction as the ORM does', async (test) => {
+  it('writes mails in the transaction of the ORM, and types the transaction as the ORM does', async (test) => {
     const client = new PGlite()
     const db = drizzle(client)
     await db.execute('create table orders (id text primary key)')

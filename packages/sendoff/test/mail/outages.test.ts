@@ -30,7 +30,7 @@ class Log {
   }
 }
 
-/** Lets as much time pass as all attempts at a mail take, and more. */
+/** Lets more time pass than all attempts at a mail take. */
 async function pass(worker: MailOutboxWorker<any, any>, clock: FakeClock, minutes = 25): Promise<void> {
   for (let passed = 0; passed < minutes; passed += 5) {
     await worker.drain()
@@ -52,7 +52,7 @@ async function several(mail: AnyMailOutbox): Promise<readonly string[]> {
 const retryPolicy = mailRetries(5, [60_000])
 
 describe('a transport that cannot send', { concurrency: true }, () => {
-  it('costs no mail an attempt while its login is refused, is told of once, and is used again by itself', async (test) => {
+  it('costs no mail an attempt while its login is refused, is logged once, and is then used again', async (test) => {
     let isRight = false
     const smtp = await TestSmtpServer.start(test, { onLogin: () => isRight })
     const log = new Log()
@@ -77,7 +77,7 @@ describe('a transport that cannot send', { concurrency: true }, () => {
     match(log.lines.at(-1)!, /^info .* can be used again\.$/)
   })
 
-  it('costs no mail an attempt where the login was forgotten', async (test) => {
+  it('costs no mail an attempt if the login is missing', async (test) => {
     const smtp = await TestSmtpServer.start(test, { onLogin: () => true })
     const refused: string[] = []
     const { mail, worker, clock } = await startMail(test, smtp.transport(test), {
@@ -106,7 +106,7 @@ describe('a transport that cannot send', { concurrency: true }, () => {
     equal(back.received.length, 3)
   })
 
-  it('costs no mail an attempt while its server takes nothing from anybody', async (test) => {
+  it('costs no mail an attempt while its server accepts no mail at all', async (test) => {
     const smtp = await TestSmtpServer.start(test, { onSender: () => '421 4.3.2 Down for maintenance' })
     const { mail, worker, clock } = await startMail(test, smtp.transport(test), { retryPolicy })
     const ids = await several(mail)
@@ -114,7 +114,7 @@ describe('a transport that cannot send', { concurrency: true }, () => {
     deepEqual(await states(mail, ids), ['NEW 0', 'NEW 0', 'NEW 0'])
   })
 
-  it('costs a mail one attempt at most where connections are lost before anything is said', async (test) => {
+  it('costs a mail one attempt at most if connections are lost before the server replies', async (test) => {
     let verified = 0
     const lost = Object.assign(new Error('Connection closed unexpectedly'), {
       code: 'ECONNECTION',
@@ -133,7 +133,7 @@ describe('a transport that cannot send', { concurrency: true }, () => {
     ok(verified > 3)
   })
 
-  it('is left alone while it rests, but for one try at a time', async (test) => {
+  it('gets one try at a time while it rests', async (test) => {
     const gone = await TestSmtpServer.start(test)
     await gone.stop()
     const transport = gone.transport(test)
@@ -150,7 +150,7 @@ describe('a transport that cannot send', { concurrency: true }, () => {
     ok(tries < 30, `${tries} tries`)
   })
 
-  it('is the whole of a failover only when all of its transports are away', async (test) => {
+  it('is a failover only when all of its transports are away', async (test) => {
     const gone = await TestSmtpServer.start(test)
     await gone.stop()
     const smtp = await TestSmtpServer.start(test)
@@ -168,8 +168,8 @@ describe('a transport that cannot send', { concurrency: true }, () => {
   })
 })
 
-describe('a suppression list that cannot be asked', () => {
-  it('costs no mail an attempt, is told of once, and lets mails go when it is back', async (test) => {
+describe('a suppression list that cannot be read', () => {
+  it('costs no mail an attempt, is logged once, and mails are sent when it is back', async (test) => {
     let isAway = true
     const suppressions: Suppressions = {
       find: async (addresses) => {
@@ -199,7 +199,7 @@ describe('a suppression list that cannot be asked', () => {
 })
 
 describe('a worker without the transport of a mail', () => {
-  it('leaves it to one that has it', async (test) => {
+  it('leaves it to a worker that has it', async (test) => {
     const store = memoryStore()
     const mail = await openMail(test, store)
     const [old, added] = [new RecordingTransport(), new RecordingTransport()]

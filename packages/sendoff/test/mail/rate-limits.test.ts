@@ -6,7 +6,7 @@ import { fakeClock } from '../../src/testing/index.ts'
 import { type AnyMailOutbox, enqueue, openMail, startWorker } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
 
-/** Many mails in one table, and workers as in so many processes. */
+/** Starts workers as in so many processes, with many mails in one table. */
 async function fleet(test: TestContext, workers: number, mails: number, limit: number) {
   const clock = fakeClock()
   const mail = await openMail(test, memoryStore({ now: clock.now }), { clock })
@@ -46,7 +46,7 @@ describe('a rate limit', () => {
     })
   }
 
-  it('that is raised holds a backlog up for no longer than a minute', async (test) => {
+  it('that is raised delays a backlog for at most a minute', async (test) => {
     const { pass, started, start, mail } = await fleet(test, 1, 300, 1)
     await pass(5)
     await started[0]!.close()
@@ -55,7 +55,7 @@ describe('a rate limit', () => {
     equal((await mail.store.people!.query({ limit: 500, status: [0] })).length, 0)
   })
 
-  it('spaces mails evenly, whatever was not sent before', async () => {
+  it('spaces mails evenly, also after a pause', async () => {
     const clock = fakeClock()
     const limit = new RateLimit('default', { mails: 2 }, { clock, wake: () => {} })
     const turns: number[] = []

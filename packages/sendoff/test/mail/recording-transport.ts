@@ -2,7 +2,7 @@ import type { ComposedMail, MailTransport, RejectedRecipient } from '../../src/m
 
 export type Answer = readonly RejectedRecipient[] | Error | 'hang'
 
-/** Remembers what it was given, and answers as it is told. */
+/** Records the mails it gets, and returns what the test says. */
 export class RecordingTransport implements MailTransport {
   readonly name: string
   readonly sent: ComposedMail[] = []

@@ -8,7 +8,9 @@ import { type SmtpBehaviour, TestSmtpServer } from './smtp-server.ts'
 
 const two = { to: ['ada@example.com', 'bob@example.com'] }
 
-/** The mail's state and who is on the suppression list, after one attempt with `onRefused` as documented. */
+/**
+ * Returns the mail's state and the suppressed addresses, after one attempt with `onRefused` as documented.
+ */
 async function afterOne(test: TestContext, transport: MailTransport, message = {}) {
   const suppressions = new SuppressionList({ store: memoryStore() })
   await suppressions.initSchema()
@@ -33,7 +35,7 @@ describe('a refusal', { concurrency: true }, () => {
     '550 5.1.10 Null MX',
     '550 5.2.1 Disabled',
   ]) {
-    it(`of a recipient is told to onRefused when the address is at fault: ${reply}`, async (test) => {
+    it(`of a recipient reaches onRefused when the address is at fault: ${reply}`, async (test) => {
       const onRecipient = (address: string) => (address.startsWith('bob') ? reply : undefined)
       const { state, suppressed } = await afterOne(test, await smtp(test, { onRecipient }))
       equal(state, 'FAILED')
@@ -49,7 +51,7 @@ describe('a refusal', { concurrency: true }, () => {
     '552 5.2.2 Mailbox full',
     '550 5.1.0 Rejected',
   ]) {
-    it(`of a recipient is kept from onRefused when the address may be good: ${reply}`, async (test) => {
+    it(`of a recipient does not reach onRefused when the address may be good: ${reply}`, async (test) => {
       const { state, suppressed } = await afterOne(test, await smtp(test, { onRecipient: () => reply }))
       equal(state, 'FAILED')
       deepEqual(suppressed, [])
@@ -77,7 +79,7 @@ describe('a refusal', { concurrency: true }, () => {
     deepEqual(suppressed, [])
   })
 
-  it('is told to onRefused by another transport only where that says that the address is at fault', async (test) => {
+  it('by another transport reaches onRefused only if the transport says that the address is at fault', async (test) => {
     const transport = new RecordingTransport(() => [
       rejected('ada@example.com', true),
       { ...rejected('bob@example.com', true), isAddressFault: true },

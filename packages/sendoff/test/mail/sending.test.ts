@@ -17,7 +17,7 @@ function suppressing(...addresses: readonly string[]): Suppressions {
 }
 
 describe('sending a mail', () => {
-  it('leaves out who is suppressed, and says so in its history', async (test) => {
+  it('leaves out suppressed recipients, and records them in its history', async (test) => {
     const transport = new RecordingTransport()
     const { mail, worker } = await startMail(test, transport, { suppressions: suppressing('b@example.com') })
     const id = await enqueue(mail, three)
@@ -27,7 +27,7 @@ describe('sending a mail', () => {
     match((await mail.attempts(id))[0]!.error, /^MailSuppressedError: .*#2 suppressed: bounced$/)
   })
 
-  it('fails where everybody is suppressed, and goes out when replayed after that is lifted', async (test) => {
+  it('fails if all recipients are suppressed, and succeeds when replayed after that is lifted', async (test) => {
     const suppressed = ['ada@example.com']
     const suppressions: Suppressions = { find: (asked) => suppressing(...suppressed).find(asked) }
     const transport = new RecordingTransport()
@@ -44,7 +44,7 @@ describe('sending a mail', () => {
     equal(transport.sent.length, 1)
   })
 
-  it('tries a replayed mail for those only who have not got it', async (test) => {
+  it('tries a replayed mail only for recipients that have not got it', async (test) => {
     const transport = new RecordingTransport((_, call) =>
       call === 1 ? [rejected('b@example.com', true), rejected('c@example.com', false)] : [],
     )
@@ -64,7 +64,7 @@ describe('sending a mail', () => {
     ])
   })
 
-  it('fills templates when a mail is sent, and when it is shown', async (test) => {
+  it('fills templates when a mail is sent, and when it is previewed', async (test) => {
     const transport = new RecordingTransport()
     const { mail, worker } = await startMail(test, transport, {
       render: async (template, data) => ({
@@ -92,7 +92,7 @@ describe('sending a mail', () => {
     match((await mail.find(id))!.lastError!, /could forge a header/)
   })
 
-  it('gets attachments that were given by reference, at each attempt anew', async (test) => {
+  it('loads attachments that were given by reference, at each attempt again', async (test) => {
     const transport = new RecordingTransport((_, call) =>
       call === 1 ? new Error('connection lost') : undefined,
     )
@@ -111,7 +111,7 @@ describe('sending a mail', () => {
     equal(transport.sent[1]!.attachments[0]!.content, 'The bill')
   })
 
-  it('sends no faster than its provider is to be used, and leaves other providers alone', async (test) => {
+  it('keeps the rate limit of its provider, and does not slow other providers', async (test) => {
     const transport = new RecordingTransport()
     const bulk = new RecordingTransport()
     const { mail, worker, clock } = await startMail(test, transport, {
@@ -133,7 +133,7 @@ describe('sending a mail', () => {
     deepEqual(new Set(rows.map(({ attempts }) => attempts)), new Set([0]))
   })
 
-  it('begins when a mail is committed or falls due, without a look at the table every now and then', async (test) => {
+  it('begins when a mail is committed or falls due, without polling the table at intervals', async (test) => {
     const transport = new RecordingTransport()
     const { mail, clock } = await startMail(test, transport)
     await enqueue(mail)
@@ -149,7 +149,7 @@ describe('sending a mail', () => {
     )
   })
 
-  it('waits as long as a transport asks for, and gives up where it says that it is no use', async (test) => {
+  it('waits as long as a transport asks for, and gives up when it throws an unrecoverable error', async (test) => {
     const transport = new RecordingTransport((_, call) =>
       call === 1 ? new RetryAfterError(7_000, 'too many requests') : new UnrecoverableError('account closed'),
     )
@@ -184,7 +184,7 @@ describe('sending a mail', () => {
     match((await mail.find(id))!.lastError!, /\[accepted 2; refused 1\]/)
   })
 
-  it('tries again for all where somebody was rejected whom it does not know', async (test) => {
+  it('tries again for all recipients when an unknown address was rejected', async (test) => {
     const transport = new RecordingTransport(() => [rejected('who@example.com', true)])
     const { mail, worker } = await startMail(test, transport)
     const id = await enqueue(mail, three)
@@ -192,7 +192,7 @@ describe('sending a mail', () => {
     match((await mail.find(id))!.lastError!, /^MailDelayedError: \[accepted ; refused \]/)
   })
 
-  it('hides from error texts whom a mail was to go to', async (test) => {
+  it('hides recipients from error texts', async (test) => {
     const transport = new RecordingTransport(() => new Error('550 <ADA@example.com> is unknown'))
     const { mail, worker } = await startMail(test, transport)
     const id = await enqueue(mail)
@@ -200,7 +200,7 @@ describe('sending a mail', () => {
     match((await mail.find(id))!.lastError!, /550 <#1> is unknown/)
   })
 
-  it('hands back, uncounted, a mail that a closing worker cannot wait for', async (test) => {
+  it('hands back a mail that a closing worker cannot wait for, without counting an attempt', async (test) => {
     const mail = await openMail(test, memoryStore())
     const transport = new RecordingTransport(() => 'hang')
     const worker = await startWorker(test, mail, transport, { drainTimeoutMs: 100, shutdownTimeoutMs: 20 })
@@ -216,7 +216,7 @@ describe('a mail that cannot be read', () => {
   const older = new KeyRing({ current: 'old', keys: { old: Buffer.alloc(32, 1) } })
   const newer = new KeyRing({ current: 'new', keys: { old: Buffer.alloc(32, 1), new: Buffer.alloc(32, 2) } })
 
-  it('is tried again where only the key is missing, since another process may bring it along', async (test) => {
+  it('is tried again if only the key is missing, since another process may have it', async (test) => {
     const store = memoryStore()
     const writing = await openMail(test, store, { keyRing: newer })
     const reading = await openMail(test, store, { keyRing: older })
@@ -235,7 +235,7 @@ describe('a mail that cannot be read', () => {
     equal((await rotated.preview(id))!.text, 'Hello Ada')
   })
 
-  it('is given up where it was changed', async (test) => {
+  it('is given up if it was changed', async (test) => {
     const transport = new RecordingTransport()
     const { mail, worker } = await startMail(test, transport, { keyRing: older })
     const sealed = older.seal(Buffer.from('{}'), 'another row')

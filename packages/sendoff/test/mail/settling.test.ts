@@ -7,7 +7,7 @@ import { RecordingTransport } from './recording-transport.ts'
 import { TestSmtpServer } from './smtp-server.ts'
 
 describe('a worker', () => {
-  it('has sent no more mails that it has not marked than it sends at once', async (test) => {
+  it('has at most as many sent and unmarked mails as it sends at once', async (test) => {
     let open = Promise.withResolvers<void>()
     const store: StoreWith<any, 'people'> = memoryStore()
     const slow = new Proxy(store, {
@@ -24,7 +24,7 @@ describe('a worker', () => {
     const smtp = await TestSmtpServer.start(test)
     const worker = await startWorker(test, mail, smtp.transport(test), { workerCount: 5 })
     await smtp.accepted(5)
-    // Whatever else would begin without a mark has had its chance by then.
+    // Any mail that would begin without a mark has had its chance by then.
     for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
     equal(smtp.received.length, 5)
 

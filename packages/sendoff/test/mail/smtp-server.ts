@@ -10,23 +10,26 @@ import { type MailTransport, nodemailerTransport } from '../../src/mail/index.ts
 /** A mail that the server has accepted. */
 export interface ReceivedMail {
   readonly to: readonly string[]
-  /** How the client called itself. */
+  /** The name that the client gave itself. */
   readonly client: string
   readonly parsed: ParsedMail
-  /** As it came. */
+  /** The mail as it came. */
   readonly raw: string
 }
 
 export interface SmtpBehaviour {
-  /** Whether a password is the right one. Clients have to log in where it is given. */
+  /** Returns whether a password is right. If it is given, clients have to log in. */
   readonly onLogin?: (password: string) => boolean
-  /** As `onRecipient`, for the sender. */
+  /** Like `onRecipient`, for the sender. */
   readonly onSender?: (address: string) => string | undefined
-  /** A free one where left out. */
+  /** Port of the server; a free one by default. */
   readonly port?: number
-  /** Answers with a code and a text, such as `450 4.2.1 Try again later`, where a recipient is not accepted. */
+  /** Returns a code and a text, such as `450 4.2.1 Try again later`, if a recipient is not accepted. */
   readonly onRecipient?: (address: string) => string | undefined
-  /** The same for the content. With `'hang'` it never answers, with `'drop'` it takes the mail and ends the connection. */
+  /**
+   * Returns the same for the content. With `'hang'` the server never replies, with `'drop'` it accepts the
+   * mail and ends the connection.
+   */
   readonly onContent?: (mail: ReceivedMail) => string | undefined | Promise<string | undefined>
 }
 
@@ -35,10 +38,10 @@ export interface SmtpTransportOptions {
   readonly auth?: { user: string; pass: string }
 }
 
-/** A real SMTP server on a free port, which keeps what it accepts. */
+/** A real SMTP server on a free port, which keeps the mails it accepts. */
 export class TestSmtpServer {
   readonly received: ReceivedMail[] = []
-  /** Everybody that a client has named as a recipient. */
+  /** All recipients that clients have named. */
   readonly recipients: string[] = []
   readonly port: number
   readonly #server: SMTPServer
@@ -71,11 +74,11 @@ export class TestSmtpServer {
           if (refusal === 'drop') this.#server.connections.forEach((each) => each.close())
           else answer(errorOf(refusal))
         }
-        // What breaks off half-way was never accepted.
+        // A mail that breaks off half-way was never accepted.
         void buffer(stream).then(receive, () => {})
       },
     })
-    // Clients that vanish are what some of the tests are about.
+    // Some tests are about clients that vanish.
     this.#server.on('error', () => {})
     this.port = 0
   }
@@ -93,7 +96,7 @@ export class TestSmtpServer {
     return new Promise((resolve) => this.#server.close(() => resolve()))
   }
 
-  /** A transport of nodemailer to this server, with a pool of connections. */
+  /** Returns a nodemailer transport to this server, with a pool of connections. */
   transport(test: TestContext, options: SmtpTransportOptions = {}): MailTransport {
     const transporter = createTransport({ pool: true, host: '127.0.0.1', port: this.port, ...options })
     test.after(() => transporter.close())

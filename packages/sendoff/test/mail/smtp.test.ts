@@ -65,7 +65,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
     )
   })
 
-  it('are sent once for 50 callers who retry at the same time', async (test) => {
+  it('are sent once for 50 callers that retry at the same time', async (test) => {
     const smtp = await TestSmtpServer.start(test)
     const { mail, worker } = await startMail(test, smtp.transport(test))
     const keyed = { idempotencyKey: 'signup-ada' }
@@ -116,11 +116,11 @@ describe('mails by SMTP', { concurrency: true }, () => {
     equal(visits, 5)
     const [failed] = await mail.failed()
     equal(failed!.attempts, 5)
-    // The address itself is nothing for error texts.
+    // The address itself does not belong in error texts.
     match(failed!.lastError!, /#1 delayed: 452 4\.2\.2 The mailbox of <#1> is full/)
   })
 
-  it('are tried again for those recipients only who were put off, and never for those who were refused', async (test) => {
+  it('are tried again only for recipients that were put off, and never for refused ones', async (test) => {
     const busy = new Set(['late@example.com'])
     const smtp = await TestSmtpServer.start(test, {
       onRecipient(address) {
@@ -184,7 +184,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
     equal(smtp.received.length, 1)
   })
 
-  it('arrive twice, and can be recognised, when the connection drops after the server has taken one', async (test) => {
+  it('arrive twice, and can be recognised, when the connection drops after the server has accepted one', async (test) => {
     let visits = 0
     const smtp = await TestSmtpServer.start(test, {
       onContent: () => (++visits === 1 ? 'drop' : undefined),
@@ -202,7 +202,7 @@ describe('mails by SMTP', { concurrency: true }, () => {
     )
   })
 
-  it('go by the next server when the first one is away', async (test) => {
+  it('go through the next server when the first one is away', async (test) => {
     const away = await TestSmtpServer.start(test, { onRecipient: () => '421 4.3.2 Closing for the night' })
     const smtp = await TestSmtpServer.start(test)
     const transport = failoverTransport([away.transport(test), smtp.transport(test)])

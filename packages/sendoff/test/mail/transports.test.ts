@@ -38,7 +38,7 @@ describe('a file transport', () => {
     deepEqual(json.attachments, [{ filename: 'a.txt', base64: 'SGk=' }])
   })
 
-  it('says so when its transporter makes no files', async (test) => {
+  it('fails clearly when its transporter makes no files', async (test) => {
     const folder = await temporaryFolder(test)
     const transporter = createTransport({ jsonTransport: true })
     const { mail, worker } = await startMail(test, fileTransport({ folder, transporter }))
@@ -49,7 +49,7 @@ describe('a file transport', () => {
 })
 
 describe('a log transport', () => {
-  it('says what it would have sent, without the texts', async (test) => {
+  it('logs what it would have sent, without the texts', async (test) => {
     const log: string[] = []
     const { mail, worker } = await startMail(
       test,
@@ -62,7 +62,7 @@ describe('a log transport', () => {
 })
 
 describe('a transport of nodemailer', () => {
-  it('takes a refused login for a matter of the connection', async (test) => {
+  it('treats a refused login as a fault of the connection', async (test) => {
     const error = Object.assign(new Error('Invalid login'), { code: 'EAUTH', responseCode: 535 })
     const transport = nodemailerTransport({ transporter: { sendMail: () => Promise.reject(error) } })
     const { mail, worker } = await startMail(test, transport)
@@ -83,7 +83,7 @@ describe('a failover over several transports', () => {
     deepEqual([first.sent.length, second.sent.length], [1, 0])
   })
 
-  it('offers the next one whom the one before has put off, and nobody who was refused', async (test) => {
+  it('offers the next one the recipients that the one before has put off, and no refused ones', async (test) => {
     const first = new RecordingTransport(() => [
       rejected('a@example.com', false),
       rejected('b@example.com', true),
@@ -96,7 +96,7 @@ describe('a failover over several transports', () => {
     match((await mail.find(id))!.lastError!, /\[accepted 1,3; refused 2\]/)
   })
 
-  it('goes on when one throws or hangs, and remembers whom the others have reached when all do', async (test) => {
+  it('continues when one throws or hangs, and keeps the recipients that the others have reached when all do', async (test) => {
     const first = new RecordingTransport(
       (_, call) => (call === 1 ? [rejected('b@example.com', false)] : []),
       'first',
@@ -123,13 +123,13 @@ describe('a failover over several transports', () => {
 describe('a key ring', () => {
   const keys = { one: Buffer.alloc(32, 1), two: Buffer.alloc(32, 2) }
   const ring = new KeyRing({ current: 'one', keys })
-  const plain = Buffer.from('What nobody should read')
+  const plain = Buffer.from('What must stay secret')
 
   it('opens what it has sealed, also after another key has become the current one', () => {
     const sealed = ring.seal(plain, 'row-1')
     deepEqual(ring.open(sealed, 'row-1'), plain)
     deepEqual(new KeyRing({ current: 'two', keys }).open(sealed, 'row-1'), plain)
-    equal(Buffer.from(sealed).includes('nobody'), false)
+    equal(Buffer.from(sealed).includes('secret'), false)
   })
 
   it('seals the same differently each time', () => {

@@ -20,7 +20,7 @@ describe('Outages', () => {
   const batch = { beganAt: 0 }
   const otherBatch = { beganAt: 0 }
 
-  it('lets one caller at a time try, after waits that double up to the longest', () => {
+  it('let one caller at a time try, after waits that double up to the longest', () => {
     const { outages, time } = setUp()
     equal(outages.waitMs('', batch), 0)
     const delays = [outages.failed('', batch, refused)]
@@ -28,13 +28,13 @@ describe('Outages', () => {
       equal(outages.waitMs('', batch) > 0, true, 'it is too early')
       time.now += delays.at(-1)!
       equal(outages.waitMs('', batch), 0)
-      equal(outages.waitMs('', batch), 100, 'somebody is trying')
+      equal(outages.waitMs('', batch), 100, 'another batch is trying')
       delays.push(outages.failed('', batch, refused))
     }
     deepEqual(delays, [100, 200, 300, 300])
   })
 
-  it('is told once that it begins, and once that it is over', () => {
+  it('are logged once when they begin, and once when they end', () => {
     const { outages, log, time } = setUp()
     outages.failed('', batch, refused)
     equal(outages.failed('', batch, refused), 100, 'another one was on its way')
@@ -50,7 +50,7 @@ describe('Outages', () => {
     equal(outages.waitMs('', batch), 0)
   })
 
-  it('is not told of by batches that were on their way when it began, or when it was over', () => {
+  it('are not logged by batches that were on their way when they began or ended', () => {
     const { outages, log, time } = setUp()
     outages.failed('', batch, refused)
     outages.answered('', otherBatch)
@@ -69,7 +69,7 @@ describe('Outages', () => {
     equal(log.lines.length, 3, 'the next outage')
   })
 
-  it('tells at most once a minute of a destination that does not take a part of the events', () => {
+  it('log at most once a minute that a destination does not accept a part of the events', () => {
     const { outages, log, time } = setUp()
     for (let second = 0; second <= 60; second++) {
       equal(outages.failedPartly('', refused), 100)
@@ -80,14 +80,14 @@ describe('Outages', () => {
     equal(outages.waitMs('', batch), 0)
   })
 
-  it('knows destinations apart', () => {
+  it('distinguish destinations', () => {
     const { outages } = setUp()
     outages.failed('one', batch, refused)
     equal(outages.waitMs('one', batch) > 0, true)
     equal(outages.waitMs('another', batch), 0)
   })
 
-  it('lets another batch try when one has ended without finding out', () => {
+  it('let another batch try when one has ended without a result', () => {
     const { outages, time } = setUp()
     outages.failed('', batch, refused)
     time.now += 100
@@ -98,7 +98,7 @@ describe('Outages', () => {
     equal(outages.waitMs('', otherBatch), 0)
   })
 
-  it('waits no longer because a batch fails that was on its way when another one tried', () => {
+  it('last no longer because a batch fails that was on its way when another one tried', () => {
     const { outages, time } = setUp()
     outages.failed('', batch, refused)
     time.now += 100

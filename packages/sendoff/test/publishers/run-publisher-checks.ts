@@ -9,12 +9,12 @@ import { publisherChecks } from '../../src/testing/publisher-checks/index.ts'
 
 /** A broker with a client on it. */
 export interface BrokerUnderTest {
-  /** Makes a destination that is known to the broker. */
+  /** Creates a destination on the broker. */
   makeDestination(name: string): Promise<string>
   readonly unknownDestination: string
   publisher(options: CheckedPublisherOptions): Promise<Publisher>
   stored(destination: string): Promise<readonly StoredMessage[]>
-  /** Only of a broker that nobody else uses. */
+  /** Given only for a broker that no other test uses. */
   readonly broker?: CheckedBroker
   close(): Promise<void>
 }
@@ -25,13 +25,13 @@ export interface PublisherUnderTest {
   readonly silence: 'waitedFor' | 'failed'
   readonly attributePrefix: string
   readonly encodesHeaders: boolean
-  /** On the service that all tests share. */
+  /** Opens the service that all tests share. */
   openShared(): Promise<BrokerUnderTest>
-  /** On a broker of its own, as it is brought down. */
+  /** Opens a broker of its own, because checks bring it down. */
   openPrivate(): Promise<BrokerUnderTest>
 }
 
-/** Runs the promises of publishers against a broker: the harmful ones against one of their own. */
+/** Runs the checks of publishers against a broker: the harmful ones against one of their own. */
 export function runPublisherChecks(name: string, tested: PublisherUnderTest): void {
   for (const harmful of [false, true]) {
     describe(`${name}${harmful ? ', its broker in trouble' : ''}`, () => {

@@ -13,7 +13,7 @@ describe('a fake clock', () => {
     equal(clock.monotonic(), 3_600_000)
   })
 
-  it('starts at the real time unless told otherwise', () => {
+  it('starts at the real time by default', () => {
     const before = Date.now()
     const { now } = fakeClock()
     equal(before <= now() && now() <= Date.now(), true)
@@ -32,7 +32,7 @@ describe('a fake clock', () => {
     deepEqual(calls, ['first at 1010', 'second at 1010', 'third at 1030'])
   })
 
-  it('runs what callbacks schedule, behind awaits and immediates too, when it falls due on the way', async () => {
+  it('runs timers that callbacks schedule, also after awaits and immediates, when they fall due on the way', async () => {
     const clock = fakeClock({ now: 0 })
     const calls: number[] = []
     const tick = async () => {
@@ -47,7 +47,7 @@ describe('a fake clock', () => {
     deepEqual(calls, [25, 50, 75, 100])
   })
 
-  it('does not call back what was cancelled, be it on the way', async () => {
+  it('does not run a cancelled timer, even if it was cancelled on the way', async () => {
     const clock = fakeClock()
     const calls: string[] = []
     const cancel = clock.schedule(20, () => void calls.push('cancelled'))
@@ -68,7 +68,7 @@ describe('a fake clock', () => {
     deepEqual(calls, [15])
   })
 
-  it('goes on after a callback that throws', async () => {
+  it('continues after a callback that throws', async () => {
     const clock = fakeClock({ now: 0 })
     clock.schedule(5, () => {
       throw new Error('broken callback')
@@ -78,7 +78,7 @@ describe('a fake clock', () => {
     equal(clock.now(), 10)
   })
 
-  it('refuses to go back, and a time that is none', async () => {
+  it('refuses to go back, and an invalid time', async () => {
     await rejects(fakeClock().advance(-1), /must be a number of milliseconds, 0 or more, not -1/)
     await rejects(fakeClock().advance(Number.NaN), /not NaN/)
     throws(() => fakeClock({ now: new Date('no date') }), { code: 'OUTBOX_INVALID_OPTION' })

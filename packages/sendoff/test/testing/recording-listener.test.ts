@@ -8,7 +8,7 @@ import { RecordingListener, testOutbox } from '../../src/testing/index.ts'
 const Placed = defineEvent<{ readonly order: string }>('Placed')
 
 describe('a recording listener', () => {
-  it('remembers events, payloads and ids, and lets a test wait for calls', async (test) => {
+  it('records events, payloads and ids, and lets a test wait for calls', async (test) => {
     const listener = new RecordingListener<{ readonly order: string }>()
     const outbox = await testOutbox({ listeners: new ListenerRegistry().register(Placed, listener) })
     test.after(() => outbox.close())
@@ -27,7 +27,7 @@ describe('a recording listener', () => {
     equal(listener.events[0]?.eventType, 'Placed')
   })
 
-  it('reacts as it is told, and remembers each call', async (test) => {
+  it('reacts as the test says, and records each call', async (test) => {
     const listener = new RecordingListener((_, { attempt }) => {
       if (attempt < 3) throw new Error('not yet')
     })
@@ -43,7 +43,7 @@ describe('a recording listener', () => {
     equal(new Set(listener.ids).size, 1)
   })
 
-  it('says what there was when calls are missing', async (test) => {
+  it('lists the calls it got when calls are missing', async (test) => {
     const listener = new RecordingListener()
     const outbox = await testOutbox({ listeners: new ListenerRegistry().register(Placed, listener) })
     test.after(() => outbox.close())

@@ -9,7 +9,7 @@ const parts: readonly StorePart[] = ['lanes', 'partitions', 'people', 'orderingK
 
 describe('a store that leaves a part out', () => {
   for (const part of parts) {
-    it(`without ${part}, passes every check that does not say that it needs it`, async () => {
+    it(`without ${part}, passes every check that does not need it`, async () => {
       let run = 0
       for (const check of storeChecks) {
         let time = Date.UTC(2026, 0, 1)
@@ -27,7 +27,7 @@ describe('a store that leaves a part out', () => {
     })
   }
 
-  it('without several parts, has checks skipped with a reason that names them', () => {
+  it('without several parts, skips checks with a reason that names them', () => {
     const store = {
       ...memoryStore(),
       lanes: undefined,
@@ -42,7 +42,7 @@ describe('a store that leaves a part out', () => {
         'the store leaves out lanes',
         'the store leaves out lanes and controls',
         'the store cannot be opened twice',
-        'only the store gets at its rows',
+        'only the store can reach its rows',
       ]),
     )
   })

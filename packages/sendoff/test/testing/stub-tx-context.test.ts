@@ -4,7 +4,7 @@ import { memoryStore, type MemoryTx } from '../../src/stores/memory/index.ts'
 import { RecordingWriterHook, StubTxContext } from '../../src/testing/index.ts'
 import { OutboxWriter } from '../../src/write/outbox-writer.ts'
 
-/** A writer in an open transaction of its own store, whose end the stub only plays. */
+/** Runs `work` with a writer in an open transaction of its own store. The stub only simulates its end. */
 async function withWriter(
   work: (
     context: StubTxContext<MemoryTx>,
@@ -21,7 +21,7 @@ async function withWriter(
 }
 
 describe('a stubbed transaction', () => {
-  it('hands its tx to the store, and commits when told', () =>
+  it('hands its tx to the store, and commits when the test says so', () =>
     withWriter(async (context, writer, hook) => {
       await writer.write('Placed', 1)
       deepEqual(hook.moments, ['beforeWrite', 'afterWrite'])
@@ -31,21 +31,21 @@ describe('a stubbed transaction', () => {
       equal(context.active, false)
     }))
 
-  it('rolls back when told', () =>
+  it('rolls back when the test says so', () =>
     withWriter(async (context, writer, hook) => {
       await writer.write('Placed', 1)
       context.runAfterRollback()
       deepEqual(hook.moments, ['beforeWrite', 'afterWrite', 'afterRollback'])
     }))
 
-  it('can play that none is open', () =>
+  it('can simulate that no transaction is open', () =>
     withWriter(async (context, writer, hook) => {
       context.active = false
       await rejects(writer.write('Placed', 1), { code: 'OUTBOX_NO_TRANSACTION' })
       deepEqual(hook.moments, [])
     }))
 
-  it('ends once, and takes nothing afterwards', () => {
+  it('ends once, and accepts no callback afterwards', () => {
     const context = new StubTxContext({})
     context.runAfterCommit()
     throws(() => context.runAfterRollback(), /to be rolled back, but it has been committed already/)

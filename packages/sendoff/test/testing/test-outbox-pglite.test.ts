@@ -12,7 +12,7 @@ const orders = pgTable('orders', { id: text().primaryKey() })
 const Placed = defineEvent<{ readonly order: string }>('Placed')
 
 describe('a test outbox with PostgreSQL and an ORM', () => {
-  it('refuses a clock that the database does not go by, and delivers in real time without one', async (test) => {
+  it('refuses a clock that the database does not use, and delivers in real time without one', async (test) => {
     const client = new PGlite()
     const db = drizzle(client)
     await db.execute('create table orders (id text primary key)')
@@ -20,7 +20,7 @@ describe('a test outbox with PostgreSQL and an ORM', () => {
     const transactions = drizzleTransactions(db)
     await rejects(testOutbox({ store, transactions, clock: fakeClock() }), {
       code: 'OUTBOX_INVALID_OPTION',
-      message: /The store of testOutbox does not go by the "clock" that it was given/,
+      message: /The store of testOutbox does not use the "clock" of its outbox/,
     })
 
     const outbox = await testOutbox({ store, transactions, timeLimitMs: 30_000 })

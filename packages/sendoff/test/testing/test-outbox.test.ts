@@ -25,7 +25,7 @@ const modes = ['singleNode', 'multiNode', 'singleWriter', 'ordered', 'partitione
 const Placed = defineEvent<{ readonly order: string }>('Placed', { aggregateType: 'Order' })
 const Paid = defineEvent<{ readonly order: string }>('Paid', { aggregateType: 'Order' })
 
-/** An outbox with this listener for `Placed` and `Paid`, closed when its test ends. */
+/** Starts an outbox with this listener for `Placed` and `Paid`, closed when its test ends. */
 async function start(
   test: TestContext,
   listener: RecordingListener<any> = new RecordingListener(),
@@ -49,7 +49,7 @@ const failing = (times: number) =>
   })
 
 describe('a test outbox', () => {
-  it('takes every event where no listeners are given', async () => {
+  it('accepts every event if no listeners are given', async () => {
     const outbox = await testOutbox()
     await outbox.transaction(() => outbox.write('Placed', { order: 'a' }))
     await outbox.drain()
@@ -59,7 +59,7 @@ describe('a test outbox', () => {
     await outbox.close()
   })
 
-  it('shows what is written, by type, with payloads and headers as they were written', async (test) => {
+  it('returns written events by type, with payloads and headers as they were written', async (test) => {
     const outbox = await start(test)
     await outbox.transaction(async () => {
       await outbox.write(Placed, { order: 'a' }, { headers: { trace: 't' } })
@@ -103,7 +103,7 @@ describe('a test outbox', () => {
       test,
       new RecordingListener(async (_, { attempt }) => {
         times.push(outbox.clock.monotonic())
-        // Something outside of the process, as a database would be.
+        // Waits for something outside of the process, as a database call would.
         await readFile(import.meta.filename)
         if (attempt <= 3) throw new Error('warehouse closed')
       }),
@@ -131,7 +131,7 @@ describe('a test outbox', () => {
     deepEqual(listener.payloads, [{ order: 'after' }, { order: 'at' }])
   })
 
-  it('tells apart what became of deliveries', async (test) => {
+  it('records the outcome of each delivery', async (test) => {
     const reactions: Record<string, () => DispatchResult | void> = {
       done: () => {},
       defer: () => DispatchResult.retryAfter(hourMs),
@@ -222,7 +222,7 @@ describe('a test outbox', () => {
     equal((await outbox.written())[0]?.status, 'DONE')
   })
 
-  it('refuses options that it does not know, and those of another mode', async () => {
+  it('refuses unknown options, and those of another mode', async () => {
     await rejects(testOutbox({ mode: 'fast' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
     await rejects(testOutbox({ mode: 'writerOnly' as 'ordered' }), { code: 'OUTBOX_INVALID_OPTION' })
     await rejects(testOutbox({ workers: 3 } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
@@ -231,7 +231,7 @@ describe('a test outbox', () => {
 })
 
 describe('a test outbox with a store of its own', () => {
-  it('refuses a clock that the store does not go by', async () => {
+  it('refuses a clock that the store does not use', async () => {
     const stores = [
       memoryStore(),
       memoryStore({ now: fakeClock({ now: 0 }).now }),
@@ -240,20 +240,20 @@ describe('a test outbox with a store of its own', () => {
     for (const store of stores) {
       await rejects(testOutbox<any>({ store, clock: fakeClock() }), {
         code: 'OUTBOX_INVALID_OPTION',
-        message: /The store of testOutbox does not go by the "clock" that it was given/,
+        message: /The store of testOutbox does not use the "clock" of its outbox/,
       })
       deepEqual(await store.people.query({ limit: 1 }), [])
     }
   })
 
-  it('refuses a store whose time stands still without its clock', async () => {
+  it('refuses a store with a fake clock unless it gets that clock', async () => {
     await rejects(testOutbox({ store: memoryStore({ now: fakeClock().now }) }), {
       code: 'OUTBOX_INVALID_OPTION',
       message: /"clock" of testOutbox must be the fakeClock\(\) whose now\(\) the store was given/,
     })
   })
 
-  it('lives in real time without a clock', async (test) => {
+  it('uses real time without a clock', async (test) => {
     const store = sqliteStore({ open: () => new DatabaseSync(':memory:') })
     const outbox = await start(test, failing(1), { store, retryPolicy: fixedDelay(20) })
     await place(outbox)
@@ -269,7 +269,7 @@ describe('a test outbox with a store of its own', () => {
 })
 
 describe('waitFor', () => {
-  it('resolves for what was delivered before', async (test) => {
+  it('resolves for an event that was delivered before', async (test) => {
     const outbox = await start(test)
     await place(outbox)
     await outbox.drain()
@@ -279,7 +279,7 @@ describe('waitFor', () => {
     equal((await outbox.waitFor('Placed')).eventId, event.eventId)
   })
 
-  it('resolves for what is written later, and it is then DONE', async (test) => {
+  it('resolves for an event that is written later, and it is then DONE', async (test) => {
     const outbox = await start(test)
     const paid = outbox.waitFor(Paid, (event) => event.payload.order === 'b')
     await outbox.transaction(() =>
@@ -316,7 +316,7 @@ describe('waitFor', () => {
     gate.open()
   })
 
-  it('rejects with what was delivered, what is pending and what is dead', async (test) => {
+  it('rejects with the delivered, pending and dead events', async (test) => {
     const listener = new RecordingListener((event: EventEnvelope<any>) => {
       if (event.payload.order === 'retried') throw new Error('warehouse closed')
       if (event.payload.order === 'dead') throw new UnrecoverableError('unknown address')
@@ -362,7 +362,7 @@ describe('waitFor', () => {
 describe('a listener that does not return', () => {
   const stuck = (gate: Gate) => new RecordingListener(() => gate.passed)
 
-  it('makes drain() say whose it is', async (test) => {
+  it('makes drain() name its event', async (test) => {
     const gate = new Gate()
     const listener = stuck(gate)
     const outbox = await start(test, listener, { timeLimitMs: 50 })

@@ -17,7 +17,7 @@ import type { EventWriter } from '../../src/write/event-writer.ts'
 const orders = pgTable('orders', { id: text().primaryKey() })
 type DrizzleTx = Parameters<Parameters<NodePgDatabase['transaction']>[0]>[0]
 
-// What is checked here is checked by the compiler: an expected error that does not occur is one.
+// The compiler does these checks: an expected error that does not occur is an error.
 describe('the types of a test outbox', () => {
   it('are those of PostgreSQL and an ORM, with its options', () => {
     const typed = async (client: Pool, db: NodePgDatabase, dataSource: DataSource) => {
@@ -45,7 +45,7 @@ describe('the types of a test outbox', () => {
     equal(typeof typed, 'function')
   })
 
-  it('are those of the store in memory where none is given, whatever is expected', () => {
+  it('are those of the store in memory if none is given, whatever the expected type', () => {
     const typed = async () => {
       const outbox: Outbox<MemoryTx> = await testOutbox()
       // @ts-expect-error the transaction is not one of Drizzle's
@@ -57,7 +57,7 @@ describe('the types of a test outbox', () => {
       await place(await testOutbox({ mode: 'ordered' }))
       // @ts-expect-error the transaction is not one of Drizzle's
       await place(outbox)
-      // Code that does not touch the transaction takes every outbox.
+      // Code that does not touch the transaction accepts every outbox.
       const anyWriter: EventWriter = await testOutbox()
       return [asDrizzle, asWriter, anyWriter]
     }

@@ -1,4 +1,4 @@
-/** What many projects have as `postProcessResponse` of Knex, so that columns read like properties. */
+/** A `postProcessResponse` of Knex as many projects have it, so that columns read like properties. */
 export function inCamelCase(answer: any): any {
   if (Array.isArray(answer)) return answer.map(inCamelCase)
   if (answer?.rows !== undefined) return { ...answer, rows: inCamelCase(answer.rows) }

@@ -42,7 +42,7 @@ interface Connection {
   release(): unknown
 }
 
-/** A transaction as one begins and ends it by hand. */
+/** Runs a transaction that is begun and ended by hand. */
 async function begun<Tx extends Connection, Result>(
   pool: { getConnection(): Promise<Tx> },
   work: (tx: Tx) => Promise<Result>,

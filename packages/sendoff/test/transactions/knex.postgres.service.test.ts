@@ -24,7 +24,7 @@ describeTransactions('Knex', postgresOrders, (url) => {
 })
 
 describe('a transaction of Knex without a callback', () => {
-  it('serves until it has ended', async (test) => {
+  it('can be written in until it has ended', async (test) => {
     const database = await postgresOrders()
     const db = knex({ client: 'pg', connection: database.url })
     test.after(() => db.destroy())

@@ -26,7 +26,7 @@ describeTransactions('Kysely', postgresOrders, (url) => {
 })
 
 describe('a controlled transaction of Kysely', () => {
-  it('serves until it has ended', async (test) => {
+  it('can be written in until it has ended', async (test) => {
     const database = await postgresOrders()
     const pool = new Pool({ connectionString: database.url })
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
@@ -43,7 +43,7 @@ describe('a controlled transaction of Kysely', () => {
 })
 
 describe('a part of a transaction of Kysely that cannot be undone', () => {
-  it('rejects with what went wrong in it', async (test) => {
+  it('rejects with the error of that part', async (test) => {
     const database = await postgresOrders()
     const pool = new Pool({ connectionString: database.url })
     const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

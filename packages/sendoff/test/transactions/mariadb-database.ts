@@ -6,7 +6,7 @@ import type { TestDatabase } from './test-database.ts'
 
 let databases = 0
 
-/** On the server of `MARIADB_URL`. */
+/** Creates a database on the server of `MARIADB_URL`. */
 export async function mariadbOrders(): Promise<TestDatabase> {
   const database = await MysqlDatabase.create(`orders_${++databases}`)
   const pool = database.mysql2Pool()

@@ -45,7 +45,7 @@ describe('the entity manager of MikroORM', () => {
     deepEqual(await orders(), ['o-1'])
   })
 
-  it('is found in the transaction that it opened, without being handed on', async (test) => {
+  it('is found in the transaction that it opened, without being passed on', async (test) => {
     const { em, transactions, orders } = await start(test)
     await em.transactional(() => transactions.storeTx(em).query(insert, ['o-1']))
     deepEqual(await orders(), ['o-1'])

@@ -9,7 +9,7 @@ import { type FixtureOptions, type OutboxFixture, startOutbox, until } from '../
 import type { TestDatabase } from './test-database.ts'
 import { isNoTransaction, type Subject } from './transactions-suite.ts'
 
-/** Tests an outbox that is written to in the transactions of an ORM or a driver. */
+/** Tests an outbox that writes in the transactions of an ORM or a driver. */
 export function describeOutbox<Tx, Options>(
   given: () => { readonly database: TestDatabase; readonly subject: Subject<Tx, Options> },
 ): void {
@@ -26,7 +26,7 @@ export function describeOutbox<Tx, Options>(
     const run = (tx: Tx, sql: string) => given().subject.run(tx, sql)
     const orders = (prefix: string) => given().database.orders(prefix)
 
-    it('delivers what was committed straight from memory', async (test) => {
+    it('delivers committed events straight from memory', async (test) => {
       const { outbox, store, metrics, listener } = await start(test, { poller: { enabled: false } })
       await outbox.transaction(async (tx) => {
         await addOrder(tx, 'hot-1')
@@ -59,7 +59,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual(listener.payloads, ['kept'])
     })
 
-    it('goes on after duplicate event ids that were caught, and commits all else', async (test) => {
+    it('continues after caught errors of duplicate event ids, and commits all else', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
       const refused = { code: 'OUTBOX_DUPLICATE_EVENT_ID' }
       const event = EventEnvelope.ofJson('Tested', '"written twice"')
@@ -99,8 +99,8 @@ export function describeOutbox<Tx, Options>(
       equal(await store.people.count({}), 0)
     })
 
-    it('keeps and logs what went wrong with a statement, and neither the statement nor its values', async (test) => {
-      // Too long for some databases, and there already for the others.
+    it('keeps and logs the error of a statement, but neither the statement nor its values', async (test) => {
+      // Too long for some databases, and a duplicate for the others.
       const secret = 'secret-'.repeat(30)
       const { outbox, metrics, log, store } = await start(test, {
         maxAttempts: 1,
@@ -120,7 +120,7 @@ export function describeOutbox<Tx, Options>(
       }
     })
 
-    it('tells what went wrong with a write, and nothing of its payload', async (test) => {
+    it('rejects with the error of a write, and nothing of its payload', async (test) => {
       const { outbox } = await start(test)
       const lost = `outbox_${tables}`
       const error = await outbox
@@ -137,7 +137,7 @@ export function describeOutbox<Tx, Options>(
       ok(!/secret|insert into/i.test(describeError(error)), describeError(error))
     })
 
-    it('takes the events of a failed part along, and no others', async (test) => {
+    it('loses the events of a failed part, and no others', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
       await outbox.transaction(async (tx) => {
         await addOrder(tx, 'part-1')
@@ -163,7 +163,7 @@ export function describeOutbox<Tx, Options>(
       equal(await store.people.count({}), 3)
     })
 
-    it('does not deliver what a savepoint took along that was rolled back by hand', async (test) => {
+    it('does not deliver events of a savepoint that was rolled back by hand', async (test) => {
       const writerHook = new RecordingWriterHook()
       const { outbox, store, metrics, listener } = await start(test, { writerHook })
       await outbox.transaction(async (tx) => {
@@ -185,7 +185,7 @@ export function describeOutbox<Tx, Options>(
       )
     })
 
-    it('takes a commit that the database refuses for a rollback, and keeps no place for its events', async (test) => {
+    it('treats a refused commit as a rollback, and keeps no place for its events', async (test) => {
       const { refusesCommit } = given().database
       if (refusesCommit === undefined) return test.skip('This database refuses no commit.')
       const writerHook = new RecordingWriterHook()
@@ -206,7 +206,7 @@ export function describeOutbox<Tx, Options>(
       equal(metrics.hotEnqueued, 1)
     })
 
-    it('delivers after an error that was swallowed what the database kept', async (test) => {
+    it('delivers the events that the database kept after a swallowed error', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
       const goesOn = given().database.afterFailedStatement === 'goes on'
       const commit = outbox.transaction(async (tx) => {
@@ -237,7 +237,10 @@ export function describeOutbox<Tx, Options>(
       await deadlock(test, 'circle-before', (write, raise) => Promise.all([write(), raise()]))
     })
 
-    /** Lets two transactions wait for each other. In `work`, `raise` fails in one of them, which then swallows it. */
+    /**
+     * Makes two transactions wait for each other. In `work`, `raise` fails in one of them, which then
+     * swallows the error.
+     */
     async function deadlock(
       test: TestContext,
       name: string,
@@ -277,7 +280,7 @@ export function describeOutbox<Tx, Options>(
       equal(await store.people.count({}), 2)
     }
 
-    it('keeps transactions apart that run at the same time', async (test) => {
+    it('separates transactions that run at the same time', async (test) => {
       const { outbox, metrics, listener } = await start(test)
       const numbers = Array.from({ length: 20 }, (_, index) => index)
       const place = (number: number) =>
@@ -298,7 +301,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual(await orders('same-time'), even.map((number) => `same-time-${number}`).sort())
     })
 
-    it('is found by code that was handed nothing, across awaits and side by side', async (test) => {
+    it('is found by code that gets no transaction, across awaits and side by side', async (test) => {
       const { outbox, metrics, listener } = await start(test)
       const announce = async (payload: string) => {
         await new Promise((resolve) => setImmediate(resolve))
@@ -317,7 +320,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual(await orders('beside'), ['beside-1', 'beside-2'])
     })
 
-    it('writes in a transaction that somebody else opened, and delivers once it was committed', async (test) => {
+    it('writes in a transaction that other code opened, and delivers once it was committed', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
       await given().subject.open(async (tx) => {
         await addOrder(tx, 'opened-1')
@@ -350,7 +353,7 @@ export function describeOutbox<Tx, Options>(
       equal(await store.people.count({}), 0)
     })
 
-    it('hands options on to the ORM', async (test) => {
+    it('passes options to the ORM', async (test) => {
       const { outbox, metrics, listener } = await start(test)
       const { subject, database } = given()
       await outbox.transaction(async (tx) => {
@@ -361,7 +364,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual(listener.payloads, ['serialized'])
     })
 
-    it('does not mix with another outbox, but shares a transaction where that is named', async (test) => {
+    it('does not mix with another outbox, but shares a transaction that is named', async (test) => {
       const one = await start(test)
       const other = await start(test)
       await one.outbox.transaction(async (tx) => {
@@ -374,7 +377,7 @@ export function describeOutbox<Tx, Options>(
       deepEqual([one.listener.payloads, other.listener.payloads], [['one'], ['other']])
     })
 
-    it('writes bytes and batches, and knows a duplicate', async (test) => {
+    it('writes bytes and batches, and recognises a duplicate', async (test) => {
       const { outbox, store, metrics, listener } = await start(test)
       const bytes = new Uint8Array([0, 255, 39, 92])
       const eventId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'

@@ -4,12 +4,12 @@ import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { serverErrorOf } from '../../src/stores/postgres/postgres-errors.ts'
 import type { TestDatabase } from './test-database.ts'
 
-/** An empty database of one's own on the server of `POSTGRES_URL`. */
+/** An empty private database on the server of `POSTGRES_URL`. */
 export interface PostgresDatabase {
   readonly url: string
   /** Runs a statement outside of every transaction. */
   readonly query: (sql: string, values?: unknown[]) => Promise<QueryResultRow[]>
-  /** Waits for connections that are still about to end. */
+  /** Waits for connections that are about to end. */
   drop(): Promise<void>
 }
 
@@ -18,7 +18,7 @@ export async function postgresDatabase(): Promise<PostgresDatabase> {
   const server = new Client(process.env['POSTGRES_URL'])
   await server.connect()
   await server.query(`create database ${name}`)
-  // Otherwise a second goes by before the server looks for a deadlock.
+  // Otherwise the server searches for a deadlock only after a second.
   await server.query(`alter database ${name} set deadlock_timeout = '10ms'`)
 
   const url = new URL(process.env['POSTGRES_URL']!)

@@ -26,7 +26,7 @@ const schema = (provider: Provider) => `
 
 export type Provider = 'postgresql' | 'mysql'
 
-/** A folder with a client of Prisma in it, gone at the latest when this process exits. */
+/** A folder with a client of Prisma in it, removed when this process exits at the latest. */
 export class PrismaProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'sendoff-prisma-'))
 
@@ -42,7 +42,7 @@ export class PrismaProject {
     const cli = join(root, 'node_modules/prisma/build/index.js')
     await promisify(execFile)(process.execPath, [cli, 'generate', '--schema', 'schema.prisma'], {
       cwd: project.folder,
-      // Generating needs no engine, but would download one that is not there, and report home.
+      // Generating needs no engine, but would download a missing one, and send telemetry.
       env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' },
     })
     return project

@@ -65,7 +65,7 @@ describe('the types of transactions', () => {
 })
 
 describe('a transaction of Prisma', () => {
-  it('that Prisma opened in another one serves as well, until it has timed out', async (test) => {
+  it('that Prisma opened in another one can be written in, until it has timed out', async (test) => {
     const database = await postgresOrders()
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
     test.after(() => prisma.$disconnect())
@@ -96,7 +96,7 @@ describe('a transaction of Prisma', () => {
     deepEqual(await database.query('select id from orders'), [{ id: 'o-1' }])
   })
 
-  it('rejects with what went wrong in a part, also when that cannot be undone', async (test) => {
+  it('rejects with the error of a part, also when that part cannot be undone', async (test) => {
     const database = await postgresOrders()
     const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: database.url }) })
     test.after(() => prisma.$disconnect())

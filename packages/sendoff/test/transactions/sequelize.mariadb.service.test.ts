@@ -14,7 +14,7 @@ describeTransactions('Sequelize with mysql2', mariadbOrders, (url) => {
     run: (transaction, text) => sequelize.query(text, { transaction }),
     outside: sequelize,
     serializable: { isolationLevel: Transaction.ISOLATION_LEVELS.SERIALIZABLE },
-    // Sequelize itself rolls back after a deadlock, and will not commit then.
+    // Sequelize itself rolls back after a deadlock, and then refuses to commit.
     afterSwallowedError: 'rejects',
     close: () => sequelize.close(),
   })

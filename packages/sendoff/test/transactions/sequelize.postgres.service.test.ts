@@ -22,7 +22,7 @@ describeTransactions('Sequelize', postgresOrders, (url) => {
 })
 
 describe('a transaction of Sequelize without a callback', () => {
-  it('serves until it has ended', async (test) => {
+  it('can be written in until it has ended', async (test) => {
     const database = await postgresOrders()
     const sequelize = new Sequelize(database.url, { logging: false })
     test.after(() => sequelize.close())

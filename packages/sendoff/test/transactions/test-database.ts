@@ -1,34 +1,34 @@
 import type { StoreWith } from '../../src/store/index.ts'
 
-/** A database of one's own with a table `orders (id, total)`, and what is particular to its kind. */
+/** A private database with a table `orders (id, total)`, and the particulars of its kind. */
 export interface TestDatabase {
   readonly url: string
   /** Runs a statement outside of every transaction. */
   query(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** The ids that start with `prefix-`, as they are committed. */
+  /** Returns the committed ids that start with `prefix-`. */
   orders(prefix: string): Promise<readonly string[]>
-  /** A store on connections that are nobody else's. */
+  /** Returns a store on connections of its own. */
   store(table: string): StoreWith<any, 'people'>
-  /** After everything else that is connected was closed. */
+  /** Drops the database. All other connections must be closed before. */
   drop(): Promise<void>
 
-  /** Adds an order with the id that is its parameter. */
+  /** Adds an order; its parameter is the id. */
   readonly insertOrder: string
-  /** Selects the order with the id that is its parameter. */
+  /** Selects an order; its parameter is the id. */
   readonly selectOrder: string
-  /** A statement that answers its parameters, by which it is seen how they arrive. */
+  /** A statement that returns its parameters, to show how they arrive. */
   readonly echo: {
     readonly sql: string
     readonly values: (text: string) => unknown[]
     readonly row: (text: string) => object
   }
-  /** Whether an error is that of a key that is there already. */
+  /** Returns whether an error is that of a duplicate key. */
   readonly isDuplicate: (error: unknown) => boolean
-  /** A statement that succeeds and makes the commit fail; left out where the database checks nothing so late. */
+  /** A statement that succeeds and makes the commit fail; left out if the database checks nothing so late. */
   readonly refusesCommit?: string
-  /** What becomes of a transaction in which a statement failed, other than by a deadlock. */
+  /** What happens to a transaction after a failed statement, except after a deadlock. */
   readonly afterFailedStatement: 'is rolled back' | 'goes on'
-  /** Whether a transaction is serializable, by the locks that stay behind what it reads. */
+  /** Returns whether a transaction is serializable, by the locks that its reads leave. */
   isSerializable(run: (sql: string) => PromiseLike<unknown>): Promise<boolean>
 }
 

@@ -5,7 +5,7 @@ import type { SqlTx, Transactions } from '../../src/transactions.ts'
 import { describeOutbox } from './outbox-suite.ts'
 import type { CreateDatabase, TestDatabase } from './test-database.ts'
 
-/** An ORM at work on a database that has a table `orders`. */
+/** An ORM on a database that has a table `orders`. */
 export interface Subject<Tx, Options> {
   readonly transactions: Transactions<Tx, SqlTx, Options>
   /** Opens a transaction as one does without an outbox. */
@@ -14,21 +14,21 @@ export interface Subject<Tx, Options> {
   addOrder(tx: Tx, id: string): PromiseLike<unknown>
   /** Runs a statement as one does with this ORM. */
   run(tx: Tx, sql: string): PromiseLike<unknown>
-  /** A handle that statements can be run with, but outside of a transaction. */
+  /** A handle that can run statements, but outside of a transaction. */
   readonly outside: unknown
-  /** What makes a transaction serializable. */
+  /** Options of a serializable transaction. */
   readonly serializable: Options
-  /** What the ORM does when the database has rolled back, because of an error that was swallowed. */
+  /** What the ORM does when the database has rolled back because of a swallowed error. */
   readonly afterSwallowedError: 'resolves' | 'rejects'
   close(): Promise<void>
 }
 
-/** The same, with its types found out. */
+/** Returns the same subject, with its types inferred. */
 export function subjectOf<Tx, Options>(subject: Subject<Tx, Options>): Subject<Tx, Options> {
   return subject
 }
 
-/** Tests what is promised of the transactions of every ORM. */
+/** Declares the promises of the transactions of every ORM. */
 export function describeTransactions<Tx, Options>(
   name: string,
   createDatabase: CreateDatabase,
@@ -139,7 +139,7 @@ export function describeTransactions<Tx, Options>(
       equal(await isSerializable(subject.serializable), true)
     })
 
-    it('hand values over as they are, and rows as the database names their columns', async () => {
+    it('pass values unchanged, and return rows with the column names of the database', async () => {
       const text = `It's "quoted", with \\ and ? and $1 and $$ and :name and ✓\n`
       const { sql, values, row } = database.echo
       const { rows } = await transactions.transaction((tx) =>
@@ -148,7 +148,7 @@ export function describeTransactions<Tx, Options>(
       deepEqual([...rows], [row(text)])
     })
 
-    it('reject so that the code of the database is found', async () => {
+    it('reject with an error that has the code of the database', async () => {
       await transactions.transaction((tx) => insert(tx, 'code-1'))
       await rejects(
         transactions.transaction((tx) => insert(tx, 'code-1')),
@@ -156,7 +156,7 @@ export function describeTransactions<Tx, Options>(
       )
     })
 
-    it('that somebody else opened serve as well', async () => {
+    it('that other code opened can be written in', async () => {
       await subject.open(async (tx) => {
         await subject.addOrder(tx, 'foreign-1')
         await insert(tx, 'foreign-2')
@@ -165,12 +165,12 @@ export function describeTransactions<Tx, Options>(
       deepEqual(await orders('foreign'), ['foreign-1', 'foreign-2'])
     })
 
-    it('are told from handles that are none', async () => {
+    it('are distinguished from other handles', async () => {
       await rejects(async () => insert(subject.outside as Tx, 'outside-1'), isNoTransaction)
       deepEqual(await orders('outside'), [])
     })
 
-    it('are over when they have ended', async () => {
+    it('refuse statements when they have ended', async () => {
       const ended: Tx[] = []
       await transactions.transaction(async (tx) => void ended.push(tx))
       await rejects(
@@ -184,7 +184,7 @@ export function describeTransactions<Tx, Options>(
       deepEqual(await orders('ended'), [])
     })
 
-    it('end after an error that was swallowed as the database says, whatever they answer', async () => {
+    it('end after a swallowed error as the database says, whatever the ORM returns', async () => {
       const goesOn = database.afterFailedStatement === 'goes on'
       const commit = transactions.transaction(async (tx) => {
         await subject.addOrder(tx, 'swallowed-1')

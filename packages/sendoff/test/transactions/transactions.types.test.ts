@@ -33,7 +33,7 @@ interface Given {
   readonly listeners: ListenerRegistry
 }
 
-// What is checked here is checked by the compiler: an expected error that does not occur is one.
+// The compiler does these checks: an expected error that does not occur is an error.
 describe('the types of transactions', () => {
   const orders = pgTable('orders', { id: text().primaryKey(), total: integer().notNull() })
   interface Schema extends Record<string, unknown> {
@@ -273,7 +273,7 @@ describe('the types of transactions', () => {
     equal(typeof typed, 'function')
   })
 
-  it('of every kind go with the store of MySQL', () => {
+  it('of every kind fit the store of MySQL', () => {
     const typed = async (
       client: MysqlPool,
       { listeners }: Given,

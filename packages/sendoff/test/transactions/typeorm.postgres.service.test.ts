@@ -26,7 +26,7 @@ describeTransactions('TypeORM', postgresOrders, async (url) => {
 })
 
 describe('a query runner of TypeORM', () => {
-  it('serves by its entity manager while its transaction is open', async (test) => {
+  it('can be written in through its entity manager while its transaction is open', async (test) => {
     const database = await postgresOrders()
     const dataSource = await new DataSource({ type: 'postgres', url: database.url }).initialize()
     test.after(() => dataSource.destroy())

@@ -1,14 +1,14 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 import type { Behaviour } from '../../history/history-record.ts'
 
-/** What breaks the rules about answers that come late, never or as refusals, and what looks alike and does not. */
+/** Cases about replies that come late, never or as refusals. */
 export const answerCases: ForgedCases = {
   'a delivery is told to stop before another begins': {
     broken: [
-      { what: 'it was never told', run: overlapping(null) },
-      { what: 'it was told long after', run: overlapping(1_800) },
+      { what: 'it was never told to stop', run: overlapping(null) },
+      { what: 'it was told to stop long after', run: overlapping(1_800) },
       {
-        what: 'never, and it hung for longer than anything waits',
+        what: 'never, and it hung for longer than any wait',
         run: new ForgedRun()
           .writes('a', { behaviour: 'hangOnce' })
           .delivers('a', { at: 100, until: null, act: 'hang', aborted: null })
@@ -16,9 +16,9 @@ export const answerCases: ForgedCases = {
       },
     ],
     kept: [
-      { what: 'it was told before', run: overlapping(1_000) },
-      { what: 'it was told a moment later', run: overlapping(1_300) },
-      { what: 'it could not be told, as it did not run', run: overlapping(null).stops('p', 150, 1_900) },
+      { what: 'it was told to stop before', run: overlapping(1_000) },
+      { what: 'it was told to stop a moment later', run: overlapping(1_300) },
+      { what: 'it did not run and could not be told to stop', run: overlapping(null).stops('p', 150, 1_900) },
       {
         what: 'its process was killed',
         run: written('a').delivers('a', { at: 100, until: null }).kills('p', 200).delivers('a', again(1_200)),
@@ -26,7 +26,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'a process does not deliver again what it has delivered well': {
+  'a process does not deliver an event again that it delivered successfully': {
     broken: [
       { what: 'under another lock', run: redelivered('p', 2) },
       {
@@ -46,7 +46,7 @@ export const answerCases: ForgedCases = {
           .delivers('a', { at: 300, token: 2, attempt: 2 }),
       },
       {
-        what: 'so much later that it has forgotten the result',
+        what: 'so late that the process has forgotten the result',
         run: refused().stops('p', 200, 3_900).delivers('a', { at: 4_000, token: 2 }).hasHarmedLock(105),
       },
     ],
@@ -54,15 +54,15 @@ export const answerCases: ForgedCases = {
 
   'every refused settlement is counted': {
     broken: [
-      { what: 'none is told', run: redelivered('q', 2).says('p', 500, told(0)) },
+      { what: 'its process counts none', run: redelivered('q', 2).says('p', 500, told(0)) },
       {
-        what: 'none is told of one that failed before, and that another process settled',
+        what: 'its process does not count one that failed before, and that another process settled',
         run: refusedAfterFailure().delivers('a', again(300)).says('p', 500, told(0)),
       },
     ],
     kept: [
-      { what: 'it is told', run: redelivered('q', 2).says('p', 500, told(1)) },
-      { what: 'its process did not live to tell', run: redelivered('q', 2) },
+      { what: 'its process counts it', run: redelivered('q', 2).says('p', 500, told(1)) },
+      { what: 'its process died before it reported a count', run: redelivered('q', 2) },
       {
         what: 'its process had claimed the event again',
         run: written('a')
@@ -71,7 +71,7 @@ export const answerCases: ForgedCases = {
           .says('p', 500, told(0)),
       },
       {
-        what: 'the answer came when it was waited for no more',
+        what: 'the reply came after the engine stopped waiting',
         run: written('a')
           .delivers('a', { at: 100, settled: null })
           .says('p', 600, { kind: 'unanswered', since: 112, events: ['a'] })
@@ -99,7 +99,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'connections that die without a word hold up a process for about a lease': {
+  'connections that fall silent hold up a process for about a lease': {
     broken: [
       { what: 'it settled too late', run: silenced(2_500) },
       { what: 'it never settled again', run: silenced(null) },
@@ -125,7 +125,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'results are settled when the database answers again': {
+  'results are settled when the database replies again': {
     broken: [{ what: 'killed long after', run: killedAfterOutage({ backAt: 400, killedAt: 1_000 }) }],
     kept: [
       { what: 'killed right after', run: killedAfterOutage({ backAt: 400, killedAt: 700 }) },
@@ -140,7 +140,7 @@ export const answerCases: ForgedCases = {
     ],
   },
 
-  'another process goes on at once where one is asked to end': {
+  'when one process is asked to end, another continues at once': {
     broken: [
       { what: 'much later', run: handedOver(3_100) },
       {
@@ -169,7 +169,7 @@ export const answerCases: ForgedCases = {
   },
 }
 
-/** What breaks the rules about workers that share a table, and what looks alike and does not. */
+/** Cases about workers that share a table. */
 export const sharingCases: ForgedCases = {
   'a worker takes no event that it has no listener for': {
     broken: [
@@ -194,7 +194,7 @@ export const sharingCases: ForgedCases = {
     ],
   },
 
-  'workers share slow work where nothing goes wrong': {
+  'workers share slow work when nothing goes wrong': {
     broken: [
       { what: 'one has all', run: shared(60, 0) },
       { what: 'one has less than a fifth', run: shared(49, 11) },
@@ -221,7 +221,7 @@ function told(count: number) {
   return { kind: 'refusalsTold', count } as const
 }
 
-/** Runs from 100 to 2,000 by `p`, whose renewals fail, and from 1,200 by `q`. */
+/** `p`, whose renewals fail, runs from 100 to 2,000, and `q` from 1,200. */
 function overlapping(aborted: number | null): ForgedRun {
   return written('a')
     .delivers('a', { at: 100, until: 2_000, aborted, settled: 'refused' })
@@ -229,7 +229,7 @@ function overlapping(aborted: number | null): ForgedRun {
     .delivers('a', again(1_200))
 }
 
-/** Delivered by `p` under a lock that was deleted meanwhile. */
+/** `p` delivers it under a lock that is deleted meanwhile. */
 function refused(): ForgedRun {
   return written('a')
     .takesLock('p', 50, 'p/1')
@@ -241,7 +241,7 @@ function redelivered(by: string, token: number): ForgedRun {
   return refused().delivers('a', { at: 300, by, token })
 }
 
-/** Settled by `p` in vain, and then refused. */
+/** The first settlement of `p` fails, and the second is refused. */
 function refusedAfterFailure(): ForgedRun {
   return written('a')
     .delivers('a', { at: 100, settled: null })
@@ -250,7 +250,10 @@ function refusedAfterFailure(): ForgedRun {
     .settles('a', { by: 'p', at: 200, token: 1, outcome: 'refused' })
 }
 
-/** All connections of `worker2` fall silent at 200; what had ended by 300 is settled so much later, if at all. */
+/**
+ * All connections of `worker2` fall silent at 200. An event that ended by 300 is settled so much later, if at
+ * all.
+ */
 function silenced(afterMs: number | null): ForgedRun {
   const run = written('a')
     .says('driver', 200, { kind: 'outage', what: 'blackHole', since: 199, slot: 'worker2' })
@@ -260,7 +263,10 @@ function silenced(afterMs: number | null): ForgedRun {
     : run.settles('a', { by: 'worker2.1', at: 300 + afterMs, token: 1, outcome: 'done' })
 }
 
-/** Delivered by `p` in an outage, killed some time after its database was back, and delivered by `q` again. */
+/**
+ * `p` delivers it in an outage, and is killed some time after its database is back. Then `q` delivers it
+ * again.
+ */
 function killedAfterOutage({
   backAt,
   killedAt,

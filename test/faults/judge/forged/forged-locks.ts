@@ -1,11 +1,11 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 
-/** What breaks the rules about the lock of a single writer, and what looks alike and does not. */
+/** Cases about the lock of a single writer. */
 export const lockCases: ForgedCases = {
-  'a lost lock repeats no more than was in flight': {
+  'after a lost lock, no more events are repeated than were in flight': {
     broken: [
       {
-        what: 'its holder went on after it was told',
+        what: 'its holder continued after the refusal',
         run: lostLock({ begunAfter: 2 }),
       },
       {
@@ -14,11 +14,11 @@ export const lockCases: ForgedCases = {
       },
     ],
     kept: [
-      { what: 'only what was in flight came again', run: lostLock({ begunAfter: 0 }) },
-      { what: 'one was being begun when its holder was told', run: lostLock({ begunAfter: 1 }) },
+      { what: 'only the events in flight came again', run: lostLock({ begunAfter: 0 }) },
+      { what: 'one was about to begin when the refusal came', run: lostLock({ begunAfter: 1 }) },
       { what: 'another mode has other rules', run: lostLock({ begunAfter: 2 }).inMode('singleNode') },
       {
-        what: 'what was refused first had been begun under the lock before',
+        what: 'the first refused event had begun under the lock before',
         run: lostLock({ begunAfter: 2, underNextLock: true }),
       },
     ],
@@ -26,8 +26,9 @@ export const lockCases: ForgedCases = {
 }
 
 /**
- * The lock of `p` is deleted at 100, while `a` is in flight; the store says so at 113 by refusing it. Then `p` begins some more,
- * under the lock that it had or under a new one which is deleted as well, and `q` begins all of them again.
+ * The lock of `p` is deleted at 100, while `a` is in flight. The store shows it at 113 by refusing the
+ * settlement. Then `p` begins some more, under its old lock or under a new one that is deleted as well. `q`
+ * begins all of them again.
  */
 function lostLock({ begunAfter, underNextLock = false }: ForgedLoss): ForgedRun {
   const more = ['b', 'c'].slice(0, begunAfter)

@@ -1,21 +1,21 @@
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 import type { Act } from '../../history/history-record.ts'
 
-/** What breaks the rules about order, and what looks alike and does not. */
+/** Cases about order. */
 export const orderCases: ForgedCases = {
   'an event has the ordering key that it was written with': {
     broken: [
       { what: 'another one', run: written().writes('c', { key: 'k' }, { seq: 3, orderingKey: 'l' }) },
-      { what: 'one that nobody gave it', run: written().writes('c', {}, { seq: 3, orderingKey: 'k' }) },
+      { what: 'a key that no writer gave it', run: written().writes('c', {}, { seq: 3, orderingKey: 'k' }) },
       { what: 'none', run: written().writes('c', { key: 'k' }, { seq: 3, orderingKey: null }) },
     ],
     kept: [{ what: 'its own', run: inOrder() }],
   },
 
-  'the order of writing is the order of commits': {
+  'write order is commit order': {
     broken: [
       {
-        what: 'somebody wrote before the one in front had committed',
+        what: 'a transaction wrote before the one in front had committed',
         run: delivered(turns({ secondWroteAt: 5, firstCommit: 8 })),
       },
       {
@@ -23,7 +23,7 @@ export const orderCases: ForgedCases = {
         run: delivered(turns({ secondWroteAt: 5, firstCommit: 8, secondKey: 'l' })).inMode('ordered'),
       },
       {
-        what: 'somebody wrote in between',
+        what: 'another transaction wrote in between',
         run: delivered(
           new ForgedRun()
             .inMode('partitioned')
@@ -58,16 +58,16 @@ export const orderCases: ForgedCases = {
     ],
   },
 
-  'first deliveries are in the order of writing': {
+  'first deliveries are in write order': {
     broken: [
       { what: 'the second one first', run: reversed() },
-      { what: 'the second one first, though somebody was killed', run: reversed().kills('q', 50) },
+      { what: 'the second one first, though a process was killed', run: reversed().kills('q', 50) },
       {
         what: 'the second one first, of another key, where there is one order',
         run: reversed({ secondKey: 'l' }).inMode('ordered'),
       },
       {
-        what: 'the second one before the first is even tried by somebody who was stopped',
+        what: 'the second one before a stopped process tries the first',
         run: reversed().stops('p', 90, 1_000),
       },
     ],
@@ -80,7 +80,7 @@ export const orderCases: ForgedCases = {
         run: written({ notBefore: 200 }).delivers('b', { at: 100 }).delivers('a', { at: 210 }),
       },
       {
-        what: 'the first one comes again, late, by somebody who was stopped before it began',
+        what: 'the first one comes again, late, by a process that was stopped before it began',
         run: written()
           .stops('q', 50, 295)
           .delivers('a', { at: 100, token: 2 })
@@ -90,7 +90,7 @@ export const orderCases: ForgedCases = {
     ],
   },
 
-  'nothing starts before what is in front of it is settled': {
+  'no event starts before the one in front of it is settled': {
     broken: [
       {
         what: 'the first one is at work',
@@ -131,7 +131,7 @@ export const orderCases: ForgedCases = {
           .delivers('b', { at: 200, by: 'q' }),
       },
       {
-        what: 'the second one by somebody who was stopped, and whose settlement is accepted',
+        what: 'the second one by a stopped process whose settlement is accepted',
         run: overtaken({ settled: 'done' }),
       },
       {
@@ -168,7 +168,7 @@ export const orderCases: ForgedCases = {
           .kills('p', 250),
       },
       {
-        what: 'the process of the first one was stopped before it heard the answer',
+        what: 'the process of the first one was stopped before the reply came',
         run: written()
           .stops('p', 112, 1_300)
           .delivers('a', { at: 100, settled: null })
@@ -187,7 +187,7 @@ export const orderCases: ForgedCases = {
           .settles('a', { by: 'p', at: 210, token: 1, outcome: 'refused' }),
       },
       {
-        what: 'the second one by somebody who was stopped, and whose settlement is refused',
+        what: 'the second one by a stopped process whose settlement is refused',
         run: overtaken({ settled: 'refused' }),
       },
     ],
@@ -196,8 +196,11 @@ export const orderCases: ForgedCases = {
   'listeners of one lane run one after another': {
     broken: [
       { what: 'both at once', run: beside() },
-      { what: 'a hanging listener is not waited for', run: beside({ act: 'hang', secondAt: 500 }) },
-      { what: 'somebody else was killed', run: beside().kills('r', 150) },
+      {
+        what: 'the next one does not wait for a hanging listener',
+        run: beside({ act: 'hang', secondAt: 500 }),
+      },
+      { what: 'another process was killed', run: beside().kills('r', 150) },
       {
         what: 'the later one runs first',
         run: written({ notBefore: 150 }).delivers('b', { at: 100, until: 300 }).delivers('a', { at: 200 }),
@@ -231,7 +234,7 @@ export const orderCases: ForgedCases = {
         run: written().delivers('a', { at: 100, epoch: 2 }).delivers('b', { at: 200, by: 'q', epoch: 1 }),
       },
       {
-        what: 'a lower one of somebody who was stopped, and whose settlement is accepted',
+        what: 'a lower one of a stopped process whose settlement is accepted',
         run: written()
           .stops('q', 50, 195)
           .delivers('a', { at: 100, epoch: 2 })
@@ -248,14 +251,14 @@ export const orderCases: ForgedCases = {
         run: written().delivers('a', { at: 100, epoch: 2 }).delivers('b', { at: 200 }),
       },
       {
-        what: 'a lower one of somebody who was stopped before it began',
+        what: 'a lower one of a process that was stopped before it began',
         run: overtaken({ settled: 'refused', epoch: 1 }),
       },
     ],
   },
 }
 
-/** What breaks the rules about owners of partitions, and what looks alike and does not. */
+/** Cases about owners of partitions. */
 export const ownershipCases: ForgedCases = {
   'an epoch of a partition is given to one owner': {
     broken: [
@@ -289,14 +292,14 @@ export const ownershipCases: ForgedCases = {
     ],
     kept: [
       {
-        what: 'one is left out of which the answer was lost',
+        what: 'one is left out whose reply was lost',
         run: inOrder()
           .owns('p', { from: 10, until: 20 })
           .says('r', 25, { kind: 'notGained', partitions: [7] })
           .owns('q', { from: 30, epoch: 3 }),
       },
       {
-        what: 'its owner was stopped before it heard of it',
+        what: 'its owner was stopped before the reply came',
         run: inOrder()
           .says('p', 2_000, {
             kind: 'gained',
@@ -309,7 +312,7 @@ export const ownershipCases: ForgedCases = {
           .owns('q', { from: 1_030, epoch: 2 }),
       },
       {
-        what: 'one is left out that somebody got who was killed',
+        what: 'one is left out that a killed process got',
         run: inOrder().owns('p', { from: 10, until: 20 }).kills('r', 25).owns('q', { from: 30, epoch: 3 }),
       },
     ],
@@ -409,7 +412,7 @@ function reversed(options: { secondKey?: string } = {}): ForgedRun {
   return written(options).delivers('b', { at: 100 }).delivers('a', { at: 200 })
 }
 
-/** `a` is written and committed, and `b` is written, at such moments. */
+/** `a` is written and committed, and `b` is written, at these moments. */
 function turns(moments: { firstCommit: number; secondWroteAt: number; secondKey?: string }): ForgedRun {
   const { firstCommit, secondWroteAt, secondKey = 'k' } = moments
   return new ForgedRun()
@@ -426,12 +429,12 @@ function failedFirst({ secondAt }: { secondAt: number }): ForgedRun {
     .delivers('b', { at: secondAt })
 }
 
-/** `a` is done, and nobody says that it was settled. */
+/** `a` is done, and no process records its settlement. */
 function unheard(): ForgedRun {
   return written().delivers('a', { at: 100, settled: null })
 }
 
-/** `b` is started late by `q`, while the next owner is at work on `a`, which was written for later. */
+/** `q` starts `b` late, while the next owner works on `a`, which was written for later. */
 function overtaken({ settled, epoch = 2 }: { settled: string; epoch?: number }): ForgedRun {
   const run = written({ notBefore: 50 })
     .stops('q', 50, 195)

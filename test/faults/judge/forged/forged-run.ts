@@ -20,7 +20,7 @@ export const forgedSettings: JudgedSettings = {
   handOverMs: 2_000,
 }
 
-/** For each rule what breaks it, and what looks alike and does not. */
+/** For each rule: cases that break it, and similar ones that do not. */
 export type ForgedCases = Readonly<
   Record<string, { readonly broken: readonly ForgedCase[]; readonly kept: readonly ForgedCase[] }>
 >
@@ -30,15 +30,15 @@ export interface ForgedCase {
   readonly run: ForgedRun
 }
 
-/** By a right clock. */
+/** The period of the forged run by a correct clock. */
 export const forgedWallClock = { from: Date.UTC(2026, 0, 1, 12), to: Date.UTC(2026, 0, 1, 12, 5) }
 
 interface ForgedDelivery {
   readonly by?: string
   readonly at: number
-  /** Null for one that never ends. */
+  /** Null for a delivery that never ends. */
   readonly until?: number | null
-  /** When its listener is told to stop; null if never. One that hangs is told so. */
+  /** When its listener is told to stop; null if never. A hanging one is told by default. */
   readonly aborted?: number | null
   readonly token?: number
   readonly attempt?: number
@@ -48,7 +48,7 @@ interface ForgedDelivery {
   readonly settled?: string | null
 }
 
-/** A run that never was, for the checker to judge. It is sound until a test says otherwise. */
+/** An invented run for the checker to judge. It is sound unless a test says otherwise. */
 export class ForgedRun {
   readonly #history: HistoryRecord[] = []
   readonly #rows = new Map<string, StoredRow>()
@@ -131,13 +131,13 @@ export class ForgedRun {
     return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
   }
 
-  /** What was read under a lock is not taken from `by`. */
+  /** The store refuses the settlement of `by`, which read the row under a lock. */
   refuses(event: string, { by, at }: { by: string; at: number }): this {
     const settlements = [{ event, token: 1, outcome: 'done', refused: true, underLock: true as const }]
     return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
   }
 
-  /** The lock of the one who delivers; it keeps it unless it is said to give it up. */
+  /** `by` gets the table's lock, and holds it until it gives it up. */
   takesLock(by: string, at: number, token: string): this {
     return this.says(by, at, { kind: 'lockTaken', since: at - 1, token })
   }
@@ -165,13 +165,13 @@ export class ForgedRun {
     return this
   }
 
-  /** A partition that a process got at one moment; until it gives it up, unless that is null. */
+  /** A process gets a partition at `from`, and gives it up at `until`; null means never. */
   owns(by: string, { from, until = null, epoch = 1, partition = 7, token = by }: ForgedOwnership): this {
     this.says(by, from, { kind: 'gained', since: from - 2, token, partitions: [{ partition, epoch }] })
     return until === null ? this : this.says(by, until, { kind: 'givenUp', token, partitions: [partition] })
   }
 
-  /** An outage of everybody, or of the processes of a slot. */
+  /** An outage of all processes, or of those of a slot. */
   hasOutage(from: number, to: number, slot?: string): this {
     const whom = slot === undefined ? {} : { slot }
     return this.says('driver', to, { kind: 'outage', what: 'a forged outage', since: from, ...whom })
@@ -182,7 +182,7 @@ export class ForgedRun {
     return this
   }
 
-  /** The names of the rules that the checker finds broken, each once. */
+  /** Returns the names of the rules that the checker finds broken, each once. */
   brokenRules(): string[] {
     const evidence: Evidence = {
       history: this.#history.toSorted((a, b) => a.at - b.at),
@@ -207,7 +207,7 @@ type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : 
 
 interface ForgedWrite {
   readonly at?: number
-  /** How the transaction ended; `nobody` lived to say it. */
+  /** How the transaction ended; with `nobody` its process died before it recorded the end. */
   readonly end?: TransactionEnd['kind'] | 'nobody'
   readonly behaviour?: Behaviour
   readonly notBefore?: number

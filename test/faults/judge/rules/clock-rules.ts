@@ -1,7 +1,7 @@
 import type { StoredRow } from '../../../../packages/sendoff/src/store/index.ts'
 import type { Rule } from './rule.ts'
 
-// Much more than a delay of these runs, and much less than clocks are wrong by.
+// Much more than a delay of these runs, and much less than the error of the wrong clocks.
 const toleranceMs = 600_000
 
 export const clockRules: readonly Rule[] = [
@@ -20,5 +20,5 @@ export const clockRules: readonly Rule[] = [
   },
 ]
 
-/** What a process says of itself, such as when an event occurred, is not among them. */
+/** Times that a process itself sets, such as when an event occurred, are not among them. */
 const stamps = ['availableAt', 'createdAt', 'doneAt', 'lockedUntil'] satisfies (keyof StoredRow)[]

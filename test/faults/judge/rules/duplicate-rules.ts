@@ -14,7 +14,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'one holder at a time',
+    name: 'an event has one holder at a time',
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
         const overlap = first.endedAt === undefined || first.endedAt > second.at
@@ -42,7 +42,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'a process does not deliver again what it has delivered well',
+    name: 'a process does not deliver an event again that it delivered successfully',
     *violations(history) {
       const keptMs = 3 * history.settings.leaseMs
       for (const deliveries of history.deliveries.values()) {
@@ -59,7 +59,7 @@ export const duplicateRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what is settled for good is not delivered again',
+    name: 'an event that is settled for good is not delivered again',
     *violations(history) {
       for (const [id, deliveries] of history.deliveries) {
         const settled = history.settlements.get(id)?.find(isFinal)
@@ -67,7 +67,7 @@ export const duplicateRules: readonly Rule[] = [
         for (const [index, delivery] of deliveries.entries()) {
           if (delivery.at <= settled.at) continue
           const isLate = deliveries.slice(0, index).some((earlier) => isLateStart(history, earlier, delivery))
-          // Its process had read it before that, and nobody has told it yet that somebody else has its lock.
+          // Its process had read it before that, and does not know yet that another process has its lock.
           if (!isLate && !history.wasLockHarmed(delivery, delivery.at)) {
             yield `${describe(delivery)}, after ${settled.process} had settled it as ${settled.outcome} at ${settled.at}`
           }
@@ -77,12 +77,12 @@ export const duplicateRules: readonly Rule[] = [
   },
 ]
 
-/** Whether the store took the event for DONE or DEAD. */
+/** Returns whether the store accepted the event as DONE or DEAD. */
 export function isFinal({ outcome, refused }: { outcome: string; refused: boolean }): boolean {
   return !refused && (outcome === 'done' || outcome === 'dead' || outcome === 'delete')
 }
 
-/** Every delivery with the one before it. */
+/** Returns every delivery with the one before it. */
 export function* repeats(
   lists: Iterable<readonly JudgedDelivery[]>,
 ): Iterable<readonly [JudgedDelivery, JudgedDelivery]> {

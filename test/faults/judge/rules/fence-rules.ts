@@ -36,7 +36,7 @@ export const fenceRules: readonly Rule[] = [
         lastTries.set(`${failed.process}/${failed.event}`, failed)
       }
       for (const { event, process, since } of lastTries.values()) {
-        // Whoever was killed could not.
+        // A killed process could not repeat it.
         if (history.killedAt(process) !== undefined) continue
         const repeated = history.settlements
           .get(event)
@@ -61,7 +61,7 @@ export const fenceRules: readonly Rule[] = [
     name: 'a later delivery has a higher fencing token',
     *violations(history) {
       for (const [first, second] of repeats(history.deliveries.values())) {
-        // A lock that somebody has removed cannot tell what was held under it.
+        // A deleted lock no longer records which rows were held under it.
         const isHarmed = [first, second].some((each) => history.wasLockHarmed(each, second.at))
         const isAlike = second.token === first.token && (isHarmed || wasForgotten(history, first, second))
         if (second.token <= first.token && !isAlike && !isLateStart(history, first, second)) {
@@ -72,17 +72,20 @@ export const fenceRules: readonly Rule[] = [
   },
 ]
 
-/** Whether a process was refused a settlement that it had not written before, in a try that failed or in one that was overtaken. */
+/**
+ * Returns whether the store refused a settlement that the process had not written before: not in a failed
+ * try, and not in one that was overtaken.
+ */
 function isCertainRefusal(history: JudgedHistory, process: string, settlement: JudgedSettlement): boolean {
   if (!settlement.refused || settlement.process !== process) return false
   const { event, since } = settlement
   const tries = [...history.failedSettlements, ...history.unansweredSettlements].filter(
     (each) => each.event === event && each.process === process,
   )
-  // The engine may not have waited for this very answer.
+  // The engine may not have waited for this very reply.
   if (tries.some((each) => each.since === since)) return false
   const all = history.settlements.get(event)!
-  // It had claimed the event again itself, and settled it by that claim.
+  // The process had claimed the event again itself, and settled it by that claim.
   if (all.some((each) => each.process === process && each.token > settlement.token && isFinal(each)))
     return false
   if (!tries.some((each) => each.since < since)) return true
@@ -90,7 +93,9 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
   return all.some((other) => other.process !== process && isFinal(other) && other.token !== settlement.token)
 }
 
-/** A delivery by somebody else that had begun, later than the settled one, when the store was asked. */
+/**
+ * Returns a delivery by another process that had begun, later than the settled one, when the store was asked.
+ */
 function laterHolder(history: JudgedHistory, { event, process, token, since }: JudgedSettlement) {
   const deliveries = history.deliveries.get(event) ?? []
   const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
@@ -106,7 +111,10 @@ function describeSettlement({ event, process, token, outcome, since }: JudgedSet
   return `${event} as ${outcome} with token ${token} by ${process} at ${since}`
 }
 
-/** Whether the server may have forgotten, by a crash, that somebody had the event in hand; its partition's epoch then tells the two apart. */
+/**
+ * Returns whether a crash of the server may have lost the record that a process held the event. The
+ * partition's epoch then distinguishes the two deliveries.
+ */
 function wasForgotten(history: JudgedHistory, first: JudgedDelivery, second: JudgedDelivery): boolean {
   if (first.epoch === undefined || second.epoch === undefined || second.epoch <= first.epoch) return false
   const { leaseMs } = history.settings

@@ -1,17 +1,17 @@
 import type { Holding, JudgedDelivery, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
 import type { Rule } from './rule.ts'
 
-/** What a single writer has sent and the store has not answered to is never more. */
+/** Most events that a single writer has sent and the store has not acknowledged. */
 const mostUnsettled = 100
 
 export const lockRules: readonly Rule[] = [
   {
-    name: 'a lost lock repeats no more than was in flight',
+    name: 'after a lost lock, no more events are repeated than were in flight',
     *violations(history) {
       const { mode, workerCount } = history.settings
       if (mode !== 'singleWriter') return
       for (const { holding, inFlight, repeated } of lockLosses(history)) {
-        // What was being begun when the news came is begun.
+        // Events that are about to begin when the refusal comes still begin.
         const most = Math.min(inFlight.length, mostUnsettled) + workerCount
         if (repeated.length > most) {
           yield `${repeated.length} of what ${holding.process} sent from ${holding.from} on came again, and ${inFlight.length} were in flight`
@@ -23,13 +23,16 @@ export const lockRules: readonly Rule[] = [
 
 export interface LockLoss {
   readonly holding: Holding
-  /** What had begun, and was not settled, when its holder was told. */
+  /** Deliveries that had begun, and were not settled, when the refusal came. */
   readonly inFlight: readonly JudgedDelivery[]
-  /** What its holder had begun in vain and somebody else, or itself later, began as well. */
+  /** Unsettled deliveries of the holder that another process, or the holder itself later, began again. */
   readonly repeated: readonly JudgedDelivery[]
 }
 
-/** Every lock that somebody did not give back, as far as only a lock was at stake: whoever writes has leases as well. */
+/**
+ * Returns every lock that its holder did not give back. Leaves out processes that write, because they also
+ * have leases.
+ */
 export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
   const writers = new Set(Array.from(history.transactions.values(), ({ process }) => process))
   const deliveries = [...history.deliveries.values()].flat()
@@ -41,7 +44,7 @@ export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
       .map((delivery) => ({ delivery, answer: answerTo(history, delivery) }))
     const unsettled = begun.filter(({ answer }) => answer?.refused ?? true)
     const refusals = unsettled.flatMap(({ answer }) => (answer?.underLock ? [answer.at] : []))
-    // Whoever is told so may give it back all the same.
+    // A holder that gets a refusal may still give the lock back.
     if (holding.isGivenBack && refusals.length === 0) continue
     const toldAt = Math.min(...refusals)
     const left = unsettled.map(({ delivery }) => delivery)
@@ -75,7 +78,7 @@ export function summarizeLockLosses(history: JudgedHistory): LockLossSummary {
   }
 }
 
-/** What the store said to the outcome of a delivery, if its process lived to hear it. */
+/** Returns the store's reply to the outcome of a delivery, if its process lived to get it. */
 function answerTo(
   history: JudgedHistory,
   { event, process, at }: JudgedDelivery,

@@ -11,12 +11,12 @@ import type { Rule } from './rule.ts'
 
 export const orderRules: readonly Rule[] = [
   {
-    name: 'first deliveries are in the order of writing',
+    name: 'first deliveries are in write order',
     *violations(history) {
       for (const { name, events } of lanesOf(history)) {
         let last: JudgedDelivery | undefined
         for (const { firstStart, isDelayed } of events) {
-          // What is written for later takes its place when it is due.
+          // A delayed event takes its place when it is due.
           if (firstStart === undefined || isDelayed) continue
           if (last !== undefined && firstStart.at < last.at) {
             yield `${name}: ${describe(firstStart)}, before ${describe(last)}, which was written after it`
@@ -27,7 +27,7 @@ export const orderRules: readonly Rule[] = [
     },
   },
   {
-    name: 'nothing starts before what is in front of it is settled',
+    name: 'no event starts before the one in front of it is settled',
     *violations(history) {
       for (const lane of lanesOf(history)) yield* earlyStarts(history, lane)
     },
@@ -40,7 +40,7 @@ export const orderRules: readonly Rule[] = [
         for (const { delivery } of starts) {
           running = running.filter(({ endedAt = Infinity }) => endedAt > delivery.at)
           for (const other of running) {
-            // Of deliveries of the same event other rules speak.
+            // Other rules cover deliveries of the same event.
             if (other.event === delivery.event || explainedBeside(history, other, delivery)) continue
             yield `${name}: ${describe(other)} was still running when ${describe(delivery)} began`
           }
@@ -66,7 +66,7 @@ export const orderRules: readonly Rule[] = [
   },
 ]
 
-/** Walks along with time: what has been delivered and is not settled is little at any moment. */
+/** Follows the time: at any moment few events are delivered and not settled. */
 function* earlyStarts(history: JudgedHistory, { name, starts }: JudgedLane): Iterable<string> {
   let unsettled = new Set<LaneEvent>()
   for (const start of starts) {

@@ -58,7 +58,10 @@ export const outcomeRules: readonly Rule[] = [
   },
 ]
 
-/** Whether an event of such behaviour is DEAD for the right reason; others have to be DONE. */
+/**
+ * Whether an event of such behaviour is DEAD for the right reason. Events of other behaviours have to be
+ * DONE.
+ */
 const deadReasons: Readonly<Partial<Record<Behaviour, (error: string) => boolean>>> = {
   alwaysFail: (error) => error.includes(plannedError),
   giveUp: (error) => error.includes(plannedReason),
@@ -76,9 +79,9 @@ function wrongEnd(history: JudgedHistory, row: StoredRow, behaviour: Behaviour):
   const succeeded = history.deliveries
     .get(row.eventId)
     ?.some(({ act, endedAt }) => (act === 'succeed' || act === 'hang') && endedAt !== undefined)
-  return succeeded ? undefined : 'is DONE, and no delivery of it ended well'
+  return succeeded ? undefined : 'is DONE, and no delivery of it succeeded'
 }
 
 function describeHolder({ lockedBy, attempts, losses }: StoredRow): string {
-  return `${lockedBy === null ? 'held by nobody' : `held by ${lockedBy}`}, attempts ${attempts}, losses ${losses}`
+  return `${lockedBy === null ? 'held by no process' : `held by ${lockedBy}`}, attempts ${attempts}, losses ${losses}`
 }

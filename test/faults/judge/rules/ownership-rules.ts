@@ -20,7 +20,8 @@ export const ownershipRules: readonly Rule[] = [
         for (const [index, next] of ownerships.entries()) {
           const before = ownerships[index - 1]
           const expected = (before?.epoch ?? 0) + 1
-          // An answer may come long after the question. But nobody asks for what has had a higher one.
+          // A reply may come long after the request. But no process asks for an epoch after it saw a higher
+          // one.
           const isInTime = before === undefined || before.since < next.from
           if (next.epoch === expected && isInTime) continue
           const missing = next.epoch - expected
@@ -49,19 +50,22 @@ function hasTwins(ownerships: readonly Ownership[]): boolean {
   return new Set(ownerships.map(({ epoch }) => epoch)).size < ownerships.length
 }
 
-/** How many may have got a partition before a moment without having lived, or heard enough, to say so. */
+/**
+ * Returns how many processes may have got a partition before a moment without a record of it, because they
+ * died or the reply was lost.
+ */
 function unheardGains(history: JudgedHistory, partition: number, before: number): number {
   const failed = history.failedGains.filter((gain) => gain.at < before && gain.partitions.includes(partition))
   return failed.length + history.kills.filter(({ at }) => at < before).length
 }
 
-/** Whether the one before did not give it up because it could not, or had lost it before without knowing. */
+/** Returns whether the owner before could not give it up, or had lost it before without knowing. */
 function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownership): boolean {
-  // Whoever has lost its lock and got another is its own successor.
+  // A process that lost its lock and got another is its own successor.
   if (before.process === next.process) return before.token !== next.token
   if ((history.killedAt(before.process) ?? Infinity) <= next.from) return true
   if (history.hadEnded(before.process, next.from)) return true
-  // Whoever was well would have renewed its lock within the last lease.
+  // A healthy owner would have renewed its lock within the last lease.
   const { leaseMs } = history.settings
   return history.wasAway(before.process, Math.max(before.since, next.since - leaseMs), next.from)
 }

@@ -3,12 +3,12 @@ import { renewalHarmNames } from '../../processes/silent-renewals.ts'
 import { takeovers } from './takeover-rules.ts'
 import type { Rule } from './rule.ts'
 
-/** In leases: how long connections that die without a word may hold up a process, besides what the machine needs. */
+/** In leases: how long silent connections may hold up a process, besides what the machine needs. */
 const silenceLeases = 2
 
 export const recoveryRules: readonly Rule[] = [
   {
-    name: 'connections that die without a word hold up a process for about a lease',
+    name: 'connections that fall silent hold up a process for about a lease',
     *violations(history) {
       for (const { process, from, until, allowedMs } of silences(history)) {
         if (until - from > allowedMs) {
@@ -18,12 +18,12 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'results are settled when the database answers again',
+    name: 'results are settled when the database replies again',
     *violations(history) {
       const { leaseMs } = history.settings
       for (const { target, at: killedAt } of history.kills) {
         const back = history.backs.get(target)?.findLast((at) => at < killedAt)
-        // So long a settlement may take.
+        // A settlement may take this long.
         if (
           back === undefined ||
           killedAt - back < leaseMs / 2 ||
@@ -38,7 +38,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'another process goes on at once where one is asked to end',
+    name: 'when one process is asked to end, another continues at once',
     *violations(history) {
       const { handOverMs } = history.settings
       for (const { process, since, until } of handOvers(history)) {
@@ -50,7 +50,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what was due in an outage starts within seconds of its end',
+    name: 'events that were due in an outage start within seconds of its end',
     *violations(history) {
       const { recoveryMs } = history.settings
       const common = history.outages.filter(({ slot }) => slot === undefined)
@@ -63,7 +63,7 @@ export const recoveryRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what was due at the last fault is delivered within seconds of it',
+    name: 'events that were due at the last fault are delivered within seconds of it',
     *violations(history) {
       const { recoveryMs } = history.settings
       for (const { event, what, since, until } of lastDeliveries(history)) {
@@ -82,7 +82,10 @@ export interface Silence {
   readonly allowedMs: number
 }
 
-/** From when a process without live connections had something to settle until the store took it, where nothing else was wrong. */
+/**
+ * Returns the periods in which a process without live connections waited for the store to accept a
+ * settlement, if nothing else was wrong.
+ */
 export function* silences(history: JudgedHistory): Iterable<Silence> {
   const { leaseMs } = history.settings
   const deliveries = [...history.deliveries.values()].flat()
@@ -122,7 +125,7 @@ function concerns(harmed: string | undefined, slot: string | undefined): boolean
 interface HandOver {
   readonly process: string
   readonly since: number
-  /** When another process first began with something that was due, and that no process had begun before. */
+  /** When another process first began an event that was due, and that no process had begun before. */
   readonly until: number
 }
 
@@ -138,7 +141,7 @@ function* handOvers(history: JudgedHistory): Iterable<HandOver> {
   }
 }
 
-/** The wait of an event after the harm was over that it may have had to wait for. */
+/** The wait of an event after the end of the harm that may have delayed it. */
 export interface Recovery {
   readonly event: string
   readonly what: string
@@ -146,19 +149,21 @@ export interface Recovery {
   readonly until: number
 }
 
-/** Everything that was due when an outage of everybody ended, and had not started before. */
+/** Returns all events that were due when an outage of all processes ended, and had not started before. */
 export function* recoveries(history: JudgedHistory): Iterable<Recovery> {
   const common = history.outages.filter(({ slot }) => slot === undefined)
   for (const { id, dueAt } of dueTimes(history)) {
     const until = history.deliveries.get(id)?.[0]?.at
     if (until === undefined) continue
-    // The one that it had to wait for longest.
+    // The outage that it had to wait for longest.
     const outage = common.find(({ to }) => dueAt <= to && to < until)
     if (outage !== undefined) yield { event: id, what: outage.what, since: outage.to, until }
   }
 }
 
-/** Everything that was due when the last harm was over and was delivered, perhaps again, after that. */
+/**
+ * Returns all events that were due when the last harm was over and were delivered, perhaps again, after that.
+ */
 export function* lastDeliveries(history: JudgedHistory): Iterable<Recovery> {
   const since = history.lastFaultAt
   for (const { id, dueAt } of dueTimes(history)) {
@@ -169,7 +174,7 @@ export function* lastDeliveries(history: JudgedHistory): Iterable<Recovery> {
   }
 }
 
-/** When events fell due for the first time: not before they were written. */
+/** Returns when events fell due for the first time: not before they were written. */
 function* dueTimes(history: JudgedHistory): Iterable<{ readonly id: string; readonly dueAt: number }> {
   for (const { id, at, notBefore = at } of history.written.values()) yield { id, dueAt: notBefore }
 }

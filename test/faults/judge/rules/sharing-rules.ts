@@ -1,10 +1,10 @@
 import type { JudgedHistory } from '../judged-history.ts'
 import type { Rule } from './rule.ts'
 
-/** A worker does at least so much of its equal share: of two, a fifth of all. */
+/** A worker does at least this part of its equal share: of two workers, a fifth of all events. */
 const leastShare = 0.4
 
-/** Fewer say nothing: for each worker. */
+/** For each worker; fewer events prove nothing. */
 const enoughEvents = 20
 
 export const sharingRules: readonly Rule[] = [
@@ -23,7 +23,7 @@ export const sharingRules: readonly Rule[] = [
     },
   },
   {
-    name: 'workers share slow work where nothing goes wrong',
+    name: 'workers share slow work when nothing goes wrong',
     *violations(history) {
       const { workers, settings, outages, kills, lastFaultAt } = history
       if (settings.mode !== 'multiNode' || lastFaultAt > -Infinity || outages.length + kills.length > 0)
@@ -41,7 +41,7 @@ export const sharingRules: readonly Rule[] = [
   },
 ]
 
-/** The process of every delivery of a slow event. */
+/** Returns the process of every delivery of a slow event. */
 function slowDeliveries(history: JudgedHistory): readonly string[] {
   return [...history.deliveries.values()]
     .flat()

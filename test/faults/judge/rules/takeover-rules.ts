@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts'
 
 export const takeoverRules: readonly Rule[] = [
   {
-    name: 'what a killed process held is delivered again within the lease',
+    name: 'events that a killed process held are delivered again within the lease',
     *violations(history) {
       const { leaseMs, intervalMs, marginMs } = history.settings
       for (const { held, next, killedAt } of takeovers(history)) {
@@ -26,7 +26,7 @@ export const takeoverRules: readonly Rule[] = [
     },
   },
   {
-    name: 'no process ends by itself',
+    name: 'no process ends on its own',
     *violations(history) {
       for (const record of history.evidence.history) {
         if (record.kind !== 'exit' || record.expected) continue
@@ -43,7 +43,7 @@ export interface Takeover {
   readonly killedAt: number
 }
 
-/** What was in the hands of a killed process and came again. */
+/** Returns the deliveries that a killed process held and that came again. */
 export function* takeovers(history: JudgedHistory): Iterable<Takeover> {
   for (const deliveries of history.deliveries.values()) {
     for (const [index, held] of deliveries.entries()) {
@@ -56,7 +56,8 @@ export function* takeovers(history: JudgedHistory): Iterable<Takeover> {
 }
 
 function wasLetGo(history: JudgedHistory, held: JudgedDelivery, killedAt: number): boolean {
-  // Ended as planned, it waits for its time. Whether that was settled before the end nobody lived to say.
+  // It ended as planned and waits for its time. Its process died before it could record whether that was
+  // settled.
   if (held.endedAt !== undefined && held.act !== 'succeed') return true
   // Given up, it was settled as a failure.
   if (held.act === 'hang') return true

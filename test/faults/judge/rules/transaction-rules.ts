@@ -12,10 +12,11 @@ export const transactionRules: readonly Rule[] = [
     },
   },
   {
-    name: 'what is in the table was written',
+    name: 'every row in the table was written by a process',
     *violations(history) {
       for (const id of history.rows.keys()) {
-        if (!history.written.has(id)) yield `${id} is in the table, and nobody said that it would be written`
+        if (!history.written.has(id))
+          yield `${id} is in the table, and no process recorded that it would be written`
       }
       for (const tx of history.evidence.businessRows) {
         if (!history.transactions.has(tx)) yield `${tx} has business data without having come to its commit`
@@ -23,7 +24,7 @@ export const transactionRules: readonly Rule[] = [
     },
   },
   {
-    name: 'a write with a used idempotency key answers with the first event',
+    name: 'a write with a used idempotency key returns the first event',
     *violations(history) {
       for (const { tx, repeated } of history.transactions.values()) {
         for (const { expected, answered } of repeated) {
@@ -39,7 +40,7 @@ function* misfits(
   { tx, end, events, undone }: JudgedTransaction,
   hasBusinessRow: boolean,
 ): Iterable<string> {
-  // Where nobody lived to say how it ended, the business data decides for everything written with it.
+  // If the process died before it recorded the end, the business data decides for everything written with it.
   const committed = end === 'unknown' ? hasBusinessRow : end === 'commit'
   const told = end === 'unknown' ? `(business data ${committed ? 'kept' : 'undone'})` : `(${end})`
   if (committed !== hasBusinessRow) yield `${tx} ${told}: its business data says otherwise`

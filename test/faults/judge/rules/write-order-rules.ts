@@ -15,7 +15,7 @@ export const writeOrderRules: readonly Rule[] = [
     },
   },
   {
-    name: 'the order of writing is the order of commits',
+    name: 'write order is commit order',
     *violations(history) {
       for (const { name, events } of lanesOf(history)) {
         const turns = turnsOf(
@@ -36,12 +36,12 @@ export const writeOrderRules: readonly Rule[] = [
   },
 ]
 
-/** What a transaction has written one after another. */
+/** The events that a transaction has written one after another. */
 interface Turn {
   readonly tx: string
-  /** When its first write was answered: it then has the turn. */
+  /** When its first write returned: it then has the turn. */
   readonly firstWroteAt: number
-  /** Whoever comes next has to wait for its commit, which was later than this. */
+  /** The next transaction has to wait for its commit, which was later than this. */
   readonly committedAfter: number
 }
 

@@ -17,21 +17,21 @@ const javaOptions = [
   '-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info',
 ]
 
-/** Whether this machine has what a broker takes. */
+/** Returns whether this machine has what a broker needs. */
 export function hasKafka(): boolean {
   return findProgram('java') !== undefined && hasKafkaJars()
 }
 
 /** Brokers that are controllers as well, with their data in folders of their own. */
 export interface KafkaCluster {
-  /** `kafka://` and the addresses of all, with commas in between. */
+  /** `kafka://` and the addresses of all brokers, separated by commas. */
   readonly url: string
   /** By their ids, which begin with 0. */
   readonly brokers: readonly PrivateServer[]
   kill(): Promise<void>
 }
 
-/** Starts Apache Kafka brokers of one's own, with their data in `folder`. */
+/** Starts private Apache Kafka brokers, with their data in `folder`. */
 export async function kafkaCluster(folder: string, size = 1): Promise<KafkaCluster> {
   if (!hasKafka()) throw new Error('There is no Java, or no Kafka from Maven Central, on this machine.')
 
@@ -61,7 +61,7 @@ export async function kafkaCluster(folder: string, size = 1): Promise<KafkaClust
   return cluster
 }
 
-/** The addresses in a `kafka://` URL. */
+/** Returns the addresses in a `kafka://` URL. */
 export function bootstrapBrokers(url: string): string[] {
   return url.replace(/^kafka:\/\//, '').split(',')
 }
@@ -117,7 +117,7 @@ function propertiesOf({ id, folder, port, controllerPort }: KafkaNode, nodes: re
     'transaction.state.log.replication.factor': replicas,
     'transaction.state.log.min.isr': 1,
     'group.initial.rebalance.delay.ms': 0,
-    // A broker that was killed is noticed by its silence, and may come back only then.
+    // The others notice a killed broker by its silence, and it may come back only then.
     'broker.session.timeout.ms': 4_000,
     'broker.heartbeat.interval.ms': 500,
     'num.network.threads': 1,

@@ -6,7 +6,7 @@ import { basename, delimiter, join } from 'node:path'
 
 const central = 'https://repo1.maven.org/maven2/'
 
-/** Apache Kafka's broker and what it cannot run without, by their SHA-256. */
+/** Apache Kafka's broker and its required libraries, by their SHA-256. */
 const jars: Readonly<Record<string, string>> = {
   'at/yawk/lz4/lz4-java/1.10.2/lz4-java-1.10.2.jar':
     '252dabd586d22149a31661a8afc1a50747714eb1a298bd4a6e780c8c91a13866',
@@ -83,12 +83,12 @@ const jars: Readonly<Record<string, string>> = {
     '4c766cb3f855415ee734b2392949a0b6f12a60879334a74518deaf6270d32e36',
 }
 
-/** Whether the jars are on this machine. */
+/** Returns whether the jars are on this machine. */
 export function hasKafkaJars(): boolean {
   return Object.keys(jars).every((path) => existsSync(fileOf(path)))
 }
 
-/** Fetches the jars that are not here yet; they are kept for further runs. */
+/** Fetches missing jars; they are kept for further runs. */
 export async function fetchKafkaJars(): Promise<void> {
   await mkdir(folder(), { recursive: true })
   for (const [path, checksum] of Object.entries(jars)) {
@@ -96,7 +96,7 @@ export async function fetchKafkaJars(): Promise<void> {
   }
 }
 
-/** As Java wants to have it. */
+/** Returns the class path for Java. */
 export function kafkaClassPath(): string {
   return Object.keys(jars).map(fileOf).join(delimiter)
 }
@@ -109,7 +109,7 @@ async function fetchJar(path: string, checksum: string): Promise<void> {
   const found = createHash('sha256').update(content).digest('hex')
   if (found !== checksum) throw new Error(`${path} has the SHA-256 ${found} instead of ${checksum}.`)
 
-  // Others may be fetching it, too: whoever sees it must see all of it.
+  // Another process may fetch it at the same time, and must never see a part of it.
   const partial = `${fileOf(path)}.${process.pid}`
   await writeFile(partial, content)
   await rename(partial, fileOf(path))

@@ -10,7 +10,7 @@ export const kafka: Service = {
   urlVariable: 'KAFKA_URL',
 
   async find() {
-    // Fetching needs nobody's leave, other than installing.
+    // Fetching needs no rights, unlike installing.
     if (findProgram('java') !== undefined) await fetchKafkaJars()
     return hasKafka()
   },
@@ -22,7 +22,7 @@ export const kafka: Service = {
 
   async start(folder) {
     const cluster = await kafkaCluster(folder)
-    // Nobody needs its data any more.
+    // Killed, because its data is no longer needed.
     return { url: cluster.url, stop: () => cluster.kill() }
   },
 }

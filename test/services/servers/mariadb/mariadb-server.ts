@@ -8,11 +8,11 @@ export interface MariadbServerOptions {
   /** Paths of `mariadb-install-db` and `mariadbd`. */
   readonly installer: string
   readonly program: string
-  /** Exists; the data folder is made in it. */
+  /** An existing folder, in which the data folder is created. */
   readonly folder: string
 }
 
-/** Makes a new data folder and starts its server. */
+/** Creates a data folder and starts its server. */
 export async function mariadbServer({
   installer,
   program,
@@ -32,10 +32,10 @@ export async function mariadbServer({
 }
 
 /**
- * A private MariaDB on the loopback address, for tests that bring it down and up again: it keeps its
- * port and its data. Whoever connects as root is let in. Settings are durable, as by default.
+ * A private MariaDB on the loopback address, for tests that bring it down and up again: it keeps its port and
+ * its data. Every client may connect as root. Settings are durable, as by default.
  *
- * It ends with this process at the latest. Its folder is not its own to remove.
+ * It ends with this process at the latest. It does not remove its folder.
  */
 export class MariadbServer {
   readonly port: number
@@ -44,7 +44,7 @@ export class MariadbServer {
   readonly #options: ProcessGroupOptions
   #group: ProcessGroup | undefined
 
-  /** Of a data folder that exists; `mariadbServer` makes one. */
+  /** Takes an existing data folder; `mariadbServer` creates one. */
   constructor(port: number, command: string, args: readonly string[], options: ProcessGroupOptions) {
     this.port = port
     this.#command = command
@@ -56,7 +56,7 @@ export class MariadbServer {
     return `mysql://root@127.0.0.1:${this.port}/test`
   }
 
-  /** Resolves once it answers, which is after it has recovered where it was not stopped orderly. */
+  /** Resolves once it replies. After a disorderly stop it recovers first. */
   async start(): Promise<void> {
     if (this.#group) throw new Error('The server runs already. Stop it first.')
 
@@ -70,7 +70,9 @@ export class MariadbServer {
     }
   }
 
-  /** Stops it orderly, its clients cut off. Resolves when it has ended. Does nothing while it is down. */
+  /**
+   * Stops it orderly, and cuts off its clients. Resolves when it has ended. Does nothing while it is down.
+   */
   async stop(): Promise<void> {
     if (this.#group?.signal('SIGTERM')) await within(60_000, this.#group.ended)
     await this.kill()
@@ -92,7 +94,7 @@ function installArguments(folder: string, dataFolder: string): readonly string[]
   return [
     '--no-defaults',
     `--datadir=${dataFolder}`,
-    // The system's own place for temporary files may not be open to its user.
+    // The server's user may not have access to the system's temporary files.
     `--tmpdir=${folder}`,
     '--auth-root-authentication-method=normal',
     // The data is new: if the machine goes down now, nothing is lost.
@@ -107,12 +109,12 @@ function serverArguments(folder: string, dataFolder: string, port: number): read
     tmpdir: folder,
     'bind-address': '127.0.0.1',
     port,
-    // Within the data folder. The path of a socket must not be longer than some hundred characters.
+    // Within the data folder. The path of a socket must not be longer than about a hundred characters.
     socket: 'mariadb.sock',
     'pid-file': 'mariadb.pid',
     'max-connections': 200,
     'innodb-buffer-pool-size': '256M',
-    // A zone that is neither the machine's nor UTC: what depends on it is found out.
+    // A zone that is neither the machine's nor UTC, so that tests find code that depends on it.
     'default-time-zone': '+05:45',
   }
   return [

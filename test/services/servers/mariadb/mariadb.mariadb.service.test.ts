@@ -7,7 +7,7 @@ import { canRunHere, processesWithin, StartedService } from '../started-service.
 import { type TemporaryFolder, temporaryFolder } from '../../machine/temporary-folder.ts'
 import { unprivilegedUser } from '../../machine/unprivileged-user.ts'
 
-// Where the address of one is given, there need not be another.
+// If the address of a server is given, this machine may have none to start.
 const skip = !(await mariadb.find()) && 'mariadb is not on this machine'
 
 describe('the service mariadb', () => {
@@ -41,7 +41,7 @@ describe('a server of mariadb', { skip }, () => {
     'a kill': () => server.kill(),
   }
   for (const [name, end] of Object.entries(ends)) {
-    it(`comes back after ${name} at the same address and with what was committed`, async () => {
+    it(`comes back after ${name} at the same address and with all committed data`, async () => {
       const { url } = server
       await query(url, `insert into kept values ('before ${name}')`)
       await end()
@@ -97,9 +97,9 @@ describe('a process with mariadb', { skip }, () => {
     })
   }
 
-  it('may be anybody', async (test) => {
+  it('may run as any user', async (test) => {
     if (process.getuid?.() !== 0) return test.skip('nothing runs as root here')
-    if (!(await canRunHere(unprivilegedUser()))) return test.skip('nobody but root can read this project')
+    if (!(await canRunHere(unprivilegedUser()))) return test.skip('only root can read this project')
 
     started = await StartedService.start(mariadb, 'launched', unprivilegedUser())
     deepEqual(await query(started.url, 'select 1 as one'), [{ one: 1 }])
@@ -118,7 +118,7 @@ async function query(url: string, sql: string): Promise<readonly Record<string, 
   }
 }
 
-/** Keeps a connection busy. Answers what resolves when its statement has failed. */
+/** Keeps a connection busy. Resolves with promises that resolve when its statement has failed. */
 async function busyClient(url: string): Promise<Promise<void>[]> {
   const connection = await mysql.createConnection(url)
   connection.on('error', () => {})

@@ -3,7 +3,7 @@ import { findProgram } from '../../machine/find-program.ts'
 import { type MariadbServer, mariadbServer } from './mariadb-server.ts'
 import type { Service } from '../../service.ts'
 
-/** MariaDB as Debian has it. */
+/** MariaDB from Debian's packages. */
 export const mariadb: Service = {
   name: 'mariadb',
   urlVariable: 'MARIADB_URL',
@@ -16,12 +16,12 @@ export const mariadb: Service = {
 
   async start(folder) {
     const server = await debianMariadbServer(folder)
-    // Nobody needs its data any more.
+    // Killed, because its data is no longer needed.
     return { url: server.url, stop: () => server.kill() }
   },
 }
 
-/** A server of one's own, with its data in `folder`: for tests that do harm to it. */
+/** Starts a private server, with its data in `folder`, for tests that harm it. */
 export async function debianMariadbServer(folder: string): Promise<MariadbServer> {
   const found = programs()
   if (found === undefined) throw new Error("There is no MariaDB here. Install Debian's mariadb-server.")

@@ -1,6 +1,6 @@
 import type { Service } from '../../service.ts'
 
-/** MySQL 8.0 or newer, where somebody has one: Debian has none, so that its address has to be given. */
+/** MySQL 8.0 or newer. Debian has no package of it, so that its address has to be given. */
 export const mysql: Service = {
   name: 'mysql',
   urlVariable: 'MYSQL_URL',

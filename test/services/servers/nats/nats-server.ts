@@ -4,7 +4,7 @@ import { findProgram } from '../../machine/find-program.ts'
 import { PrivateServer } from '../private-server.ts'
 import { stablePort } from '../../machine/stable-port.ts'
 
-/** Starts a NATS with JetStream of one's own, with its data in `folder`. */
+/** Starts a private NATS with JetStream, with its data in `folder`. */
 export async function natsServer(folder: string): Promise<PrivateServer> {
   const command = findProgram('nats-server')
   if (command === undefined) throw new Error("There is no NATS here. Install Debian's nats-server.")

@@ -3,7 +3,7 @@ import { findProgram } from '../../machine/find-program.ts'
 import { natsServer } from './nats-server.ts'
 import type { Service } from '../../service.ts'
 
-/** NATS with JetStream, as Debian has it. */
+/** NATS with JetStream, from Debian's packages. */
 export const nats: Service = {
   name: 'nats',
   urlVariable: 'NATS_URL',
@@ -16,7 +16,7 @@ export const nats: Service = {
 
   async start(folder) {
     const server = await natsServer(folder)
-    // Nobody needs its data any more.
+    // Killed, because its data is no longer needed.
     return { url: server.url, stop: () => server.kill() }
   },
 }

@@ -9,15 +9,15 @@ import { unprivilegedUser } from '../../machine/unprivileged-user.ts'
 
 export interface PostgresServiceFacts {
   readonly service: Service
-  /** What `server_version` looks like. */
+  /** Pattern of `server_version`. */
   readonly version: RegExp
   readonly startServer: (folder: string) => Promise<PostgresServer>
 }
 
-/** Tests what every PostgreSQL among the services promises, and the server that tests may harm. */
+/** Declares the tests of a PostgreSQL service, and of the server that tests may harm. */
 export async function describePostgresService(facts: PostgresServiceFacts): Promise<void> {
   const { service } = facts
-  // Where the address of one is given, there need not be another.
+  // If the address of a server is given, this machine may have none to start.
   const skip = !(await service.find()) && `${service.name} is not on this machine`
 
   describe(`the service ${service.name}`, () => {
@@ -57,7 +57,7 @@ function describeServer({ startServer }: PostgresServiceFacts): void {
     'a kill': () => server.kill(),
   }
   for (const [name, end] of Object.entries(ends)) {
-    it(`comes back after ${name} at the same address and with what was committed`, async () => {
+    it(`comes back after ${name} at the same address and with all committed data`, async () => {
       const { url } = server
       await query(url, `insert into kept values ('before ${name}')`)
       await end()
@@ -94,7 +94,7 @@ function describeServer({ startServer }: PostgresServiceFacts): void {
     await server.start()
   })
 
-  it('sorts as people do, unless told otherwise', async () => {
+  it('sorts in natural order by default', async () => {
     const [row] = await query(server.url, `select 'a' < 'B' as people, 'a' < 'B' collate "C" as bytes`)
     deepEqual(row, { people: true, bytes: false })
   })
@@ -116,9 +116,9 @@ function describeProcess({ service }: PostgresServiceFacts): void {
     })
   }
 
-  it('may be anybody', async (test) => {
+  it('may run as any user', async (test) => {
     if (process.getuid?.() !== 0) return test.skip('nothing runs as root here')
-    if (!(await canRunHere(unprivilegedUser()))) return test.skip('nobody but root can read this project')
+    if (!(await canRunHere(unprivilegedUser()))) return test.skip('only root can read this project')
 
     started = await StartedService.start(service, 'launched', unprivilegedUser())
     deepEqual(await query(started.url, 'select 1 as one'), [{ one: 1 }])

@@ -35,7 +35,7 @@ export const pgbouncer: Service = {
     return {
       url: `postgres://postgres@127.0.0.1:${port}/postgres`,
       async stop() {
-        // It keeps nothing, so there is nothing to bring to an end.
+        // It stores nothing, so a kill loses nothing.
         await group.stop('SIGKILL')
         await server.stop('immediate')
       },

@@ -6,13 +6,13 @@ import { stablePort } from '../../machine/stable-port.ts'
 import { giveTo, unprivilegedUser } from '../../machine/unprivileged-user.ts'
 
 export interface PostgresServerOptions {
-  /** Where `initdb` and `postgres` are. */
+  /** Folder of `initdb` and `postgres`. */
   readonly binFolder: string
-  /** Exists; the data folder is made in it. */
+  /** An existing folder, in which the data folder is created. */
   readonly folder: string
 }
 
-/** Makes a new database cluster and starts its server. */
+/** Creates a database cluster and starts its server. */
 export async function postgresServer({ binFolder, folder }: PostgresServerOptions): Promise<PostgresServer> {
   const user = unprivilegedUser('postgres')
   giveTo(user, folder)
@@ -28,16 +28,19 @@ export async function postgresServer({ binFolder, folder }: PostgresServerOption
   return server
 }
 
-/** How a running server is brought down: orderly, its clients cut off; or at once, to recover later. */
+/**
+ * How a running server is brought down. `fast` is orderly and cuts off its clients; after `immediate` it has
+ * to recover.
+ */
 export type StopMode = 'fast' | 'immediate'
 
 const stopSignals = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
 
 /**
- * A private PostgreSQL on the loopback address, for tests that bring it down and up again: it keeps
- * its port and its data. Whoever connects is let in. Settings are durable, as by default.
+ * A private PostgreSQL on the loopback address, for tests that bring it down and up again: it keeps its port
+ * and its data. Every client may connect. Settings are durable, as by default.
  *
- * It ends with this process at the latest. Its folder is not its own to remove.
+ * It ends with this process at the latest. It does not remove its folder.
  */
 export class PostgresServer {
   readonly port: number
@@ -46,7 +49,7 @@ export class PostgresServer {
   readonly #options: ProcessGroupOptions
   #group: ProcessGroup | undefined
 
-  /** Of a cluster that exists; `postgresServer` makes one. */
+  /** Takes an existing cluster; `postgresServer` creates one. */
   constructor(port: number, command: string, args: readonly string[], options: ProcessGroupOptions) {
     this.port = port
     this.#command = command
@@ -58,13 +61,13 @@ export class PostgresServer {
     return `postgres://postgres@127.0.0.1:${this.port}/postgres`
   }
 
-  /** Resolves once it answers, which is after it has recovered where it was not stopped orderly. */
+  /** Resolves once it replies. After a disorderly stop it recovers first. */
   async start(): Promise<void> {
     if (this.#group) throw new Error('The server runs already. Stop it first.')
 
     const group = new ProcessGroup(this.#command, this.#args, this.#options)
     this.#group = group
-    // Before the group itself is killed, after which nobody knows its children any more.
+    // Before the group itself is killed, because its children are unknown after that.
     process.prependListener('exit', this.#killProcesses)
     try {
       await group.untilOutput(/database system is ready to accept connections/)
@@ -107,7 +110,8 @@ function initdbArguments(dataFolder: string): readonly string[] {
     '--username=postgres',
     '--auth=trust',
     '--encoding=UTF8',
-    // Sorts as people do, like most databases out there: what needs byte order has to ask for it.
+    // Sorts in natural order, like most databases in use, so that code that needs byte order has to ask for
+    // it.
     '--locale=C',
     '--locale-provider=icu',
     '--icu-locale=en',
@@ -121,7 +125,7 @@ function postgresArguments(dataFolder: string, port: number): readonly string[] 
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
-    // The path of a socket must not be longer than some hundred characters; temporary folders can be.
+    // The path of a socket must not be longer than about a hundred characters; temporary folders can be.
     unix_socket_directories: '',
     max_connections: 200,
     shared_buffers: '256MB',
@@ -136,7 +140,7 @@ function postgresArguments(dataFolder: string, port: number): readonly string[] 
   ]
 }
 
-// Where the system does not tell, most of them find out by themselves that their parent is gone.
+// If the system does not list them, most of them notice on their own that their parent is gone.
 function childrenOf(pid: number): readonly number[] {
   const list = `/proc/${pid}/task/${pid}/children`
   return existsSync(list) ? readFileSync(list, 'utf8').trim().split(/\s+/).filter(Boolean).map(Number) : []
@@ -146,6 +150,6 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // It has ended on its own.
   }
 }

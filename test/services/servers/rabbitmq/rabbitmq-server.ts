@@ -14,22 +14,22 @@ import { giveTo, type SystemUser, unprivilegedUser } from '../../machine/unprivi
 const script = '/usr/lib/rabbitmq/bin/rabbitmq-server'
 const controlScript = '/usr/lib/rabbitmq/bin/rabbitmqctl'
 
-/** Whether this machine has what a server takes. */
+/** Returns whether this machine has what a server needs. */
 export function hasRabbitmq(): boolean {
   return isRunnable(script) && findProgram('epmd') !== undefined
 }
 
 export interface RabbitmqServer {
   readonly server: PrivateServer
-  /** Has it write down which queues there are, which it otherwise does only every now and then. */
+  /** Makes it save the list of queues, which it otherwise does only every now and then. */
   writeDown(): Promise<void>
-  /** Makes it believe that its memory is full: it then stops reading from those who publish. */
+  /** Makes it act as if its memory were full: it then stops reading from publishers. */
   raiseMemoryAlarm(): Promise<void>
-  /** Ends it and what runs beside it. */
+  /** Ends it and the port mapper beside it. */
   remove(): Promise<void>
 }
 
-/** Starts a RabbitMQ of one's own, with its data in `folder`. */
+/** Starts a private RabbitMQ, with its data in `folder`. */
 export async function rabbitmqServer(folder: string): Promise<RabbitmqServer> {
   if (!hasRabbitmq()) throw new Error("There is no RabbitMQ here. Install Debian's rabbitmq-server.")
 
@@ -108,13 +108,16 @@ log.file = false
   }
 }
 
-/** Erlang's own would be started beside the server, outlive it, and be everybody's. */
+/**
+ * Starts a private port mapper. Erlang would start its own beside the server, and that would outlive it and
+ * serve all of the machine.
+ */
 async function portMapper(port: number, folder: string, user: SystemUser): Promise<ProcessGroup> {
   const group = new ProcessGroup(findProgram('epmd')!, ['-port', String(port), '-address', '127.0.0.1'], {
     ...user,
     cwd: folder,
   })
-  // It says nothing when it is up.
+  // It prints nothing when it is up.
   for (let tries = 0; !(await accepts(port)); tries++) {
     if (tries === 500) throw new Error(`epmd did not come up. Its output:\n${group.output}`)
     await setTimeout(20)

@@ -2,7 +2,7 @@ import { installDebianPackages } from '../../machine/debian-packages.ts'
 import { hasRabbitmq, rabbitmqServer } from './rabbitmq-server.ts'
 import type { Service } from '../../service.ts'
 
-/** RabbitMQ as Debian has it. */
+/** RabbitMQ from Debian's packages. */
 export const rabbitmq: Service = {
   name: 'rabbitmq',
   urlVariable: 'RABBITMQ_URL',
@@ -15,7 +15,7 @@ export const rabbitmq: Service = {
 
   async start(folder) {
     const running = await rabbitmqServer(folder)
-    // Nobody needs its data any more.
+    // Removed, because its data is no longer needed.
     return { url: running.server.url, stop: () => running.remove() }
   },
 }

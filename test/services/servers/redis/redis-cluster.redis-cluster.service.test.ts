@@ -5,7 +5,7 @@ import { cluster, redisCluster, redisClusterServers } from './redis-cluster.ts'
 import { processesWithin } from '../started-service.ts'
 import { temporaryFolder } from '../../machine/temporary-folder.ts'
 
-// Where the address of one is given, there need not be another.
+// If the address of a server is given, this machine may have none to start.
 const skip = !(await redisCluster.find()) && 'redis is not on this machine'
 
 describe('the service redis-cluster', () => {
@@ -20,8 +20,8 @@ describe('the service redis-cluster', () => {
   })
 })
 
-describe('a Cluster of one’s own', { skip }, () => {
-  it('has replicas where asked for, and leaves nothing behind', async (test) => {
+describe('a private Cluster', { skip }, () => {
+  it('has the requested replicas, and leaves nothing behind', async (test) => {
     const folder = temporaryFolder('cluster')
     test.after(() => folder.remove())
     const servers = await redisClusterServers({ folder: folder.path, replicas: 1 })

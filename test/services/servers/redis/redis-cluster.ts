@@ -21,7 +21,7 @@ export const redisCluster: Service = {
 
   async start(folder) {
     const servers = await redisClusterServers({ folder, replicas: 0 })
-    // Nobody needs its data any more.
+    // Killed, because its data is no longer needed.
     return {
       url: servers[0]!.url,
       stop: async () => void (await Promise.all(servers.map((server) => server.kill()))),
@@ -30,18 +30,21 @@ export const redisCluster: Service = {
 }
 
 export interface RedisClusterOptions {
-  /** Exists; each server has a folder in it. */
+  /** An existing folder, in which each server gets its own. */
   readonly folder: string
   /** How many replicas the first master has. */
   readonly replicas: number
-  /** How long a server is silent before the others vote on its successor. */
+  /** How long a server is silent before the others vote on its successor, in ms. */
   readonly nodeTimeoutMs?: number
 }
 
 const masters = 3
 const slots = 16_384
 
-/** Three masters with the slots divided among them, followed by the replicas of the first. Resolves when all agree. */
+/**
+ * Starts three masters that share the slots, and the replicas of the first. Returns the masters, then the
+ * replicas. Resolves when all agree.
+ */
 export async function redisClusterServers(options: RedisClusterOptions): Promise<readonly RedisServer[]> {
   const { replicas, nodeTimeoutMs = 2_000 } = options
   const servers: RedisServer[] = []
@@ -108,7 +111,7 @@ async function agreed(servers: readonly RedisServer[], isSo: (state: string) => 
   for (const server of servers) await until(server, 'info', isSo)
 }
 
-/** Asks a server until it answers what it should. */
+/** Polls a server until its reply is as it should be. */
 async function until(server: RedisServer, what: string, isSo: (answer: string) => boolean): Promise<void> {
   const deadline = performance.now() + 30_000
   for (let answer = await cluster(server, what); !isSo(answer); answer = await cluster(server, what)) {

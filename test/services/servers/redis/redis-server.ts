@@ -3,17 +3,17 @@ import { PrivateServer } from '../private-server.ts'
 import { stablePort } from '../../machine/stable-port.ts'
 
 export interface RedisServerOptions {
-  /** Exists; the data is kept in it. */
+  /** An existing folder for the data. */
   readonly folder: string
-  /** `everyWrite` is on disk before it is answered; `none` keeps nothing. */
+  /** With `everyWrite` a write is on disk before the reply; `none` stores nothing. */
   readonly persistence: 'everyWrite' | 'none'
-  /** Further settings, as in `{ maxmemory: '4mb' }`. */
+  /** Further settings, such as `{ maxmemory: '4mb' }`. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 export type RedisServer = PrivateServer
 
-/** Starts a server of one's own. */
+/** Starts a private server. */
 export async function redisServer({
   folder,
   persistence,

@@ -16,7 +16,7 @@ export const redis: Service = {
 
   async start(folder) {
     const server = await redisServer({ folder, persistence: 'none' })
-    // Nobody needs its data any more.
+    // Killed, because its data is no longer needed.
     return { url: server.url, stop: () => server.kill() }
   },
 }

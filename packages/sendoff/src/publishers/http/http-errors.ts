@@ -1,13 +1,13 @@
 import type { HttpAnswer } from './http-exchange.ts'
 
-/** The receiver answered, and did not take the event. */
+/** The receiver replied, and did not accept the event. */
 export class HttpStatusError extends Error {
   override readonly name = 'HttpStatusError'
   readonly status: number
   readonly retryAfterMs: number | undefined
 
   constructor(url: URL, answer: HttpAnswer, remark = answer.text) {
-    // Without the query, which may have what is not for the log.
+    // Without the query, which may hold secrets that do not belong in the log.
     super(`${url.origin}${url.pathname} answered ${answer.status}${remark === '' ? '' : `: ${remark}`}`)
     this.status = answer.status
     this.retryAfterMs = readRetryAfter(answer.headers['retry-after'], Date.now())
@@ -15,12 +15,16 @@ export class HttpStatusError extends Error {
 }
 
 /**
- * Why there is no answer. `refused`: a rule forbids the address. `unreachable`: there was no connection, and nothing was sent.
- * `broken`: the connection ended, or what came is no HTTP. `silent`: no answer came in time.
+ * Why there is no response.
+ *
+ * - `refused`: a rule forbids the address.
+ * - `unreachable`: there was no connection, and nothing was sent.
+ * - `broken`: the connection ended, or what came is not HTTP.
+ * - `silent`: no response came in time.
  */
 export type NoAnswerReason = 'refused' | 'unreachable' | 'broken' | 'silent'
 
-/** The receiver did not answer. */
+/** The receiver sent no response. */
 export class HttpConnectionError extends Error {
   override readonly name = 'HttpConnectionError'
   readonly reason: NoAnswerReason
@@ -39,7 +43,9 @@ export class HttpUnsentError extends Error {
 const shortestRetryAfterMs = 1_000
 const longestRetryAfterMs = 86_400_000
 
-/** Seconds or a date, as a wait of a second at least and of a day at most. */
+/**
+ * Returns the wait that the header asks for, as seconds or as a date: at least a second and at most a day.
+ */
 function readRetryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined
   const waitMs = /^\s*[-+]?\d+\s*$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now

@@ -9,6 +9,7 @@ import { request as httpsRequest } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import { HttpConnectionError } from './http-errors.ts'
 
+/** A request to a receiver. */
 export interface HttpRequest {
   readonly url: URL
   readonly method: string
@@ -16,29 +17,30 @@ export interface HttpRequest {
   readonly body: Uint8Array
 }
 
-/** What a receiver answered, with the beginning of the body. */
+/** The response of a receiver, with the beginning of the body. */
 export interface HttpAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
 }
 
+/** Options of `exchange`. */
 export interface ExchangeOptions {
   /** `false` opens a connection for this request alone. */
   readonly agent: Agent | false
-  /** Looks the host's name up, where not the usual way. */
+  /** Resolves the host's name; the usual way by default. */
   readonly lookup?: LookupFunction
   readonly stop: AbortSignal
 }
 
-/** The receiver closed a connection that was kept open, at the moment of its use: the request may be sent again. */
+/** The receiver closed a kept-alive connection at the moment of its use. The request may be sent again. */
 export class StaleConnectionError extends Error {
   override readonly name = 'StaleConnectionError'
 }
 
 /**
- * Sends one request and resolves to its answer, whatever the status. Once the status has come, nothing that happens to the body
- * makes the exchange fail.
+ * Sends one request and resolves with its response, whatever the status. Once the status has come, no fault
+ * of the body makes the exchange fail.
  */
 export function exchange(request: HttpRequest, options: ExchangeOptions): Promise<HttpAnswer> {
   const { url, method, headers, body } = request
@@ -57,13 +59,13 @@ export function exchange(request: HttpRequest, options: ExchangeOptions): Promis
     const fail = (error: Error): void => {
       if (!isAnswered) reject(connectionUse.failure(error, stop))
     }
-    // They listen to the end: a connection can also fail after its answer.
+    // They listen to the end, because a connection can also fail after its response.
     sent.on('error', fail)
     sent.on('close', () => fail(new Error('The connection was closed without an answer.')))
     sent.on('response', (response) => {
       isAnswered = true
       void readBeginning(response).then((text) => {
-        // A receiver that answers without reading the request would keep the connection for ever.
+        // A receiver that replies without reading the request would keep the connection for ever.
         if (!sent.writableFinished) sent.destroy()
         resolve({ status: response.statusCode!, headers: response.headers, text })
       })
@@ -86,7 +88,7 @@ class ConnectionUse {
     sent.on('socket', (socket) => this.#begin(socket))
   }
 
-  /** What the end of the connection, before an answer, means for the request. */
+  /** Returns what the end of the connection, before a response, means for the request. */
   failure(cause: Error, stop: AbortSignal): Error {
     if (cause instanceof HttpConnectionError) return cause
     if (stop.aborted) return this.#stopped(stop.reason as Error)
@@ -120,10 +122,12 @@ class ConnectionUse {
 }
 
 const keptCharacters = 300
-/** So much is read to keep the connection; for more, another one is opened the next time. */
+/**
+ * Most bytes that are read to keep the connection. After a longer body, the next request opens another one.
+ */
 const readBytes = 65_536
 
-/** The beginning of a body. Resolves at its end, or when it is broken off. */
+/** Returns the beginning of a body. Resolves at its end, or when the connection breaks. */
 function readBeginning(response: IncomingMessage): Promise<string> {
   return new Promise((resolve) => {
     let text = ''

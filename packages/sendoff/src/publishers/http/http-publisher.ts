@@ -10,26 +10,35 @@ import { HttpConnectionError, HttpStatusError, HttpUnsentError } from './http-er
 import { HttpRequester } from './http-requester.ts'
 import { signatureHeaders } from './standard-webhooks.ts'
 
+/** Options of `httpPublisher`. */
 export interface HttpPublisherOptions extends PublisherOptions {
-  /** Where events are posted to. */
+  /** Address of the receiver. */
   readonly url: Routed<string | URL>
   readonly method?: 'POST' | 'PUT' | 'PATCH'
   /**
-   * Secrets for a signature by the rules of Standard Webhooks (`whsec_…`). With several, a message is signed by
-   * each: receivers of the old and of the new one are served while they are exchanged.
+   * Secrets for a signature as in Standard Webhooks (`whsec_…`). With several, each signs the message: so
+   * receivers with the old and with the new secret accept it during an exchange.
    */
   readonly secret?: Routed<string | readonly string[]>
-  /** How many requests to one origin run at a time: 32. The time of a request begins when it is its turn. */
+  /**
+   * How many requests to one origin run at a time: 32 by default. The time of a request begins with its turn.
+   */
   readonly maxConcurrentRequests?: number
-  /** What becomes of events whose receiver cannot be reached: `defer` waits for it without end, `retry` counts an attempt. */
+  /**
+   * How events wait whose receiver cannot be reached. `defer` waits for it without end; `retry` counts an
+   * attempt.
+   */
   readonly onUnreachable?: 'defer' | 'retry'
-  /** Follows redirects that keep the method (307, 308) within the same origin, or from its http to its https; three at the most. */
+  /**
+   * Follows redirects that keep the method (307, 308) within the same origin, or from its http to its https;
+   * three at the most.
+   */
   readonly allowRedirects?: boolean
   /** Also posts to addresses of this machine and of private networks. */
   readonly allowPrivateAddresses?: boolean
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `httpPublisher`. */
 export const httpDefaults = {
   method: 'POST',
   onUnreachable: 'defer',
@@ -40,10 +49,10 @@ export const httpDefaults = {
 } as const
 
 /**
- * Posts events to URLs. A status of the 200s is the acknowledgement.
+ * Posts events to URLs. A 2xx status is the acknowledgement.
  *
- * 408, 425, 429 and all of the 500s are worth another attempt, at the time that `Retry-After` asks for without
- * counting; any other status is not.
+ * 408, 425, 429 and all 5xx lead to another attempt. If the response has `Retry-After`, it comes at that time
+ * and does not count. Any other status fails the event for good.
  */
 export function httpPublisher(options: HttpPublisherOptions): Publisher {
   checkOptions('httpPublisher', options, {
@@ -111,12 +120,14 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
   )
 }
 
-// What a batch has delivered is settled when all of it has ended. A slow receiver must not hold that up until the listener's time is over.
+// A batch is settled when all of it has ended. A slow receiver must not hold that up until the listener's
+// time is over.
 const beginWithinMs = 60_000
 
 const idleMs = 15_000
 
-// A receiver that takes unsigned messages would not tell, and one that refuses them would tell with each event.
+// A receiver that accepts unsigned messages would hide the mistake. One that refuses them would refuse each
+// event.
 function checkSecret(options: HttpPublisherOptions): void {
   if (!('secret' in options)) return
   const { secret } = options as { readonly secret: HttpPublisherOptions['secret'] | undefined }
@@ -149,7 +160,7 @@ function parseUrl(url: string | URL): URL {
   throw new UnrecoverableError(`"${String(url)}" is no URL that can be posted to.`)
 }
 
-// They belong to a connection and not to a message, and are the client's to set.
+// These headers belong to a connection and not to a message, and the client sets them.
 const connectionHeaders = new Set([
   'connection',
   'content-length',
@@ -163,7 +174,7 @@ const connectionHeaders = new Set([
   'upgrade',
 ])
 
-/** Headers with names as HTTP has them, in lower case so that the same name is there once. */
+/** Returns headers with valid HTTP names, in lower case so that each name occurs once. */
 function sendableHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const named = Object.entries(headers).map(([name, value]) => [headerName(name), value] as const)
   return Object.fromEntries(

@@ -8,27 +8,28 @@ import { isPrivateAddress } from './private-address.ts'
 import { redirectTarget } from './redirect.ts'
 import { Turns } from './turns.ts'
 
+/** Options of `HttpRequester`. */
 export interface HttpRequesterOptions {
-  /** How long one request may take from its turn on, redirects included. */
+  /** How long one request may take from its turn on, redirects included, in ms. */
   readonly timeoutMs: number
   /** How many requests to one origin run at a time. */
   readonly maxConcurrentRequests: number
-  /** How long a connection is kept open without a request. */
+  /** How long a connection is kept open without a request, in ms. */
   readonly idleMs: number
   readonly allowRedirects: boolean
   readonly allowPrivateAddresses: boolean
 }
 
-/** What requests of one batch have in common. */
+/** Terms that the requests of one batch share. */
 export interface RequestTerms {
   readonly signal: AbortSignal
-  /** A request whose turn comes later, by `performance.now()`, is not sent. */
+  /** A request whose turn comes later than this, by `performance.now()`, is not sent. */
   readonly beginUntil: number
 }
 
 const maxRedirects = 3
 
-/** Makes requests over connections that are kept open. Resolves on a status of the 200s, and rejects on all else. */
+/** Makes requests over connections that are kept open. Resolves on a 2xx status, and rejects on all else. */
 export class HttpRequester {
   readonly #options: HttpRequesterOptions
   readonly #turns: Turns
@@ -37,7 +38,7 @@ export class HttpRequester {
   constructor(options: HttpRequesterOptions) {
     this.#options = options
     this.#turns = new Turns(options.maxConcurrentRequests)
-    // Agents without a limit of sockets: a request that waits for one would wait with its clock running.
+    // Agents without a limit of sockets. Otherwise a request would wait for a socket while its time runs.
     const kept = { keepAlive: true, timeout: options.idleMs }
     this.#agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) }
   }
@@ -92,7 +93,7 @@ export class HttpRequester {
     stop.throwIfAborted()
     const { allowPrivateAddresses } = this.#options
     const host = request.url.hostname.replace(/^\[|\]$/g, '')
-    // Only names are looked up, so that addresses have to be judged here.
+    // The lookup judges names only, so literal addresses are judged here.
     if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw refused(host)
 
     const lookup = allowPrivateAddresses ? undefined : { lookup: publicLookup }
@@ -101,7 +102,8 @@ export class HttpRequester {
       return await exchange(request, { agent, stop, ...lookup })
     } catch (error) {
       if (!(error instanceof StaleConnectionError)) throw error
-      // On a connection of its own the second time, so that a receiver that breaks off by intent is told from one that was idle.
+      // The second try gets a connection of its own. This distinguishes a receiver that breaks off on purpose
+      // from an idle connection.
       return await exchange(request, { agent: false, stop, ...lookup })
     }
   }
@@ -111,7 +113,7 @@ function unsent(): never {
   throw new HttpUnsentError('The batch ended before the turn of this request.')
 }
 
-/** Looks names up as usual, and judges the very addresses that are then connected to. */
+/** Resolves names as usual, and judges the very addresses that are then connected to. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     const found: readonly LookupAddress[] = addresses ?? []

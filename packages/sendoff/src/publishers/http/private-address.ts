@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
-// IANA's registry of special-purpose IPv4 addresses, without those that anybody can be reached at, and multicast.
+// IANA's registry of special-purpose IPv4 addresses, without those that are publicly reachable, and
+// multicast.
 const privateIpv4 = blockListOf('ipv4', [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,8 +20,9 @@ const privateIpv4 = blockListOf('ipv4', [
   ['240.0.0.0', 4],
 ])
 
-// All public addresses of IPv6 are in it. Outside are, among others, loopback, local and multicast addresses, and the
-// ones that carry an address of IPv4: compatible, mapped, and those of NAT64, whose translator may lead anywhere.
+// Contains all public IPv6 addresses. Outside are loopback, local and multicast addresses, among others. So
+// are addresses that carry an IPv4 address: compatible, mapped, and NAT64, whose translator may lead
+// anywhere.
 const publicIpv6 = blockListOf('ipv6', [['2000::', 3]])
 
 // The rest of IANA's registry of special-purpose IPv6 addresses.
@@ -31,7 +33,7 @@ const privateIpv6 = blockListOf('ipv6', [
   ['3fff::', 20],
 ])
 
-/** Whether an address is this machine's, a private network's, or otherwise not a public one. */
+/** Returns whether an address belongs to this machine or a private network, or is otherwise not public. */
 export function isPrivateAddress(address: string): boolean {
   if (isIP(address) === 4) return privateIpv4.check(address, 'ipv4')
   return !publicIpv6.check(address, 'ipv6') || privateIpv6.check(address, 'ipv6')

@@ -1,12 +1,12 @@
 /**
- * Where a redirect leads, or why it is not followed, as words.
+ * Returns where a redirect leads, or as text why it is not followed.
  *
- * It is followed within the receiver that was asked: the same origin, or its https instead of its http. Any other would be sent
- * the event with the credentials and the signature that are meant for this one.
+ * A redirect is followed only within the same receiver: the same origin, or its https instead of its http.
+ * Any other receiver would get the event with credentials and a signature that are not meant for it.
  */
 export function redirectTarget(from: URL, location: string): URL | string {
   const target = URL.parse(location, from.href)
-  if (target === null) return 'It redirects to what is no URL.'
+  if (target === null) return 'It redirects to an invalid URL.'
   const { origin, protocol } = target
   if (protocol !== 'http:' && protocol !== 'https:') return `It redirects to ${protocol}, which is not HTTP.`
   if (origin !== from.origin && !isUpgrade(from, target)) {

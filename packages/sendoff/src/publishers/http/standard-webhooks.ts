@@ -1,6 +1,8 @@
 import { webhookSignature } from '../../webhook-signature.ts'
 
-/** The headers of Standard Webhooks: id, time, and a signature by each secret over both and the body. */
+/**
+ * Returns the headers of Standard Webhooks: id, time, and a signature by each secret over both and the body.
+ */
 export function signatureHeaders(
   id: string,
   body: Uint8Array,

@@ -1,4 +1,7 @@
-/** Lets a number of requests to each origin run at a time. Further ones wait, and run in the order in which they came. */
+/**
+ * Limits how many requests to each origin run at a time. Further ones wait, and run in the order in which
+ * they came.
+ */
 export class Turns {
   readonly #places: number
   readonly #origins = new Map<string, OriginTurns>()
@@ -7,7 +10,10 @@ export class Turns {
     this.#places = places
   }
 
-  /** Takes a place at once and returns undefined, or resolves when a place is free. Rejects if the signal aborts before. */
+  /**
+   * Takes a place at once and returns undefined, or resolves when a place is free. Rejects if the signal
+   * aborts before.
+   */
   take(origin: string, signal: AbortSignal): Promise<void> | undefined {
     let turns = this.#origins.get(origin)
     if (turns === undefined) {
@@ -21,7 +27,7 @@ export class Turns {
     return waitIn(turns.waiting, signal)
   }
 
-  /** Gives a place back, to the one that has waited longest. */
+  /** Gives a place back, to the request that has waited longest. */
   leave(origin: string): void {
     const turns = this.#origins.get(origin)!
     const [next] = turns.waiting

@@ -6,7 +6,10 @@ import type { KafkaSender } from './kafka-sender.ts'
 
 const mostGivenUp = 10
 
-/** Waits for a sender no longer than a batch may. Sends that were given up go on in the client, and only so many at a time. */
+/**
+ * Waits for a sender no longer than a batch may. Sends that were given up continue in the client, and only a
+ * limited number at a time.
+ */
 export class BoundedSender {
   readonly #sender: KafkaSender
   readonly #timeoutMs: number

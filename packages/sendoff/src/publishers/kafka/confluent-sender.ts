@@ -6,9 +6,11 @@ import { type KafkaSender, unacknowledged } from './kafka-sender.ts'
 import { kafkajsMessage } from './kafkajs-sender.ts'
 
 /**
- * Sends through `@confluentinc/kafka-javascript`, which waits for the brokers' report on every single message and rejects if
- * one has failed. Its answer joins the reports of one list of messages by partition. Each message is therefore a list
- * of its own, so that the answer has a report for each, in the same order. The client makes requests of them either way.
+ * Sends through `@confluentinc/kafka-javascript`. This client waits for the brokers' report on every message,
+ * and rejects if one has failed.
+ *
+ * Its result joins the reports of one list of messages by partition. So each message is a list of its own,
+ * and the result has a report for each, in the same order. The client builds the same requests either way.
  */
 export class ConfluentSender implements KafkaSender {
   readonly takesBatches = true
@@ -27,7 +29,7 @@ export class ConfluentSender implements KafkaSender {
       messages: [kafkajsMessage(message)],
     }))
     const reports = await this.#producer.sendBatch({ topicMessages })
-    // Were one left out, nothing would tell which message each of the others is about.
+    // If a report is missing, the others cannot be matched to their messages.
     const isComplete = reports.length === messages.length
     return messages.map((message, index) =>
       isComplete && isStored(message, reports[index]!)
@@ -37,7 +39,7 @@ export class ConfluentSender implements KafkaSender {
   }
 }
 
-/** Whether a report names the message's place, with an offset, which only a broker can give. */
+/** Returns whether a report names the message's partition, with an offset, which only a broker can give. */
 function isStored({ topic, partition }: KafkaMessage, report: KafkajsAnswer): boolean {
   return (
     report.errorCode === 0 &&
@@ -47,7 +49,7 @@ function isStored({ topic, partition }: KafkaMessage, report: KafkajsAnswer): bo
   )
 }
 
-/** The client has its options from `connect()` on, in a part that it does not document. */
+/** The client holds its options from `connect()` on, in a part that it does not document. */
 interface ShowsOptions {
   _getInternalClient?(): {
     readonly globalConfig?: Readonly<Record<string, string | number | undefined>>
@@ -57,7 +59,10 @@ interface ShowsOptions {
 const acksOptions = ['acks', 'request.required.acks']
 const allReplicas = new Set(['-1', 'all'])
 
-/** Refuses a producer that does not wait for all replicas that are in sync. Returns false if its options are not known yet. */
+/**
+ * Refuses a producer that does not wait for all in-sync replicas. Returns false if its options are not known
+ * yet.
+ */
 function requireAllReplicas(producer: ConfluentProducer & ShowsOptions): boolean {
   const options = producer._getInternalClient?.()?.globalConfig
   if (options === undefined) return false
@@ -67,7 +72,7 @@ function requireAllReplicas(producer: ConfluentProducer & ShowsOptions): boolean
     if (allReplicas.has(acks)) continue
     throw new OutboxError(
       'OUTBOX_INVALID_OPTION',
-      `The producer of @confluentinc/kafka-javascript has ${name}=${acks}: it takes messages for stored that are lost with ` +
+      `The producer of @confluentinc/kafka-javascript has ${name}=${acks}: it reports messages as stored that are lost with ` +
         'one broker. Make it with acks: -1.',
     )
   }

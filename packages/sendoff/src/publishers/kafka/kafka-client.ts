@@ -1,18 +1,22 @@
 /** A producer of `@platformatic/kafka` that takes buffers, as it does without serializers. */
 export interface PlatformaticProducer {
   send(options: PlatformaticSendOptions): Promise<PlatformaticAnswer>
-  /** The topics' partitions, which the client caches. */
+  /** Returns the topics' partitions, which the client caches. */
   metadata(options: { topics: string[] }): Promise<PlatformaticMetadata>
-  /** The partitions that the producer chooses, before they are taken modulo the topic's number of them. */
+  /**
+   * Returns the partitions that the producer chooses, before the modulo by the topic's number of partitions.
+   */
   getSendTopicPartitions(options: PlatformaticSendOptions): Map<string, Set<number>>
 }
 
+/** Options of `send` of `@platformatic/kafka`. */
 export interface PlatformaticSendOptions {
   messages: PlatformaticMessage[]
   acks?: number
   idempotent?: boolean
 }
 
+/** A message in the form that `@platformatic/kafka` takes. */
 export interface PlatformaticMessage {
   topic: string
   key?: Buffer
@@ -21,10 +25,12 @@ export interface PlatformaticMessage {
   headers?: Map<Buffer, Buffer>
 }
 
+/** The result of `send` of `@platformatic/kafka`. */
 export interface PlatformaticAnswer {
   readonly offsets?: readonly { readonly topic: string; readonly partition: number }[]
 }
 
+/** The partitions of topics, as `@platformatic/kafka` returns them. */
 export interface PlatformaticMetadata {
   readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>
 }
@@ -36,22 +42,25 @@ export interface KafkajsProducer {
   sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
-/** A producer of `@confluentinc/kafka-javascript` in the form that it takes from `kafkajs`. */
+/** A producer of `@confluentinc/kafka-javascript`, in the form that it shares with `kafkajs`. */
 export interface ConfluentProducer {
   connect(): Promise<void>
   dependentAdmin(): unknown
   sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
+/** The messages of one `sendBatch` call. */
 export interface KafkajsBatch {
   topicMessages?: KafkajsTopicMessages[]
 }
 
+/** The messages of a batch for one topic. */
 export interface KafkajsTopicMessages {
   topic: string
   messages: KafkajsMessage[]
 }
 
+/** A message in the form that `kafkajs` takes. */
 export interface KafkajsMessage {
   key?: Buffer | string | null
   value: Buffer | string | null
@@ -59,7 +68,7 @@ export interface KafkajsMessage {
   headers?: Record<string, Buffer | string | (Buffer | string)[] | undefined>
 }
 
-/** One partition's part of an answer. */
+/** The part of a result that is about one partition. */
 export interface KafkajsAnswer {
   readonly topicName: string
   readonly partition: number
@@ -67,4 +76,5 @@ export interface KafkajsAnswer {
   readonly baseOffset?: string | null
 }
 
+/** A producer of one of the three clients. */
 export type KafkaProducer = PlatformaticProducer | KafkajsProducer | ConfluentProducer

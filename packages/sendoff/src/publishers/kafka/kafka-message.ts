@@ -5,15 +5,15 @@ export interface KafkaMessage {
   readonly partition: number | undefined
   readonly headers: Record<string, string>
   readonly body: Buffer
-  /** About how large its record is. */
+  /** Approximate size of its record, in bytes. */
   readonly size: number
 }
 
-// More than a record has beside its value and its headers, the key included as a rule.
+// More than a record needs beside its value and its headers; usually this includes the key.
 const recordOverhead = 256
 const headerOverhead = 8
 
-/** Not to the byte, and rather too much: there is room between this and what brokers take. */
+/** Returns the approximate size of a record, rather too large. Brokers leave room above it. */
 export function recordSize(body: Buffer, headers: Readonly<Record<string, string>>): number {
   let size = recordOverhead + body.length
   for (const name in headers) size += headerOverhead + name.length + headers[name]!.length

@@ -15,25 +15,35 @@ import { kafkaVerdict } from './kafka-verdict.ts'
 import { KafkajsSender } from './kafkajs-sender.ts'
 import { PlatformaticSender } from './platformatic-sender.ts'
 
+/** Options of `kafkaPublisher`. */
 export interface KafkaPublisherOptions extends PublisherOptions {
   /**
-   * A producer of `@platformatic/kafka` with bounded `retries`, of `kafkajs` without `idempotent` and with
-   * `pinnedPartitions`, or of `@confluentinc/kafka-javascript` with `acks: -1`. The publisher does not close it.
+   * A connected producer of one of three clients. The publisher does not close it.
+   *
+   * - `@platformatic/kafka` with bounded `retries`
+   * - `kafkajs` without `idempotent` and with `pinnedPartitions`
+   * - `@confluentinc/kafka-javascript` with `acks: -1`
    */
   readonly producer: KafkaProducer
   readonly topic: Routed<string>
-  /** The event's ordering key unless told otherwise: messages of one key go to one partition, in order. Text or bytes. */
+  /**
+   * Key of the message, as text or bytes; the event's ordering key by default. Messages of one key go to one
+   * partition, in order.
+   */
   readonly key?: Routed<string | Uint8Array | null>
-  /** Chosen by the producer from the key where left out. */
+  /** Partition of the message; by default the producer chooses it from the key. */
   readonly partition?: Routed<number | undefined>
-  /** A request has no more than this, unless a single message is larger: 500,000. Keep it below the brokers' `message.max.bytes`. */
+  /**
+   * Most bytes of a request, unless a single message is larger: 500,000 by default. Keep it below the
+   * brokers' `message.max.bytes`.
+   */
   readonly maxRequestBytes?: number
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `kafkaPublisher`. */
 export const kafkaDefaults = { maxRequestBytes: 500_000, timeoutMs: 30_000 }
 
-/** Produces events to topics, acknowledged by all replicas that are in sync. A batch is one request. */
+/** Produces events to topics, acknowledged by all in-sync replicas. A batch is one request. */
 export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
   checkOptions('kafkaPublisher', options, {
     ...publisherOptionChecks,
@@ -83,7 +93,7 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
 
 const producers = 'a producer of @platformatic/kafka, kafkajs or @confluentinc/kafka-javascript'
 
-/** Which client a producer is of. */
+/** Returns which client a producer belongs to. */
 function clientOf(producer: unknown): 'platformatic' | 'kafkajs' | 'confluent' | undefined {
   const has = (...methods: string[]): boolean => having(...methods)(producer) === undefined
   if (has('sendBatch', 'isIdempotent')) return 'kafkajs'
@@ -102,7 +112,10 @@ function keyBytes(key: string | Uint8Array | null): string | Buffer | null {
 
 type Request = readonly Letter<KafkaMessage>[]
 
-/** Sends one request after another, without the messages of keys that have failed, until there is no broker any more. */
+/**
+ * Sends one request after another, without the messages of keys that have failed, until no broker is
+ * reachable any more.
+ */
 async function sendRequests(
   requests: readonly Request[],
   sender: BoundedSender,
@@ -121,15 +134,15 @@ async function sendRequests(
       results.push(result)
       if (result !== 'acknowledged' && letter.key !== null) failedKeys.add(letter.key)
     }
-    // Where a part of the brokers has answered, the next request may be for that part.
+    // If a part of the brokers has replied, the next request may be for that part.
     if (!sent.includes('acknowledged')) away ??= sent.find(isUnavailable)
   }
   return results
 }
 
 /**
- * Sends messages in one request. Where some of them are to blame for its failure, all are sent again one by one, those of
- * a key in their order: messages for other partitions may then be stored twice.
+ * Sends messages in one request. If some of them caused its failure, all are sent again one by one, those of
+ * a key in their order. Messages for other partitions may then be stored twice.
  */
 async function sendRequest(
   letters: Request,
@@ -155,7 +168,7 @@ async function sendRequest(
   }
 }
 
-/** Cuts a batch where a request would become too large for the brokers. */
+/** Splits a batch where a request would become too large for the brokers. */
 function requestsOf(letters: Request, maxBytes: number): readonly Request[] {
   const requests: Letter<KafkaMessage>[][] = []
   let size = Infinity

@@ -7,15 +7,16 @@ export interface KafkaSender {
   /** Whether one call may hold more than one message. */
   readonly takesBatches: boolean
   /**
-   * Resolves to what became of each message when all in-sync replicas have those that are acknowledged. A message is
-   * acknowledged only if the client's answer names the partition that the message was bound to before it was sent, or
-   * has a report for the message alone.
-   * A call that has to wait for its turn sends nothing if it was given up by then.
+   * Resolves with the result of each message, when all in-sync replicas have the acknowledged ones.
+   *
+   * A message is acknowledged in two cases only. Either the client's result names the partition that the
+   * message was bound to before it was sent, or it has a report for that message alone. A call that has to
+   * wait for its turn sends nothing if it was given up by then.
    */
   send(messages: readonly KafkaMessage[], isGivenUp: () => boolean): Promise<readonly SendResult[]>
 }
 
-/** The partitions that an answer names as stored. */
+/** The partitions that a client's result names as stored. */
 export class NamedPartitions {
   readonly #named = new Map<string, Set<number>>()
 
@@ -29,19 +30,19 @@ export class NamedPartitions {
     return this.#named.has(topic)
   }
 
-  /** What became of a message that is bound to a partition. */
+  /** Returns the result of a message that is bound to a partition. */
   resultOf(topic: string, partition: number): SendResult {
     return this.#named.get(topic)?.has(partition) ? 'acknowledged' : unacknowledged(topic, partition)
   }
 }
 
-/** A message whose partition is missing from an answer. */
+/** Returns the result of a message whose partition is missing from the client's result. */
 export function unacknowledged(topic: string, partition?: number): SendResult {
   const place = partition === undefined ? `topic ${topic}` : `partition ${partition} of topic ${topic}`
   return {
     error: new OutboxError(
       'OUTBOX_BROKER_SILENT',
-      `Kafka's answer does not name ${place}: nothing says that the message is stored.`,
+      `Kafka's answer does not name ${place}, so it is not certain that the message is stored.`,
     ),
   }
 }

@@ -1,15 +1,15 @@
 import type { Verdict } from '../broker-publisher.ts'
 import { type ClientError, errorChain } from '../error-chain.ts'
 
-// The names of errors of the protocol, as all clients have them, some with a prefix.
+// Error names of the protocol, as all clients use them, some with a prefix.
 const hopeless =
   /^(?:ERR_)?_*(?:MESSAGE_TOO_LARGE|MSG_SIZE_TOO_LARGE|RECORD_LIST_TOO_LARGE|INVALID_RECORD|INVALID_TIMESTAMP|INVALID_MSG_SIZE)$/
 const aboutMessages =
   /^(?:ERR_)?_*(?:UNKNOWN_TOPIC\w*|UNKNOWN_PARTITION|INVALID_TOPIC\w*|TOPIC_EXCEPTION|\w+_AUTHORIZATION_FAILED|INVALID_PARTITIONS|INVALID_ARG)$/
 
 /**
- * What an error means. Clients repeat what is worth it by themselves; what is left is about the messages, or it
- * says that no broker can take them now: no leader, too few replicas, no connection, no answer.
+ * Returns what an error means. Clients retry on their own where it helps. The remaining errors are about the
+ * messages, or mean that no broker can accept them now: no leader, too few replicas, no connection, no reply.
  */
 export function kafkaVerdict(error: unknown): Verdict {
   const chain = errorChain(error)
@@ -19,7 +19,7 @@ export function kafkaVerdict(error: unknown): Verdict {
   return chain[0] instanceof TypeError || names.includes('PLT_KFK_USER') ? 'retry' : 'unavailable'
 }
 
-// @confluentinc/kafka-javascript has numbers instead for what its own library finds out.
+// @confluentinc/kafka-javascript uses numbers for the errors of its own library.
 const localErrors = new Map<unknown, string>([
   [-186, '_INVALID_ARG'],
   [-188, '_UNKNOWN_TOPIC'],

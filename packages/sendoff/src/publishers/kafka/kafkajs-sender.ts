@@ -13,9 +13,11 @@ import { type KafkaSender, NamedPartitions, unacknowledged } from './kafka-sende
 import { pinnedPartition } from './pinned-partitions.ts'
 
 /**
- * Sends through `kafkajs`. When one broker fails, this client tries again and leaves out all brokers that have answered,
- * even if partitions have moved to them: its answer then lacks these partitions. Only a message whose partition
- * stays the same in every try can be compared with the answer. Other messages go one in a call, which has one answer.
+ * Sends through `kafkajs`. When one broker fails, this client tries again and leaves out all brokers that
+ * have replied, even if partitions have moved to them. Its result then lacks these partitions.
+ *
+ * So only a message whose partition stays the same in every try can be compared with the result. Other
+ * messages go one in a call, which has one result.
  */
 export class KafkajsSender implements KafkaSender {
   readonly #producer: KafkajsProducer
@@ -49,7 +51,7 @@ export class KafkajsSender implements KafkaSender {
     try {
       return await this.#producer.sendBatch(batch)
     } catch (error) {
-      // A producer that could not connect at first does not try again by itself.
+      // A producer that could not connect at first does not try again on its own.
       if (/producer is disconnected/i.test(String(error))) this.#producer.connect().catch(() => {})
       throw error
     }
@@ -74,7 +76,7 @@ function requireNotIdempotent(producer: KafkajsProducer): void {
   )
 }
 
-/** A message in the form that `kafkajs` takes. */
+/** Returns a message in the form that `kafkajs` takes. */
 export function kafkajsMessage({ key, partition, headers, body }: KafkaMessage): KafkajsMessage {
   return { key, value: body, headers, ...(partition !== undefined && { partition }) }
 }

@@ -5,8 +5,9 @@ interface PinnedMessage {
 }
 
 /**
- * Makes a partitioner for a producer of `kafkajs` that chooses as the given one does, and once for each message: a
- * producer that retries asks again, and may then mistake another partition's answer for the message's own.
+ * Makes a partitioner for a producer of `kafkajs` that chooses like the given one, but only once for each
+ * message. A producer that retries asks its partitioner again, and may then mistake the result of another
+ * partition for the message's own.
  *
  * `kafka.producer({ createPartitioner: pinnedPartitions(Partitioners.DefaultPartitioner) })`
  */
@@ -19,7 +20,9 @@ export function pinnedPartitions<Choice extends { readonly message: object }>(
   }
 }
 
-/** The partition that a message is pinned to; undefined if the producer's partitioner does not pin. */
+/**
+ * Returns the partition that a message is pinned to; undefined if the producer's partitioner does not pin.
+ */
 export function pinnedPartition(message: object): number | undefined {
   return (message as PinnedMessage)[pin]
 }

@@ -6,8 +6,8 @@ import { type KafkaSender, NamedPartitions } from './kafka-sender.ts'
 
 const allReplicas = -1
 
-// When a send fails, an idempotent producer starts its sequence numbers anew for all that are under way. Another send could
-// then get numbers that brokers have seen, and its messages be dropped as duplicates.
+// When a send fails, an idempotent producer restarts its sequence numbers for all sends under way. Another
+// send could then get numbers that brokers have seen, and they would drop its messages as duplicates.
 const idempotentSends = new WeakMap<PlatformaticProducer, Promise<unknown>>()
 
 /** Sends through `@platformatic/kafka`, one call after another if the producer is idempotent. */
@@ -75,7 +75,10 @@ interface ProducerOptions {
 
 const mostRetries = 100
 
-/** Refuses a producer that goes on for longer than a publisher waits: one unknown topic would hold up all others. */
+/**
+ * Refuses a producer that retries for longer than a publisher waits: one unknown topic would hold up all
+ * others.
+ */
 function requireBoundedRetries({ retries, retryDelay }: ProducerOptions, timeoutMs: number): void {
   const delayMs = typeof retryDelay === 'number' ? retryDelay : 0
   if (retries <= mostRetries && retries * delayMs < timeoutMs) return
@@ -87,7 +90,7 @@ function requireBoundedRetries({ retries, retryDelay }: ProducerOptions, timeout
   )
 }
 
-/** The client keeps its options under a symbol that it does not export. */
+/** Returns the options of the client, which keeps them under a symbol that it does not export. */
 function optionsOf(producer: PlatformaticProducer): ProducerOptions {
   const symbol = Object.getOwnPropertySymbols(producer).find(
     ({ description }) => description === 'plt.kafka.base.options',
@@ -115,7 +118,7 @@ function bufferHeaders(headers: Readonly<Record<string, string>>): Map<Buffer, B
   return buffers
 }
 
-/** A header as bytes. Most have the same value in one message after another. */
+/** A header as bytes. Most headers have the same value in one message after another. */
 class HeaderBuffers {
   readonly name: Buffer
   #lastValue: string | undefined

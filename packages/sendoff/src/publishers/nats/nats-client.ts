@@ -1,8 +1,9 @@
-/** A client of `@nats-io/jetstream`, as used here. */
+/** The part of a client of `@nats-io/jetstream` that is used here. */
 export interface NatsJetStream {
   publish(subject: string, payload?: Uint8Array, options?: NatsPublishOptions): Promise<NatsAcknowledgement>
 }
 
+/** Options of `publish` of JetStream. */
 export interface NatsPublishOptions {
   readonly msgID?: string
   readonly timeout?: number
@@ -10,12 +11,13 @@ export interface NatsPublishOptions {
   readonly expect?: { readonly streamName?: string }
 }
 
+/** The acknowledgement of a stream. */
 export interface NatsAcknowledgement {
   readonly stream: string
   readonly seq: number
 }
 
-/** What the client needs of a message's headers: it adds some of its own, and encodes all. */
+/** The part of a message's headers that the client needs: it adds some of its own, and encodes all. */
 export interface NatsMessageHeaders {
   get(name: string): string
   set(name: string, value: string): void

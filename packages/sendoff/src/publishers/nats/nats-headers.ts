@@ -2,7 +2,9 @@ import { UnrecoverableError } from '../../errors.ts'
 import { asciiValue } from '../wire-message.ts'
 import type { NatsMessageHeaders } from './nats-client.ts'
 
-/** Headers in the form of NATS, for clients that are handed in and whose packages are not imported. */
+/**
+ * Headers in the form of NATS. The client is handed in, so its package with its own headers is not imported.
+ */
 export class NatsHeaders implements NatsMessageHeaders {
   readonly #values = new Map<string, string>()
 
@@ -31,7 +33,7 @@ export class NatsHeaders implements NatsMessageHeaders {
     return [...this.#values.keys()]
   }
 
-  /** As they go over the wire. */
+  /** Returns the headers as they go over the wire. */
   encode(): Uint8Array {
     let text = 'NATS/1.0\r\n'
     for (const [name, value] of this.#values) text += `${name}: ${value}\r\n`

@@ -9,20 +9,21 @@ import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { NatsHeaders } from './nats-headers.ts'
 
+/** Options of `natsPublisher`. */
 export interface NatsPublisherOptions extends PublisherOptions {
   /** A client of JetStream. The publisher neither connects nor closes it. */
   readonly jetstream: NatsJetStream
-  /** The subject that messages are published to. */
+  /** Subject that messages are published to. */
   readonly subject: Routed<string>
-  /** The stream that has to keep them: another one's acknowledgement is a failure. */
+  /** Stream that has to store the messages. The acknowledgement of another stream is a failure. */
   readonly stream?: Routed<string>
 }
 
 /**
- * Publishes events to JetStream, each acknowledged by the stream that keeps it.
+ * Publishes events to JetStream, each acknowledged by the stream that stores it.
  *
- * `Nats-Msg-Id` is the event's id: a message that comes again within the stream's `duplicate_window`
- * is kept once.
+ * `Nats-Msg-Id` is the event's id. The stream stores a message once if it comes again within its
+ * `duplicate_window`.
  */
 export function natsPublisher(options: NatsPublisherOptions): Publisher {
   checkOptions('natsPublisher', options, {
@@ -75,7 +76,8 @@ const awayErrors = ['TimeoutError', 'ClosedConnectionError', 'DrainingConnection
 const messageTooLarge = 10_054
 const streamFull = 10_077
 
-// Without a stream for its subject nobody answers, which may be a mistake or an election: worth further attempts.
+// No server replies if no stream has the subject. This may be a mistake or an election, so it is worth
+// further attempts.
 function verdictOn(error: unknown): Verdict {
   if (isSilence(error)) return 'unavailable'
   for (const each of errorChain(error)) {

@@ -1,7 +1,9 @@
 import type { AmqplibConfirmChannel, AmqplibConnection } from './rabbitmq-client.ts'
 import { type RabbitmqMessage, type RabbitmqSender, UnroutableMessageError } from './rabbitmq-message.ts'
 
-/** Sends over a connection of `amqplib` that is opened when it is first needed, and anew after it was lost. */
+/**
+ * Sends over a connection of `amqplib`. It opens the connection at the first message, and again after a loss.
+ */
 export class AmqplibSender implements RabbitmqSender {
   readonly #connect: () => AmqplibConnection | Promise<AmqplibConnection>
   #link: Promise<Link> | undefined
@@ -44,7 +46,7 @@ export class AmqplibSender implements RabbitmqSender {
     }
     try {
       const connection = await this.#connect()
-      // One for all channels that follow one another: each would otherwise leave its own behind.
+      // One listener for all successive channels: otherwise each channel would leave one behind.
       connection.on('error', (error) => this.#openLink?.connectionFailed(error))
       connection.on('close', forget)
       return connection
@@ -64,7 +66,7 @@ class Link {
 
   constructor(channel: AmqplibConfirmChannel, onLost: () => void) {
     this.#channel = channel
-    // The channel tells of its own errors only, the connection of all others.
+    // The channel reports only its own errors, the connection all others.
     channel.on('error', (error) => (this.#lastError = error))
     channel.on('return', ({ properties }) => void this.#returned.add(String(properties.messageId)))
     channel.on('close', () => {
@@ -74,7 +76,7 @@ class Link {
     })
   }
 
-  /** Why the channel will be closed. */
+  /** Records why the channel is about to close. */
   connectionFailed(error: Error | undefined): void {
     this.#lastError ??= error
   }

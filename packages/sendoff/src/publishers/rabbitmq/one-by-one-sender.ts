@@ -2,10 +2,10 @@ import { Answers } from '../answers.ts'
 import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 
 /**
- * Sends one message after another over a channel that has no other. A mistake in a message closes its channel, and
- * all that was on its way there is lost with it: here it is plain whose mistake it was.
+ * Sends one message after another, alone on its channel. A bad message closes its channel, and all other
+ * messages on that channel are lost with it. Here it is clear which message was bad.
  *
- * A message whose turn does not come within its time is not sent, as nobody waits for it any more.
+ * A message whose turn does not come within its time is not sent, because its publisher has stopped waiting.
  */
 export class OneByOneSender implements RabbitmqSender {
   readonly #open: () => RabbitmqSender
@@ -37,7 +37,7 @@ export class OneByOneSender implements RabbitmqSender {
       this.#sender ??= this.#open()
       await answers.within(leftMs, this.#sender.send(message))
     } catch (error) {
-      // Whatever it was, it must not be the next one's trouble.
+      // Whatever the fault was, it must not affect the next message.
       const lost = this.#sender
       this.#sender = undefined
       lost?.close().catch(() => {})

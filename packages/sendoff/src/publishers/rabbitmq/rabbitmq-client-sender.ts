@@ -14,10 +14,10 @@ export class RabbitmqClientSender implements RabbitmqSender {
 
   async send(message: RabbitmqMessage): Promise<void> {
     const { body, ...envelope } = message
-    // What was returned to an earlier call, of which nobody heard the end.
+    // Left over from an earlier call that was given up before its message was returned.
     this.#returned.delete(message.messageId)
     await this.#publisher.send({ ...envelope, durable: true }, body)
-    // The broker returns a message before it confirms it, but the client tells of it one turn later.
+    // The broker returns a message before it confirms it, but the client reports the return one turn later.
     if (message.mandatory) await setImmediate()
     if (this.#returned.delete(message.messageId)) throw new UnroutableMessageError(message)
   }

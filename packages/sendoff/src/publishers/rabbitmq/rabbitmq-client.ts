@@ -1,10 +1,14 @@
-/** A connection of `amqplib`, as used here. It does not come back by itself, so that a function opens it. */
+/**
+ * The part of a connection of `amqplib` that is used here. It does not reconnect on its own, so a function
+ * opens it.
+ */
 export interface AmqplibConnection {
   createConfirmChannel(): Promise<AmqplibConfirmChannel>
   on(event: 'error' | 'close', listener: (error?: Error) => void): unknown
   close(): Promise<void>
 }
 
+/** The part of a confirm channel of `amqplib` that is used here. */
 export interface AmqplibConfirmChannel {
   publish(
     exchange: string,
@@ -17,6 +21,7 @@ export interface AmqplibConfirmChannel {
   on(event: 'return', listener: (message: AmqplibReturnedMessage) => void): unknown
 }
 
+/** Options of a message in the form that `amqplib` takes. */
 export interface AmqplibMessageOptions {
   readonly mandatory?: boolean
   readonly persistent?: boolean
@@ -27,21 +32,24 @@ export interface AmqplibMessageOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A message that the broker returned, as `amqplib` reports it. */
 export interface AmqplibReturnedMessage {
   readonly properties: { readonly messageId?: unknown }
 }
 
-/** A connection of `rabbitmq-client`, as used here. It comes back by itself. */
+/** The part of a connection of `rabbitmq-client` that is used here. It reconnects on its own. */
 export interface RabbitmqClientConnection {
   createPublisher(options: { readonly confirm: true; readonly maxAttempts: 1 }): RabbitmqClientPublisher
 }
 
+/** The part of a publisher of `rabbitmq-client` that is used here. */
 export interface RabbitmqClientPublisher {
   send(envelope: RabbitmqClientEnvelope, body: Buffer): Promise<void>
   on(event: 'basic.return', listener: (message: { readonly messageId?: string }) => void): unknown
   close(): Promise<void>
 }
 
+/** A message without its body, in the form that `rabbitmq-client` takes. */
 export interface RabbitmqClientEnvelope {
   readonly exchange: string
   readonly routingKey: string

@@ -5,20 +5,20 @@ export interface RabbitmqMessage {
   readonly mandatory: boolean
   readonly messageId: string
   readonly type: string
-  /** In seconds, as AMQP has it. */
+  /** In seconds, as AMQP defines it. */
   readonly timestamp: number
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** A client that resolves when the broker has confirmed a message, and rejects when it has not or has returned it. */
+/** A client that resolves when the broker confirms a message, and rejects when it does not or returns it. */
 export interface RabbitmqSender {
   send(message: RabbitmqMessage): Promise<void>
   close(): Promise<void>
 }
 
-/** The broker has confirmed a message that it has no queue for. */
+/** The broker confirmed a message that it has no queue for. */
 export class UnroutableMessageError extends Error {
   override readonly name = 'UnroutableMessageError'
 

@@ -12,29 +12,32 @@ import type { AmqplibConnection, RabbitmqClientConnection } from './rabbitmq-cli
 import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 import { UnconfirmedError } from './rabbitmq-verdict.ts'
 
+/** Options of `rabbitmqPublisher`. */
+/** A publisher that can be closed. */
 export interface RabbitmqPublisherOptions extends PublisherOptions {
   /**
-   * A connection of `rabbitmq-client`; or a function that opens one of `amqplib`, called when it is first needed and
-   * again after it was lost.
+   * A connection of `rabbitmq-client`, or a function that opens one of `amqplib`. The publisher calls the
+   * function at the first message, and again after a loss.
    */
   readonly connection: RabbitmqClientConnection | (() => AmqplibConnection | Promise<AmqplibConnection>)
-  /** `''`, the default exchange, whose routing keys are names of queues. */
+  /** Exchange; by default `''`, the default exchange, whose routing keys are names of queues. */
   readonly exchange?: Routed<string>
-  /** The event's type unless told otherwise. */
+  /** Routing key; the event's type by default. */
   readonly routingKey?: Routed<string>
-  /** A message that no queue is bound for is a failure. True unless told otherwise. */
+  /** Whether a message fails if no queue is bound for it: true by default. */
   readonly failOnUnroutable?: boolean
 }
 
+/** A publisher that can be closed. */
 export interface RabbitmqPublisher extends Publisher {
   /**
-   * Closes what the publisher has opened: its channel, and with `amqplib` the connection. Close the outbox first. It waits
-   * one second for the broker.
+   * Closes what the publisher has opened: its channel, and with `amqplib` the connection. It waits one second
+   * for the broker. Close the outbox first.
    */
   close(): Promise<void>
 }
 
-/** The value of each option that is left out. */
+/** Defaults of `rabbitmqPublisher`. */
 export const rabbitmqDefaults = { exchange: '', failOnUnroutable: true }
 
 /** Publishes events as persistent messages, each confirmed by the broker. */

@@ -3,10 +3,10 @@ import type { Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
 import { type RabbitmqMessage, UnroutableMessageError } from './rabbitmq-message.ts'
 
-/** A message was not confirmed, and what that means for it. */
+/** A message was not confirmed. `verdict` says what that means for it. */
 export class UnconfirmedError extends Error {
   override readonly name = 'UnconfirmedError'
-  /** The channel was closed, perhaps by the mistake of another message that was on its way. */
+  /** Whether the channel was closed, perhaps because of another message on its way. */
   readonly mayBeAnothersFault: boolean
   readonly verdict: Verdict
 
@@ -27,7 +27,7 @@ function verdictOn(message: RabbitmqMessage, error: unknown): Verdict | 'channel
   const text = chain.map((each) => each.message).join('\n')
   if (chain.some(({ code }) => code === 'NACK') || text.includes('message nacked')) return 'retry'
 
-  // The broker's words name what they mean.
+  // The broker's text names the message's size or exchange.
   const size = /message size (\d+)/.exec(text)?.[1]
   if (size !== undefined) return Number(size) === message.body.length ? 'fatal' : 'channelClosed'
   const exchange = /exchange '([^']*)'/.exec(text)?.[1]

@@ -1,9 +1,9 @@
-/** A client of `ioredis`, or a cluster of it, as used here. */
+/** The part of a client of `ioredis`, or of its cluster, that is used here. */
 export interface IoredisClient {
   call(command: string, args: (string | Buffer)[]): Promise<unknown>
 }
 
-/** A client of `redis`, or a cluster of it, as used here. */
+/** The part of a client of `redis`, or of its cluster, that is used here. */
 export interface NodeRedisClient {
   xAdd(
     key: string,
@@ -13,8 +13,10 @@ export interface NodeRedisClient {
   ): Promise<unknown>
 }
 
+/** Trims a stream, in the form that `redis` takes. */
 export interface NodeRedisTrimOptions {
   TRIM?: { strategy?: 'MAXLEN' | 'MINID'; strategyModifier?: '=' | '~'; threshold: number }
 }
 
+/** A client of `ioredis` or of `redis`. */
 export type RedisStreamsClient = IoredisClient | NodeRedisClient

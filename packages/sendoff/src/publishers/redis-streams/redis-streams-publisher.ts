@@ -7,19 +7,20 @@ import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { RedisStreamsClient } from './redis-streams-client.ts'
 
+/** Options of `redisStreamsPublisher`. */
 export interface RedisStreamsPublisherOptions extends PublisherOptions {
   /** A client of `ioredis` or of `redis`, or a cluster. The publisher neither connects nor closes it. */
   readonly client: RedisStreamsClient
-  /** The key of the stream. */
+  /** Key of the stream. */
   readonly stream: Routed<string>
-  /** About so many messages are kept, and older ones dropped; all where left out. */
+  /** Approximate number of messages that the stream keeps; it drops older ones. By default it keeps all. */
   readonly maxLength?: number
 }
 
 /**
- * Adds events to streams: the payload in the field `payload`, headers in fields of their names.
+ * Adds events to streams: the payload in the field `payload`, each header in a field of its name.
  *
- * An answer says that the server has the message; how long it keeps it is a matter of its persistence.
+ * A reply means that the server has the message. Its persistence decides how long it keeps it.
  */
 export function redisStreamsPublisher(options: RedisStreamsPublisherOptions): Publisher {
   checkOptions('redisStreamsPublisher', options, {
@@ -76,7 +77,7 @@ function addToStream(
   return client.call('XADD', [stream, ...trim, '*', ...Object.entries(fields).flat()])
 }
 
-// What a server says that is there, but cannot take anything at the moment.
+// Replies of a server that is there, but cannot accept messages at the moment.
 const awayReplies = /^(?:OOM|LOADING|READONLY|MISCONF|NOREPLICAS|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY)\b/
 
 function verdictOn(error: unknown): Verdict {

@@ -6,10 +6,10 @@ import { memoryStore } from '../../stores/memory/index.ts'
 import type { PublisherCheck } from '../publisher-check.ts'
 import { idOf } from './publish-steps.ts'
 
-/** A publisher in an outbox. */
+/** Checks of a publisher in an outbox. */
 export const drainChecks: readonly PublisherCheck[] = [
   {
-    name: 'drain: an outbox that is closed has delivered what it took, and each event once',
+    name: 'drain: a closed outbox has delivered the events it claimed, each of them once',
     async run(context) {
       const { destination } = context
       const publisher = await context.publisher({ destination })

@@ -5,7 +5,7 @@ import { outageChecks } from './outage-checks.ts'
 import { refusalChecks } from './refusal-checks.ts'
 import { wireChecks } from './wire-checks.ts'
 
-/** What publishers promise, as a list of checks to be run against a real broker. */
+/** The promises of publishers, as a list of checks to run against a real broker. */
 export const publisherChecks: readonly PublisherCheck[] = [
   ...wireChecks,
   ...orderChecks,

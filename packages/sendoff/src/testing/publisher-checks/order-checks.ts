@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import type { PublisherCheck } from '../publisher-check.ts'
 import { idOf, idsOf, kindsOf, publish, publishAll, sampleEvent, sampleEvents } from './publish-steps.ts'
 
-/** Order of one key, and what becomes of it when a message fails. */
+/** Checks of the order of one key, also when a message fails. */
 export const orderChecks: readonly PublisherCheck[] = [
   {
     name: 'order: messages of one key are stored in the order of their batches',
@@ -27,7 +27,7 @@ export const orderChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'order: behind a message that cannot be made, those of its key are put off and others go on',
+    name: 'order: after a message that cannot be made, those of its key are put off and others are sent',
     async run(context) {
       const { destination } = context
       const publisher = await context.publisher({

@@ -17,10 +17,10 @@ import {
 
 const quickReturn = { retryAfterMs: 100, maxRetryAfterMs: 400 }
 
-/** A broker that goes down, is slow, or is not there yet. */
+/** Checks with a broker that goes down, is slow, or is not there yet. */
 export const outageChecks: readonly PublisherCheck[] = [
   {
-    name: 'outage: what a killed broker has acknowledged is stored; it is told of once, and events wait for it without failing',
+    name: 'outage: messages that a killed broker acknowledged are stored; one log line reports it, and events wait without failing',
     harmsBroker: true,
     async run(context) {
       const { destination, broker } = context
@@ -35,7 +35,7 @@ export const outageChecks: readonly PublisherCheck[] = [
         const answers = await publish(publisher, after.slice(0, 10))
         deepEqual(new Set(kindsOf(answers)), new Set(['retryAfter']))
         logger.requireOutage(0)
-        // Then it is tried once more whether the broker is back.
+        // After that one more try finds out whether the broker is back.
         await delay(longestDelayMs(answers))
       }
       await broker.start()
@@ -51,7 +51,7 @@ export const outageChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'outage: a broker killed in the middle costs no event and no order of a key',
+    name: 'outage: a broker killed during a publish loses no event and keeps the order of each key',
     harmsBroker: true,
     async run(context) {
       const { destination, broker } = context
@@ -71,13 +71,13 @@ export const outageChecks: readonly PublisherCheck[] = [
         if (++batches === 5) killed = broker.kill()
         if (kindsOf(answers).includes('retryAfter')) restarted ??= killed!.then(() => broker.start())
       })
-      ok(restarted, 'nobody noticed that the broker was killed')
+      ok(restarted, 'no publish met the killed broker')
       await restarted
       await requireOrder(context, destination, events)
     },
   },
   {
-    name: 'outage: a broker that does not answer in time has acknowledged nothing',
+    name: 'outage: a broker that does not reply in time has acknowledged nothing',
     harmsBroker: true,
     async run(context) {
       const { destination, broker } = context
@@ -108,7 +108,7 @@ export const outageChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'outage: a call that is broken off ends, without an acknowledgement',
+    name: 'outage: an aborted call ends, without an acknowledgement',
     harmsBroker: true,
     async run(context) {
       const { destination, broker } = context
@@ -136,7 +136,9 @@ export const outageChecks: readonly PublisherCheck[] = [
   },
 ]
 
-/** Every event must be stored, and the first copies of those of one key in the order of the events. */
+/**
+ * Requires that every event is stored, and the first copies of those of one key in the order of the events.
+ */
 async function requireOrder(
   context: PublisherCheckContext,
   destination: string,

@@ -6,17 +6,18 @@ import type { Logger } from '../../observe/logger.ts'
 import type { PublishAnswer, Publisher } from '../../publisher.ts'
 import type { PublisherCheckContext, StoredMessage } from '../publisher-check.ts'
 
-/** A sample event. Its payload has its number. */
+/** Returns a sample event with its number in the payload. */
 export function sampleEvent(number: number, fields: Partial<EnvelopeOptions> = {}): EventEnvelope {
   const payload = fields.payloadBytes === undefined ? { payloadJson: JSON.stringify({ number }) } : {}
   return EventEnvelope.of({ eventType: 'Checked', aggregateType: 'Check', ...payload, ...fields })
 }
 
+/** Returns sample events, numbered from 0 on. */
 export function sampleEvents(count: number, fields: Partial<EnvelopeOptions> = {}): readonly EventEnvelope[] {
   return Array.from({ length: count }, (_, number) => sampleEvent(number, fields))
 }
 
-/** Publishes a batch that nobody breaks off. */
+/** Publishes a batch that is never aborted. */
 export function publish(
   publisher: Publisher,
   events: readonly EventEnvelope[],
@@ -25,26 +26,26 @@ export function publish(
   return publisher.onEvents(events, { signal })
 }
 
-/** Publishes a batch of which every event must be acknowledged. */
+/** Publishes a batch and requires that every event is acknowledged. */
 export async function publishAll(publisher: Publisher, events: readonly EventEnvelope[]): Promise<void> {
   deepEqual(kindsOf(await publish(publisher, events)), Array<string>(events.length).fill('done'))
 }
 
-/** `done`, `retryAfter`, or the code of the error. */
+/** Returns for each answer `done`, `retryAfter`, or the code of the error. */
 export function kindsOf(answers: readonly PublishAnswer[]): readonly string[] {
   return answers.map((answer) =>
     answer instanceof OutboxError ? answer.code : answer instanceof Error ? answer.message : answer.kind,
   )
 }
 
-/** For how long events were put off, at the most. */
+/** Returns the longest delay of the events that were put off, in ms. */
 export function longestDelayMs(answers: readonly PublishAnswer[]): number {
   return Math.max(0, ...answers.map((answer) => ('delayMs' in answer ? answer.delayMs : 0)))
 }
 
 /**
- * Publishes until every event is acknowledged, in batches as an engine would hand them out: those that are put off
- * come again after the delay that they were put off for. Nothing else than being put off may happen to them.
+ * Publishes until every event is acknowledged, in batches as an engine would. Events that are put off come
+ * again after their delay. Requires that no other failure happens to them.
  */
 export async function publishUntilDone(
   publisher: Publisher,
@@ -65,7 +66,7 @@ export async function publishUntilDone(
   }
 }
 
-/** The ids of what is stored, without those of messages that came again. */
+/** Returns the ids of stored messages, each once. */
 export async function storedIds(
   context: PublisherCheckContext,
   destination: string,
@@ -73,17 +74,19 @@ export async function storedIds(
   return [...new Set((await context.stored(destination)).map(idOf))]
 }
 
+/** Returns the ids of events. */
 export function idsOf(events: readonly EventEnvelope[]): readonly string[] {
   return events.map(({ eventId }) => eventId)
 }
 
+/** Returns the event id of a stored message. Throws if it has none. */
 export function idOf({ headers }: StoredMessage): string {
   const id = headers['event-id']
   ok(id, `a message has no event-id among its headers: ${Object.keys(headers).join(', ')}`)
   return id
 }
 
-/** Every event must be stored, at least once, and nothing else. */
+/** Requires that every event is stored at least once, and nothing else. */
 export async function requireStored(
   context: PublisherCheckContext,
   destination: string,
@@ -92,7 +95,7 @@ export async function requireStored(
   deepEqual([...(await storedIds(context, destination))].sort(), [...idsOf(events)].sort())
 }
 
-/** Keeps what it is told. */
+/** A logger that keeps its lines. */
 export class KeptLog implements Logger {
   readonly lines: string[] = []
   debug(): void {}
@@ -106,7 +109,7 @@ export class KeptLog implements Logger {
     this.lines.push(`error ${message}`)
   }
 
-  /** It must have been told once that the broker is away, and as often as said that it is back. */
+  /** Requires one line that the broker is away, and `backs` lines that it is back. */
   requireOutage(backs: 0 | 1): void {
     const levels = this.lines.map((line) => line.split(' ', 1)[0])
     deepEqual(levels, backs === 1 ? ['warn', 'warn'] : ['warn'], this.lines.join('\n'))

@@ -12,7 +12,7 @@ import {
   sampleEvents,
 } from './publish-steps.ts'
 
-/** Messages that the broker does not take. */
+/** Checks with messages that the broker refuses. */
 export const refusalChecks: readonly PublisherCheck[] = [
   {
     name: 'refusal: a message that is too large fails for good, and alone',
@@ -32,15 +32,16 @@ export const refusalChecks: readonly PublisherCheck[] = [
         'retryAfter',
         ...Array<string>(5).fill('done'),
       ])
-      // A broker that closes the channel over it may have stored others whose acknowledgement is lost with the channel: they come twice.
+      // A broker that closes the channel over it may have stored other messages. Their acknowledgement is
+      // lost with the channel, so they come twice.
       const stored = new Set((await context.stored(destination)).map(idOf))
       deepEqual([...stored].sort(), idsOf([before, ...others]).toSorted())
-      // It says nothing about the broker, which goes on taking others.
+      // The refusal says nothing about the broker, which still accepts others.
       await publishAll(publisher, [behind])
     },
   },
   {
-    name: 'refusal: an unknown destination is not taken for an acknowledgement, and harms no other',
+    name: 'refusal: a message to an unknown destination is not acknowledged, and harms no other',
     async run(context) {
       const { destination, unknownDestination, unknownDestinations } = context
       if (unknownDestinations === 'made') return
@@ -56,7 +57,7 @@ export const refusalChecks: readonly PublisherCheck[] = [
       const kinds = kindsOf(answers)
       notEqual(kinds[1], 'done')
       equal(kinds[1]!.startsWith('OUTBOX_PUBLISH_'), true, kinds[1])
-      // What stood beside it may have to come again, but has not failed.
+      // Messages beside it may have to come again, but have not failed.
       const again = [first!, ...others].filter((_, index) => kinds.toSpliced(1, 1)[index] !== 'done')
       deepEqual(
         [...new Set(kinds.toSpliced(1, 1))].filter((kind) => kind !== 'done' && kind !== 'retryAfter'),
@@ -68,7 +69,7 @@ export const refusalChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'refusal: what is filtered out is done without being sent',
+    name: 'refusal: a filtered event is done without being sent',
     async run(context) {
       const { destination } = context
       const publisher = await context.publisher({

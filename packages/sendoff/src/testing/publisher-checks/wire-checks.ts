@@ -4,10 +4,10 @@ import { publishAll, sampleEvent } from './publish-steps.ts'
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-/** What a message looks like. */
+/** Checks of the form of a message. */
 export const wireChecks: readonly PublisherCheck[] = [
   {
-    name: 'wire: a message has the payload as it is stored, what the event is, and its headers',
+    name: 'wire: a message has the stored payload, the fields of the event, and its headers',
     async run(context) {
       const { destination } = context
       const event = sampleEvent(1, {
@@ -39,7 +39,7 @@ export const wireChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'wire: bytes arrive as they are',
+    name: 'wire: bytes arrive unchanged',
     async run(context) {
       const { destination } = context
       const bytes = Uint8Array.from({ length: 256 }, (_, value) => value)
@@ -52,7 +52,7 @@ export const wireChecks: readonly PublisherCheck[] = [
     },
   },
   {
-    name: 'wire: an event cannot bring along the id of another, and a body can be made for it',
+    name: 'wire: a header of an event cannot replace its id, and an option can replace its body',
     async run(context) {
       const { destination } = context
       const event = sampleEvent(1, { headers: { 'event-id': 'another' } })

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { ScriptedReceiver } from './scripted-receiver.ts'
 
-/** What it does with a request, once it has read all of it. */
+/** Reacts to a request, once the receiver has read all of it. */
 type Misbehaviour = (socket: Socket) => void
 
 const drip = (socket: Socket, text: string): void => {
@@ -9,7 +9,7 @@ const drip = (socket: Socket, text: string): void => {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** Answers with a sound status, which is what counts, and misbehaves after it. */
+/** Replies with a sound status, which is what counts, and misbehaves after it. */
 const afterStatus: Readonly<Record<string, Misbehaviour>> = {
   drippingBody(socket) {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n')
@@ -42,7 +42,7 @@ const afterStatus: Readonly<Record<string, Misbehaviour>> = {
   },
 }
 
-/** Gives no answer that can be read. */
+/** Gives no readable response. */
 const withoutAnswer: Readonly<Record<string, Misbehaviour>> = {
   silence() {},
   resets: (socket) => void socket.resetAndDestroy(),
@@ -68,7 +68,7 @@ const withoutAnswer: Readonly<Record<string, Misbehaviour>> = {
   },
 }
 
-/** Answers that the event is not to come again. */
+/** Replies that the event is not to come again. */
 const refusing: Readonly<Record<string, Misbehaviour>> = {
   redirectsForEver(socket) {
     socket.write('HTTP/1.1 307 On\r\nlocation: /\r\ncontent-length: 0\r\n\r\n')

@@ -11,7 +11,7 @@ import { WebhookReceiver } from './webhook-receiver.ts'
 
 const maxAttempts = 2
 
-it('a relay survives hostile receivers, and delivers what is for sound ones', async (test) => {
+it('a relay survives hostile receivers, and delivers the events for sound ones', async (test) => {
   const events = process.env['SENDOFF_TEST_SCALE'] === 'full' ? 2_000 : 200
   const sound = await WebhookReceiver.start()
   test.after(() => sound.kill())

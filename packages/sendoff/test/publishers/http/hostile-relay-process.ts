@@ -1,5 +1,6 @@
-// Writes events and relays them to receivers, until each is DONE or DEAD: `node hostile-relay-process.ts SETTINGS`, settings being
-// `HostileRelaySettings` in JSON. Prints what became of them as JSON. Nothing that a receiver does may end this process.
+// Writes events and relays them to receivers, until each is DONE or DEAD: `node hostile-relay-process.ts
+// SETTINGS`, settings being `HostileRelaySettings` in JSON. Prints the outcomes as JSON. No receiver may end
+// this process.
 import { setTimeout as delay } from 'node:timers/promises'
 import { EventStatus } from '../../../src/store/event-status.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
@@ -15,7 +16,7 @@ export interface HostileRelaySettings {
   readonly maxAttempts: number
 }
 
-/** How often each of what became of events came up, by their URLs. */
+/** How often each outcome of events occurred, by their URLs. */
 export type HostileRelayReport = Record<string, Record<string, number>>
 
 const settings = JSON.parse(process.argv[2]!) as HostileRelaySettings

@@ -31,7 +31,7 @@ describe('httpPublisher', () => {
   const publisherWith = (options: Partial<HttpPublisherOptions> = {}) =>
     httpPublisher({ url: receiver.url, allowPrivateAddresses: true, logger: false, ...options })
 
-  /** What becomes of one event when the receiver answers so. */
+  /** Returns the answer for one event when the receiver replies like this. */
   const answerTo = async (status: number, headers: Record<string, string> = {}, body = '') => {
     receiver.respond = (_request, response) => void response.writeHead(status, headers).end(body)
     const [answer] = await publish(publisherWith(), [sampleEvent(1)])
@@ -50,7 +50,7 @@ describe('httpPublisher', () => {
   })
 
   for (const mode of ['binary', 'structured'] as const) {
-    it(`sends ${mode} CloudEvents that others can read`, async () => {
+    it(`sends ${mode} CloudEvents that other libraries can read`, async () => {
       const event = sampleEvent(7, { aggregateId: 'Zoë' })
       await publishAll(publisherWith({ cloudEvents: { mode, source: '/checks' } }), [event])
       const read = HTTP.toEvent(receiver.received[0]!)
@@ -64,14 +64,14 @@ describe('httpPublisher', () => {
   }
 
   for (const status of [400, 401, 403, 404, 405, 409, 410, 413, 422, 301, 302, 307, 308]) {
-    it(`takes ${status} for a refusal`, async () => {
+    it(`treats ${status} as a refusal`, async () => {
       deepEqual(kindsOf([await answerTo(status, { location: receiver.url })]), ['OUTBOX_PUBLISH_REFUSED'])
       equal(receiver.received.length, 1)
     })
   }
 
   for (const status of [408, 425, 429, 500, 502, 503, 504]) {
-    it(`takes ${status} for a failed attempt, or for a wait that the receiver asks for`, async () => {
+    it(`treats ${status} as a failed attempt, or as a wait that the receiver asks for`, async () => {
       deepEqual(kindsOf([await answerTo(status)]), ['OUTBOX_PUBLISH_FAILED'])
 
       const bySeconds = await answerTo(status, { 'retry-after': '7' })
@@ -103,7 +103,7 @@ describe('httpPublisher', () => {
     equal(message.includes('secret'), false)
   })
 
-  it('follows redirects that keep the method, where that is allowed', async () => {
+  it('follows redirects that keep the method, if that is allowed', async () => {
     receiver.respond = ({ path }, response) => {
       if (path === '/moved') response.writeHead(204).end()
       else response.writeHead(path === '/other' ? 302 : 308, { location: '/moved' }).end()
@@ -136,7 +136,7 @@ describe('httpPublisher', () => {
     equal(other.received.length, 0)
   })
 
-  it('gives up on a redirect to what is not HTTP', async () => {
+  it('gives up on a redirect to another protocol than HTTP', async () => {
     receiver.respond = (_request, response) => void response.writeHead(307, { location: 'ftp://a/' }).end()
     deepEqual(kindsOf(await publish(publisherWith({ allowRedirects: true }), [sampleEvent(1)])), [
       'OUTBOX_PUBLISH_REFUSED',
@@ -181,7 +181,7 @@ describe('httpPublisher', () => {
     equal(lines[0]!.includes(away.url), true)
   })
 
-  it('tries a receiver again that a batch was to try and did not get to', async () => {
+  it('tries a receiver again that a batch was to try and did not reach', async () => {
     const away = await WebhookReceiver.start()
     await away.kill()
     const publisher = publisherWith({
@@ -207,7 +207,7 @@ describe('httpPublisher', () => {
     equal(receiver.received.length, 200)
   })
 
-  it('defers what was not sent when the batch is broken off', async () => {
+  it('defers unsent events when the batch is aborted', async () => {
     const aborter = new AbortController()
     receiver.respond = () => aborter.abort(new Error('The lease was lost.'))
     const publisher = publisherWith({ maxConcurrentRequests: 1 })
@@ -230,14 +230,14 @@ describe('httpPublisher', () => {
     }
   })
 
-  it('counts attempts at a receiver that is away, where told so', async () => {
+  it('counts attempts at a receiver that is away, if configured so', async () => {
     const away = await WebhookReceiver.start()
     await away.kill()
     const publisher = publisherWith({ url: away.url, onUnreachable: 'retry' })
     deepEqual(kindsOf(await publish(publisher, [sampleEvent(1)])), ['OUTBOX_PUBLISH_FAILED'])
   })
 
-  it('gives up on what can be no URL or header', async () => {
+  it('gives up on an invalid URL or header', async () => {
     for (const options of [
       { url: () => 'file:///etc/passwd' },
       { url: () => 'orders' },
@@ -275,7 +275,7 @@ describe('httpPublisher', () => {
     ])
   })
 
-  it('knows headers by their names in any case', async () => {
+  it('recognises headers by their names in upper and lower case', async () => {
     const event = sampleEvent(1, { headers: { 'Event-Id': 'forged', 'X-Token': 'of the event' } })
     await publishAll(publisherWith({ headers: { 'x-token': 'of the option' } }), [event])
     const { headers } = receiver.received[0]!
@@ -288,7 +288,7 @@ describe('httpPublisher', () => {
     equal(decodeURIComponent(receiver.received[0]!.headers['note']!), value)
   })
 
-  it('names options that it does not have, and those that it needs', () => {
+  it('names unknown options, and missing ones', () => {
     throws(() => publisherWith({ retries: 3 } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
     throws(() => httpPublisher({} as HttpPublisherOptions), { code: 'OUTBOX_INVALID_OPTION' })
     throws(() => publisherWith({ url: 7 } as unknown as HttpPublisherOptions), {
@@ -299,7 +299,7 @@ describe('httpPublisher', () => {
 
 describe('a secret of webhooks', () => {
   const url = 'https://hooks.example'
-  it('is judged when the publisher is made', () => {
+  it('is checked when the publisher is created', () => {
     for (const secret of ['', 'whsec_???', 'my-secret', ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', '']]) {
       throws(() => httpPublisher({ url, secret }), { code: 'OUTBOX_INVALID_OPTION' }, String(secret))
     }

@@ -50,7 +50,7 @@ describe('HttpRequester', () => {
     equal(receiver.requests, 4)
   })
 
-  it('does not send a request again once an answer has begun', async (test) => {
+  it('does not send a request again once a response has begun', async (test) => {
     const { receiver, request } = await setUp(test, (socket, number) => {
       if (number === 1) socket.write(noContent)
       else socket.write('HTTP/1.1 2', () => setTimeout(() => socket.resetAndDestroy(), 20))
@@ -60,7 +60,7 @@ describe('HttpRequester', () => {
     equal(receiver.requests, 2)
   })
 
-  it('runs so many requests at a time, and the others in their turn', async (test) => {
+  it('runs a limited number of requests at a time, and the others in their turn', async (test) => {
     let running = 0
     let most = 0
     const answerLater = async (socket: Socket): Promise<void> => {
@@ -77,7 +77,7 @@ describe('HttpRequester', () => {
     equal(most, 2)
   })
 
-  it('sends nothing whose turn comes after the batch was broken off, or too late', async (test) => {
+  it('sends no request whose turn comes after the batch was aborted, or too late', async (test) => {
     const sockets: Socket[] = []
     const { receiver, request, aborter } = await setUp(test, (socket) => void sockets.push(socket), {
       maxConcurrentRequests: 1,
@@ -99,7 +99,7 @@ describe('HttpRequester', () => {
     equal(receiver.requests, 2)
   })
 
-  it('takes a receiver for unreachable while nothing of the request can be sent', async (test) => {
+  it('treats a receiver as unreachable while nothing of the request can be sent', async (test) => {
     // A server that keeps silent when a TLS session is to begin.
     const { receiver, request } = await setUp(test, () => {}, { protocol: 'https', timeoutMs: 200 })
     await rejects(request(), { name: 'HttpConnectionError', reason: 'unreachable' })
@@ -120,7 +120,7 @@ describe('HttpRequester', () => {
     await once(sockets[0]!, 'close')
   })
 
-  it('ends a connection whose receiver answers without reading the request', async (test) => {
+  it('ends a connection whose receiver replies without reading the request', async (test) => {
     const sockets: Socket[] = []
     const answerUnread: RequestScript = (socket) => {
       sockets.push(socket)
@@ -137,6 +137,6 @@ describe('HttpRequester', () => {
 interface RequestFixture {
   readonly protocol?: 'http' | 'https'
   readonly body?: Uint8Array
-  /** How much of the body the receiver waits for. */
+  /** How many bytes of the body the receiver waits for. */
   readonly readsBytes?: number
 }

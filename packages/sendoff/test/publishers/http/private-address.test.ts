@@ -26,7 +26,7 @@ describe('isPrivateAddress', () => {
     )
   })
 
-  it('takes no public address for a private one', () => {
+  it('treats no public address as private', () => {
     deepEqual(publicAddresses.filter(isPrivateAddress), [])
   })
 })

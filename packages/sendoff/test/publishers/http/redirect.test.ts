@@ -28,9 +28,9 @@ describe('redirectTarget', () => {
     })
   }
 
-  it('refuses what cannot be posted to', () => {
+  it('refuses targets that cannot be posted to', () => {
     match(from('http://shop.example/', 'ftp://shop.example/'), /not HTTP/)
     match(from('http://shop.example/', 'javascript:alert()'), /not HTTP/)
-    match(from('http://shop.example/', 'http://['), /no URL/)
+    match(from('http://shop.example/', 'http://['), /invalid URL/)
   })
 })

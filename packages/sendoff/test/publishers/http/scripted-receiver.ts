@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** What is done with a request: its number, and its number among those of its connection, both from 1 on. */
+/** Handles a request, given its number, and its number on its connection, both from 1 on. */
 export type RequestScript = (socket: Socket, request: number, ofConnection: number) => void
 
-/** A server that does by hand what it is told for each request. */
+/** A server that handles each request by a script. */
 export class ScriptedReceiver {
   requests = 0
   /** How often each event came, by its id. */
@@ -14,7 +14,7 @@ export class ScriptedReceiver {
   readonly #script: RequestScript
   readonly #readsBytes: number
 
-  /** `readsBytes` is how much of a body it waits for. */
+  /** `readsBytes` is how many bytes of a body it waits for. */
   constructor(script: RequestScript, readsBytes = Infinity) {
     this.#script = script
     this.#readsBytes = readsBytes

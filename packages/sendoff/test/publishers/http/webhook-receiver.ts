@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 
 export type RespondTo = (request: ReceivedRequest, response: ServerResponse) => void
 
-/** A server that keeps what is posted to it; it can be brought down, and come back at its address. */
+/** A server that keeps the posted requests. It can be brought down, and come back at its address. */
 export class WebhookReceiver {
   readonly received: ReceivedRequest[] = []
   respond: RespondTo = (_request, response) => void response.writeHead(204).end()

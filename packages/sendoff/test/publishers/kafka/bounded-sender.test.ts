@@ -4,7 +4,7 @@ import { Answers } from '../../../src/publishers/answers.ts'
 import type { SendResult } from '../../../src/publishers/broker-publisher.ts'
 import { BoundedSender } from '../../../src/publishers/kafka/bounded-sender.ts'
 
-it('a client that ends nothing is asked no more when ten sends were given up, until one has ended', async () => {
+it('a client that ends no send gets no more after ten given-up sends, until one has ended', async () => {
   const sends: PromiseWithResolvers<readonly SendResult[]>[] = []
   const client = {
     takesBatches: true,

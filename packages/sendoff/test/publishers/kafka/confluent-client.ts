@@ -28,7 +28,7 @@ export interface ConfluentClient {
   close(): Promise<void>
 }
 
-/** A producer that is yet to be connected, with the options of its `kafkaJS` block. */
+/** Returns a producer that is not connected yet, with the options of its `kafkaJS` block. */
 export function confluentProducer(url: string, options: object): ConfluentClient {
   const kafka = new loaded!.KafkaJS.Kafka({
     kafkaJS: { clientId: 'sendoff-test', brokers: bootstrapBrokers(url), logLevel: 0 },
@@ -37,7 +37,7 @@ export function confluentProducer(url: string, options: object): ConfluentClient
   return { producer, close: () => producer.disconnect() }
 }
 
-/** A connected producer. */
+/** Returns a connected producer. */
 export async function openConfluent(url: string, options: object): Promise<ConfluentClient> {
   const client = confluentProducer(url, options)
   await client.producer.connect()

@@ -18,10 +18,10 @@ if (!confluentIsMissing) {
 }
 
 describe(
-  `the Kafka publisher on ${confluentPackage}, by what the client reports`,
+  `the Kafka publisher on ${confluentPackage}, by the reports of the client`,
   { skip: confluentIsMissing },
   () => {
-    it('can count on a report for each message that is sent as a list of its own, in their order', async (context) => {
+    it('gets a report for each message that is sent as a list of its own, in their order', async (context) => {
       const { producer } = await opened(context, { idempotent: true })
       const topics = await Promise.all(
         ['a', 'b'].map((name) => makeTopic(url, `confluent-${name}-${process.pid}`, 2)),
@@ -45,7 +45,7 @@ describe(
       )
     })
 
-    it('can count on a rejection where a single message has failed', async (context) => {
+    it('gets a rejection if a single message has failed', async (context) => {
       const { producer } = await opened(context, { idempotent: true })
       const topic = await makeTopic(url, `confluent-single-${process.pid}`, 2)
       const topicMessages = [0, 1, 7, 1].map((partition) => ({
@@ -79,7 +79,7 @@ describe(
   },
 )
 
-/** A producer that is closed after the test. */
+/** Returns a producer that is closed after the test. */
 async function opened(context: TestContext, options: object): ReturnType<typeof openConfluent> {
   const client = await openConfluent(url, options)
   context.after(() => client.close())

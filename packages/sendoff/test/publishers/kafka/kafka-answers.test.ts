@@ -10,10 +10,10 @@ import { KafkajsSender } from '../../../src/publishers/kafka/kafkajs-sender.ts'
 import { pinnedPartitions } from '../../../src/publishers/kafka/pinned-partitions.ts'
 import { PlatformaticSender } from '../../../src/publishers/kafka/platformatic-sender.ts'
 
-/** What an answer becomes on its way to the sender. */
+/** Changes an answer on its way to the sender. */
 type Falsify = (answer: readonly KafkajsAnswer[]) => readonly KafkajsAnswer[]
 
-// A real client cannot be made to leave something out on demand: these stand in for one that does.
+// A real client cannot be made to leave something out on demand. These replace one that does.
 const senders: Readonly<Record<string, (falsify: Falsify) => KafkaSender>> = {
   '@platformatic/kafka'(falsify) {
     return new PlatformaticSender(
@@ -23,7 +23,7 @@ const senders: Readonly<Record<string, (falsify: Falsify) => KafkaSender>> = {
         getSendTopicPartitions: () => new Map(),
         send({ messages }) {
           const answer = falsify(messages.map(({ topic, partition = 0 }) => report(topic, partition)))
-          // There are no codes in the answers of this client. What has failed is not in them.
+          // The answers of this client have no codes. They leave out failed messages.
           const named = answer.filter(({ errorCode }) => errorCode === 0)
           return Promise.resolve({
             offsets: named.map(({ topicName, partition }) => ({ topic: topicName, partition })),
@@ -134,7 +134,10 @@ function givenPartition(choice: { readonly message: { readonly partition?: numbe
   return choice.message.partition!
 }
 
-/** As the client does, the producer joins the reports of each list by partition, and the lists' answers in their order. */
+/**
+ * Like the client, this producer joins the reports of each list by partition, and the lists' answers in their
+ * order.
+ */
 function confluentSender(falsify: Falsify): KafkaSender {
   return new ConfluentSender({
     connect: () => Promise.resolve(),

@@ -57,7 +57,7 @@ for (const [name, producer] of Object.entries(producers)) {
       makeTopic(url, `kafka-${name.replace(/\W/g, '')}-${process.pid}-${topics++}`, partitions)
     const consume = (topic: string) => consumeTopic(url, topic)
 
-    it('sends what has the same ordering key to the same partition, in order', async () => {
+    it('sends events with the same ordering key to the same partition, in order', async () => {
       const topic = await newTopic(4)
       const events = Array.from({ length: 60 }, (_, number) =>
         sampleEvent(number, { orderingKey: `order-${number % 9}` }),
@@ -94,7 +94,7 @@ for (const [name, producer] of Object.entries(producers)) {
       )
     })
 
-    it('takes keys that are bytes, which go where their text would', async () => {
+    it('accepts keys that are bytes, and sends them to the same partition as their text', async () => {
       const topic = await newTopic(4)
       const keys = Array.from({ length: 8 }, (_, number) => `key-${number}`)
       const events = keys.map((orderingKey, number) => sampleEvent(number, { orderingKey }))
@@ -110,7 +110,7 @@ for (const [name, producer] of Object.entries(producers)) {
       }
     })
 
-    it('lets a topic that is missing fail its own event alone', async () => {
+    it('fails only the event of a missing topic', async () => {
       const topic = await newTopic(4)
       const log = new KeptLog()
       const publisher = kafkaPublisher({
@@ -138,7 +138,7 @@ for (const [name, producer] of Object.entries(producers)) {
       )
     })
 
-    it('divides a batch that is larger than the brokers take at once', async () => {
+    it('splits a batch that is too large for one request', async () => {
       const topic = await newTopic(1)
       const events = sampleEvents(8, { payloadBytes: new Uint8Array(150_000), orderingKey: 'a' })
       await publishAll(kafkaPublisher({ producer, topic, logger: false }), events)
@@ -167,7 +167,7 @@ for (const [name, producer] of Object.entries(producers)) {
   })
 }
 
-/** The first copies of messages must be in the order of their events, key by key. */
+/** Requires that the first copies of messages are in the order of their events, key by key. */
 function requireOrder(
   messages: readonly ConsumedMessage[],
   events: readonly { eventId: string; orderingKey: string | null }[],
@@ -211,7 +211,7 @@ describe('kafkaPublisher', () => {
     await Promise.all([...endless, bounded].map((producer) => producer.close()))
   })
 
-  it('says once that a producer of kafkajs does not pin partitions', async () => {
+  it('logs once that a producer of kafkajs does not pin partitions', async () => {
     const topic = await makeTopic(url, `kafka-unpinned-${process.pid}`, 2)
     const log = new KeptLog()
     const publisher = kafkaPublisher({ producer: unpinned, topic, logger: log })
@@ -221,7 +221,7 @@ describe('kafkaPublisher', () => {
     equal(log.lines[0]!.includes('pinnedPartitions'), true)
   })
 
-  it('does not settle what the answer of a client leaves out, and tells of it once', async () => {
+  it('does not settle events that the answer of a client leaves out, and logs it once', async () => {
     const log = new KeptLog()
     const topic = await makeTopic(url, `kafka-left-out-${process.pid}`, 2)
     const firstOnly: KafkaProducer = {

@@ -7,7 +7,7 @@ export interface ConsumedMessage extends StoredMessage {
   readonly partition: number
 }
 
-/** Makes a topic. */
+/** Creates a topic. */
 export async function makeTopic(url: string, topic: string, partitions = 1): Promise<string> {
   const admin = new Admin({ clientId: 'sendoff-test', bootstrapBrokers: bootstrapBrokers(url), retries: 20 })
   try {
@@ -20,7 +20,7 @@ export async function makeTopic(url: string, topic: string, partitions = 1): Pro
 
 let groups = 0
 
-/** All that is in a topic, each partition in its order. */
+/** Returns all messages of a topic, each partition in its order. */
 export async function consumeTopic(url: string, topic: string): Promise<readonly ConsumedMessage[]> {
   const consumer = new Consumer({
     clientId: 'sendoff-test',

@@ -5,7 +5,7 @@ import { kafkaVerdict } from '../../../src/publishers/kafka/kafka-verdict.ts'
 const errors: readonly [what: string, fields: object, verdict: string][] = [
   ['a number of librdkafka for an unknown topic', { code: -188 }, 'retry'],
   ['a number of librdkafka for an unknown partition', { code: -190 }, 'retry'],
-  ['a number of librdkafka for a message without an answer', { code: -192 }, 'unavailable'],
+  ['a number of librdkafka for a message without a reply', { code: -192 }, 'unavailable'],
   [
     'the name that @confluentinc/kafka-javascript has for an unknown topic',
     { code: 3, type: 'ERR_UNKNOWN_TOPIC_OR_PART' },

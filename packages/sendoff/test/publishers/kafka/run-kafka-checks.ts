@@ -10,7 +10,7 @@ export interface KafkaClientUnderTest {
   close(): Promise<void>
 }
 
-/** Runs the promises of publishers with one of the clients. */
+/** Runs the checks of publishers with one of the clients. */
 export function runKafkaChecks(
   name: string,
   openClient: (url: string) => Promise<KafkaClientUnderTest>,

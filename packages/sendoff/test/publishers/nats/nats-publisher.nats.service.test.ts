@@ -18,7 +18,7 @@ describe('natsPublisher', () => {
   })
   after(() => streams.close())
 
-  it('has a message that comes again kept once', async () => {
+  it('makes the stream store a repeated message once', async () => {
     const publisher = natsPublisher({ jetstream: streams.jetstream, subject })
     const event = sampleEvent(1)
     await publishAll(publisher, [event])
@@ -29,14 +29,14 @@ describe('natsPublisher', () => {
     equal(messages[0]!.headers['Nats-Msg-Id'], event.eventId)
   })
 
-  it('does not take the acknowledgement of another stream than the expected one', async () => {
+  it('does not accept the acknowledgement of another stream than the expected one', async () => {
     const publisherFor = (stream: string) => natsPublisher({ jetstream: streams.jetstream, subject, stream })
     const event = sampleEvent(2)
     deepEqual(kindsOf(await publish(publisherFor('another'), [event])), ['OUTBOX_PUBLISH_FAILED'])
     await publishAll(publisherFor(subject), [event])
   })
 
-  it('fails when a stream is full, which may pass', async () => {
+  it('fails for now when a stream is full', async () => {
     const name = `full-${process.pid}`
     await streams.manager.streams.add({ name, subjects: [name], max_msgs: 1, discard: 'new' })
     const publisher = natsPublisher({ jetstream: streams.jetstream, subject: name })
@@ -44,7 +44,7 @@ describe('natsPublisher', () => {
     deepEqual(kindsOf(await publish(publisher, [sampleEvent(2)])), ['OUTBOX_PUBLISH_FAILED'])
   })
 
-  it('gives up on a message that is larger than its stream takes, and on a header that cannot be', async () => {
+  it('gives up on a message that is too large for its stream, and on an invalid header', async () => {
     const name = `small-${process.pid}`
     await streams.manager.streams.add({ name, subjects: [name], max_msg_size: 1_000 })
     const publisher = natsPublisher({ jetstream: streams.jetstream, subject: name })

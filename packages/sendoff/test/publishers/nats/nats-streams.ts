@@ -2,7 +2,7 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { StoredMessage } from '../../../src/testing/publisher-check.ts'
 
-/** Streams of a test: each keeps the subject that is called like it. */
+/** Streams of a test: each stores the subject of its own name. */
 export class NatsStreams {
   readonly jetstream: JetStreamClient
   readonly manager: JetStreamManager
@@ -31,7 +31,7 @@ export class NatsStreams {
     return name
   }
 
-  /** Read over a connection of its own: the client's may still be on its way back. */
+  /** Reads over a connection of its own, because the client may still be reconnecting. */
   async stored(name: string): Promise<readonly StoredMessage[]> {
     const connection = await connect({ servers: this.#url })
     try {

@@ -44,7 +44,7 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       await admin.close()
     })
 
-    it('sends persistent messages that say what they are', async () => {
+    it('sends persistent messages with their id, type and time', async () => {
       const queue = await makeQueue(url, name('persistent'))
       const event = sampleEvent(1)
       await publishAll(publisherWith({ routingKey: queue }), [event])
@@ -74,7 +74,7 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       equal((await queuedMessages(url, queue)).length, 1)
     })
 
-    it('fails where no queue is bound, unless that is fine', async () => {
+    it('fails if no queue is bound, unless that is allowed', async () => {
       const exchange = name('unbound')
       await (await admin.createChannel()).assertExchange(exchange, 'topic')
       const answers = await publish(publisherWith({ exchange }), [sampleEvent(1)])
@@ -83,7 +83,7 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       await publishAll(publisherWith({ exchange, failOnUnroutable: false }), [sampleEvent(1)])
     })
 
-    it('lets an unknown exchange fail the messages to it, and no others', async () => {
+    it('fails only the messages to an unknown exchange', async () => {
       const queue = await makeQueue(url, name('beside'))
       const publisher = publisherWith({
         exchange: ({ eventType }) => (eventType === 'Lost' ? 'no-such-exchange' : ''),
@@ -96,7 +96,7 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       deepEqual([...new Set((await queuedMessages(url, queue)).map(idOf))].sort(), idsOf(events).toSorted())
     })
 
-    it('fails where a queue refuses further messages', async () => {
+    it('fails if a queue refuses further messages', async () => {
       const queue = name('full')
       const channel = await admin.createChannel()
       await channel.assertQueue(queue, { maxLength: 1, arguments: { 'x-overflow': 'reject-publish' } })
@@ -109,7 +109,7 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       )
     })
 
-    it('is closed soon although the broker has stopped reading', { timeout: 20_000 }, async () => {
+    it('closes soon although the broker has stopped reading', { timeout: 20_000 }, async () => {
       const queue = await makeQueue(url, name('alarmed'))
       const proxy = await faultProxy(url)
       const own = client === 'amqplib' ? undefined : new Connection({ url: proxy.url })
@@ -129,10 +129,10 @@ for (const client of ['amqplib', 'rabbitmq-client'] as const) {
       await proxy.close()
     })
 
-    // A broker of its own, which takes seconds to start.
+    // Needs a broker of its own, which takes seconds to start.
     const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
     it(
-      'is closed soon although the memory of the broker is full',
+      'closes soon although the memory of the broker is full',
       { skip: !isFull, timeout: 60_000 },
       async () => {
         const folder = temporaryFolder('rabbitmq')

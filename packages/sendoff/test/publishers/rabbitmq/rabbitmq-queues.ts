@@ -1,7 +1,7 @@
 import { connect } from 'amqplib'
 import type { StoredMessage } from '../../../src/testing/publisher-check.ts'
 
-/** Makes a durable queue that is called so. */
+/** Creates a durable queue of this name. */
 export async function makeQueue(url: string, name: string): Promise<string> {
   const connection = await connect(url)
   const channel = await connection.createChannel()
@@ -10,7 +10,7 @@ export async function makeQueue(url: string, name: string): Promise<string> {
   return name
 }
 
-/** All that is in a queue, in its order. It stays there. */
+/** Returns all messages of a queue, in its order. They stay there. */
 export async function queuedMessages(url: string, name: string): Promise<readonly StoredMessage[]> {
   const connection = await connect(url)
   const channel = await connection.createChannel()
@@ -21,7 +21,7 @@ export async function queuedMessages(url: string, name: string): Promise<readonl
     const { contentType, headers } = message.properties
     messages.push({ body: message.content, contentType, headers: headers as Record<string, string> })
   }
-  // What was not acknowledged goes back to where it was.
+  // Closing puts unacknowledged messages back in their place.
   await connection.close()
   return messages
 }

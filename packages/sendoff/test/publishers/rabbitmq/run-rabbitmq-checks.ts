@@ -11,7 +11,7 @@ export interface RabbitmqClientUnderTest {
   close(): Promise<void>
 }
 
-/** Runs the promises of publishers with one of the clients. */
+/** Runs the checks of publishers with one of the clients. */
 export function runRabbitmqChecks(name: string, openClient: (url: string) => RabbitmqClientUnderTest): void {
   const underTest = (url: string): BrokerUnderTest => {
     const client = openClient(url)
@@ -52,7 +52,7 @@ export function runRabbitmqChecks(name: string, openClient: (url: string) => Rab
         ...broker,
         async makeDestination(name) {
           const queue = await broker.makeDestination(name)
-          // A queue that is forgotten takes its messages along, whatever was confirmed.
+          // A broker that forgets a queue also loses its messages, even confirmed ones.
           await rabbitmq.writeDown()
           return queue
         },

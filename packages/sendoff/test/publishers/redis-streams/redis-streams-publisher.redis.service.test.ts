@@ -30,7 +30,7 @@ describe('redisStreamsPublisher', () => {
 
   const clients: Readonly<Record<string, RedisStreamsClient>> = { ioredis, redis: nodeRedis }
   for (const [name, client] of Object.entries(clients)) {
-    it(`keeps about as many messages as it is told, with ${name}`, async () => {
+    it(`keeps about maxLength messages, with ${name}`, async () => {
       const stream = `trimmed-${name}-${process.pid}`
       const publisher = redisStreamsPublisher({ client, stream, maxLength: 100 })
       for (let batch = 0; batch < 10; batch++) await publishAll(publisher, sampleEvents(100))
@@ -38,7 +38,7 @@ describe('redisStreamsPublisher', () => {
       equal(length >= 100 && length < 400, true, `${length} messages`)
     })
 
-    it(`fails where a key is no stream, with ${name}`, async () => {
+    it(`fails if a key is not a stream, with ${name}`, async () => {
       const stream = `string-${name}-${process.pid}`
       await ioredis.set(stream, 'occupied')
       const answers = await publish(redisStreamsPublisher({ client, stream }), [sampleEvent(1)])

@@ -13,7 +13,7 @@ export interface RedisClientUnderTest {
   close(): void
 }
 
-/** Runs the promises of publishers with one of the clients. */
+/** Runs the checks of publishers with one of the clients. */
 export function runRedisStreamsChecks(
   name: string,
   openClient: (url: string) => Promise<RedisClientUnderTest>,

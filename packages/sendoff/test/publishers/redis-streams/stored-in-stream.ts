@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import type { StoredMessage } from '../../../src/testing/publisher-check.ts'
 
-/** All that is in a stream, in its order. */
+/** Returns all messages of a stream, in its order. */
 export async function storedInStream(url: string, stream: string): Promise<readonly StoredMessage[]> {
   const client = new Redis(url)
   try {
