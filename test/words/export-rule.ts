@@ -58,7 +58,10 @@ export function findBareExports(
 }
 
 function isOptions({ name, flags }: ts.Symbol): boolean {
-  return /(?:Options|Settings)$/.test(name) && (flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias)) !== 0
+  return (
+    /(?:Options|Settings)$/.test(name) &&
+    (flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias)) !== 0
+  )
 }
 
 /** The properties of options, and those of each alternative where they are a union. */
@@ -72,5 +75,7 @@ function isOurs(declaration: ts.Declaration, root: string): boolean {
 }
 
 function hasDocComment(declaration: ts.Declaration): boolean {
-  return ts.getJSDocCommentsAndTags(declaration).some((each) => ts.isJSDoc(each) && each.comment !== undefined)
+  return ts
+    .getJSDocCommentsAndTags(declaration)
+    .some((each) => ts.isJSDoc(each) && each.comment !== undefined)
 }

@@ -11,7 +11,7 @@ export interface SourceWords {
   readonly strings: readonly Prose[]
 }
 
-/** The words of a parsed file; `read-comments` are found by the scanner, which the tree helps over templates. */
+/** The words of a parsed file. The scanner finds the comments; the tree helps it over templates and regular expressions. */
 export function readSource(source: ts.SourceFile): SourceWords {
   const { strings, rescanned } = readLiterals(source)
   const ranges = commentRanges(source.text, rescanned)

@@ -7,7 +7,7 @@ export const hidingWords: Readonly<Record<string, RegExp>> = {
   somebody: /\bsomebody\b/gi,
   anybody: /\banybody\b/gi,
   everybody: /\beverybody\b/gi,
-  'no one': /\bno[ -]one\b/gi,
+  'no one': /\bno(?: |-)one\b/gi,
   someone: /\bsomeone\b/gi,
   anyone: /\banyone\b/gi,
   everyone: /\beveryone\b/gi,
@@ -15,7 +15,7 @@ export const hidingWords: Readonly<Record<string, RegExp>> = {
   whom: /\bwhom\b/gi,
   whomever: /\bwhom(?:so)?ever\b/gi,
   'in hand': /\bin hand\b/gi,
-  'in its hands': /\bin (?:its|his|her|their|our|your|my|one's|\w+'s) hands?\b/gi,
+  'in its hands': /\bin (?:(?:an?|the) )?(?:its|his|her|their|our|your|my|one's|\w+'s) hands?\b/gi,
   'goes on with': /\b(?:go|goes|going|gone|went) on with\b/gi,
 }
 
@@ -39,6 +39,18 @@ export function findHidingWords(file: string, prose: readonly Prose[]): readonly
     ),
   )
 }
+
+/** Whether a file can have a hiding word at all; a phrase may go over two lines of a comment. */
+export function mayHideActor(text: string): boolean {
+  return anyHidingWord.test(text)
+}
+
+const anyHidingWord = new RegExp(
+  Object.values(hidingWords)
+    .map(({ source }) => source.replaceAll(' ', String.raw`[\s*/]+`))
+    .join('|'),
+  'i',
+)
 
 /** The findings that no exception allows, and the exceptions that allow nothing any more. */
 export function withoutExceptions(
