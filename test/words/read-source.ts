@@ -22,7 +22,7 @@ export function readSource(source: ts.SourceFile): SourceWords {
     const lines = linesOfComment(source.text.slice(range.pos, range.end), lineOf(range.pos))
     const before = comments.at(-1)
     const follows = range.isLine && before?.at(-1)?.line === lines[0]!.line - 1 && before.at(-1)!.isLine
-    if (follows) before!.push(...lines)
+    if (follows) before.push(...lines)
     else comments.push(lines)
   }
   return {
