@@ -1,6 +1,8 @@
 import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/index.ts'
 
+/** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
+  /** The part of the store that manages ordering keys. */
   readonly keys: OutboxOrderingKeys
   /** Something may be delivered again. */
   readonly onChanged: () => void

@@ -11,6 +11,7 @@ export interface Holding {
   readonly fence?: OwnerFence
 }
 
+/** The path of a delivery: `hot` right after the commit, `cold` through the poller. */
 export type DeliverySource = 'hot' | 'cold'
 
 /**

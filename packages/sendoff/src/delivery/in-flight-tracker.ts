@@ -2,12 +2,14 @@ import { type Clock, systemClock } from '../clock.ts'
 import { checkOptions, duration, having } from '../options.ts'
 import { Delivery } from './delivery.ts'
 
+/** Options of `InFlightTracker`. */
 export interface InFlightTrackerOptions {
   /**
    * How long a delivery keeps its row from being delivered again here, once its lease or lock is lost: until its listener has
    * returned, where left out. One that is still held keeps it in any case.
    */
   readonly ttlMs?: number
+  /** Measures `ttlMs`: the clock of the machine. */
   readonly clock?: Clock
 }
 

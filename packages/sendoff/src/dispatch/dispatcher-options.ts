@@ -56,7 +56,9 @@ export interface DispatchSettings {
 
 /** How a dispatcher keeps deliveries in order: those of one lane run one after another. */
 export interface LaneSettings {
+  /** Returns the key of the lane that a row belongs to. */
   readonly laneOf: (row: Row) => string
+  /** Returns the number of the partition that a lane belongs to. */
   readonly partitionOf: (laneKey: string) => number
   /** Whether the events behind one that has to be delivered again wait for it, or the lane continues without it. */
   readonly onFailure: 'wait' | 'continue'
@@ -66,12 +68,19 @@ export interface LaneSettings {
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   /** The fate of an event that is given up: `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
+  /** The store that settles and releases rows. */
   readonly store: Pick<OutboxStore<never>, 'people' | 'release' | 'settle'>
+  /** The registry with the listeners that events are routed to. */
   readonly listeners: ListenerRegistry
+  /** Parses payloads for listeners: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
+  /** The time for leases, delays and time limits: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
+  /** Counts deliveries and outcomes: none. */
   readonly metrics?: MetricsExporter
+  /** The event types and destinations that are paused: none. */
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed, and leaves them to the poller otherwise. */
   readonly breaker?: CircuitBreaker

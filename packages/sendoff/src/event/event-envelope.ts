@@ -14,8 +14,11 @@ const maxHeaderBytes = 65_536
 
 /** An event and its payload: JSON text, or bytes. */
 export interface EnvelopeOptions extends EventFields {
+  /** The type that routes the event to its listener, at most 128 characters. */
   readonly eventType: string | EventType
+  /** The payload as JSON text. */
   readonly payloadJson?: string
+  /** The payload as bytes, instead of JSON text. */
   readonly payloadBytes?: Uint8Array
 }
 

@@ -7,13 +7,19 @@ import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import type { Lease, OutboxStore } from '../store/index.ts'
 
+/** Options of `LeaseKeeper`. */
 export interface LeaseKeeperOptions {
+  /** The store that renews leases. */
   readonly store: Pick<OutboxStore<never>, 'renew'>
+  /** The owner of the leases and the length of their term. */
   readonly lease: Lease
+  /** Measures the terms of leases: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
   /** Hears of answers of the store, so that a renewal that failed is repeated as soon as there is one. */
   readonly recovery?: StoreRecovery
+  /** The rows that this process holds. */
   readonly inFlight: InFlightTracker
 }
 

@@ -10,7 +10,9 @@ export interface Bounce {
   readonly reason: string
 }
 
+/** Options of `bounceWebhook`. */
 export interface BounceWebhookOptions {
+  /** The suppression list that receives the addresses of bounces. */
   readonly suppressions: Pick<SuppressionList<never>, 'add'>
   /** What the provider signs with, in base64 with or without `whsec_`: several while one replaces another. */
   readonly secrets: readonly string[]

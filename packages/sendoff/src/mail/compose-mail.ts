@@ -23,7 +23,9 @@ export type ResolveAttachment = (
 ) => AttachmentContent | Promise<AttachmentContent>
 
 export interface ComposeOptions {
+  /** Fills templates: none. A mail with a template needs it. */
   readonly render?: RenderTemplate
+  /** Gets the content of attachments given by reference: none. A mail with a reference needs it. */
   readonly resolveAttachment?: ResolveAttachment
 }
 

@@ -4,6 +4,7 @@ import { inTime } from './in-time.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
 
+/** Options of `failoverTransport`. */
 export interface FailoverTransportOptions {
   /** How long each of the transports may take before the next one is tried: 30 s. */
   readonly timeoutMs?: number

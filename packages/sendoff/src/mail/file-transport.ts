@@ -5,6 +5,7 @@ import { base64Of } from './mail-attachment.ts'
 import type { ComposedMail, MailTransport } from './mail-transport.ts'
 import { nodemailerMail, type NodemailerTransporter } from './nodemailer-transport.ts'
 
+/** Options of `fileTransport`. */
 export interface FileTransportOptions {
   /** Made if it is not there. */
   readonly folder: string

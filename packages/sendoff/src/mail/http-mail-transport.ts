@@ -26,6 +26,7 @@ export interface HttpMailAnswer {
 
 type HttpHeaders = Readonly<Record<string, string>>
 
+/** Options of `httpMailTransport`. */
 export interface HttpMailTransportOptions {
   /** Where mails are posted to. */
   readonly url: string | URL
@@ -44,6 +45,7 @@ export interface HttpMailTransportOptions {
   readonly timeoutMs?: number
   /** Makes the connections, such as one for a proxy or for certificates of your own. */
   readonly agent?: HttpAgent
+  /** The name of the transport in log texts and error texts: `http`. */
   readonly name?: string
 }
 

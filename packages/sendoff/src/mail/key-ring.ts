@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes }
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import { checkOptions, having, invalidOption, type OptionCheck, requireOptions, text } from '../options.ts'
 
+/** Options of `KeyRing`. */
 export interface KeyRingOptions {
   /** The id of the key that new mails are encrypted with. */
   readonly current: string

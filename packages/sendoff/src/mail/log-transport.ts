@@ -2,6 +2,7 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { checkOptions, having } from '../options.ts'
 import type { MailTransport } from './mail-transport.ts'
 
+/** Options of `logTransport`. */
 export interface LogTransportOptions {
   /** Standard error where left out. */
   readonly logger?: Pick<Logger, 'info'>

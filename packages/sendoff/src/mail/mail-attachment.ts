@@ -21,6 +21,7 @@ export interface ReferencedAttachment extends AttachmentFields {
   readonly reference: string
 }
 
+/** An attachment of a mail: its content, or a reference to it. */
 export type MailAttachment = InlineAttachment | ReferencedAttachment
 
 /** An attachment as JSON can hold it: the content in Base64. */
@@ -32,6 +33,7 @@ export interface ComposedAttachment extends AttachmentFields {
   readonly content: AttachmentContent
 }
 
+/** The content of an attachment: text or bytes. */
 export type AttachmentContent = string | Uint8Array
 
 /** A content in Base64, as APIs of mail providers want attachments. */

@@ -9,6 +9,7 @@ import { checkedMessage, type MailMessage, type StoredMessage } from './mail-mes
 import { mailOutboxDefaults } from './mail-outbox-options.ts'
 import { encodePayload } from './mail-payload.ts'
 
+/** Options of `MailOutbox.enqueue`. */
 export interface EnqueueOptions<Tx> {
   /** The transaction to write in, where it is not the ambient one of this mail outbox. */
   readonly tx?: Tx

@@ -17,6 +17,7 @@ import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts
 import type { ComposeOptions } from './compose-mail.ts'
 import { KeyRing } from './key-ring.ts'
 
+/** Options of `MailOutbox`. */
 export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> extends ComposeOptions {
   /** A store made for a table of its own, such as `postgresStore({ client, table: 'mail_outbox' })`. */
   readonly store: OutboxStore<StoreTx>
@@ -34,6 +35,7 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly maxRecipients?: number
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
   readonly logger?: Logger | false
+  /** The time of the mail outbox: the clock of the machine. */
   readonly clock?: Clock
 }
 

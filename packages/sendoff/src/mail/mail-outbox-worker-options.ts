@@ -20,7 +20,9 @@ import type { MailTransport } from './mail-transport.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { Suppressions } from './suppression-list.ts'
 
+/** Options of `MailOutboxWorker`. */
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
+  /** The mail outbox that holds the mails to send. */
   readonly outbox: MailOutbox<Tx, StoreTx, never>
   /** By provider. Mails that name none go to `default`. */
   readonly transports: Readonly<Record<string, MailTransport>>
@@ -59,9 +61,11 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly shutdownTimeoutMs?: number
   /** A name for this process, shown on the mails it holds. A unique ending is added. */
   readonly ownerId?: string
+  /** Counts deliveries and outcomes: none. */
   readonly metrics?: MetricsExporter
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
   readonly logger?: Logger | false
+  /** The time of the worker: the clock of the machine. */
   readonly clock?: Clock
 }
 

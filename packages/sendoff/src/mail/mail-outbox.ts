@@ -39,6 +39,7 @@ export interface ClaimedMail {
   readonly message: StoredMessage
 }
 
+/** Selects mails: those of one provider, or all where it is left out. */
 export interface MailFilter {
   readonly provider?: string
 }

@@ -42,15 +42,18 @@ export interface MailEnvelope {
   readonly to: readonly string[]
 }
 
+/** The circumstances of one call to a transport. */
 export interface SendContext {
   /** Aborts when the time is up, and when a shutdown cannot wait. */
   readonly signal: AbortSignal
 }
 
+/** The result of a mail that a transport has sent: the recipients that were not accepted. */
 export interface MailReceipt {
   readonly rejected: readonly RejectedRecipient[]
 }
 
+/** A recipient that the server did not accept, and why. */
 export interface RejectedRecipient {
   readonly address: string
   /** Whether no further attempt can succeed. */

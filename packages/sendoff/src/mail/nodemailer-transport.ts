@@ -35,9 +35,11 @@ interface NodemailerAddress {
   address: string
 }
 
+/** Options of `nodemailerTransport`. */
 export interface NodemailerTransportOptions {
   /** Made by `nodemailer.createTransport()`, with its pool, TLS and OAuth as you like. It is not closed. */
   readonly transporter: NodemailerTransporter
+  /** The name of the transport in log texts and error texts: `nodemailer`. */
   readonly name?: string
 }
 

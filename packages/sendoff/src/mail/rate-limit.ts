@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { checkOptions, count, duration, requireOptions } from '../options.ts'
 
+/** The largest number of mails that a process sends in a period. */
 export interface RateLimitOptions {
   /** So many mails … */
   readonly mails: number

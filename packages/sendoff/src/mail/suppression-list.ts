@@ -12,12 +12,14 @@ export interface Suppressions {
   find(addresses: readonly string[]): Promise<ReadonlyMap<string, string>>
 }
 
+/** An address on the suppression list. */
 export interface SuppressedAddress {
   readonly address: string
   readonly reason: string
   readonly since: Date
 }
 
+/** Options of `SuppressionList`. */
 export interface SuppressionListOptions<Tx> {
   /** A store made for a table of its own, in which nothing is ever delivered. */
   readonly store: OutboxStore<Tx>

@@ -7,6 +7,7 @@ export interface Tracer {
   startSpan(name: string): TracedSpan
 }
 
+/** The part of an OpenTelemetry span that the library uses. */
 export interface TracedSpan {
   setAttribute(name: string, value: number): unknown
   recordException(error: Error): void

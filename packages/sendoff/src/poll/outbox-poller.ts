@@ -15,9 +15,11 @@ export interface OutboxPollerHandler {
   availableCapacity(): number
 }
 
+/** Options of `OutboxPoller`. */
 export interface OutboxPollerOptions {
   /** `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
+  /** Takes the deliveries that the poller finds. */
   readonly handler: OutboxPollerHandler
   /** What wakes it, besides its own intervals. No other poller may wait on the same. */
   readonly alarm?: PollerAlarm
@@ -25,8 +27,11 @@ export interface OutboxPollerOptions {
   readonly inFlight?: InFlightTracker
   /** Hears of answers of the store, so that a poll that failed is repeated as soon as there is one. */
   readonly recovery?: StoreRecovery
+  /** Measures the intervals: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
+  /** Records how long events had been due: none. */
   readonly metrics?: MetricsExporter
   /** 5 s. */
   readonly intervalMs?: number

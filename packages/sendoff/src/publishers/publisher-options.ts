@@ -17,11 +17,13 @@ export interface PublisherOptions {
   readonly timeoutMs?: number
   /** How long events wait while the broker cannot be reached: at first, and at the most. It doubles in between. */
   readonly retryAfterMs?: number
+  /** The longest wait while the broker cannot be reached: 5 s. */
   readonly maxRetryAfterMs?: number
   /** Told once when the broker cannot be reached any more, and once when it is back. */
   readonly logger?: Logger | false
 }
 
+/** How events are sent as CloudEvents. */
 export interface CloudEventsOptions {
   /** `binary` puts the attributes into headers and leaves the body as it is; `structured` makes one JSON document of all. */
   readonly mode: 'binary' | 'structured'

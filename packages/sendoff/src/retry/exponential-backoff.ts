@@ -1,12 +1,17 @@
 import { callable, checkOptions, countOrInfinity, duration, flag } from '../options.ts'
 import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } from './retry-policy.ts'
 
+/** Options of `exponentialBackoff`. */
 export interface ExponentialBackoffOptions extends ErrorFilter {
+  /** The wait after the first failure, in milliseconds: 200. */
   readonly baseDelayMs?: number
+  /** The longest wait, in milliseconds: 60,000. */
   readonly maxDelayMs?: number
+  /** How many attempts there are in all: the limit of the outbox. */
   readonly maxAttempts?: number
   /** Whether jitter may not exceed `maxDelayMs`. */
   readonly clampJitter?: boolean
+  /** Returns a number from 0 to below 1, for the jitter: `Math.random`. */
   readonly random?: () => number
 }
 

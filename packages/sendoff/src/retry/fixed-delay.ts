@@ -8,7 +8,9 @@ import {
   withJitter,
 } from './retry-policy.ts'
 
+/** Options of `fixedDelay`. */
 export interface FixedDelayOptions extends JitterOptions {
+  /** How many attempts there are in all: the limit of the outbox. */
   readonly maxAttempts?: number
 }
 

@@ -8,6 +8,7 @@ import {
   withJitter,
 } from './retry-policy.ts'
 
+/** Options of `retrySchedule`. */
 export type RetryScheduleOptions = JitterOptions
 
 const waits: OptionCheck = (value) =>

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { checkOptions, durationOrZero, invalidOption, type OptionCheck } from '../options.ts'
 
+/** Options of `fakeClock`. */
 export interface FakeClockOptions {
   /** The time at the start, as a `Date` or in epoch milliseconds: the real one where left out. */
   readonly now?: Date | number
@@ -25,6 +26,7 @@ export interface FakeClock extends Clock {
 /** What a callback begins may go through the event loop: a poll and the dispatch of what it found take two turns. */
 const turnsPerStep = 5
 
+/** Creates a clock whose time stands still until a test moves it. */
 export function fakeClock(options: FakeClockOptions = {}): FakeClock {
   checkOptions('fakeClock', options, { now: time })
   const start = Number(options.now ?? Date.now())

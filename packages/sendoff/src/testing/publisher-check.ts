@@ -10,6 +10,7 @@ export interface PublisherCheck {
   run(context: PublisherCheckContext): Promise<void>
 }
 
+/** The broker, the publisher and the destination that a check runs on. */
 export interface PublisherCheckContext {
   /** A topic, queue, subject, stream or URL of this check's own: known to the broker, and empty. */
   readonly destination: string
@@ -31,10 +32,13 @@ export interface PublisherCheckContext {
   readonly broker: CheckedBroker
 }
 
+/** Options of a publisher under check. */
 export interface CheckedPublisherOptions extends PublisherOptions {
+  /** The topic, queue, subject, stream or URL that the publisher sends to. */
   readonly destination: Routed<string>
 }
 
+/** A message as the broker has stored it. */
 export interface StoredMessage {
   readonly body: Uint8Array
   readonly contentType: string | undefined

@@ -1,8 +1,10 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { WriterHook } from '../write/writer-hook.ts'
 
+/** A moment of a write at which a hook is called. */
 export type WriterMoment = 'beforeWrite' | 'afterWrite' | 'afterCommit' | 'afterRollback'
 
+/** A call of the hook: its moment and its events. */
 export interface WriterHookCall {
   readonly moment: WriterMoment
   readonly events: readonly EventEnvelope[]

@@ -49,6 +49,7 @@ export interface TestOutboxOptions<
   readonly timeLimitMs?: number
 }
 
+/** The mode of a test outbox: every mode that delivers. */
 export type TestOutboxMode = DeliveringMode
 
 /** An outbox for tests: a real one, in a time of its own that the test moves. */

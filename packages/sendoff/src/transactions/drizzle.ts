@@ -6,6 +6,7 @@ export interface DrizzleDatabase<Tx, Options> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Drizzle transaction that the adapter uses. */
 export interface DrizzleTransaction {
   execute(query: never): PromiseLike<unknown>
   rollback(): never

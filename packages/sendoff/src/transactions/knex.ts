@@ -6,12 +6,14 @@ export interface KnexDatabase<Tx, Options> {
   transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Knex transaction that the adapter uses. */
 export interface KnexTransaction {
   readonly isTransaction?: boolean
   isCompleted(): boolean
   readonly client: KnexClient
 }
 
+/** The part of a Knex transaction's client that the adapter uses. */
 export interface KnexClient {
   acquireConnection(): unknown
   query(connection: unknown, query: object): unknown

@@ -6,20 +6,25 @@ export interface KyselyDatabase<Tx, Isolation, Access> {
   transaction(): KyselyTransactionBuilder<Tx, Isolation, Access>
 }
 
+/** The part of a Kysely transaction builder that the adapter uses. */
 export interface KyselyTransactionBuilder<Tx, Isolation, Access> {
   setIsolationLevel(isolationLevel: Isolation): KyselyTransactionBuilder<Tx, Isolation, Access>
   setAccessMode(accessMode: Access): KyselyTransactionBuilder<Tx, Isolation, Access>
   execute<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a Kysely transaction that the adapter uses. */
 export interface KyselyTransaction {
   readonly isTransaction: boolean
   withoutPlugins(): KyselyTransaction
   executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }>
 }
 
+/** Options of a transaction in Kysely. */
 export interface KyselyTransactionOptions<Isolation, Access> {
+  /** The isolation level of the transaction: that of the database. */
   readonly isolationLevel?: Isolation
+  /** Whether the transaction may write: as the database decides. */
   readonly accessMode?: Access
 }
 

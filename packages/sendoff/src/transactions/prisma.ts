@@ -6,6 +6,7 @@ export interface PrismaDatabase<Tx, Options> {
   $transaction<Result>(work: (tx: Tx) => Promise<Result>, options?: Options): Promise<Result>
 }
 
+/** The part of a Prisma transaction client that the adapter uses. */
 export interface PrismaTransaction {
   $queryRawUnsafe(text: string, ...values: unknown[]): PromiseLike<unknown>
   $executeRawUnsafe(text: string, ...values: unknown[]): PromiseLike<number>

@@ -10,6 +10,7 @@ export interface SequelizeDatabase<Tx, Options> {
   getDialect(): string
 }
 
+/** The part of a Sequelize transaction that the adapter uses. */
 export interface SequelizeTransaction {
   commit(): Promise<void>
   rollback(): Promise<void>

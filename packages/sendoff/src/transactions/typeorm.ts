@@ -7,10 +7,12 @@ export interface TypeOrmDataSource<Manager, Isolation> {
   transaction<Result>(isolation: Isolation, work: (manager: Manager) => Promise<Result>): Promise<Result>
 }
 
+/** The part of a TypeORM entity manager that the adapter uses. */
 export interface TypeOrmEntityManager {
   readonly queryRunner?: TypeOrmQueryRunner | undefined
 }
 
+/** The part of a TypeORM query runner that the adapter uses. */
 export interface TypeOrmQueryRunner {
   readonly isReleased: boolean
   readonly isTransactionActive: boolean
@@ -21,7 +23,9 @@ export interface TypeOrmQueryRunner {
   ): Promise<{ readonly records: readonly unknown[] }>
 }
 
+/** Options of a transaction in TypeORM. */
 export interface TypeOrmTransactionOptions<Isolation> {
+  /** The isolation level of the transaction: that of the database. */
   readonly isolationLevel?: Isolation
 }
 

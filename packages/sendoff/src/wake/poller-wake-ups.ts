@@ -6,9 +6,13 @@ import type { HotPath, LeftToPoller } from '../write/hot-path.ts'
 import type { Waker } from './waker.ts'
 
 export interface PollerWakeUpsOptions {
+  /** The time of the wake-ups. */
   readonly clock: Clock
+  /** Receives faults. */
   readonly logger: Logger
+  /** Counts the events that are left to the poller. */
   readonly metrics: MetricsExporter
+  /** Wakes the poller of this process and those of others. */
   readonly waker: Pick<Waker, 'wake' | 'announce'>
   /** Ends back-offs: a commit was seen, so the store is there. */
   readonly recovery?: StoreRecovery

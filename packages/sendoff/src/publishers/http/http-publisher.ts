@@ -10,9 +10,11 @@ import { HttpConnectionError, HttpStatusError, HttpUnsentError } from './http-er
 import { HttpRequester } from './http-requester.ts'
 import { signatureHeaders } from './standard-webhooks.ts'
 
+/** Options of `httpPublisher`. */
 export interface HttpPublisherOptions extends PublisherOptions {
   /** Where events are posted to. */
   readonly url: Routed<string | URL>
+  /** The method of the requests: `POST`. */
   readonly method?: 'POST' | 'PUT' | 'PATCH'
   /**
    * Secrets for a signature by the rules of Standard Webhooks (`whsec_…`). With several, a message is signed by

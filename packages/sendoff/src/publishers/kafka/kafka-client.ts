@@ -7,12 +7,17 @@ export interface PlatformaticProducer {
   getSendTopicPartitions(options: PlatformaticSendOptions): Map<string, Set<number>>
 }
 
+/** The argument of a `@platformatic/kafka` producer's `send`. */
 export interface PlatformaticSendOptions {
+  /** The messages of the request. */
   messages: PlatformaticMessage[]
+  /** How many replicas confirm the request; -1 means all that are in sync. */
   acks?: number
+  /** Whether the broker drops messages that the client repeats. */
   idempotent?: boolean
 }
 
+/** A message for a `@platformatic/kafka` producer. */
 export interface PlatformaticMessage {
   topic: string
   key?: Buffer
@@ -21,10 +26,12 @@ export interface PlatformaticMessage {
   headers?: Map<Buffer, Buffer>
 }
 
+/** The result of a `@platformatic/kafka` producer's `send`. */
 export interface PlatformaticAnswer {
   readonly offsets?: readonly { readonly topic: string; readonly partition: number }[]
 }
 
+/** The topics that a `@platformatic/kafka` producer knows, by name. */
 export interface PlatformaticMetadata {
   readonly topics: ReadonlyMap<string, { readonly partitionsCount: number }>
 }
@@ -43,15 +50,18 @@ export interface ConfluentProducer {
   sendBatch(batch: KafkajsBatch): Promise<readonly KafkajsAnswer[]>
 }
 
+/** The argument of `sendBatch` of a `kafkajs` or Confluent producer. */
 export interface KafkajsBatch {
   topicMessages?: KafkajsTopicMessages[]
 }
 
+/** The messages of a batch that go to one topic. */
 export interface KafkajsTopicMessages {
   topic: string
   messages: KafkajsMessage[]
 }
 
+/** A message for a `kafkajs` or Confluent producer. */
 export interface KafkajsMessage {
   key?: Buffer | string | null
   value: Buffer | string | null
@@ -67,4 +77,5 @@ export interface KafkajsAnswer {
   readonly baseOffset?: string | null
 }
 
+/** A producer of one of the three Kafka clients. */
 export type KafkaProducer = PlatformaticProducer | KafkajsProducer | ConfluentProducer

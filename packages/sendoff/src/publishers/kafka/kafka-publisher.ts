@@ -15,12 +15,14 @@ import { kafkaVerdict } from './kafka-verdict.ts'
 import { KafkajsSender } from './kafkajs-sender.ts'
 import { PlatformaticSender } from './platformatic-sender.ts'
 
+/** Options of `kafkaPublisher`. */
 export interface KafkaPublisherOptions extends PublisherOptions {
   /**
    * A producer of `@platformatic/kafka` with bounded `retries`, of `kafkajs` without `idempotent` and with
    * `pinnedPartitions`, or of `@confluentinc/kafka-javascript` with `acks: -1`. The publisher does not close it.
    */
   readonly producer: KafkaProducer
+  /** The topic that messages are sent to. */
   readonly topic: Routed<string>
   /** The event's ordering key unless told otherwise: messages of one key go to one partition, in order. Text or bytes. */
   readonly key?: Routed<string | Uint8Array | null>

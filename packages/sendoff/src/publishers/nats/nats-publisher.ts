@@ -9,6 +9,7 @@ import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { NatsJetStream } from './nats-client.ts'
 import { NatsHeaders } from './nats-headers.ts'
 
+/** Options of `natsPublisher`. */
 export interface NatsPublisherOptions extends PublisherOptions {
   /** A client of JetStream. The publisher neither connects nor closes it. */
   readonly jetstream: NatsJetStream

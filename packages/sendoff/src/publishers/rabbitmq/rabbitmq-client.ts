@@ -5,6 +5,7 @@ export interface AmqplibConnection {
   close(): Promise<void>
 }
 
+/** The part of an `amqplib` confirm channel that the publisher uses. */
 export interface AmqplibConfirmChannel {
   publish(
     exchange: string,
@@ -17,16 +18,25 @@ export interface AmqplibConfirmChannel {
   on(event: 'return', listener: (message: AmqplibReturnedMessage) => void): unknown
 }
 
+/** Options of an `amqplib` channel's `publish`. */
 export interface AmqplibMessageOptions {
+  /** Whether the broker returns a message that no queue is bound for. */
   readonly mandatory?: boolean
+  /** Whether the message outlives a restart of the broker. */
   readonly persistent?: boolean
+  /** The id of the message. */
   readonly messageId?: string
+  /** The type of the message. */
   readonly type?: string
+  /** The time of the message, in seconds since 1970. */
   readonly timestamp?: number
+  /** The media type of the content. */
   readonly contentType?: string
+  /** The headers of the message. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** A message that the broker returned because no queue is bound for it. */
 export interface AmqplibReturnedMessage {
   readonly properties: { readonly messageId?: unknown }
 }
@@ -36,12 +46,14 @@ export interface RabbitmqClientConnection {
   createPublisher(options: { readonly confirm: true; readonly maxAttempts: 1 }): RabbitmqClientPublisher
 }
 
+/** The part of a `rabbitmq-client` publisher that the publisher uses. */
 export interface RabbitmqClientPublisher {
   send(envelope: RabbitmqClientEnvelope, body: Buffer): Promise<void>
   on(event: 'basic.return', listener: (message: { readonly messageId?: string }) => void): unknown
   close(): Promise<void>
 }
 
+/** The address and properties of a message for `rabbitmq-client`. */
 export interface RabbitmqClientEnvelope {
   readonly exchange: string
   readonly routingKey: string

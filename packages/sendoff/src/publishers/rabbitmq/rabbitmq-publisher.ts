@@ -12,6 +12,7 @@ import type { AmqplibConnection, RabbitmqClientConnection } from './rabbitmq-cli
 import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 import { UnconfirmedError } from './rabbitmq-verdict.ts'
 
+/** Options of `rabbitmqPublisher`. */
 export interface RabbitmqPublisherOptions extends PublisherOptions {
   /**
    * A connection of `rabbitmq-client`; or a function that opens one of `amqplib`, called when it is first needed and
@@ -26,6 +27,7 @@ export interface RabbitmqPublisherOptions extends PublisherOptions {
   readonly failOnUnroutable?: boolean
 }
 
+/** A publisher to RabbitMQ that can close what it has opened. */
 export interface RabbitmqPublisher extends Publisher {
   /**
    * Closes what the publisher has opened: its channel, and with `amqplib` the connection. Close the outbox first. It waits

@@ -13,8 +13,11 @@ export interface NodeRedisClient {
   ): Promise<unknown>
 }
 
+/** Options of `xAdd` in the `redis` client. */
 export interface NodeRedisTrimOptions {
+  /** Drops old messages of the stream beyond a threshold. */
   TRIM?: { strategy?: 'MAXLEN' | 'MINID'; strategyModifier?: '=' | '~'; threshold: number }
 }
 
+/** A client of `ioredis` or of `redis`. */
 export type RedisStreamsClient = IoredisClient | NodeRedisClient

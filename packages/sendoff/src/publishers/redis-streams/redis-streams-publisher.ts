@@ -7,6 +7,7 @@ import { sendInLanes } from '../send-in-lanes.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import type { RedisStreamsClient } from './redis-streams-client.ts'
 
+/** Options of `redisStreamsPublisher`. */
 export interface RedisStreamsPublisherOptions extends PublisherOptions {
   /** A client of `ioredis` or of `redis`, or a cluster. The publisher neither connects nor closes it. */
   readonly client: RedisStreamsClient
