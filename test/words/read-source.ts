@@ -7,7 +7,7 @@ export interface SourceWords {
   readonly comments: readonly Prose[]
   /** The lines on which comments stand. */
   readonly commentLines: readonly number[]
-  /** Its string literals, and templates without what they insert. */
+  /** Its string literals of several words, and templates without what they insert. A single word is data. */
   readonly strings: readonly Prose[]
 }
 
@@ -28,9 +28,11 @@ export function readSource(source: ts.SourceFile): SourceWords {
   return {
     comments: comments.map(proseOf),
     commentLines: [...new Set(comments.flat().map(({ line }) => line))],
-    strings: strings.map(({ position, text }) =>
-      proseOf(text.split('\n').map((each, index) => ({ line: lineOf(position) + index, text: each }))),
-    ),
+    strings: strings
+      .filter(({ text }) => /\S\s+\S/.test(text))
+      .map(({ position, text }) =>
+        proseOf(text.split('\n').map((each, index) => ({ line: lineOf(position) + index, text: each }))),
+      ),
   }
 }
 

@@ -13,7 +13,6 @@ export type Cancel = () => void
 // A longer delay would overflow and fire at once.
 const longestTimerMs = 2 ** 31 - 1
 
-/** The clock of the machine: real time and real timers. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -12,29 +12,23 @@ import {
   type StoreParts,
 } from '../store/index.ts'
 
-/** Selects DEAD events: an event has to match every field that is given. */
 export type DeadEventFilter = Pick<
   RowFilter,
   'aggregateId' | 'aggregateType' | 'eventId' | 'eventType' | 'tenantId'
 >
 
-/** Options of `DeadEventManager.replayAll`. */
 export interface ReplayOptions {
   /** Events made NEW in one statement: 500. */
   readonly batchSize?: number
   /** At most so many a second; as fast as possible where left out. */
   readonly ratePerSecond?: number
-  /** Called after each batch with the number of events replayed so far. */
   readonly onProgress?: (replayed: number) => void
   /** Stops after the batch under way. */
   readonly signal?: AbortSignal
 }
 
-/** Options of `DeadEventManager`. */
 export interface DeadEventManagerOptions {
-  /** The store that holds the DEAD events. It needs its `people` part. */
   readonly store: Pick<StoreParts, 'people'>
-  /** Receives faults when `lenient` is set: standard error. */
   readonly logger?: Logger
   /** Told after something was replayed. */
   readonly onReplayed?: () => void

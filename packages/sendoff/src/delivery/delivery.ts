@@ -11,7 +11,6 @@ export interface Holding {
   readonly fence?: OwnerFence
 }
 
-/** The path of a delivery: `hot` right after the commit, `cold` through the poller. */
 export type DeliverySource = 'hot' | 'cold'
 
 /**

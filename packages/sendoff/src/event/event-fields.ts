@@ -7,23 +7,18 @@ import type { AggregateType } from './event-type.ts'
 export interface EventFields {
   /** At most 36 characters; a monotonic ULID where left out. */
   readonly eventId?: string
-  /** When the event happened: the moment at which the envelope is made. */
   readonly occurredAt?: Date
-  /** The kind of thing that the event is about, at most 64 characters. */
   readonly aggregateType?: string | AggregateType
-  /** The id of the thing that the event is about. */
   readonly aggregateId?: string
   /** Carried along, for listeners to use. */
   readonly tenantId?: string
   /** Events of one key are delivered in write order by the ordered modes. `aggregateType:aggregateId` where left out. */
   readonly orderingKey?: string
-  /** Text by name, stored with the event for listeners and publishers: none. */
   readonly headers?: Readonly<Record<string, string>>
   /** Not before this time. */
   readonly availableAt?: Date
   /** Not before so much time has passed, by the database's clock. */
   readonly deliverAfterMs?: number
-  /** The media type of the payload: `application/octet-stream` for bytes, none for JSON text. */
   readonly contentType?: string
   /** A second write with the same key adds nothing and answers with the first one's id. */
   readonly idempotencyKey?: string

@@ -42,7 +42,6 @@ export interface EventToWrite {
   readonly fields?: EventFields | undefined
 }
 
-/** What an event of a type is about: its aggregate and its ordering key. */
 export interface EventDefinition<Input> {
   readonly aggregateType?: string | AggregateType
   /** What the event is about, read from its payload. */

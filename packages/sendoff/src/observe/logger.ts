@@ -14,7 +14,6 @@ export function loggerFrom(option: Logger | false | undefined): Logger {
   return option === false ? silentLogger : guarded(option, ['debug', 'info', 'warn', 'error'], () => {})
 }
 
-/** A logger that discards every message. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},

@@ -38,7 +38,6 @@ export function metricsFrom(option: MetricsExporter | undefined, logger: Logger)
   )
 }
 
-/** A metrics exporter that counts nothing. */
 export const noMetrics: MetricsExporter = {
   incrementHotEnqueued() {},
   incrementHotDropped() {},

@@ -7,7 +7,6 @@ export interface Tracer {
   startSpan(name: string): TracedSpan
 }
 
-/** The part of an OpenTelemetry span that the library uses. */
 export interface TracedSpan {
   setAttribute(name: string, value: number): unknown
   recordException(error: Error): void

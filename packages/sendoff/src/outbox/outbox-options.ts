@@ -38,13 +38,10 @@ export interface WriterOnlyOptions<
   TxOptions = TransactionOptions,
   Hook extends MaybeHook = WriterHook | undefined,
 > {
-  /** The store that holds the events. */
   readonly store: OutboxStore<StoreTx>
   /** Transactions of an ORM or a driver; the store's own where left out. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
-  /** Called before and after each write, and after its commit or rollback: none. */
   readonly writerHook?: Hook
-  /** Encodes payloads as JSON and parses them: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
   /** Where faults are reported; `false` for nowhere. Warnings and errors go to standard error by default. */
   readonly logger?: Logger | false
@@ -54,7 +51,6 @@ export interface WriterOnlyOptions<
   readonly purge?: PurgeOptions | true
   /** Whether `start()` creates and updates the tables: true. With false it only checks that they are there and current. */
   readonly migrate?: boolean
-  /** The time of the outbox: the clock of the machine. */
   readonly clock?: Clock
 }
 
@@ -70,7 +66,6 @@ export interface OutboxOptions<
   readonly listeners?: ListenerRegistry
   /** How long an event stays with a process that does not renew its lease: 30 s. */
   readonly leaseMs?: number
-  /** Settings of the poller, each with its own default. */
   readonly poller?: Partial<PollerSettings>
   /** Removes old events now and then; nothing is removed where left out. */
   readonly purge?: Omit<PurgeOptions, 'ageMs'> | true
@@ -78,7 +73,6 @@ export interface OutboxOptions<
   readonly drainTimeoutMs?: number
   /** How long `close()` waits for running listeners: 15 s. */
   readonly shutdownTimeoutMs?: number
-  /** Counts deliveries and outcomes: none. */
   readonly metrics?: MetricsExporter
 }
 
@@ -89,7 +83,6 @@ export interface SingleWriterOptions<
   TxOptions = TransactionOptions,
   Hook extends MaybeHook = WriterHook | undefined,
 > extends OutboxOptions<Tx, StoreTx, TxOptions, Hook> {
-  /** The lock that one process at a time holds, each setting with its own default. */
   readonly lock?: Partial<SingleWriterLock>
   /** Between a commit and the listener; `false` for none. */
   readonly circuitBreaker?: CircuitBreakerOptions | false
@@ -97,7 +90,6 @@ export interface SingleWriterOptions<
   readonly tracer?: Tracer
 }
 
-/** Settings of the lock of `Outbox.singleWriter`. */
 export interface SingleWriterLock {
   /** `outbox-poller`. */
   readonly name: string
@@ -112,7 +104,6 @@ interface InOrder<Tx, StoreTx, TxOptions, Hook extends MaybeHook> extends Omit<
   OutboxOptions<Tx, StoreTx, TxOptions, Hook>,
   'hotQueueCapacity' | 'hotShare' | 'poller'
 > {
-  /** Settings of the poller, each with its own default. */
   readonly poller?: Omit<Partial<PollerSettings>, 'skipRecentMs'>
 }
 
@@ -144,9 +135,7 @@ export interface PartitionedOptions<
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
 }
 
-/** Settings of the poller of an outbox. */
 export interface PollerSettings {
-  /** Whether this process polls at all: true. */
   readonly enabled: boolean
   /** The longest pause between two looks: 5 s. */
   readonly intervalMs: number

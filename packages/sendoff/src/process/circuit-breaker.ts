@@ -3,7 +3,6 @@ import type { Logger } from '../observe/logger.ts'
 import type { CircuitBreakerState } from '../observe/metrics.ts'
 import { checkOptions, count, duration, type OptionCheck } from '../options.ts'
 
-/** Options of the circuit breaker between a commit and its listener. */
 export interface CircuitBreakerOptions {
   /** The share of failures that opens it: 0.5. */
   readonly failureRate?: number

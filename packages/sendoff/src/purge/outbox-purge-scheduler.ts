@@ -6,7 +6,6 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
 import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index.ts'
 
-/** How long events and idempotency keys are kept, and how the purge removes them. */
 export interface PurgeOptions {
   /** DONE events are kept for so long: 7 days. */
   readonly retentionMs?: number
@@ -20,25 +19,19 @@ export interface PurgeOptions {
   readonly batchSize?: number
   /** The pause between two runs: 1 hour. */
   readonly intervalMs?: number
-  /** Called during a run with the counts of what the run has deleted so far. */
   readonly onProgress?: (progress: PurgeProgress) => void
 }
 
-/** How many rows and idempotency keys a run has deleted so far. */
 export interface PurgeProgress {
   readonly deletedRows: number
   readonly deletedIdempotencyKeys: number
 }
 
-/** Options of `OutboxPurgeScheduler`. */
 export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
-  /** The store to purge. It needs its `purge` part. */
   readonly store: Pick<OutboxStore<never>, 'purge'>
   /** Asked before each batch: false ends the run. */
   readonly mayPurge?: () => boolean
-  /** Measures the pauses between runs: the clock of the machine. */
   readonly clock?: Clock
-  /** Receives faults, and as `info` the counts of each run: standard error, faults only. */
   readonly logger?: Logger
   /** Hears of answers of the store, so that a run that failed is repeated as soon as there is one. */
   readonly recovery?: StoreRecovery

@@ -12,7 +12,6 @@ export interface RetryPolicy {
 
 export type ErrorClass = abstract new (...args: never[]) => unknown
 
-/** The errors that a policy retries, by their classes. */
 export interface ErrorFilter {
   /** Only these are retried. */
   readonly retryOn?: readonly ErrorClass[]
@@ -25,7 +24,6 @@ export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('s
 export interface JitterOptions extends ErrorFilter {
   /** Each wait is up to so much shorter or longer. */
   readonly jitterMs?: number
-  /** Returns a number from 0 to below 1, for the jitter: `Math.random`. */
   readonly random?: () => number
 }
 

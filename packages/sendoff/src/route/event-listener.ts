@@ -11,7 +11,6 @@ export type ListenerFunction<Payload = unknown> = (
 // `void` lets a listener simply end; whatever else it returns counts as success.
 export type ListenerAnswer = DispatchResult | void
 
-/** Handles the events of one type, one at a time. */
 export interface EventListener<Payload = unknown> {
   onEvent(event: EventEnvelope<Payload>, context: DispatchContext): ListenerAnswer | Promise<ListenerAnswer>
 }
@@ -47,7 +46,6 @@ export interface DispatchContext {
   readonly epoch: number | undefined
 }
 
-/** The circumstances of one call to a batch listener. */
 export interface BatchContext {
   /** Aborts as soon as it would for any event of the batch. */
   readonly signal: AbortSignal

@@ -22,7 +22,6 @@ import type { Fallback } from './fallback.ts'
 /** How many events one call of a batch listener gets where `maxBatchSize` does not say. */
 export const defaultMaxBatchSize = 100
 
-/** Options of a listener's registration. */
 export interface ListenerOptions<Payload = never> {
   /** Used instead of the outbox's retry policy. */
   readonly retry?: RetryPolicy
