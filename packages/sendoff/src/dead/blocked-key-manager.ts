@@ -2,6 +2,7 @@ import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/
 
 /** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
+  /** The part of the store that manages ordering keys. */
   readonly keys: OutboxOrderingKeys
   /** Called when events may be due again. */
   readonly onChanged: () => void

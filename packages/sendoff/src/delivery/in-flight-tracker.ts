@@ -10,6 +10,7 @@ export interface InFlightTrackerOptions {
    * case.
    */
   readonly ttlMs?: number
+  /** Measures `ttlMs`: the clock of the machine. */
   readonly clock?: Clock
 }
 

@@ -62,7 +62,9 @@ export interface DispatchSettings {
 
 /** Settings of lanes. The deliveries of one lane run one after another. */
 export interface LaneSettings {
+  /** Returns the key of the lane that a row belongs to. */
   readonly laneOf: (row: Row) => string
+  /** Returns the number of the partition that a lane belongs to. */
   readonly partitionOf: (laneKey: string) => number
   /**
    * Whether the later events of a lane wait for one that has to be delivered again, or the lane continues
@@ -75,12 +77,19 @@ export interface LaneSettings {
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   /** Decides what becomes of an event after its last attempt: `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
+  /** The store that settles and releases rows. */
   readonly store: Pick<OutboxStore<never>, 'people' | 'release' | 'settle'>
+  /** The registry with the listeners that events are routed to. */
   readonly listeners: ListenerRegistry
+  /** Parses payloads for listeners: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
+  /** The time for leases, delays and time limits: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
+  /** Counts deliveries and outcomes: none. */
   readonly metrics?: MetricsExporter
+  /** The event types and destinations that are paused: none. */
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed. Otherwise leaves them to the poller. */
   readonly breaker?: CircuitBreaker

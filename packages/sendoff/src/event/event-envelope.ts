@@ -15,8 +15,11 @@ const maxHeaderBytes = 65_536
 
 /** The fields and the payload of an event. The payload is JSON text or bytes. */
 export interface EnvelopeOptions extends EventFields {
+  /** The type that routes the event to its listener, at most 128 characters. */
   readonly eventType: string | EventType
+  /** The payload as JSON text. */
   readonly payloadJson?: string
+  /** The payload as bytes, instead of JSON text. */
   readonly payloadBytes?: Uint8Array
 }
 

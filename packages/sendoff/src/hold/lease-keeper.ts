@@ -9,12 +9,17 @@ import type { Lease, OutboxStore } from '../store/index.ts'
 
 /** Options of `LeaseKeeper`. */
 export interface LeaseKeeperOptions {
+  /** The store that renews leases. */
   readonly store: Pick<OutboxStore<never>, 'renew'>
+  /** The owner of the leases and the length of their term. */
   readonly lease: Lease
+  /** Measures the terms of leases: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
   /** Knows when the store answers, so that a failed renewal is repeated soon after. */
   readonly recovery?: StoreRecovery
+  /** The rows that this process holds. */
   readonly inFlight: InFlightTracker
 }
 

@@ -14,10 +14,15 @@ import { TimeLimits } from '../dispatch/time-limits.ts'
 
 /** Options of `DispatcherHotPath`. */
 export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<LookUpsOptions, 'inFlight'> {
+  /** The dispatcher that takes the events after their commit. */
   readonly dispatcher: OutboxDispatcher
+  /** The registry that says which events this process can deliver. */
   readonly listeners: ListenerRegistry
+  /** The lease under which the process writes and claims rows. */
   readonly lease: Lease
+  /** The event types and destinations that are paused. */
   readonly pauses: Pauses
+  /** Ends back-offs: a commit was seen, so the store is there. */
   readonly recovery: StoreRecovery
   /** Whether this process may deliver at this moment. */
   readonly mayDeliver: () => boolean

@@ -12,6 +12,7 @@ export interface Bounce {
 
 /** Options of `bounceWebhook`. */
 export interface BounceWebhookOptions {
+  /** The suppression list that receives the addresses of bounces. */
   readonly suppressions: Pick<SuppressionList<never>, 'add'>
   /**
    * Secrets that the provider signs with, in base64 with or without `whsec_`. Give several while one replaces

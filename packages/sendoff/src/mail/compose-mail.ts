@@ -24,7 +24,9 @@ export type ResolveAttachment = (
 
 /** Functions that fill templates and load attachments. */
 export interface ComposeOptions {
+  /** Fills templates: none. A mail with a template needs it. */
   readonly render?: RenderTemplate
+  /** Gets the content of attachments given by reference: none. A mail with a reference needs it. */
   readonly resolveAttachment?: ResolveAttachment
 }
 

@@ -50,6 +50,7 @@ export interface HttpMailTransportOptions {
   readonly timeoutMs?: number
   /** Makes the connections, such as one through a proxy or with certificates of your own. */
   readonly agent?: HttpAgent
+  /** The name of the transport in log texts and error texts: `http`. */
   readonly name?: string
 }
 

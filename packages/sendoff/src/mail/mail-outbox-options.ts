@@ -41,6 +41,7 @@ export interface MailOutboxOptions<Tx, StoreTx, TxOptions = TransactionOptions> 
   readonly maxRecipients?: number
   /** Receives reports of faults; `false` for none. By default warnings and errors go to standard error. */
   readonly logger?: Logger | false
+  /** The time of the mail outbox: the clock of the machine. */
   readonly clock?: Clock
 }
 

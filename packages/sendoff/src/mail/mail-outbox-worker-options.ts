@@ -22,6 +22,7 @@ import type { Suppressions } from './suppression-list.ts'
 
 /** Options of `MailOutboxWorker`. */
 export interface MailOutboxWorkerOptions<Tx, StoreTx> {
+  /** The mail outbox that holds the mails to send. */
   readonly outbox: MailOutbox<Tx, StoreTx, never>
   /** Transports by provider. Mails that name no provider use `default`. */
   readonly transports: Readonly<Record<string, MailTransport>>
@@ -72,9 +73,11 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   readonly shutdownTimeoutMs?: number
   /** Name of this process, shown on the mails it holds. A unique ending is added. */
   readonly ownerId?: string
+  /** Counts deliveries and outcomes: none. */
   readonly metrics?: MetricsExporter
   /** Receives reports of faults; `false` for none. By default warnings and errors go to standard error. */
   readonly logger?: Logger | false
+  /** The time of the worker: the clock of the machine. */
   readonly clock?: Clock
 }
 

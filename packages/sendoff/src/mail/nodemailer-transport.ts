@@ -42,6 +42,7 @@ export interface NodemailerTransportOptions {
    * does not close it.
    */
   readonly transporter: NodemailerTransporter
+  /** The name of the transport in log texts and error texts: `nodemailer`. */
   readonly name?: string
 }
 

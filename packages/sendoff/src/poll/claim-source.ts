@@ -6,9 +6,13 @@ import type { PendingBatch, PendingSource } from './pending-source.ts'
 
 /** Options of `claimSource`. */
 export interface ClaimSourceOptions {
+  /** The store to claim rows from. */
   readonly store: Pick<OutboxStore<never>, 'claim'>
+  /** The lease that claimed rows are held under. */
   readonly lease: Lease
+  /** Measures the terms of leases: the clock of the machine. */
   readonly clock?: Clock
+  /** Leaves events alone that were written less than so many milliseconds ago: 0. */
   readonly skipRecentMs?: number
 }
 

@@ -20,6 +20,7 @@ export interface OutboxPollerHandler {
 export interface OutboxPollerOptions {
   /** Where due rows come from: `claimSource({ store, lease })`, for a poller among others. */
   readonly source: PendingSource
+  /** Takes the deliveries that the poller finds. */
   readonly handler: OutboxPollerHandler
   /** Wakes the poller before its interval is over. Only one poller may wait on it. */
   readonly alarm?: PollerAlarm
@@ -27,8 +28,11 @@ export interface OutboxPollerOptions {
   readonly inFlight?: InFlightTracker
   /** Knows when the store answers, so that a failed poll is repeated soon after. */
   readonly recovery?: StoreRecovery
+  /** Measures the intervals: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
+  /** Records how long events had been due: none. */
   readonly metrics?: MetricsExporter
   /** The longest pause between two polls, in milliseconds: 5 s. */
   readonly intervalMs?: number

@@ -20,6 +20,7 @@ export interface PublisherOptions {
    * doubles in between.
    */
   readonly retryAfterMs?: number
+  /** The longest wait while the broker cannot be reached: 5 s. */
   readonly maxRetryAfterMs?: number
   /** Logs once when the broker becomes unreachable, and once when it is back. */
   readonly logger?: Logger | false

@@ -3,11 +3,15 @@ import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } fr
 
 /** Options of `exponentialBackoff`. */
 export interface ExponentialBackoffOptions extends ErrorFilter {
+  /** The wait after the first failure, in milliseconds: 200. */
   readonly baseDelayMs?: number
+  /** The longest wait, in milliseconds: 60,000. */
   readonly maxDelayMs?: number
+  /** How many attempts there are in all: the limit of the outbox. */
   readonly maxAttempts?: number
   /** Whether jitter stays within `maxDelayMs`: true. */
   readonly clampJitter?: boolean
+  /** Returns a number from 0 to below 1, for the jitter: `Math.random`. */
   readonly random?: () => number
 }
 

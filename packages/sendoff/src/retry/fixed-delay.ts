@@ -10,6 +10,7 @@ import {
 
 /** Options of `fixedDelay`. */
 export interface FixedDelayOptions extends JitterOptions {
+  /** How many attempts there are in all: the limit of the outbox. */
   readonly maxAttempts?: number
 }
 

@@ -37,6 +37,7 @@ export interface PublisherCheckContext {
 
 /** Options of a publisher in a check. */
 export interface CheckedPublisherOptions extends PublisherOptions {
+  /** The topic, queue, subject, stream or URL that the publisher sends to. */
   readonly destination: Routed<string>
 }
 

@@ -24,7 +24,9 @@ export interface KyselyTransaction {
 /** The part of a Kysely transaction that is used here. */
 /** Options of a transaction in Kysely. */
 export interface KyselyTransactionOptions<Isolation, Access> {
+  /** The isolation level of the transaction: that of the database. */
   readonly isolationLevel?: Isolation
+  /** Whether the transaction may write: as the database decides. */
   readonly accessMode?: Access
 }
 

@@ -25,6 +25,7 @@ export interface TypeOrmQueryRunner {
 
 /** Options of a transaction in TypeORM. */
 export interface TypeOrmTransactionOptions<Isolation> {
+  /** The isolation level of the transaction: that of the database. */
   readonly isolationLevel?: Isolation
 }
 

@@ -7,9 +7,13 @@ import type { Waker } from './waker.ts'
 
 /** Options of `PollerWakeUps`. */
 export interface PollerWakeUpsOptions {
+  /** The time of the wake-ups. */
   readonly clock: Clock
+  /** Receives faults. */
   readonly logger: Logger
+  /** Counts the events that are left to the poller. */
   readonly metrics: MetricsExporter
+  /** Wakes the poller of this process and those of others. */
   readonly waker: Pick<Waker, 'wake' | 'announce'>
   /** Ends back-offs: a commit succeeded, so the store works. */
   readonly recovery?: StoreRecovery

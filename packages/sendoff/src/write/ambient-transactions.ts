@@ -10,9 +10,11 @@ import type { TxContext } from './tx-context.ts'
 
 /** Options of `AmbientTransactions`. */
 export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
+  /** The store that holds the events. */
   readonly store: OutboxStore<StoreTx>
   /** Runs the transactions of an ORM or a driver: the store's own by default. */
   readonly transactions?: Transactions<UserTx, StoreTx, TxOptions> | undefined
+  /** Receives faults: standard error. */
   readonly logger?: Logger
 }
 

@@ -26,14 +26,21 @@ import type { WriterHook } from './writer-hook.ts'
 
 /** Options of `OutboxWriter`. */
 export interface OutboxWriterOptions<UserTx, StoreTx> {
+  /** The store that holds the events. */
   readonly store: OutboxStore<StoreTx>
+  /** The transaction that a write belongs to. */
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
+  /** Called before and after each write, and after its commit or rollback: none. */
   readonly writerHook?: WriterHook | undefined
+  /** Takes the events after their commit: none. The poller then delivers them. */
   readonly hotPath?: HotPath | undefined
   /** Returns the locks that keep commits in write order: none by default. */
   readonly writeOrder?: () => WriteOrder
+  /** Encodes payloads as JSON: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
+  /** The time of the writer: the clock of the machine. */
   readonly clock?: Clock
+  /** Receives faults: standard error. */
   readonly logger?: Logger
 }
 

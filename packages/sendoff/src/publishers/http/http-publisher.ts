@@ -14,6 +14,7 @@ import { signatureHeaders } from './standard-webhooks.ts'
 export interface HttpPublisherOptions extends PublisherOptions {
   /** Address of the receiver. */
   readonly url: Routed<string | URL>
+  /** The method of the requests: `POST`. */
   readonly method?: 'POST' | 'PUT' | 'PATCH'
   /**
    * Secrets for a signature as in Standard Webhooks (`whsec_…`). With several, each signs the message: so

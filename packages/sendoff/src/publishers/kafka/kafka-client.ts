@@ -11,8 +11,11 @@ export interface PlatformaticProducer {
 
 /** Options of `send` of `@platformatic/kafka`. */
 export interface PlatformaticSendOptions {
+  /** The messages of the request. */
   messages: PlatformaticMessage[]
+  /** How many replicas confirm the request; -1 means all that are in sync. */
   acks?: number
+  /** Whether the broker drops messages that the client repeats. */
   idempotent?: boolean
 }
 

@@ -25,6 +25,7 @@ export interface KafkaPublisherOptions extends PublisherOptions {
    * - `@confluentinc/kafka-javascript` with `acks: -1`
    */
   readonly producer: KafkaProducer
+  /** The topic that messages are sent to. */
   readonly topic: Routed<string>
   /**
    * Key of the message, as text or bytes; the event's ordering key by default. Messages of one key go to one

@@ -5,9 +5,13 @@ export interface NatsJetStream {
 
 /** Options of `publish` of JetStream. */
 export interface NatsPublishOptions {
+  /** The id by which the stream drops repeated messages. */
   readonly msgID?: string
+  /** How long the client waits for the acknowledgement, in milliseconds. */
   readonly timeout?: number
+  /** The headers of the message. */
   readonly headers?: NatsMessageHeaders
+  /** The stream that has to store the message. */
   readonly expect?: { readonly streamName?: string }
 }
 

@@ -23,12 +23,19 @@ export interface AmqplibConfirmChannel {
 
 /** Options of a message in the form that `amqplib` takes. */
 export interface AmqplibMessageOptions {
+  /** Whether the broker returns a message that no queue is bound for. */
   readonly mandatory?: boolean
+  /** Whether the message outlives a restart of the broker. */
   readonly persistent?: boolean
+  /** The id of the message. */
   readonly messageId?: string
+  /** The type of the message. */
   readonly type?: string
+  /** The time of the message, in seconds since 1970. */
   readonly timestamp?: number
+  /** The media type of the content. */
   readonly contentType?: string
+  /** The headers of the message. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -15,6 +15,7 @@ export interface NodeRedisClient {
 
 /** Trims a stream, in the form that `redis` takes. */
 export interface NodeRedisTrimOptions {
+  /** Drops old messages of the stream beyond a threshold. */
   TRIM?: { strategy?: 'MAXLEN' | 'MINID'; strategyModifier?: '=' | '~'; threshold: number }
 }
 

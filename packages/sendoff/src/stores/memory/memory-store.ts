@@ -19,6 +19,7 @@ import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
 import { type MemoryHistory, settleRows } from './settle-rows.ts'
 
+/** Options of `memoryStore`. */
 export interface MemoryStoreOptions {
   /** The clock: returns epoch milliseconds. Default: `Date.now`. */
   readonly now?: () => number

@@ -22,6 +22,7 @@ import { pingScript } from './scripts/upkeep-scripts.ts'
 import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
+/** Options of `redisStore`. */
 export interface RedisStoreOptions<Client extends RedisClient> {
   /** A client or a cluster of `ioredis` or of `redis`, connected. The store does not close it. */
   readonly client: Client

@@ -1,3 +1,4 @@
+/** The length of the period that one partition of the table covers. */
 export type PartitionPeriod = 'day' | 'week' | 'month'
 
 /** A part of the table: the events whose ids begin with a time from `start` to before `end`. */

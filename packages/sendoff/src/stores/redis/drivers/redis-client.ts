@@ -28,8 +28,11 @@ export interface NodeRedisClient {
   duplicate(): object
 }
 
+/** The keys and arguments of a script call in the `redis` client. */
 export interface NodeRedisScriptOptions {
+  /** The keys that the script uses. */
   readonly keys: string[]
+  /** The values that the script receives. */
   readonly arguments: string[]
 }
 
@@ -51,6 +54,7 @@ export interface NodeRedisSubscriber extends NodeRedisDuplicate {
   ping?(): Promise<unknown>
 }
 
+/** A client or a cluster of `ioredis` or of `redis`. */
 export type RedisClient = IoredisClient | NodeRedisClient
 
 /** The handle that transactions of this client get: its MULTI, or one that the caller has begun. */

@@ -12,6 +12,7 @@ export interface SqliteHandle {
   readonly inTransaction?: boolean
 }
 
+/** The part of a prepared statement that the store uses. */
 export interface SqliteStatement {
   run(...parameters: SqliteValue[]): {
     readonly changes: number | bigint
@@ -21,6 +22,7 @@ export interface SqliteStatement {
   all(...parameters: SqliteValue[]): unknown[]
 }
 
+/** A value that a statement takes as a parameter. */
 export type SqliteValue = null | number | string | Uint8Array
 
 /**
