@@ -14,7 +14,7 @@ const cases: ForgedCases = {
     broken: [
       {
         what: 'a committed event is missing',
-        run: sound().writes('b', { end: 'nobody' }).hasBusinessRow('b'),
+        run: sound().writes('b', { end: 'unrecorded' }).hasBusinessRow('b'),
       },
       { what: 'a rolled-back event exists', run: sound().writes('b', { end: 'rollback' }).hasRow('b') },
       {
@@ -29,7 +29,7 @@ const cases: ForgedCases = {
       },
       {
         what: 'an event exists without its business data',
-        run: sound().writes('b', { end: 'nobody' }).hasRow('b'),
+        run: sound().writes('b', { end: 'unrecorded' }).hasRow('b'),
       },
       {
         what: 'an event is missing after a commit whose answer was lost',
@@ -55,7 +55,7 @@ const cases: ForgedCases = {
       },
       {
         what: 'its process died before it reported the end, and nothing exists',
-        run: sound().writes('b', { end: 'nobody' }),
+        run: sound().writes('b', { end: 'unrecorded' }),
       },
       {
         what: 'the answer to the commit was lost, and everything exists and is delivered',
@@ -71,7 +71,7 @@ const cases: ForgedCases = {
       },
       {
         what: 'its process died before it reported the end, and everything exists',
-        run: delivered(sound().writes('b', { end: 'nobody' }).hasRow('b').hasBusinessRow('b'), 'b'),
+        run: delivered(sound().writes('b', { end: 'unrecorded' }).hasRow('b').hasBusinessRow('b'), 'b'),
       },
     ],
   },

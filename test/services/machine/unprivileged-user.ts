@@ -8,7 +8,7 @@ export interface SystemUser {
 
 /**
  * Returns the user for a server that refuses to run as root: the first of `names` that exists on this
- * machine, else `nobody`. A process that is not root can only start it as its own user.
+ * machine, else the user without rights that every machine has. A process that is not root can only start it as its own user.
  */
 export function unprivilegedUser(...names: readonly string[]): SystemUser {
   if (process.getuid?.() !== 0) return {}

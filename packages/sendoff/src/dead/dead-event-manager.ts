@@ -32,7 +32,9 @@ export interface ReplayOptions {
 
 /** Options of `DeadEventManager`. */
 export interface DeadEventManagerOptions {
+  /** The store of the events. */
   readonly store: Pick<StoreParts, 'people'>
+  /** Gets the faults that are not thrown. By default, they go to standard error. */
   readonly logger?: Logger
   /** Called after events were replayed. */
   readonly onReplayed?: () => void

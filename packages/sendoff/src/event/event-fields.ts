@@ -19,11 +19,13 @@ export interface EventFields {
    * Modes that keep order deliver the events of one key in write order. Default: `aggregateType:aggregateId`.
    */
   readonly orderingKey?: string
+  /** Names and values that the event carries along; publishers send them as headers. */
   readonly headers?: Readonly<Record<string, string>>
   /** The event is not delivered before this time. */
   readonly availableAt?: Date
   /** The event is not delivered before this many milliseconds have passed, by the database's clock. */
   readonly deliverAfterMs?: number
+  /** The media type of the payload: none for JSON, `application/octet-stream` for bytes. */
   readonly contentType?: string
   /** A second write with the same key adds nothing and returns the first event's id. */
   readonly idempotencyKey?: string

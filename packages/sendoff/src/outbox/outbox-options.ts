@@ -38,10 +38,13 @@ export interface WriterOnlyOptions<
   TxOptions = TransactionOptions,
   Hook extends MaybeHook = WriterHook | undefined,
 > {
+  /** The database that the events are kept in. */
   readonly store: OutboxStore<StoreTx>
   /** Runs the transactions of an ORM or a driver: the store's own by default. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
+  /** Takes part in every write, and may change or suppress events: none. */
   readonly writerHook?: Hook
+  /** Turns payloads and headers into JSON text and back: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
   /** Gets all reports of faults; `false` for none. By default, warnings and errors go to standard error. */
   readonly logger?: Logger | false
@@ -54,6 +57,7 @@ export interface WriterOnlyOptions<
    * are current.
    */
   readonly migrate?: boolean
+  /** The source of time and timers, for tests: that of the system. */
   readonly clock?: Clock
 }
 
@@ -69,6 +73,7 @@ export interface OutboxOptions<
   readonly listeners?: ListenerRegistry
   /** How long a process keeps a row without renewing its lease, in milliseconds: 30 s. */
   readonly leaseMs?: number
+  /** How often and how much this process reads from the store. */
   readonly poller?: Partial<PollerSettings>
   /** Deletes old events at intervals; nothing is deleted by default. */
   readonly purge?: Omit<PurgeOptions, 'ageMs'> | true
@@ -76,6 +81,7 @@ export interface OutboxOptions<
   readonly drainTimeoutMs?: number
   /** How long `close()` waits for running listeners, in milliseconds: 15 s. */
   readonly shutdownTimeoutMs?: number
+  /** Counts what the outbox does: none. */
   readonly metrics?: MetricsExporter
 }
 
@@ -86,6 +92,7 @@ export interface SingleWriterOptions<
   TxOptions = TransactionOptions,
   Hook extends MaybeHook = WriterHook | undefined,
 > extends OutboxOptions<Tx, StoreTx, TxOptions, Hook> {
+  /** The lock whose holder delivers what the hot path left. */
   readonly lock?: Partial<SingleWriterLock>
   /** Options of the circuit breaker between a commit and the listener; `false` for no breaker. */
   readonly circuitBreaker?: CircuitBreakerOptions | false
@@ -111,6 +118,7 @@ interface InOrder<Tx, StoreTx, TxOptions, Hook extends MaybeHook> extends Omit<
   OutboxOptions<Tx, StoreTx, TxOptions, Hook>,
   'hotQueueCapacity' | 'hotShare' | 'poller'
 > {
+  /** How often and how much this process reads from the store. */
   readonly poller?: Omit<Partial<PollerSettings>, 'skipRecentMs'>
 }
 
@@ -146,6 +154,7 @@ export interface PartitionedOptions<
 
 /** Settings of the poller. */
 export interface PollerSettings {
+  /** Whether this process polls by itself: true. With false, only `outbox.poll()` does. */
   readonly enabled: boolean
   /** The longest pause between two polls, in milliseconds: 5 s. */
   readonly intervalMs: number

@@ -35,12 +35,15 @@ export interface PurgeProgress {
 
 /** Options of `OutboxPurgeScheduler`. */
 export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
+  /** The store to purge. */
   readonly store: Pick<OutboxStore<never>, 'purge'>
   /** Called before each batch: false ends the run. */
   readonly mayPurge?: () => boolean
+  /** The source of time and timers: that of the system. */
   readonly clock?: Clock
+  /** Gets reports of failed runs. By default, they go to standard error. */
   readonly logger?: Logger
-  /** Knows when the store answers, so that a failed run is repeated soon after. */
+  /** Knows when the store responds again, so that a failed run is repeated soon after. */
   readonly recovery?: StoreRecovery
 }
 

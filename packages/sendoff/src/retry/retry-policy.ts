@@ -28,6 +28,7 @@ export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('s
 export interface JitterOptions extends ErrorFilter {
   /** Makes each wait up to this many milliseconds shorter or longer: 0. */
   readonly jitterMs?: number
+  /** Returns a number from 0 up to 1 for the jitter: `Math.random`. */
   readonly random?: () => number
 }
 

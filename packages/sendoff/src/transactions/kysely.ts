@@ -7,7 +7,6 @@ export interface KyselyDatabase<Tx, Isolation, Access> {
 }
 
 /** The part of Kysely's transaction builder that is used here. */
-/** The part of a Kysely transaction that is used here. */
 export interface KyselyTransactionBuilder<Tx, Isolation, Access> {
   setIsolationLevel(isolationLevel: Isolation): KyselyTransactionBuilder<Tx, Isolation, Access>
   setAccessMode(accessMode: Access): KyselyTransactionBuilder<Tx, Isolation, Access>
@@ -21,7 +20,6 @@ export interface KyselyTransaction {
   executeQuery(query: never): Promise<{ readonly rows: readonly unknown[] }>
 }
 
-/** The part of a Kysely transaction that is used here. */
 /** Options of a transaction in Kysely. */
 export interface KyselyTransactionOptions<Isolation, Access> {
   /** The isolation level of the transaction: that of the database. */

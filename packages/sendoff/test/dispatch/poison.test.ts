@@ -76,7 +76,7 @@ onEveryStore('a suspect runs alone, with everything else handed back', async (te
   await writer.metrics.until((seen) => seen.dispatchSuccess === 1)
   await writer.outbox.close()
 
-  // Three holders vanished with the suspects in hand.
+  // Three processes vanished while they held the suspects.
   const store = open()
   await store.migrate()
   const keys = [ids[3]!, ids[6]!].map((eventId) => ({ eventId, destination: '' }))

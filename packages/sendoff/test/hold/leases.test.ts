@@ -27,7 +27,7 @@ onEveryStore(
     await writeTested(outbox, 1, 2, 3)
     await listener.called(1)
 
-    // Four renewals take longer than the first lease, and still nobody else gets any of them.
+    // Four renewals take longer than the first lease, and still no other process gets any of the rows.
     await fourth.passed
     deepEqual(renewals, [3, 3, 3, 3])
     deepEqual(await store.claim({ lease: { owner: 'thief', ms: 1 }, limit: 10 }), [])

@@ -34,7 +34,7 @@ class Table {
     }
   }
 
-  /** Everybody looks and acts until nothing changes any more. */
+  /** All participants read the plan and act until nothing changes any more. */
   settle(): void {
     for (let round = 0; round < 10; round++) {
       const before = [...this.owners]

@@ -113,7 +113,7 @@ async function join(
     logger: false,
     ownerId,
     poller: { busyIntervalMs: 5 },
-    // Nobody is to be taken for gone.
+    // Long enough that no process counts as gone.
     leaseMs: 6_000,
   }).start()
   test.after(() => outbox.close())

@@ -126,7 +126,7 @@ onEveryStore(
     const [, cold] = await writeTested(outbox, 'hot', 'cold')
     await listener.called(2)
 
-    // Somebody else gets the lock, as if it had run out.
+    // Another process gets the lock, as if it had run out.
     await real.locks.release({ lock: 'outbox-poller', token })
     await real.locks.acquire({ lock: 'outbox-poller', token: 'thief', ttlMs: 60_000 })
     await metrics.until((seen) => seen.settlementRefused === 1)
@@ -191,7 +191,7 @@ onEveryStore(
     const [hot, cold] = await writeTested(outbox, 'hot', 'cold')
     await listener.called(2)
 
-    // Somebody may have had it in between.
+    // Another process may have held the lock in between.
     await real.locks.release({ lock: 'outbox-poller', token: tokens[0]! })
     await outbox.poll()
     await outbox.poll()

@@ -14,7 +14,7 @@ export interface CheckedDatabase<Tx> {
 // They spend most of the time waiting for leases to run out: a server's clock cannot be set.
 const concurrency = 6
 
-/** Runs the store contract on a database server, each check on a table that nobody else uses meanwhile. */
+/** Runs the store contract on a database server, each check on a table that no other check uses meanwhile. */
 export function runServerStoreChecks<Tx>(name: string, { openStore, run }: CheckedDatabase<Tx>): void {
   const freeTables = Array.from({ length: concurrency }, (_, index) => `check_${index}`)
 

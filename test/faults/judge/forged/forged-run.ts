@@ -85,7 +85,7 @@ export class ForgedRun {
       repeated: [],
       ...intent,
     })
-    if (end !== 'nobody') this.says('writer', at + 1, { kind: end, tx })
+    if (end !== 'unrecorded') this.says('writer', at + 1, { kind: end, tx })
     if (end !== 'commit') return this
     this.#businessRows.add(tx)
     return this.hasRow(id, { orderingKey: key ?? null, ...row })
@@ -207,8 +207,8 @@ type Unstamped<Entry> = Entry extends unknown ? Omit<Entry, 'at' | 'process'> : 
 
 interface ForgedWrite {
   readonly at?: number
-  /** How the transaction ended; with `nobody` its process died before it recorded the end. */
-  readonly end?: TransactionEnd['kind'] | 'nobody'
+  /** How the transaction ended; with `unrecorded` its process died before it recorded the end. */
+  readonly end?: TransactionEnd['kind'] | 'unrecorded'
   readonly behaviour?: Behaviour
   readonly notBefore?: number
   readonly key?: string

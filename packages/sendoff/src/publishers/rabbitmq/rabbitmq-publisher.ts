@@ -13,7 +13,6 @@ import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 import { UnconfirmedError } from './rabbitmq-verdict.ts'
 
 /** Options of `rabbitmqPublisher`. */
-/** A publisher that can be closed. */
 export interface RabbitmqPublisherOptions extends PublisherOptions {
   /**
    * A connection of `rabbitmq-client`, or a function that opens one of `amqplib`. The publisher calls the

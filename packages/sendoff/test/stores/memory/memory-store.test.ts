@@ -123,7 +123,7 @@ describe('memory store', () => {
     for (let batch = 0; batch < 1_000; batch += 1) {
       const rows = await store.claim({ lease, limit: 100 })
       equal(rows.length, 100)
-      // Half of them stay in somebody's hands.
+      // Half of the rows stay leased.
       await store.settle({ settlements: rows.slice(50).map((row) => ({ row, outcome: { kind: 'done' } })) })
     }
 

@@ -219,7 +219,7 @@ function gatedPool(pattern: RegExp, reached: Gate, gate: Gate): Pool {
   return gated
 }
 
-/** Whoever waits for a lock on this one is told so at once. */
+/** A pool whose statements give up waiting for a lock after one second. */
 function impatientPool(): Pool {
   const impatient = database.mysql2Pool()
   impatient.pool.on('connection', (connection) => connection.query('set innodb_lock_wait_timeout = 1'))

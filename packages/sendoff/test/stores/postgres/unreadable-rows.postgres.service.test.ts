@@ -27,7 +27,7 @@ describe('postgres store: rows that were changed by hand', () => {
       for (const [index, change] of Object.keys(changes).entries()) {
         await pool.query(`update ${table} set ${change} where event_id = $1`, [rows[index]!.eventId])
       }
-      // Waits for ever, and nobody with it.
+      // This row waits for ever, and holds up no other.
       const [endless] = await write(store, 1)
       await pool.query(`update ${table} set available_at = 'infinity', deliveries = 1 where event_id = $1`, [
         endless!.eventId,

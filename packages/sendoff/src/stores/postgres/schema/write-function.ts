@@ -160,7 +160,7 @@ begin
   if extract(epoch from coalesce(available_at - written_at, deliver_after)) > 3155760000 then
     raise exception 'The event is due more than a hundred years from now.' using errcode = 'invalid_parameter_value';
   end if;
-  -- Whoever asks for "now" has read the clock a moment before.
+  -- A caller that passes "now" has read the clock a moment before.
   if available_at < coalesce(occurred_at, written_at - interval '1 second') then
     raise exception 'The event has an available_at before its occurred_at.'
       using errcode = 'invalid_parameter_value';
@@ -173,7 +173,7 @@ begin
 
   partition_no := get_byte(sha256(convert_to(ordering_key, 'UTF8')), 0);
 
-  -- Whoever writes with the same key waits until this transaction ends, so that rows are committed in the order of seq.
+  -- Other writers with the same key wait until this transaction ends, so that rows are committed in the order of seq.
   select control.name into last_mode from ${control} as control where control.kind = 'mode';
   if last_mode = 'ordered' then
     perform pg_advisory_xact_lock(${allKeysLock(tables)});

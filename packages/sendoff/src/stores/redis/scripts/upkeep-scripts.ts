@@ -15,7 +15,7 @@ for index = 1, #ARGV, 2 do
   if fields and fields[STATUS] == DEAD then
     seen[member] = true
     fields[STATUS], fields[ATTEMPTS], fields[LOSSES] = NEW, 0, 0
-    -- The fence rises here too: whoever held the row before it died must not settle it now.
+    -- The fence rises here too: a process that held the row before it died must not settle it now.
     fields[DELIVERIES] = fields[DELIVERIES] + 1
     fields[AVAILABLE_AT] = now
     fields[LOCKED_BY], fields[LOCKED_UNTIL], fields[DONE_AT] = false, false, false
