@@ -53,7 +53,7 @@ class ErrorDescription {
 }
 
 /**
- * The errors that an error contains. Some clients have their own classes for this beside `AggregateError`.
+ * The errors that an error contains. Some clients have their own classes for this besides `AggregateError`.
  */
 export function innerErrors(error: Error): readonly unknown[] {
   const { errors } = error as { readonly errors?: unknown }
@@ -61,7 +61,7 @@ export function innerErrors(error: Error): readonly unknown[] {
   return error instanceof AggregateError ? errors : errors.filter((inner) => inner instanceof Error)
 }
 
-/** Drivers and ORMs put the statement before or after the message. Its values do not belong into logs. */
+/** Drivers and ORMs put the statement before or after the message. Its values do not belong in logs. */
 const statementStart = /^\s*(?:insert|update|delete|select|with|create|alter|drop|lock|call)\s/i
 const errorDetail = /\n - detail: [^]*$/
 

@@ -16,7 +16,7 @@ export interface PublishContext {
   readonly signal: AbortSignal
 }
 
-/** What became of one event. An error is a failed attempt; an `UnrecoverableError` is the last one. */
+/** The result for one event. An error is a failed attempt; an `UnrecoverableError` is the last one. */
 export type PublishAnswer =
   | { readonly kind: 'done' }
   | { readonly kind: 'retryAfter'; readonly delayMs: number; readonly reason: string }

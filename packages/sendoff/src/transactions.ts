@@ -5,8 +5,8 @@ export interface TransactionOptions {
 }
 
 /**
- * A transaction that runs SQL, with the placeholders of its database. An error that it rejects with has the
- * database's error code, on itself or on one of its causes.
+ * A transaction that runs SQL, with the placeholders of its database. Its errors carry the database's error
+ * code, on themselves or on one of their causes.
  */
 export interface SqlTx {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>

@@ -17,8 +17,8 @@ export class BlockedKeyManager {
   }
 
   /**
-   * Returns keys, ordered by name, whose first event failed, with what waits behind it; also keys that are
-   * parked. For the next page, pass the last key as `after`.
+   * Returns blocked keys by name: those whose first event has failed, and those that are parked. Each comes
+   * with the number of events that wait behind the first. For the next page, pass the last key as `after`.
    */
   query(filter: Partial<BlockedKeyFilter> = {}): Promise<readonly BlockedKey[]> {
     return this.#options.keys.blocked({ limit: 100, ...filter })
@@ -38,7 +38,7 @@ export class BlockedKeyManager {
   }
 
   /**
-   * Stops the delivery of this key until it is unparked. An event that a listener handles at the moment is
+   * Stops the delivery of this key until it is unparked. An event that a listener is handling is still
    * settled.
    */
   park(orderingKey: string): Promise<void> {

@@ -20,9 +20,9 @@ export type DeadEventFilter = Pick<
 
 /** Options of `replayAll`. */
 export interface ReplayOptions {
-  /** How many events one statement makes NEW: 500. */
+  /** How many events one statement makes NEW. Default: 500. */
   readonly batchSize?: number
-  /** How many events a second at most: as fast as possible by default. */
+  /** How many events to replay per second at most. Default: no limit. */
   readonly ratePerSecond?: number
   /** Called after each batch with the number of events replayed so far. */
   readonly onProgress?: (replayed: number) => void
@@ -119,7 +119,7 @@ export class DeadEventManager {
     return requireParts(this.#options.store, ['people'], 'DeadEventManager').people
   }
 
-  // An event that dies again meanwhile is behind the place reached, so it is not replayed for ever.
+  // An event that dies again meanwhile is behind the place reached, so it is not replayed forever.
   async #replayAll(
     filter: DeadEventFilter,
     options: ReplayOptions,

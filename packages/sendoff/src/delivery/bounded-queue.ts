@@ -47,7 +47,7 @@ export class BoundedQueue<Item> {
     const item = this.#items[this.#head]
     this.#items[this.#head++] = undefined
 
-    // It is cheaper to move the rest to the front at times than to shift at every take.
+    // Moving the rest to the front now and then is cheaper than shifting at every take.
     if (this.#head >= 64 && this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head)
       this.#head = 0

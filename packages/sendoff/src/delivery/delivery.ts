@@ -1,13 +1,13 @@
 import { OutboxError } from '../errors.ts'
 import type { HeldRow, OwnerFence, Row } from '../store/index.ts'
 
-/** The right to work on rows until a given moment. It is renewed in the background. */
+/** The right to work on rows until a given moment. This process renews it in the background. */
 export interface Holding {
-  /** When the right ends, by the monotonic clock. It counts from before the request that granted it. */
+  /** When the right ends, by the monotonic clock. The term counts from before the request was sent. */
   readonly validUntil: number
-  /** The epoch of the partition, if the right is to one. */
+  /** The epoch of the partition, if the right covers one. */
   readonly epoch?: number
-  /** The fence of the lock that the right comes from, if it comes from one. */
+  /** The fence of the lock that grants the right, if a lock does. */
   readonly fence?: OwnerFence
 }
 
@@ -25,7 +25,7 @@ export class Delivery {
   readonly epoch: number | undefined
   ended = false
   /**
-   * Whether the in-flight tracker has this very delivery. A flag, because a lookup costs as much as a
+   * Whether the in-flight tracker has this very delivery. We keep a flag, because a lookup costs as much as a
    * removal.
    */
   isTracked = false
@@ -85,8 +85,8 @@ export class Delivery {
   }
 
   /**
-   * Whether the row may be what ended the processes that held it, because it has 3 losses or more. It then
-   * runs alone.
+   * Whether the row is a suspect: with 3 losses or more, it may be what ended its holders. A suspect runs
+   * alone.
    */
   get isSuspect(): boolean {
     return isSuspect(this.row)
@@ -96,7 +96,7 @@ export class Delivery {
     return this.#leaseUntil
   }
 
-  /** Whether surely no other process holds the row at this moment. */
+  /** Whether it is certain that no other process holds the row now. */
   isHeld(now: number): boolean {
     return !this.#lost && now < (this.#lock === undefined ? this.#leaseUntil : this.#lock.validUntil)
   }
@@ -109,9 +109,9 @@ export class Delivery {
     this.#leaseUntil = until
   }
 
-  /** Continues with a new lease, after this process claimed a row that it still holds. */
+  /** Continues with a new lease, after this process has claimed a row again that it still holds. */
   claimedAgain(row: Row, until: number): void {
-    // Answers may arrive in another order than the claims were made.
+    // Answers may arrive in a different order than the claims were sent.
     if (row.deliveries < this.#deliveries) return
     this.#lock = undefined
     this.#lockedBy = row.lockedBy
@@ -122,8 +122,8 @@ export class Delivery {
   }
 
   /**
-   * Whether attempts were counted since this process got the row. Another holder counted them, or a
-   * settlement of this very delivery whose answer was lost.
+   * Whether the store has counted attempts since this process got the row. They come from another holder, or
+   * from a settlement of this very delivery whose answer was lost.
    */
   get isOutdated(): boolean {
     return this.#attempts !== this.row.attempts
@@ -148,8 +148,8 @@ export class Delivery {
   }
 
   /**
-   * Registers a callback for the abort; calls it at once after an abort. A batch shares it, because a signal
-   * for each is costly.
+   * Registers a callback for the abort. If the delivery is aborted already, calls it at once. A batch thus
+   * needs one signal for all its deliveries; a signal for each would be costly.
    */
   onAbort(callback: (reason: OutboxError) => void): void {
     this.#onAbort = callback

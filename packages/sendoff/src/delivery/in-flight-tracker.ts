@@ -5,12 +5,12 @@ import { Delivery } from './delivery.ts'
 /** Options of `InFlightTracker`. */
 export interface InFlightTrackerOptions {
   /**
-   * How many milliseconds a delivery keeps its row from a second delivery here, after its lease or lock is
-   * lost. By default, until its listener has returned. A delivery that still holds its row keeps it in any
-   * case.
+   * If a delivery has lost its lease or lock, this process may deliver its row again this many milliseconds
+   * after the lost delivery was queued. Default: only after its listener has returned. While a delivery holds
+   * its row, there is no second one.
    */
   readonly ttlMs?: number
-  /** Measures `ttlMs`: the clock of the machine. */
+  /** Measures `ttlMs`. Default: the clock of the machine. */
   readonly clock?: Clock
 }
 
@@ -18,18 +18,18 @@ export interface InFlightTrackerOptions {
  * The deliveries that this process holds, by row.
  *
  * A row enters when it is queued. It leaves only after every poll has returned that began before its
- * settlement was acknowledged. Such a poll may still return the row as it was before, and would have it
+ * settlement was acknowledged. Such a poll may still return the row as it was before, and the row would be
  * delivered twice.
  */
 export class InFlightTracker {
   readonly #deliveries = new Map<string, Delivery>()
-  /** Rows that a claim by row id is under way for, each with the delivery that a poll has brought since. */
+  /** Rows that this process is claiming by row id, each with the delivery that a poll has returned since. */
   readonly #awaited = new Map<string, Delivery | undefined>()
   readonly #runningPolls = new Set<number>()
   readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
   readonly #ttlMs: number
   readonly #clock: Clock
-  /** When rows came in; kept only if there is a time limit. */
+  /** When each row came in; recorded only if there is a time limit. */
   readonly #since = new Map<string, number>()
   #lastPoll = 0
 
@@ -67,10 +67,10 @@ export class InFlightTracker {
     return true
   }
 
-  /** Keeps the delivery that a poll brings of an awaited row. Returns false if the row is not awaited. */
+  /** Keeps a delivery that a poll returned, if its row is awaited. Returns false otherwise. */
   keepAwaited(delivery: Delivery): boolean {
     if (this.#awaited.size === 0 || !this.#awaited.has(delivery.rowId)) return false
-    // A read without a claim is dropped: the claim under way brings the row, too.
+    // We drop a row that was read without a claim: the claim under way returns it, too.
     if (delivery.lock === undefined) this.#awaited.set(delivery.rowId, delivery)
     delivery.ended = true
     return true

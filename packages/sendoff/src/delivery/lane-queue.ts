@@ -14,15 +14,17 @@ interface Lane {
   hasMore: boolean
   /** How many key scans had begun when a source last asked the store for the lane. */
   askedAfter: number
-  /** Whether no delivery of the lane may begin: one that was under way has to be delivered again first. */
+  /**
+   * Whether the lane may begin no delivery, because one that was under way has to be delivered again first.
+   */
   isStopped: boolean
   state: LaneState
 }
 
 /**
- * `ready`: its next delivery can be taken. `busy`: a delivery is under way. `empty`: it has none; and the
- * store may have more rows for it, or a key scan has skipped it since the store was asked. `over`: the queue
- * can forget it.
+ * `ready`: its next delivery can be taken. `busy`: a delivery is under way. `empty`: it has no delivery, and
+ * a source has to ask the store for more. The store may have more rows, or a key scan has skipped the lane
+ * since the last request. `over`: the queue can forget it.
  */
 type LaneState = 'ready' | 'busy' | 'empty' | 'over'
 
@@ -31,15 +33,15 @@ export interface LaneQueueOptions {
   readonly capacity: number
   /** Returns the lane of a delivery. Deliveries of one lane run one after another. */
   readonly laneOf: (delivery: Delivery) => string
-  /** Returns the partition of a lane. Lanes of one partition can be given away together. */
+  /** Returns the partition of a lane. A worker gives up the lanes of one partition together. */
   readonly partitionOf: (laneKey: string) => number
   /** Called when a lane has run empty and the store may have more rows for it. */
   readonly onEmptyLane?: () => void
 }
 
 /**
- * A bounded queue of lanes. Each lane has one delivery under way at a time, or one batch. The next can be
- * taken when that turn has ended. Lanes take turns, so that a long lane holds up no other.
+ * A bounded queue of lanes. Each lane has one delivery, or one batch, under way at a time. When that turn has
+ * ended, its next delivery can be taken. Lanes take turns, so that a long lane holds up no other.
  *
  * The dispatcher controls the queue. Sources see it as `LanesToFill`.
  */
@@ -232,7 +234,7 @@ export class LaneQueue implements DeliveryQueue, LanesToFill {
   }
 }
 
-// Mostly there is one entry. A set would allocate again every few changes.
+// There is mostly one entry. A set would allocate again every few changes.
 function remove(running: Delivery[], delivery: Delivery): boolean {
   const index = running.indexOf(delivery)
   if (index === -1) return false

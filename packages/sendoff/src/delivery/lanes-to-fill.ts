@@ -32,8 +32,8 @@ export interface LanesToFill {
   emptyLanes(count: number): string[]
 
   /**
-   * Reports whether the store may have more rows for a lane. If so, a lane without deliveries is an empty
-   * one.
+   * Reports whether the store may have more rows for a lane. If so, a lane without deliveries counts as
+   * empty.
    */
   expectMore(key: string, hasMore: boolean): void
 }

@@ -7,7 +7,7 @@ import type { Outcome } from '../store/index.ts'
 import { FailureReports } from './failure-reports.ts'
 import type { LaneTurns } from './lane-turns.ts'
 
-/** The most event types without a listener that the log names. */
+/** How many event types without a listener the log names at most. */
 const maxUnroutableTypes = 100
 
 /** Options of `DeliveryReports`. */
@@ -58,7 +58,7 @@ export class DeliveryReports {
     )
   }
 
-  /** Logs once for each type that its events wait for a listener. */
+  /** Logs, once for each event type, that its events wait for a listener. */
   unroutable({ row }: Delivery): void {
     const { aggregateType, eventType, eventId } = row
     const type = `"${eventType}" of aggregate type "${aggregateType}"`

@@ -18,43 +18,48 @@ import type { Waker } from '../wake/waker.ts'
 
 /** Settings of dispatching. The defaults suit most applications. */
 export interface DispatchSettings {
-  /** Tracks the rows that this process holds: by default without a time limit. Each outbox needs its own. */
+  /**
+   * Tracks the rows that this process holds. Each outbox needs its own. Default: one without a time limit.
+   */
   readonly inFlightTracker: InFlightTracker
-  /** How many calls of listeners run at once: 4. */
+  /** How many calls of listeners run at once. Default: 4. */
   readonly workerCount: number
-  /** How many deliveries may wait in the hot queue: 1000. */
+  /** How many deliveries may wait in the hot queue. Default: 1000. */
   readonly hotQueueCapacity: number
-  /** How many deliveries may wait in the cold queue: 1000. */
+  /** How many deliveries may wait in the cold queue. Default: 1000. */
   readonly coldQueueCapacity: number
-  /** How many turns the hot queue has for each turn of the cold one: 2. */
+  /** How many turns the hot queue has for each turn of the cold one. Default: 2. */
   readonly hotShare: number
-  /** How many attempts an event gets before it is DEAD: 10. */
+  /** How many attempts an event gets before it is DEAD. Default: 10. */
   readonly maxAttempts: number
-  /** The delays between attempts: exponential, from 200 ms to 60 s. */
+  /** The delays between attempts. Default: exponential, from 200 ms to 60 s. */
   readonly retryPolicy: RetryPolicy
   /** Policies by event type. A listener's own policy comes before them. */
   readonly retryPolicyByType: Readonly<Record<string, RetryPolicy>>
-  /** How many losses in a row make an event DEAD: 20. */
+  /** How many losses in a row make an event DEAD. Default: 20. */
   readonly maxLosses: number
-  /** How many milliseconds a listener may take, unless its registration says otherwise: 5 min. */
+  /** How many milliseconds a listener may take, unless its registration says otherwise. Default: 5 min. */
   readonly listenerTimeoutMs: number
   /**
-   * How many milliseconds a listener may run on after it was told to stop, before its worker gives it up: 30
-   * s.
+   * How many milliseconds a listener may continue after it was told to stop, before its worker gives it up.
+   * Default: 30 s.
    */
   readonly timeoutGraceMs: number
-  /** What becomes of an event without a listener in this process: `'dead'`. With `'defer'`, it waits. */
+  /**
+   * How to treat an event without a listener in this process. With `'defer'`, the event waits. Default:
+   * `'dead'`.
+   */
   readonly onUnroutable: 'dead' | 'defer'
-  /** After how many milliseconds a worker tries again to route such an event: 60 s. */
+  /** After how many milliseconds a worker tries again to route such an event. Default: 60 s. */
   readonly unroutableDelayMs: number
   /**
-   * Whether a worker takes its next event only after the last outcome is stored: false. With true, a crash
-   * repeats fewer deliveries.
+   * Whether a worker takes its next event only after the last outcome is stored. With true, a crash repeats
+   * fewer deliveries. Default: false.
    */
   readonly settleFirst: boolean
-  /** Whether delivered events are deleted instead of kept as DONE: false. */
+  /** Whether delivered events are deleted instead of kept as DONE. Default: false. */
   readonly deleteCompleted: boolean
-  /** Called around every delivery: none by default. */
+  /** Called around every delivery. Default: none. */
   readonly interceptors: readonly EventInterceptor[]
   /** Replacements for stages of the processing chain. */
   readonly processors: Partial<Processors>
@@ -75,57 +80,58 @@ export interface LaneSettings {
 
 /** Options of `OutboxDispatcher`. */
 export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
-  /** Decides what becomes of an event after its last attempt: `'dead'` for all. */
+  /** Decides what becomes of an event after its last attempt. Default: `'dead'` for all. */
   readonly onGivenUp?: (row: Row) => GivenUp
   /** The store that settles and releases rows. */
   readonly store: Pick<OutboxStore<never>, 'people' | 'release' | 'settle'>
   /** The registry with the listeners that events are routed to. */
   readonly listeners: ListenerRegistry
-  /** Parses payloads for listeners: `JsonCodec.getDefault()`. */
+  /** Parses payloads for listeners. Default: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
-  /** The time for leases, delays and time limits: the clock of the machine. */
+  /** The time for leases, delays and time limits. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Receives faults: standard error. */
+  /** Receives faults. Default: standard error. */
   readonly logger?: Logger
-  /** Counts deliveries and outcomes: none. */
+  /** Counts deliveries and outcomes. Default: none. */
   readonly metrics?: MetricsExporter
-  /** The event types and destinations that are paused: none. */
+  /** The event types and destinations that are paused. Default: none. */
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed. Otherwise leaves them to the poller. */
   readonly breaker?: CircuitBreaker
   /** Called with every result of a listener, before its settlement. */
   readonly onOutcome?: (outcome: Outcome) => void
   /**
-   * Whether a cold delivery may begin now. It may not while every delivery fails, nor shortly before a lock
-   * runs out, which has to be renewed first. If it may not, `again` is called as soon as it may.
+   * Whether a cold delivery may begin now. None may begin while every delivery fails, or shortly before a
+   * lock runs out: the lock has to be renewed first. If none may begin, `again` is called as soon as one may.
    */
   readonly mayBegin?: (again: () => void) => boolean
   /** Divides the cold queue into lanes. Each lane runs one delivery after another. */
   readonly lanes?: LaneSettings
   /** Called when the store refused to settle a row that was read under the lock: the lock may be lost. */
   readonly onRefusedUnderLock?: () => void
-  /** Knows when the store answers, so that a failed settlement is repeated soon after. */
+  /** Reports when the store answers again, so that the settler soon repeats a failed settlement. */
   readonly recovery?: StoreRecovery
   /**
    * How many milliseconds the dispatcher keeps a result whose settlement was refused, in case the row comes
-   * back: 2 min.
+   * back. Default: 2 min.
    */
   readonly resultsKeptMs?: number
   /**
-   * Limits the queues to the events that listeners can begin within about a second. Events that would wait
-   * for longer are handed back, so that other processes find them. The limit is `first` until the duration of
-   * listeners is known. Not used with lanes.
+   * Limits the queues to the events that listeners can begin within about a second. The dispatcher hands back
+   * events that would wait longer, so that other processes find them. The limit is `first` until the duration
+   * of listeners is known. Not used with lanes.
    */
   readonly prefetch?: { readonly first: number }
-  /** With this many outcomes that the store has not acknowledged, no delivery begins: 2000. */
+  /** No delivery begins while this many outcomes wait for the store's acknowledgement. Default: 2000. */
   readonly maxUnsettled?: number
   /**
-   * Writes to the database which rows this process holds without a lease. Called after it has let go of many.
+   * Writes to the database which rows this process holds without a lease. Called after the process has let go
+   * of many.
    */
   readonly recordHeld?: () => Promise<void>
   /**
-   * Called while closing, after every delivery that had not begun was handed back. Only running rows need
-   * protection from then on.
+   * Called while closing, after the dispatcher has handed back every delivery that had not begun. Only
+   * running rows need protection from then on.
    */
   readonly onlyRunning?: (dispatcher: LeaseTaker) => Promise<void>
   /** Leases one row that was handed back. Resolves to undefined if another process holds it. */

@@ -4,10 +4,12 @@ import type { Logger } from '../observe/logger.ts'
 import type { Failure, Outcome } from '../store/index.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 
-/** Within this time, each event type gets a few lines of its own. One more line counts the rest. */
+/**
+ * Within this many milliseconds, each event type gets a few lines of its own. One more line counts the rest.
+ */
 const windowMs = 10_000
 const linesPerWindow = 5
-/** How many kinds of failures are counted apart. */
+/** How many kinds of failures are counted separately. */
 const mostGroups = 20
 const others = 'failures of other event types'
 

@@ -65,8 +65,8 @@ export class Intake {
   }
 
   // A read without a claim may return a row that this process holds, or has settled meanwhile: there is
-  // nothing to do. A claim of such a row is real. It renews the delivery in this process, or has to be given
-  // back.
+  // nothing to do. A claim of such a row has leased it anew. The delivery in this process continues with that
+  // lease; if it has ended, the row is released.
   #alreadyHere(delivery: Delivery): void {
     if (delivery.lock !== undefined) return
     const present = this.#inFlight.get(delivery.rowId)!

@@ -38,8 +38,8 @@ export class LaneTurns {
   }
 
   /**
-   * Ends the turn of a settled delivery. If it has to be delivered again first, returns the deliveries that
-   * waited behind it: they must not run here.
+   * Ends the turn of a settled delivery. If its row has to be delivered again first, returns the deliveries
+   * that waited behind it: they must not run here.
    */
   settled(delivery: Delivery, outcome: Outcome, refused: boolean): readonly Delivery[] {
     if (delivery.source === 'hot') return none

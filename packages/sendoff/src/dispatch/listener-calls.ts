@@ -18,7 +18,7 @@ export interface ListenerCallsOptions {
   readonly prefetch: Prefetch | undefined
   /** How many milliseconds a listener may take, unless its registration says otherwise. */
   readonly timeoutMs: number
-  /** How many milliseconds a listener may run on after it was told to stop, before it is given up. */
+  /** How many milliseconds a listener may continue after it was told to stop, before it is given up. */
   readonly graceMs: number
   readonly onEnded: (deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]) => void
 }
@@ -26,9 +26,8 @@ export interface ListenerCallsOptions {
 /**
  * The listener calls that are under way, each for one event or a batch.
  *
- * A call that takes too long is told to stop through its signal, and keeps its slot: hanging listeners must
- * not pile up without bound. A call that does not stop is given up after a while, and its late result is
- * ignored.
+ * If a call takes too long, its signal tells it to stop. It keeps its slot: hanging listeners must not pile
+ * up without bound. If it does not stop, it is given up after a while, and its late result is ignored.
  */
 export class ListenerCalls {
   readonly #options: ListenerCallsOptions

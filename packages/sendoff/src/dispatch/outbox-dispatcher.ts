@@ -161,7 +161,7 @@ export class OutboxDispatcher {
     return this.#room.coldRoom()
   }
 
-  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait for long. */
+  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait too long. */
   reserveHot(): boolean {
     return this.#room.reserveHot()
   }
@@ -235,8 +235,8 @@ export class OutboxDispatcher {
 
   /**
    * Takes no more events. Works through the queues for `drainTimeoutMs`, and then hands back at once whatever
-   * has not begun. Waits for running listeners for `shutdownTimeoutMs`, and settles. Later results are
-   * ignored.
+   * has not begun. Waits for running listeners for `shutdownTimeoutMs`, and settles their events. Ignores
+   * later results.
    */
   async close({
     drainTimeoutMs = closeDefaults.drainTimeoutMs,

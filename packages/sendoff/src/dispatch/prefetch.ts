@@ -15,8 +15,8 @@ export interface PrefetchOptions {
 }
 
 /**
- * Queued events begin within about this time. Events that wait for longer are handed back at intervals of
- * this length.
+ * Queued events begin within about this time. At intervals of this length, the process hands back events that
+ * would wait longer.
  */
 export const prefetchMs = 1_000
 
@@ -24,13 +24,13 @@ export const prefetchMs = 1_000
 const weight = 1 / 16
 
 /**
- * Limits how many events a process takes that shares the work with others: those that its listeners can begin
- * within about a second. With fast listeners, that is as many as the queues hold. With slow ones, the rest
- * stays in the store, where idle processes find it.
+ * Limits how many events a process takes if it shares the work with others: as many as its listeners can
+ * begin within about a second. With fast listeners, that is as many as the queues hold. With slow ones, the
+ * rest stays in the store, where idle processes find it.
  *
- * The limit follows from the average duration of calls. A batch counts as many places as it could have had
- * events, since a batch listener begins as many at once. While all workers are busy and no call ends, each
- * call counts as taking at least that long.
+ * The limit follows from the average duration of calls. A batch counts as its largest possible number of
+ * events, since a batch listener can begin that many at once. While all workers are busy and no call ends,
+ * the length of that standstill counts as the least duration of a call.
  */
 export class Prefetch {
   readonly #options: PrefetchOptions
@@ -71,7 +71,7 @@ export class Prefetch {
     return this.#atLeast(Math.max(limit - hotQueue.length, limit / (hotShare + 1)))
   }
 
-  /** Takes the events that would wait for long from both queues, unless they are few. */
+  /** Takes from both queues the events that would wait too long, unless they are few. */
   takeWaiting(running: number): Delivery[] {
     const { hotQueue, coldQueue } = this.#options
     const hotLimit = this.hotLimit(running)
@@ -90,7 +90,7 @@ export class Prefetch {
     return this.#placeMs < 0 ? Math.min(unknown, known) : known
   }
 
-  // Each worker finds an event when it is free, and batches keep their full size.
+  // Each free worker must find an event, and batches must keep their full size.
   #atLeast(limit: number): number {
     return Math.max(this.#options.workerCount, this.#places, Math.ceil(limit))
   }

@@ -116,8 +116,8 @@ export class Pump {
   }
 
   /**
-   * Takes the next delivery that this process surely holds and that is not paused. Hands back the others on
-   * the way.
+   * Takes the next delivery that is certainly still held here and not paused. Hands back the others on the
+   * way.
    */
   take(queue: DeliveryQueue, after?: Delivery): Delivery | undefined {
     const isHot = queue === this.#queues.hot
@@ -159,7 +159,8 @@ export class Pump {
     return this.#mayBegin(() => this.schedule())
   }
 
-  // Outcomes wait in the settler for others to join them. Here no other can come before these are written.
+  // Outcomes wait in the settler for others to join them. In these cases, no other can come before these are
+  // written.
   #flushSettlements(): void {
     // Workers wait for settlements.
     if (this.#settleFirst) this.#settler.flush()

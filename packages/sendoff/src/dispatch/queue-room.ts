@@ -21,14 +21,14 @@ export interface QueueRoomOptions {
 /**
  * Limits how many deliveries the queues take, and wakes the poller when there is room again.
  *
- * With a prefetch limit, deliveries that would wait for long are handed back, for other processes to find.
+ * With a prefetch limit, it hands back deliveries that would wait too long, for other processes to find.
  */
 export class QueueRoom {
   readonly #options: QueueRoomOptions
   readonly #queues: DispatchQueues
   readonly #prefetch: Prefetch | undefined
   readonly #calls: ListenerCalls
-  /** The poller was refused room. It is woken when the cold queue has no more deliveries than this. */
+  /** When the cold queue has at most this many deliveries, it wakes the poller; -1 if it need not. */
   #lowWater = -1
   #wakesAtLowWater = false
   #isWatching = false
@@ -53,7 +53,7 @@ export class QueueRoom {
     return 0
   }
 
-  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait for long. */
+  /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait too long. */
   reserveHot(): boolean {
     const { hot } = this.#queues
     const taken = hot.capacity - hot.room
@@ -71,7 +71,8 @@ export class QueueRoom {
   }
 
   /**
-   * Checks every second for deliveries that wait for long, while more wait than the workers take in one turn.
+   * Checks every second for deliveries that would wait too long, while more wait than the workers take in one
+   * turn.
    */
   watchWaiting(): void {
     if (this.#prefetch === undefined || this.#isWatching) return

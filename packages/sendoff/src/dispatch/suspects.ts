@@ -32,8 +32,8 @@ export interface SuspectsOptions extends Pick<
 /**
  * Runs each suspect alone. A suspect is an event that may have ended the processes that held it.
  *
- * All queued events are handed back first. If the suspect ends this process again, it is the only row left
- * behind, and no loss is counted for its neighbours.
+ * The process first hands back all queued events. If the suspect ends this process again, it is the only row
+ * left behind, and its neighbours count no loss.
  */
 export class Suspects {
   readonly #options: SuspectsOptions

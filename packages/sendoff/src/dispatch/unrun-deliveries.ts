@@ -34,8 +34,8 @@ export class UnrunDeliveries {
 
   /**
    * Hands back a delivery of a paused type. The store may have returned the row because another process has
-   * resumed the type. So the pauses are read again first; otherwise the poller would fetch the row over and
-   * over.
+   * resumed the type. So this process first reads the pauses again; otherwise the poller would fetch the row
+   * over and over.
    */
   handBackPaused(delivery: Delivery, pauses: Pauses): void {
     void this.#letGo(delivery)

@@ -2,7 +2,7 @@ import { OutboxError } from '../errors.ts'
 import { durationOrZero, kindOf, type OptionCheck } from '../options.ts'
 import { maxDelayMs } from '../store/rows.ts'
 
-/** Returns the nearest allowed delay to the one asked for. A value that is no delay counts as 0. */
+/** Returns the nearest allowed delay to the one asked for. A value that is not a delay counts as 0. */
 export function boundedDelayMs(ms: number): number {
   return durationOrZero(ms) === undefined ? Math.min(ms, maxDelayMs) : 0
 }
@@ -13,7 +13,7 @@ export const delay: OptionCheck = (value) =>
     ? undefined
     : `0 to ${maxDelayMs} milliseconds (a hundred years)`
 
-/** Throws `OUTBOX_INVALID_OPTION` for a value that is no delay. The error names the caller. */
+/** Throws `OUTBOX_INVALID_OPTION` for a value that is not a delay. The error names the caller. */
 export function requireDelay(what: string, delayMs: number): void {
   if (delay(delayMs) === undefined) return
   throw new OutboxError(

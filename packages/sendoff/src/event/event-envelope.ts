@@ -9,7 +9,7 @@ import { partitionOf } from '../store/partition-of.ts'
 import { isTooDeep, maxPayloadDepth } from './payload-depth.ts'
 import { monotonicUlids } from './ulid.ts'
 
-/** The largest payload that is stored, in bytes. */
+/** The largest payload that can be stored, in bytes. */
 export const maxPayloadBytes = 1_048_576
 const maxHeaderBytes = 65_536
 
@@ -287,7 +287,7 @@ const maxDateMs = 8.64e15
 // An operator may have changed a row by hand. A listener must not get half an event.
 function checkReadable({ eventId, eventType, payload, occurredAt }: Row): void {
   const problem = !(Math.abs(occurredAt) <= maxDateMs)
-    ? 'the time it occurred at is not one'
+    ? 'the time it occurred at is not a valid time'
     : typeof payload === 'string' || payload instanceof Uint8Array
       ? undefined
       : 'it has no payload'
@@ -320,7 +320,10 @@ function checkSize(eventType: string, payload: string | Uint8Array): void {
   }
 }
 
-/** The error for a payload that is nested too deeply, also if encoding it as JSON failed for that reason. */
+/**
+ * The error for a payload that is nested too deeply. It also covers a failure to encode it as JSON for that
+ * reason.
+ */
 export function payloadTooDeep(eventType: string, cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_PAYLOAD_TOO_DEEP',

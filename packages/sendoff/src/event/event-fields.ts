@@ -3,9 +3,9 @@ import { anything, checkOptions, kindOf } from '../options.ts'
 import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
 
-/** Fields of an event beside its type and payload. */
+/** Fields of an event besides its type and payload. */
 export interface EventFields {
-  /** At most 36 characters; a monotonic ULID by default. */
+  /** The id of the event, at most 36 characters. Default: a monotonic ULID. */
   readonly eventId?: string
   /** When the event happened. */
   readonly occurredAt?: Date
@@ -25,7 +25,7 @@ export interface EventFields {
   readonly availableAt?: Date
   /** The event is not delivered before this many milliseconds have passed, by the database's clock. */
   readonly deliverAfterMs?: number
-  /** The media type of the payload: none for JSON, `application/octet-stream` for bytes. */
+  /** The media type of the payload. Default: none for JSON, `application/octet-stream` for bytes. */
   readonly contentType?: string
   /** A second write with the same key adds nothing and returns the first event's id. */
   readonly idempotencyKey?: string
@@ -124,7 +124,7 @@ const latestMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** Throws for a time that some store cannot keep. */
 export function checkTime(name: string, ms: number): void {
   if (ms >= earliestMs && ms <= latestMs) return
-  throw invalid(`has ${name} outside the years 1000 to 9999, which are all that every store keeps.`)
+  throw invalid(`has ${name} outside the years 1000 to 9999. Not every store can keep such a time.`)
 }
 
 function checkHeaders(headers: unknown): void {

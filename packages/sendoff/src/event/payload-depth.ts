@@ -1,9 +1,11 @@
-/** How deeply objects and lists of a payload may be nested. JSON parsers of most languages go as far. */
+/**
+ * How deeply objects and lists of a payload may be nested. JSON parsers of most languages can go that deep.
+ */
 export const maxPayloadDepth = 1_000
 
 const quote = 34
 const backslash = 92
-// The brackets of objects are those of lists plus this bit.
+// A bracket of an object is that of a list plus this bit.
 const listBit = 32
 const opening = 123
 const closing = 125
@@ -14,8 +16,8 @@ export function isTooDeep(json: string): boolean {
 }
 
 /**
- * Whether there are enough brackets, including those within texts. This is far cheaper to compute than the
- * depth.
+ * Whether there are enough brackets to be too deep, including those within texts. This is far cheaper to
+ * compute than the depth.
  */
 function hasManyBrackets(json: string): boolean {
   let count = 0
@@ -40,7 +42,7 @@ function depthOf(json: string): number {
   return deepest
 }
 
-/** Returns where a text ends that begins at `start`: at the next quotation mark that is not escaped. */
+/** Returns where the text that begins at `start` ends: at the next quotation mark that is not escaped. */
 function endOfText(json: string, start: number): number {
   let place = start + 1
   for (

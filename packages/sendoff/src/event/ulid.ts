@@ -7,8 +7,8 @@ const randomLength = 16
 /**
  * Returns a function that makes 26-character ids. They sort in the order in which this process made them.
  *
- * The first ten characters are milliseconds, so that new rows land at the end of an index.
- * Within one millisecond, or after the clock is set back, the random part is counted up.
+ * The first ten characters are milliseconds, so that new rows land at the end of an index. Within one
+ * millisecond, or after the clock is set back, each id raises the random part by one.
  */
 export function monotonicUlids(now: () => number = Date.now): () => string {
   const random = new Uint8Array(randomLength)
@@ -54,7 +54,7 @@ function refill(digits: Uint8Array): void {
   for (let place = 0; place < randomLength; place++) digits[place] = pool[used++]! & 31
 }
 
-/** Adds one. Returns false if all digits were at their highest, so that there is no higher value. */
+/** Adds one. Returns false if there is no higher value, because all digits are at their highest. */
 function countUp(digits: Uint8Array): boolean {
   for (let place = digits.length - 1; place >= 0; place--) {
     if (digits[place]! < 31) {

@@ -13,11 +13,11 @@ export interface LeaseKeeperOptions {
   readonly store: Pick<OutboxStore<never>, 'renew'>
   /** The owner of the leases and the length of their term. */
   readonly lease: Lease
-  /** Measures the terms of leases: the clock of the machine. */
+  /** Measures the terms of leases. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Receives faults: standard error. */
+  /** Receives faults. Default: standard error. */
   readonly logger?: Logger
-  /** Knows when the store answers, so that a failed renewal is repeated soon after. */
+  /** Reports when the store answers again, so that the keeper soon repeats a failed renewal. */
   readonly recovery?: StoreRecovery
   /** The rows that this process holds. */
   readonly inFlight: InFlightTracker
@@ -27,12 +27,12 @@ export interface LeaseKeeperOptions {
 const looksPerTerm = 20
 
 /**
- * Renews the leases of all rows that this process holds, queued ones included, in one statement. A lease is
- * short, so that a process that dies is replaced soon. It is renewed three times per term, and again soon
- * after a failure. So single renewals may fail, and no row is lost.
+ * Renews the leases of all rows that this process holds, queued ones included, in one statement. Leases are
+ * short, so that other processes soon replace one that dies. The keeper renews them three times per term, and
+ * again soon after a failure. So single renewals may fail, and no row is lost.
  *
- * A lease that could not be renewed ends here a little earlier than in the store. Its delivery is told to
- * stop before another process can begin it. One timer watches all leases.
+ * A lease that the keeper could not renew ends here a little earlier than in the store. So the keeper tells
+ * the delivery to stop before another process can begin it. One timer watches all leases.
  */
 export class LeaseKeeper {
   readonly #options: Required<LeaseKeeperOptions>
@@ -83,7 +83,7 @@ export class LeaseKeeper {
       leased.forEach((delivery, index) => {
         const row = rows[index]!
         if (!lost.has(row)) delivery.leaseRenewed(until)
-        // It is not lost if this process has claimed it again in the meantime.
+        // The row is not lost if this process has claimed it again in the meantime.
         else if (!delivery.ended && delivery.held.deliveries === row.deliveries) delivery.lose()
       })
       return true
@@ -117,7 +117,8 @@ export class LeaseKeeper {
     this.#cancelRenewal = this.#backOff.schedule(inMs, () => void this.#tick())
   }
 
-  // The interval is from start to start. With a slow database, a row that was just taken must not wait twice.
+  // The interval counts from start to start. With a slow database, a row that was just taken must not wait
+  // twice.
   async #tick(): Promise<void> {
     const { clock } = this.#options
     const startedAt = clock.monotonic()

@@ -21,25 +21,25 @@ export interface NamedLockOptions {
   readonly renewMarginMs: number
   readonly clock: Clock
   readonly logger: Logger
-  /** Knows when the store answers, so that a failed renewal is repeated soon after. */
+  /** Reports when the store answers again, so that the lock soon repeats a failed renewal. */
   readonly recovery?: StoreRecovery
   /** Called once when another process holds the lock, and again only after this process has held it. */
   readonly onStandBy?: (fence: OwnerFence) => void
 }
 
-/** The time in which this process holds the lock: from one acquisition until it is lost or released. */
+/** The time during which this process holds the lock: from one acquisition until it is lost or released. */
 export interface LockHolding extends Holding {
   readonly fence: OwnerFence
 }
 
-/** After this many milliseconds, a renewal without a result is tried again. */
+/** The pause after a renewal that did not extend the lock, in milliseconds. */
 const retryMs = 50
 
 /**
  * A named lock in the database, renewed while this process holds it.
  *
- * Each acquisition makes a new holding and a new token. So rows that were read under a lost lock do not count
- * as held, neither here nor in the database.
+ * Each acquisition makes a new holding and a new token. So rows that were read under a lost lock count as
+ * held neither here nor in the database.
  */
 export class NamedLock {
   readonly #options: NamedLockOptions
@@ -78,7 +78,7 @@ export class NamedLock {
     this.#onLost.push(listener)
   }
 
-  /** The current holding, if this process surely holds the lock at this moment. */
+  /** The current holding, if it is certain that this process holds the lock now. */
   get holding(): LockHolding | undefined {
     const holding = this.#holding
     if (holding !== undefined && this.#options.clock.monotonic() >= holding.validUntil) this.lost()
@@ -104,8 +104,8 @@ export class NamedLock {
   async #acquireNow(): Promise<LockHolding | undefined> {
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
-    // After a request without an answer, the same token asks again: the store may have granted it, and would
-    // refuse another.
+    // After a request without an answer, we ask again with the same token: the store may have granted the
+    // lock to it, and would refuse another token.
     if (!this.#isUnanswered) this.#acquisitions++
     const { fence } = this
     this.#isUnanswered = true
@@ -125,8 +125,8 @@ export class NamedLock {
   }
 
   /**
-   * A renewal that another call about the lock can carry along; undefined before a quarter of the term is
-   * over. So a separate renewal is rarely needed.
+   * A renewal that another call under the lock can include; undefined before a quarter of the term is over.
+   * So a separate renewal is rarely needed.
    */
   get dueRenewal(): { readonly ttlMs: number; readonly done: () => void } | undefined {
     const { clock, ttlMs } = this.#options
@@ -174,21 +174,21 @@ export class NamedLock {
     this.#renewedAt = askedAt
     this.#isInDoubt = false
     holding.validUntil = validUntil(askedAt, ttlMs)
-    // Deliveries under the lock are told to stop before another process can get it.
+    // We tell deliveries under the lock to stop before another process can get it.
     this.#cancelEnd?.()
     this.#cancelEnd = this.#options.clock.schedule(
       Math.max(0, holding.validUntil - this.#options.clock.monotonic()),
       () => this.lost(),
     )
-    // The time counts from the request. With slow answers, it would be too late otherwise.
+    // The time counts from the request. Counted from a slow answer, the renewal would come too late.
     this.#scheduleRenewal(
       Math.max(0, askedAt + ttlMs - this.#options.renewMarginMs - this.#options.clock.monotonic()),
     )
   }
 
   /**
-   * Whether the lock is not in doubt, and enough of its time is left to begin a delivery. If not, it is
-   * renewed first, and `again` is called after that.
+   * Whether the lock is not in doubt, and has enough time left to begin a delivery. If not, renews the lock
+   * first, and then calls `again`.
    */
   hasTimeLeft(again: () => void): boolean {
     const { clock } = this.#options
@@ -234,7 +234,7 @@ export class NamedLock {
         `Renewing the lock "${this.fence.lock}" failed and will be tried again. ${describeError(error)}`,
       )
     }
-    // The interval is from start to start: a silent store has taken its time already.
+    // The interval counts from start to start: a silent store has used up much of it already.
     const againAt = askedAt + lockTryMs(ttlMs, this.#options.renewMarginMs) * 1.25
     if (this.holding !== undefined) this.#scheduleRenewal(Math.max(0, againAt - clock.monotonic()))
   }

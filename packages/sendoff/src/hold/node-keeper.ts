@@ -16,7 +16,7 @@ export interface NodeKeeperOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
-  /** Called with every heartbeat: gets what is paused, and the mode of the table. */
+  /** Called after every heartbeat, with what is paused and the mode of the table. */
   readonly onHeartbeat: (answer: Joined) => void
   /**
    * Called once when other processes use the table in another mode. This process may take no rows until a
@@ -28,7 +28,7 @@ export interface NodeKeeperOptions {
 type Joined = NodeAnswer & { readonly kind: 'joined' }
 type Conflict = NodeAnswer & { readonly kind: 'conflict' }
 
-/** After a failed heartbeat, the pause to the next one is divided by this. */
+/** After a failed heartbeat, the pause before the next one is divided by this. */
 const soonerAfterFailure = 4
 
 /**
@@ -74,14 +74,14 @@ export class NodeKeeper {
     this.#schedule()
   }
 
-  /** Whether this process is surely registered at this moment. */
+  /** Whether it is certain that this process is registered now. */
   get isMember(): boolean {
     return this.#options.clock.monotonic() < this.#memberUntil
   }
 
   /**
-   * Resolves to whether this process is registered, after a heartbeat if that may have run out. Rejects if
-   * the heartbeat fails.
+   * Resolves to whether this process is registered. Sends a heartbeat first if the registration may have run
+   * out. Rejects if the heartbeat fails.
    */
   async staysMember(): Promise<boolean> {
     if (!this.isMember && !this.#isBarred && !this.#left) await this.#beat()

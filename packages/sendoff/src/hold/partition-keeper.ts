@@ -15,7 +15,7 @@ export interface PartitionKeeperOptions {
   readonly lock: NamedLock
   readonly clock: Clock
   readonly logger: Logger
-  /** Knows when the store answers, so that a failed check of the shares is repeated soon after. */
+  /** Reports when the store answers again, so that the keeper soon repeats a failed check of the shares. */
   readonly recovery?: StoreRecovery
   /** The longest pause between two checks of the shares, in milliseconds. */
   readonly intervalMs: number
@@ -36,7 +36,7 @@ export interface PartitionKeeperOptions {
 export class PartitionHolding implements Holding {
   readonly partition: number
   readonly epoch: number
-  /** Whether the partition goes to another process, so that no more of its rows are read. */
+  /** Whether this process is giving the partition up, and reads no more of its rows. */
   isLeaving = false
   readonly #lock: LockHolding
 
@@ -56,18 +56,18 @@ export class PartitionHolding implements Holding {
   }
 }
 
-/** Check interval while waiting for other workers to release partitions. */
+/** The check interval while waiting for other workers to release partitions, in milliseconds. */
 const shortPauseMs = 500
 
 /**
- * This many milliseconds after a participant's lock should end, it has surely ended by the clock of the
- * database.
+ * This many milliseconds after its expected end, a participant's lock has certainly ended by the database's
+ * clock.
  */
 const marginMs = 20
 
 /**
- * The shortest pause between checks after wake-ups. A commit without a key wakes all processes, and needs no
- * check each time.
+ * The shortest pause between checks after wake-ups, in milliseconds. Each commit without a key wakes all
+ * processes, and most of these wake-ups need no check.
  */
 const wakePauseMs = 1_000
 
@@ -80,7 +80,8 @@ export class PartitionKeeper {
   readonly #options: PartitionKeeperOptions
   readonly #owned = new Map<number, PartitionHolding>()
   /**
-   * The epochs that the store was asked to free. Whatever it returned, this process does not use them again.
+   * The epochs that this process asked the store to free. Whatever the store returned, this process does not
+   * use them again.
    */
   readonly #givenUp = new Map<number, number>()
   readonly #firstLook = Promise.withResolvers<void>()
@@ -89,7 +90,7 @@ export class PartitionKeeper {
   #looking: Promise<void> | undefined
   #lastLook = -Infinity
   #nextLook = Infinity
-  /** Whether a wake-up came during a check, which may have been too early for it. */
+  /** Whether a wake-up came during a check. The check may have been too early to see its reason. */
   #isWoken = false
   #cancel: Cancel | undefined
   #stopped = false
@@ -131,7 +132,7 @@ export class PartitionKeeper {
     return this.#owned.get(holding.partition) === holding && !holding.isLeaving
   }
 
-  /** Forgets all partitions. Call it when the lock is lost: they went with it. */
+  /** Forgets all partitions. Call it when the lock is lost: the partitions are lost with it. */
   lost(): void {
     this.#owned.clear()
     if (!this.#stopped) this.#schedule(0)
@@ -151,7 +152,7 @@ export class PartitionKeeper {
     return this.#looking
   }
 
-  /** Stops checking. The lock is released, or runs out, by itself. */
+  /** Stops checking. Keeps the partitions until the lock is released or runs out. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancel?.()
@@ -207,8 +208,8 @@ export class PartitionKeeper {
   }
 
   /**
-   * Takes over partitions that the store has given to this process in an answer that was lost, and drops
-   * those it owns no more.
+   * Takes over partitions that the store gave to this process in a lost answer, and drops those that it no
+   * longer owns.
    */
   #adopt({ partitions }: PartitionShares, fence: OwnerFence, holding: LockHolding): void {
     for (const { partition, owner, epoch } of partitions) {
@@ -246,10 +247,7 @@ export class PartitionKeeper {
     }
   }
 
-  /**
-   * The partitions that were given up, but still belong to this process: the request was lost, or is on its
-   * way.
-   */
+  /** The partitions that this process gave up but still owns: the request was lost, or is on its way. */
   #stillOwned({ partitions }: PartitionShares, { token }: OwnerFence): readonly OwnedPartition[] {
     return partitions.filter(
       ({ partition, owner, epoch }) => owner === token && this.#givenUp.get(partition) === epoch,

@@ -1,6 +1,6 @@
 import type { PartitionShare, PartitionShares } from '../store/index.ts'
 
-/** What a participant does to get its share of the partitions. */
+/** The steps by which a participant gets its share of the partitions. */
 export interface PartitionPlan {
   /** Free partitions that it may take. */
   readonly acquire: readonly number[]

@@ -22,7 +22,7 @@ export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<Loo
   readonly lease: Lease
   /** The event types and destinations that are paused. */
   readonly pauses: Pauses
-  /** Ends back-offs: a commit was seen, so the store is there. */
+  /** Ends back-offs: a commit succeeded, so the store works. */
   readonly recovery: StoreRecovery
   /** Whether this process may deliver at this moment. */
   readonly mayDeliver: () => boolean
@@ -31,8 +31,8 @@ export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<Loo
 }
 
 /**
- * If a transaction was open for more than this part of a lease, its rows are claimed again after the commit:
- * the rest of the lease must outlast the time until the next renewal.
+ * If a transaction was open for more than this part of a lease, this process claims its rows again after the
+ * commit. The rest of the lease must outlast the time until the next renewal.
  */
 const trustedPart = 0.5
 
@@ -41,8 +41,8 @@ export class DispatcherHotPath implements HotPath {
   readonly #options: DispatcherHotPathOptions
   readonly #signals: PollerWakeUps
   readonly #lookUps: LookUps
-  // A transaction that never ends must not keep its place for ever. One that is merely long takes a free
-  // place at its end.
+  // A transaction that never ends must not keep its place forever. One that is merely long takes a free place
+  // at its end.
   readonly #expiries: TimeLimits<QueueSlot>
 
   constructor(options: DispatcherHotPathOptions) {

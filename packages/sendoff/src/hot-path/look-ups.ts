@@ -17,12 +17,12 @@ export interface LookUpsOptions {
   readonly claimKeys: (keys: readonly RowId[]) => Promise<readonly Delivery[]>
 }
 
-/** A question whether a row was committed. Exactly one of its three methods is called, once. */
+/** The question whether a row was committed. Exactly one of its three methods is called, once. */
 export interface LookUp {
   readonly key: RowId
   /** Whether the commit may still be under way. */
   readonly inDoubt: boolean
-  /** Whether the question must not be repeated any more. */
+  /** Whether to stop asking. */
   readonly isOver: boolean
   /** The row exists, and this process has leased it. */
   found(delivery: Delivery): void
@@ -35,8 +35,8 @@ export interface LookUp {
 const maxBatch = 500
 
 /**
- * Finds out which rows were committed when their transaction did not confirm it. Questions that come during
- * one call go together into the next.
+ * Finds out which rows were committed, if their transaction did not confirm it. Questions that come during
+ * one call are asked together in the next.
  */
 export class LookUps {
   readonly #options: LookUpsOptions

@@ -10,8 +10,8 @@ export interface HeldRows {
 }
 
 /**
- * Settings of a dispatcher of rows that were read under a lock. `onReleased` is called after the lock is
- * released.
+ * Returns the settings of a dispatcher for rows that were read under a lock. `onReleased` is called after the
+ * lock is released.
  */
 export function dispatchingUnderLock(
   lock: NamedLock,

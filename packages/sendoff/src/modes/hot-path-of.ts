@@ -4,7 +4,7 @@ import { claimRows } from '../poll/claim-source.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { ModeOptions, ModeParts } from './mode.ts'
 
-/** Makes the way from a commit straight into a dispatcher. */
+/** Makes the hot path from commits straight into a dispatcher. */
 export function hotPathOf(
   dispatcher: OutboxDispatcher,
   { listeners }: ModeOptions,

@@ -1,5 +1,6 @@
 /**
- * Batch sizes in the modes that keep order. Many lanes are filled at once, and then each as it runs empty.
+ * Batch sizes in the modes that keep order. A source fills many lanes at once, and then each one as it runs
+ * empty.
  */
 export const laneBatches = { batchSize: 1_000, maxBatchSize: 4_000 }
 

@@ -60,7 +60,7 @@ export interface ModeParts {
 
 /** Says whether this process may use the table in its mode. */
 export interface Membership {
-  /** Whether this process is surely registered at this moment. */
+  /** Whether it is certain that this process is registered now. */
   isMember(): boolean
   /** Resolves to whether it is registered, and asks the store if that may have changed. */
   staysMember(): Promise<boolean>

@@ -21,8 +21,8 @@ export const multiNode: Mode = {
 }
 
 /**
- * With `onUnroutable: 'defer'`, this process claims only events that it has a listener for. Others wait for
- * their process.
+ * With `onUnroutable: 'defer'`, this process claims only events that it has a listener for. Others wait for a
+ * process that has one.
  */
 function sourceOf({ listeners, poller, onUnroutable }: ModeOptions, parts: ModeParts): PendingSource {
   if (onUnroutable !== 'defer') return claimSource(parts)

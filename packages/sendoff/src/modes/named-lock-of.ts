@@ -16,7 +16,7 @@ export function namedLockOf(
   return lock
 }
 
-/** Makes an `onStandBy` of a lock that reports that another process delivers. */
+/** Returns an `onStandBy` for a lock. It logs that another process delivers. */
 export function standByWarning({ logger }: ModeParts): (fence: OwnerFence) => void {
   return ({ lock }) =>
     logger.warn(
@@ -27,7 +27,7 @@ export function standByWarning({ logger }: ModeParts): (fence: OwnerFence) => vo
 function lockLost({ lock }: OwnerFence, { inFlight, logger, recovery, waker }: ModeParts): void {
   // An outage is in the log already.
   const level = recovery.isOutage ? 'debug' : 'warn'
-  logger[level](`The lock "${lock}" was lost: what was read under it is left to its next owner.`)
+  logger[level](`The lock "${lock}" was lost: rows that were read under it are left to its next owner.`)
   for (const delivery of inFlight.values()) if (delivery.lock !== undefined) delivery.lose()
   waker.wake()
 }

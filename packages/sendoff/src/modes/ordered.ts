@@ -14,8 +14,8 @@ interface OrderedSettings extends ModeOptions {
 }
 
 /**
- * One worker of all processes delivers, under a lock. It begins an event only after the one before it is
- * settled.
+ * A single worker among all processes delivers, under a lock. It begins an event only after the one before it
+ * is settled.
  */
 export const ordered: Mode<OrderedSettings> = {
   lockTimes: usualLockTimes,

@@ -8,7 +8,7 @@ export interface Logger {
   error(message: string): void
 }
 
-/** Returns the logger of an option. It cannot throw. */
+/** Returns the logger that an option asks for. Its methods never throw. */
 export function loggerFrom(option: Logger | false | undefined): Logger {
   if (option === undefined) return standardLogger
   return option === false ? silentLogger : guarded(option, ['debug', 'info', 'warn', 'error'], () => {})

@@ -7,7 +7,7 @@ export interface MetricsExporter {
   /** An event went from its commit straight into the hot queue. */
   incrementHotEnqueued(): void
   /**
-   * An event was left to the poller, because the hot queue was full or the event would have waited in it for
+   * An event was left to the poller, because the hot queue was full or the event would have waited in it too
    * long.
    */
   incrementHotDropped(): void
@@ -33,7 +33,7 @@ export interface MetricsExporter {
 /** `closed`: all calls pass. `open`: none pass. `halfOpen`: a few pass, to see whether they succeed again. */
 export type CircuitBreakerState = 'closed' | 'open' | 'halfOpen'
 
-/** Returns the exporter of an option. It cannot throw. */
+/** Returns the exporter that an option asks for. Its methods never throw. */
 export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): MetricsExporter {
   if (option === undefined) return noMetrics
   return guarded(option, metricsMethods, (error) =>

@@ -14,7 +14,7 @@ export interface TracedSpan {
   end(): void
 }
 
-/** Starts a span that cannot throw. Returns undefined if there is no tracer, or it has failed. */
+/** Starts a span whose methods never throw. Returns undefined if there is no tracer, or it has failed. */
 export function spanFrom(tracer: Tracer | undefined, name: string, logger: Logger): TracedSpan | undefined {
   if (tracer === undefined) return undefined
   const onError = (error: unknown): void => logger.error(`The tracer failed. ${describeError(error)}`)

@@ -36,7 +36,7 @@ import type { WriteOrder } from '../write/key-locks.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
-/** How much longer closing may take than its time limits. */
+/** How many milliseconds longer than its time limits closing may take. */
 const closingMarginMs = 2_000
 
 type State = 'new' | 'started' | 'closing' | 'closed'

@@ -40,24 +40,24 @@ export interface WriterOnlyOptions<
 > {
   /** The database that the events are kept in. */
   readonly store: OutboxStore<StoreTx>
-  /** Runs the transactions of an ORM or a driver: the store's own by default. */
+  /** Runs the transactions of an ORM or a driver. Default: the store's own. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
-  /** Takes part in every write, and may change or suppress events: none. */
+  /** Takes part in every write, and may change or suppress events. Default: none. */
   readonly writerHook?: Hook
-  /** Turns payloads and headers into JSON text and back: `JsonCodec.getDefault()`. */
+  /** Turns payloads and headers into JSON text and back. Default: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
   /** Gets all reports of faults; `false` for none. By default, warnings and errors go to standard error. */
   readonly logger?: Logger | false
-  /** A name for this process, shown on the rows it holds. A unique ending is added. */
+  /** A name for this process, shown on the rows it holds. The outbox adds a unique ending. */
   readonly ownerId?: string
   /** Deletes old events at intervals; nothing is deleted by default. */
   readonly purge?: PurgeOptions | true
   /**
-   * Whether `start()` creates and updates the tables: true. With false, it only checks that they exist and
-   * are current.
+   * Whether `start()` creates and updates the tables. With false, it only checks that they exist and are
+   * current. Default: true.
    */
   readonly migrate?: boolean
-  /** The source of time and timers, for tests: that of the system. */
+  /** The source of time and timers, for tests. Default: that of the system. */
   readonly clock?: Clock
 }
 
@@ -69,19 +69,19 @@ export interface OutboxOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 >
   extends Omit<WriterOnlyOptions<Tx, StoreTx, TxOptions, Hook>, 'purge'>, Partial<DispatchSettings> {
-  /** The registry of listeners, which `outbox.on` uses too: a new, empty one. */
+  /** The registry of listeners, which `outbox.on` uses too. Default: a new, empty one. */
   readonly listeners?: ListenerRegistry
-  /** How long a process keeps a row without renewing its lease, in milliseconds: 30 s. */
+  /** How long a process keeps a row without renewing its lease, in milliseconds. Default: 30 s. */
   readonly leaseMs?: number
   /** How often and how much this process reads from the store. */
   readonly poller?: Partial<PollerSettings>
   /** Deletes old events at intervals; nothing is deleted by default. */
   readonly purge?: Omit<PurgeOptions, 'ageMs'> | true
-  /** How long `close()` continues to deliver queued events, in milliseconds: 5 s. */
+  /** How long `close()` continues to deliver queued events, in milliseconds. Default: 5 s. */
   readonly drainTimeoutMs?: number
-  /** How long `close()` waits for running listeners, in milliseconds: 15 s. */
+  /** How long `close()` waits for running listeners, in milliseconds. Default: 15 s. */
   readonly shutdownTimeoutMs?: number
-  /** Counts what the outbox does: none. */
+  /** Counts what the outbox does. Default: none. */
   readonly metrics?: MetricsExporter
 }
 
@@ -92,7 +92,7 @@ export interface SingleWriterOptions<
   TxOptions = TransactionOptions,
   Hook extends MaybeHook = WriterHook | undefined,
 > extends OutboxOptions<Tx, StoreTx, TxOptions, Hook> {
-  /** The lock whose holder delivers what the hot path left. */
+  /** The lock whose holder delivers the events that the hot path left. */
   readonly lock?: Partial<SingleWriterLock>
   /** Options of the circuit breaker between a commit and the listener; `false` for no breaker. */
   readonly circuitBreaker?: CircuitBreakerOptions | false
@@ -102,13 +102,13 @@ export interface SingleWriterOptions<
 
 /** Settings of the lock of `Outbox.singleWriter`. */
 export interface SingleWriterLock {
-  /** The name of the lock: `outbox-poller`. */
+  /** The name of the lock. Default: `outbox-poller`. */
   readonly name: string
-  /** How long the lock lasts without a renewal, in milliseconds: `leaseMs`. */
+  /** How long the lock lasts without a renewal, in milliseconds. Default: `leaseMs`. */
   readonly ttlMs: number
   /**
-   * The worker renews the lock before a delivery if less than this is left of it, in milliseconds: a third of
-   * `ttlMs`.
+   * The worker renews the lock before a delivery if the lock has less than this many milliseconds left.
+   * Default: a third of `ttlMs`.
    */
   readonly renewMarginMs: number
 }
@@ -130,9 +130,9 @@ export interface OrderedOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > extends Omit<InOrder<Tx, StoreTx, TxOptions, Hook>, 'workerCount'> {
   /**
-   * What becomes of a failed event: `'dead'` by default, after one attempt unless `maxAttempts` is larger.
-   * With `'retryForever'`, it is retried without end, with the pauses of the retry policy, and all later
-   * events wait.
+   * How to treat a failed event. With `'dead'`, the default, it is DEAD after `maxAttempts` attempts, which
+   * is 1 by default. With `'retryForever'`, it is retried without end, with the pauses of the retry policy,
+   * and all later events wait.
    */
   readonly onFailure?: 'dead' | 'retryForever'
 }
@@ -145,18 +145,18 @@ export interface PartitionedOptions<
   Hook extends MaybeHook = WriterHook | undefined,
 > extends InOrder<Tx, StoreTx, TxOptions, Hook> {
   /**
-   * What a failed event does to later events of its key. With `'blockUntilDead'`, the default, they wait
-   * until it is delivered or DEAD. With `'block'`, it never becomes DEAD by itself, and they wait until an
-   * operator decides. With `'continue'`, they are delivered before it.
+   * How a failed event affects later events of its key. With `'blockUntilDead'`, the default, they wait until
+   * it is delivered or DEAD. With `'block'`, it never becomes DEAD by itself, and they wait until an operator
+   * decides. With `'continue'`, they are delivered before it.
    */
   readonly onKeyFailure?: 'blockUntilDead' | 'block' | 'continue'
 }
 
 /** Settings of the poller. */
 export interface PollerSettings {
-  /** Whether this process polls by itself: true. With false, only `outbox.poll()` does. */
+  /** Whether this process polls by itself. With false, only `outbox.poll()` does. Default: true. */
   readonly enabled: boolean
-  /** The longest pause between two polls, in milliseconds: 5 s. */
+  /** The longest pause between two polls, in milliseconds. Default: 5 s. */
   readonly intervalMs: number
   /**
    * The pause after a poll that found rows, in milliseconds. It doubles with each poll that finds none.
@@ -168,9 +168,9 @@ export interface PollerSettings {
    * Default: 50; 500 for `singleWriter`; 1,000 for `ordered` and `partitioned`.
    */
   readonly batchSize: number
-  /** The largest batch: 500, for `ordered` and `partitioned` 4,000. */
+  /** The largest batch. Default: 500; 4,000 for `ordered` and `partitioned`. */
   readonly maxBatchSize: number
-  /** Skips events that were written less than this long ago, in milliseconds: 0. */
+  /** Skips events that were written less than this long ago, in milliseconds. Default: 0. */
   readonly skipRecentMs: number
 }
 

@@ -22,8 +22,9 @@ import type {
 import { WriterOutbox } from './writer-outbox.ts'
 
 /**
- * An outbox with the transactions of its store, or of the option `transactions`. Without `NoInfer`, the place
- * that the result is assigned to would decide `Tx`, and code of an ORM would get the transaction of a store.
+ * An outbox with the transactions of its store, or of the option `transactions`. Without `NoInfer`,
+ * TypeScript would infer `Tx` from the variable that the result is assigned to, and code of an ORM would get
+ * the transaction of a store.
  */
 type Inferred<Tx, StoreTx, TxOptions, Hook extends MaybeHook> = Outbox<
   NoInfer<Tx>,
@@ -83,8 +84,8 @@ export class Outbox<
   }
 
   /**
-   * For delivery in write order. One worker of all processes delivers, under a lock, and begins an event only
-   * after the one before it is settled. A failed event is DEAD after one attempt by default.
+   * For delivery in write order. A single worker among all processes delivers, under a lock. It begins an
+   * event only after the one before it is settled. A failed event is DEAD after one attempt by default.
    */
   static ordered<StoreTx, Tx = StoreTx, TxOptions = TransactionOptions, Hook extends MaybeHook = MaybeHook>(
     options: OrderedOptions<Tx, StoreTx, TxOptions, Hook>,
@@ -123,7 +124,7 @@ export class Outbox<
    * registry.
    */
   on(listener: BoundEventListener<never>, options?: ListenerOptions): this
-  /** Registers a listener for one aggregate type's event. */
+  /** Registers a listener for an event of one aggregate type. */
   on(
     aggregateType: string | AggregateType,
     eventType: string | EventType,

@@ -39,7 +39,7 @@ export class WriterOutbox<
   }
 
   /**
-   * The transaction that the running code is part of. It takes callbacks for after its commit or rollback.
+   * The transaction that the running code is part of. It takes callbacks to run after its commit or rollback.
    */
   get txContext(): TxContext<StoreTx> {
     return this.#core.transactions

@@ -10,9 +10,9 @@ export interface ClaimSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim'>
   /** The lease that claimed rows are held under. */
   readonly lease: Lease
-  /** Measures the terms of leases: the clock of the machine. */
+  /** Measures the terms of leases. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Leaves events alone that were written less than so many milliseconds ago: 0. */
+  /** Skips events that were written less than this many milliseconds ago. Default: 0. */
   readonly skipRecentMs?: number
 }
 

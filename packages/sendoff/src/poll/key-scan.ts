@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { DuePlace } from '../store/index.ts'
 
-/** After a scan that found little, the pause is this many times as long as the scan wasted. */
+/** After a scan that found little, the pause is this many times as long as the time that the scan wasted. */
 const pauseShare = 20
 
 /** A scan that wastes no more than this many milliseconds needs no pause. */
@@ -11,7 +11,7 @@ const shortMs = 5
  * Decides where a scan of due rows for ordering keys begins.
  *
  * A scan from the start finds every key. It takes long if many rows at the front belong to keys that are
- * blocked or known already. Then scans cover only the rows that fell due since, until a pause is over.
+ * blocked or known already. Until a pause is over, scans then cover only the rows that fell due since.
  */
 export class KeyScan {
   readonly #clock: Clock
@@ -35,14 +35,14 @@ export class KeyScan {
     return this.#place
   }
 
-  /** Whether another scan was asked for during the last one, which may have come too early. */
+  /** Whether a caller asked for another scan during the last one, which may have begun too early for it. */
   get isWantedAgain(): boolean {
     return this.#isWantedAgain && this.#place === 'nowhere'
   }
 
   /**
    * Begins a scan. If one is under way, another is wanted after it. If this scan does not begin at the start,
-   * returns how many milliseconds to wait for one that does.
+   * returns how many milliseconds to wait before one that does.
    */
   begin(): number | undefined {
     this.#isWantedAgain = this.#place !== 'nowhere'

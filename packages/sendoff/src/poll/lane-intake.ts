@@ -40,8 +40,8 @@ export function offerOf(rows: readonly OrderedRow[], isWhole: boolean, room: num
 }
 
 /**
- * Poll interval for a leased row. A closing process leases the rows it still runs, and mostly ends long
- * before the lease does.
+ * The poll interval for a leased row, in milliseconds. A closing process leases the rows it still runs, and
+ * mostly ends long before the lease does.
  */
 const leasedLookMs = 500
 

@@ -32,13 +32,13 @@ const window = 4_000
 const richRead = 500
 const looksApart = 4
 
-/** After this many milliseconds, the source reads a lane again that could not be filled. */
+/** After this many milliseconds, the source again reads a lane that it could not fill. */
 const lostRowMs = 50
 
 /** How many rows one read brings for a lane at most, so that no lane takes all the room. */
 const maxDepth = 100
 
-/** Two rows per key are the least: for a key with one event, this shows that there is no other. */
+/** The fewest rows to read of each key. For a key with one event, two show that there is no other. */
 const leastDepth = 2
 
 /**

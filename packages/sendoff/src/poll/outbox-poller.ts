@@ -18,7 +18,7 @@ export interface OutboxPollerHandler {
 
 /** Options of `OutboxPoller`. */
 export interface OutboxPollerOptions {
-  /** Where due rows come from: `claimSource({ store, lease })`, for a poller among others. */
+  /** The source of due rows, such as `claimSource({ store, lease })` for a poller among others. */
   readonly source: PendingSource
   /** Takes the deliveries that the poller finds. */
   readonly handler: OutboxPollerHandler
@@ -26,23 +26,24 @@ export interface OutboxPollerOptions {
   readonly alarm?: PollerAlarm
   /** The tracker of the dispatcher behind the handler, if there is one. */
   readonly inFlight?: InFlightTracker
-  /** Knows when the store answers, so that a failed poll is repeated soon after. */
+  /** Reports when the store answers again, so that the poller soon repeats a failed poll. */
   readonly recovery?: StoreRecovery
-  /** Measures the intervals: the clock of the machine. */
+  /** Measures the intervals. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Receives faults: standard error. */
+  /** Receives faults. Default: standard error. */
   readonly logger?: Logger
-  /** Records how long events had been due: none. */
+  /** Records how long events had been due. Default: none. */
   readonly metrics?: MetricsExporter
-  /** The longest pause between two polls, in milliseconds: 5 s. */
+  /** The longest pause between two polls, in milliseconds. Default: 5 s. */
   readonly intervalMs?: number
   /**
-   * The pause after rows were found, in milliseconds, doubled with each poll that finds none: `intervalMs`.
+   * The pause after a poll that found rows, in milliseconds. It doubles with each poll that finds none.
+   * Default: `intervalMs`.
    */
   readonly busyIntervalMs?: number
-  /** The size of the first batch of a drain: 50. */
+  /** The size of the first batch of a drain. Default: 50. */
   readonly batchSize?: number
-  /** The size of the largest batch: 500. */
+  /** The size of the largest batch. Default: 500. */
   readonly maxBatchSize?: number
 }
 
@@ -69,7 +70,7 @@ interface Drain {
   lastFullLook: number
   /** How many rows to fetch next. */
   wanted: number
-  /** Whether rows may have become due of which the alarm does not know. */
+  /** Whether rows may have become due that the alarm does not know of. */
   hasNews: boolean
 }
 
@@ -80,7 +81,7 @@ interface Drain {
  * is short while polls find rows. Then it drains: after a full batch it fetches again at once. Batches grow
  * while they come back full, and never exceed the room there is.
  *
- * Within a drain, the source continues from the place it has reached, also after the poller had to wait for
+ * Within a drain, the source continues from the place it has reached, even after the poller had to wait for
  * room. Every drain begins at the start, because late commits, released rows and expired leases lie before
  * that place.
  */

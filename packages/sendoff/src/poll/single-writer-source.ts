@@ -19,8 +19,8 @@ export interface SingleWriterSourceOptions {
 interface Tick {
   readonly span: TracedSpan | undefined
   /**
-   * The deliveries that were not settled at the last read. A tick may last long, and must not remember all of
-   * them.
+   * The deliveries that were not settled at the last read. A tick may take a long time, and must not remember
+   * all its deliveries.
    */
   unsettled: readonly Delivery[]
   settledCount: number

@@ -29,7 +29,7 @@ const window = 2_000
  * that have one.
  *
  * Rows of other types stay due, at the front. Once a poll has passed many of them, the next polls begin
- * behind them. Polls from the start then take a twentieth of the time, or come once in an interval. They find
+ * behind them. Polls from the start then take up a twentieth of the time, or run once per interval. They find
  * late commits, released rows and expired leases.
  */
 export class TypedClaimSource implements PendingSource {

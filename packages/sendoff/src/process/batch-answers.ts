@@ -4,7 +4,9 @@ import { kindOf } from '../options.ts'
 import type { DispatchResult } from '../route/dispatch-result.ts'
 import type { ListenerAnswer } from '../route/event-listener.ts'
 
-/** Turns the return value of a batch listener into an answer for each event. Throws if it is no such list. */
+/**
+ * Turns the return value of a batch listener into an answer for each event. Throws if the value does not fit.
+ */
 export function batchAnswers(returned: unknown, events: number): readonly (ListenerAnswer | Error)[] {
   if (returned === undefined || returned === null) return Array<void>(events).fill(undefined)
   if (!Array.isArray(returned)) throw unfit(returned)

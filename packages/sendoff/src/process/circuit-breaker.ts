@@ -5,15 +5,15 @@ import { checkOptions, count, duration, type OptionCheck } from '../options.ts'
 
 /** Options of the circuit breaker of `Outbox.singleWriter`. */
 export interface CircuitBreakerOptions {
-  /** The share of failures that opens it: 0.5. */
+  /** The share of failures that opens it. Default: 0.5. */
   readonly failureRate?: number
-  /** How many calls the window needs before it can open: 10. */
+  /** How many calls the window needs before it can open. Default: 10. */
   readonly minimumCalls?: number
-  /** How many milliseconds back calls count: 10 s. */
+  /** For how many milliseconds calls count. Default: 10 s. */
   readonly windowMs?: number
-  /** How many milliseconds it stays open before it tries a call again: 5 s. */
+  /** How many milliseconds it stays open before it tries a call again. Default: 5 s. */
   readonly coolDownMs?: number
-  /** How many trial calls in a row must succeed before it closes: 1. */
+  /** How many trial calls in a row must succeed before it closes. Default: 1. */
   readonly trialCalls?: number
 }
 
@@ -45,7 +45,7 @@ export interface CircuitBreakerParts {
   readonly onState: (state: CircuitBreakerState) => void
 }
 
-/** Stops calls to a destination that fails most of the time, until a while has passed. */
+/** Stops calls to a destination for a while, if most of them fail. */
 export class CircuitBreaker {
   readonly #options: Required<CircuitBreakerOptions>
   readonly #parts: CircuitBreakerParts
@@ -96,7 +96,7 @@ export class CircuitBreaker {
     const { failureRate, minimumCalls, windowMs } = this.#options
     const now = this.#parts.clock.monotonic()
     this.#calls.push({ at: now, failed })
-    // Old calls are dropped at times, and when there are too many.
+    // We drop old calls now and then, and when there are too many.
     if (this.#calls.length >= maxCalls || this.#calls[0]!.at < now - 2 * windowMs) {
       this.#calls = this.#calls.filter(({ at }) => at >= now - windowMs).slice(-maxCalls / 2)
     }

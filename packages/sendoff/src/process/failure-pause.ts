@@ -8,13 +8,13 @@ export interface FailurePauseOptions {
 }
 
 /**
- * This many failures in a row mean that every delivery fails. If only some fail, runs as long as this are
- * rare, and no delivery has to wait.
+ * This many failures in a row mean that every delivery fails. If only some fail, such long runs are rare, and
+ * no delivery has to wait.
  */
 const failuresInARow = 100
 
 /**
- * Pauses the poller for a while after every delivery has failed: those it would begin meanwhile would fail as
+ * Pauses the poller for a while when every delivery fails: those that it would begin meanwhile would fail as
  * well.
  */
 export class FailurePause {
@@ -43,7 +43,7 @@ export class FailurePause {
     return false
   }
 
-  /** Takes every result, hot or cold. One success ends the pause. */
+  /** Takes the outcome of every delivery, hot or cold. One success ends the pause. */
   ended({ kind }: Outcome): void {
     const { clock, pauseMs } = this.#options
     if (kind === 'done' || kind === 'delete') {

@@ -23,7 +23,7 @@ import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
 import { retryPolicies, retryProcessor, type RetryProcessorOptions } from './retry.ts'
 
 /**
- * What becomes of an event after its last attempt. `dead`: it is DEAD. `block`: it blocks the events behind
+ * The treatment of an event after its last attempt. `dead`: it is DEAD. `block`: it blocks the events behind
  * it until an operator decides. `retry`: it is retried without end.
  */
 export type GivenUp = 'dead' | 'block' | 'retry'
@@ -44,9 +44,9 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
 }
 
 /**
- * Decides the outcome of deliveries. Interceptors and the listener come first. If they fail, one stage after
- * the other follows until one returns an outcome. Never throws: every error becomes an outcome, so that one
- * bad event cannot stop the engine.
+ * Decides the outcome of deliveries. Interceptors and the listener come first. If they fail, the next stages
+ * run one after the other, until one returns an outcome. Never throws: every error becomes an outcome, so
+ * that one bad event cannot stop the engine.
  */
 export class ProcessingChain {
   readonly #options: ProcessingChainOptions
@@ -73,7 +73,7 @@ export class ProcessingChain {
     return this.#options.listeners.routeFor(row.aggregateType, row.eventType)
   }
 
-  /** Whether an event has so many losses that it gets no other attempt. */
+  /** Whether an event has so many losses that it gets no further attempt. */
   givesUp({ row }: Delivery): boolean {
     return row.losses >= this.#options.maxLosses
   }
@@ -137,8 +137,8 @@ export class ProcessingChain {
   }
 
   /**
-   * Returns the event, ready for its listener, or its outcome without one. Returns a promise only if there is
-   * something to await.
+   * Returns the event ready for its listener, or its outcome if no listener is to run. Returns a promise only
+   * if there is something to await.
    */
   #prepare(
     delivery: Delivery,
@@ -237,8 +237,8 @@ export class ProcessingChain {
     const result = answer as DispatchResult | undefined
     switch (result?.kind) {
       case 'retryAfter':
-        // A result that was not made by `DispatchResult` may hold anything. The store has to be able to write
-        // it.
+        // A result that `DispatchResult` did not make may hold anything, but the store has to be able to
+        // write it.
         return {
           kind: 'defer',
           delayMs: boundedDelayMs(result.delayMs),
@@ -277,8 +277,8 @@ export class ProcessingChain {
 
 const usualBackoff = exponentialBackoff()
 
-// A listener that stopped because of a shutdown, or because another process holds its event by now, has not
-// failed: the next holder begins anew. In the second case, the store refuses this outcome anyway.
+// A listener that a shutdown or a lost lease has stopped has not failed: the next holder begins anew. After a
+// lost lease, the store refuses this outcome anyway.
 const handedBack: Outcome = {
   kind: 'defer',
   delayMs: 0,

@@ -67,7 +67,7 @@ function isWorthARetry(policy: RetryPolicy, error: unknown, logger: Logger): boo
 
 const instead = exponentialBackoff()
 
-// A delay that is no number would break the store's statement.
+// A delay that is not a number would break the store's statement.
 function soundDelay(compute: () => number, attempts: number, logger: Logger): number {
   try {
     const delayMs = compute()

@@ -8,20 +8,20 @@ import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index
 
 /** Options of the purge. */
 export interface PurgeOptions {
-  /** How many milliseconds DONE events are kept: 7 days. */
+  /** How many milliseconds DONE events are kept. Default: 7 days. */
   readonly retentionMs?: number
-  /** How many milliseconds DEAD events are kept: for ever by default. */
+  /** How many milliseconds DEAD events are kept. Default: forever. */
   readonly deadRetentionMs?: number
   /**
    * How many milliseconds events of any state are kept after they were written. Only for tables that no
    * worker reads.
    */
   readonly ageMs?: number
-  /** How many milliseconds idempotency keys are kept: as long as DONE events. */
+  /** How many milliseconds idempotency keys are kept. Default: as long as DONE events. */
   readonly idempotencyRetentionMs?: number
-  /** How many rows one statement examines: 500. */
+  /** How many rows one statement examines. Default: 500. */
   readonly batchSize?: number
-  /** The pause between two runs, in milliseconds: 1 hour. */
+  /** The pause between two runs, in milliseconds. Default: 1 hour. */
   readonly intervalMs?: number
   /** Called after each batch with the progress of the run. */
   readonly onProgress?: (progress: PurgeProgress) => void
@@ -39,11 +39,11 @@ export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
   readonly store: Pick<OutboxStore<never>, 'purge'>
   /** Called before each batch: false ends the run. */
   readonly mayPurge?: () => boolean
-  /** The source of time and timers: that of the system. */
+  /** The source of time and timers. Default: that of the system. */
   readonly clock?: Clock
   /** Gets reports of failed runs. By default, they go to standard error. */
   readonly logger?: Logger
-  /** Knows when the store responds again, so that a failed run is repeated soon after. */
+  /** Reports when the store answers again, so that the scheduler soon repeats a failed run. */
   readonly recovery?: StoreRecovery
 }
 

@@ -3,15 +3,15 @@ import { type ErrorFilter, errorFilterChecks, retryFilter, type RetryPolicy } fr
 
 /** Options of `exponentialBackoff`. */
 export interface ExponentialBackoffOptions extends ErrorFilter {
-  /** The wait after the first failure, in milliseconds: 200. */
+  /** The wait after the first failure, in milliseconds. Default: 200. */
   readonly baseDelayMs?: number
-  /** The longest wait, in milliseconds: 60,000. */
+  /** The longest wait, in milliseconds. Default: 60,000. */
   readonly maxDelayMs?: number
-  /** How many attempts there are in all: the limit of the outbox. */
+  /** How many attempts there are in all. Default: the limit of the outbox. */
   readonly maxAttempts?: number
-  /** Whether jitter stays within `maxDelayMs`: true. */
+  /** Whether jitter stays within `maxDelayMs`. Default: true. */
   readonly clampJitter?: boolean
-  /** Returns a number from 0 to below 1, for the jitter: `Math.random`. */
+  /** Returns a number from 0 to below 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number
 }
 
@@ -19,8 +19,8 @@ export interface ExponentialBackoffOptions extends ErrorFilter {
 export const exponentialBackoffDefaults = { baseDelayMs: 200, maxDelayMs: 60_000, clampJitter: true }
 
 /**
- * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is drawn between half and one and a
- * half times its step, so that events that failed together do not come back together.
+ * Doubles the wait after every failure, up to `maxDelayMs`. Each wait is a random one between 0.5 and 1.5
+ * times its step, so that events that failed together do not come back together.
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions = {}): RetryPolicy {
   checkOptions('exponentialBackoff', options, {

@@ -10,7 +10,7 @@ import {
 
 /** Options of `fixedDelay`. */
 export interface FixedDelayOptions extends JitterOptions {
-  /** How many attempts there are in all: the limit of the outbox. */
+  /** How many attempts there are in all. Default: the limit of the outbox. */
   readonly maxAttempts?: number
 }
 

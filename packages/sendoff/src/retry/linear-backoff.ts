@@ -10,13 +10,13 @@ import {
 
 /** Options of `linearBackoff`. */
 export interface LinearBackoffOptions extends JitterOptions {
-  /** The wait after the first failure, in milliseconds: 2,000. */
+  /** The wait after the first failure, in milliseconds. Default: 2,000. */
   readonly baseDelayMs?: number
-  /** Added to the wait after each further failure, in milliseconds: 2 s. */
+  /** Added to the wait after each further failure, in milliseconds. Default: 2,000. */
   readonly stepMs?: number
-  /** The longest wait before jitter, in milliseconds: 60,000. */
+  /** The longest wait before jitter, in milliseconds. Default: 60,000. */
   readonly maxDelayMs?: number
-  /** How many attempts there are in all: the limit of the outbox. */
+  /** How many attempts there are in all. Default: the limit of the outbox. */
   readonly maxAttempts?: number
 }
 

@@ -4,7 +4,7 @@ import { callable, durationOrZero, having } from '../options.ts'
 export interface RetryPolicy {
   /** How many milliseconds to wait after this many failures. */
   computeDelayMs(attempts: number): number
-  /** How many attempts there are in all: the outbox's limit. */
+  /** How many attempts there are in all. Default: the outbox's limit. */
   readonly maxAttempts?: number
   /** Whether another attempt makes sense after this error. Always, if left out. */
   shouldRetry?(error: unknown): boolean
@@ -13,7 +13,7 @@ export interface RetryPolicy {
 /** A class of errors. */
 export type ErrorClass = abstract new (...args: never[]) => unknown
 
-/** Options that say which errors are retried: all by default. */
+/** Options that say which errors are retried. Default: all. */
 export interface ErrorFilter {
   /** Only errors of these classes are retried. */
   readonly retryOn?: readonly ErrorClass[]
@@ -26,9 +26,9 @@ export const errorFilterChecks = { retryOn: having('some'), noRetryOn: having('s
 
 /** Options of policies with jitter. */
 export interface JitterOptions extends ErrorFilter {
-  /** Makes each wait up to this many milliseconds shorter or longer: 0. */
+  /** Makes each wait up to this many milliseconds shorter or longer. Default: 0. */
   readonly jitterMs?: number
-  /** Returns a number from 0 up to 1 for the jitter: `Math.random`. */
+  /** Returns a number from 0 to below 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number
 }
 
@@ -62,7 +62,7 @@ function isOneOf(error: unknown, classes: readonly ErrorClass[]): boolean {
   return classes.some((errorClass) => error instanceof errorClass)
 }
 
-/** Draws a wait evenly from `jitterMs` around the given one, never below 0. */
+/** Returns a random wait, at most `jitterMs` shorter or longer than the given one and never below 0. */
 export function withJitter(delayMs: number, jitterMs: number, random: () => number): number {
   return Math.max(0, Math.round(delayMs + jitterMs * (2 * random() - 1)))
 }

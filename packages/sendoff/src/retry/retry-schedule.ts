@@ -17,7 +17,7 @@ const waits: OptionCheck = (value) =>
     : 'a list of waits in milliseconds'
 
 /**
- * Waits as listed, in milliseconds: the first wait follows the first failure. Gives up after the list is used
+ * Waits as listed, in milliseconds: the first wait follows the first failure. Gives up when the list is used
  * up, so there is one attempt more than there are waits.
  */
 export function retrySchedule(delaysMs: readonly number[], options: RetryScheduleOptions = {}): RetryPolicy {

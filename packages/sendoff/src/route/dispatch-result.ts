@@ -1,13 +1,15 @@
 import { requireDelay } from '../event/delay.ts'
 
-/** What a listener returns about an event. Returning nothing means `done`. */
+/** The result of a listener for an event. Returning nothing means `done`. */
 export type DispatchResult =
   | { readonly kind: 'done' }
   | {
       readonly kind: 'retryAfter'
       readonly delayMs: number
       readonly reason?: string
-      /** This process does not poll for the event when it falls due. The listener sees to that. */
+      /**
+       * If true, this process does not poll for the event when it falls due. The listener takes care of that.
+       */
       readonly quiet?: boolean
     }
   | { readonly kind: 'dead'; readonly reason: string }

@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 
-/** Is called around every delivery, whatever its type: for audits, traces, and checks of all events. */
+/** Called around every delivery of every event type, for audits, traces and checks. */
 export interface EventInterceptor {
   /** Called before the listener, in order of registration. An error counts as the listener's. */
   beforeDispatch?(event: EventEnvelope): unknown

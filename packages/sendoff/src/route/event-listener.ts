@@ -8,7 +8,7 @@ export type ListenerFunction<Payload = unknown> = (
   context: DispatchContext,
 ) => ListenerAnswer | Promise<ListenerAnswer>
 
-/** What a listener may return. `void` lets it simply end; any other value counts as success. */
+/** The return value of a listener. `void` lets it simply end; any other value counts as success. */
 export type ListenerAnswer = DispatchResult | void
 
 /** An object that handles one event at a time. */
@@ -21,7 +21,7 @@ export interface BatchEventListener {
   /**
    * Gets events as they are stored: their payloads are not checked against a schema. Returns one answer for
    * each event, in their order; an error means that this event failed. Returning nothing is success for all,
-   * and throwing is failure for all. A value that is no answer counts as a failed attempt.
+   * and throwing is failure for all. A value that is not an answer counts as a failed attempt.
    */
   onEvents(
     events: readonly EventEnvelope[],
@@ -30,12 +30,12 @@ export interface BatchEventListener {
 }
 
 /**
- * What a batch listener returns for one event: a listener's answer, an error, or a result of
+ * The answer of a batch listener for one event: a listener's answer, an error, or a result of
  * `Promise.allSettled`.
  */
 export type BatchAnswer = ListenerAnswer | Error | PromiseSettledResult<unknown>
 
-/** What a listener can know about its delivery. */
+/** Facts about a delivery, for its listener. */
 export interface DispatchContext {
   /** 1 for the first attempt. Deferrals do not count. */
   readonly attempt: number
@@ -45,15 +45,15 @@ export interface DispatchContext {
   readonly fencingToken: number
   /**
    * In `Outbox.partitioned`, a number that rises when another process takes over the event's ordering key. A
-   * lower number than one seen before for the key comes from a process that has lost the key. Undefined in
+   * number lower than one seen before for the key comes from a process that has lost the key. Undefined in
    * other modes.
    */
   readonly epoch: number | undefined
 }
 
-/** What a batch listener can know about its deliveries. */
+/** Facts about the deliveries of a batch, for its listener. */
 export interface BatchContext {
-  /** Aborts as soon as the signal of any event of the batch would. */
+  /** Aborts as soon as the signal of any event in the batch aborts. */
   readonly signal: AbortSignal
   /** The contexts of the events, in the order of the events. */
   readonly deliveries: readonly DispatchContext[]

@@ -24,13 +24,13 @@ export const defaultMaxBatchSize = 100
 
 /** Options of a listener. */
 export interface ListenerOptions<Payload = never> {
-  /** The retry policy of these events: that of the outbox. */
+  /** The retry policy of these events. Default: that of the outbox. */
   readonly retry?: RetryPolicy
-  /** Is called when no further attempt will be made. */
+  /** Called when no further attempt will be made. */
   readonly fallback?: Fallback<Payload>
-  /** How many milliseconds one call may take before its signal aborts: the outbox's limit. */
+  /** How many milliseconds one call may take before its signal aborts. Default: the outbox's limit. */
   readonly timeoutMs?: number
-  /** The largest number of events in one call of a batch listener: 100. */
+  /** The largest number of events in one call of a batch listener. Default: 100. */
   readonly maxBatchSize?: number
 }
 
@@ -56,7 +56,7 @@ export class ListenerRegistry {
 
   /** Registers a listener that is bound to its event. */
   register(listener: BoundEventListener<never>, options?: ListenerOptions): this
-  /** Registers a listener for one aggregate type's event. */
+  /** Registers a listener for an event of one aggregate type. */
   register(
     aggregateType: string | AggregateType,
     eventType: string | EventType,

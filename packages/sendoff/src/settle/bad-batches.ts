@@ -4,8 +4,8 @@ import { batchName, failureMessage, halvesOf, type OutcomeBatch, unwritten } fro
 import type { WritePauses } from './write-pauses.ts'
 
 /**
- * One outcome that cannot be written fails nine batches in a row before it is alone. This limit adds half as
- * many again.
+ * One outcome that cannot be written makes nine batches in a row fail before it is alone. This limit adds
+ * half as many again.
  */
 const failuresBeforeOutage = 14
 
@@ -22,7 +22,7 @@ export interface BadBatchesOptions {
 
 /**
  * Writes batches that fail although the store writes others. It writes them in halves, until the outcome that
- * cannot be written is alone. That outcome is repeated by itself, and holds up no other.
+ * cannot be written is alone. Then it repeats that outcome alone, so that it holds up no other.
  */
 export class BadBatches {
   readonly #options: BadBatchesOptions

@@ -11,7 +11,7 @@ export interface UnsettledOutcome {
   isEnded: boolean
 }
 
-/** Outcomes that are written in one call. */
+/** Outcomes that the settler writes in one call. */
 export interface OutcomeBatch {
   readonly items: readonly UnsettledOutcome[]
   /** How many batches had been written when this one failed; undefined before that. */

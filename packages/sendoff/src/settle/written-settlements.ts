@@ -2,7 +2,7 @@ import { EventStatus } from '../store/event-status.ts'
 import type { OutboxPeople, Outcome, Settlement, StoredRow } from '../store/index.ts'
 import { rowIdOf } from '../delivery/delivery.ts'
 
-/** How many rows are read at once at most: they come with their payloads. */
+/** How many rows to read at once at most: they come with their payloads. */
 const maxRead = 100
 
 /** A limit above the number of rows of any event: an event that fans out has several. */

@@ -64,8 +64,9 @@ const ofParts: {
 
 /**
  * Wraps a store so that every call the engine repeats has a time limit. A call without an answer, such as
- * over a half-open connection, must fail like any other and be tried again. The store is told of it, so that
- * the next call does not use the dead connection. `onAnswered` is called after every call that succeeds.
+ * over a half-open connection, has to fail so that the engine tries it again. The wrapper reports it to the
+ * store, so that the next call does not use the dead connection. `onAnswered` is called after every call that
+ * succeeds.
  */
 export function answeringInTime<Tx>(
   store: OutboxStore<Tx>,

@@ -2,7 +2,10 @@ import type { Cancel, Clock } from '../clock.ts'
 import { durationText } from '../duration-text.ts'
 import type { Logger } from '../observe/logger.ts'
 
-/** How often a call is logged that keeps failing although the store answers others, in milliseconds. */
+/**
+ * The pause between log lines about a call that keeps failing although the store answers others, in
+ * milliseconds.
+ */
 const reminderMs = 60_000
 
 /**
@@ -141,7 +144,7 @@ export class BackOff {
     this.#failures++
   }
 
-  /** How many milliseconds the present pause may take. */
+  /** How many milliseconds the current pause may take. */
   get pauseMs(): number {
     const { firstMs, longestMs } = this.#options
     return Math.min(longestMs, firstMs * 2 ** (Math.max(1, this.#ownFailures || this.#failures) - 1))

@@ -12,8 +12,8 @@ export function placeBehind({ availableAt, seq }: DuePlace): DuePlace {
 }
 
 /**
- * Returns where the next `claimTypes` continues after one that took `rows`. `last` is the last row that the
- * claim examined if the window ended it. It is undefined if the claim examined everything due.
+ * Returns where the next `claimTypes` continues after one that took `rows`. If the window ended that claim,
+ * `last` is the last row that it examined. `last` is undefined if the claim examined everything due.
  */
 export function nextPlace(
   rows: readonly DuePlace[],

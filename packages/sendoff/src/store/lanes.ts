@@ -37,14 +37,14 @@ export interface KeyLockRequest<Tx> {
 /** Ordering keys by name, by their partitions, or all of them. */
 export type KeyLocks = readonly string[] | { readonly partitions: readonly number[] } | 'all'
 
-/** What the owner of a lock reads, key by key. */
+/** A read of rows key by key, by the owner of a lock. */
 export interface LaneRequest {
   readonly owner: OwnerFence
   /** Finds only keys, and rows without a key, of these partitions. */
   readonly partitions: readonly number[]
   /** Keys to read whether or not they are found. */
   readonly keys: readonly string[]
-  /** What not to find: ordering keys, and ids of events without a key. */
+  /** Ordering keys, and ids of events without a key, that the search skips. */
   readonly except: readonly string[]
   /** Finds only rows due at or behind this place. */
   readonly from?: DuePlace
@@ -60,7 +60,7 @@ export interface LaneRequest {
   readonly renewMs?: number
 }
 
-/** What the owner of a lock reads as one lane. */
+/** A read of rows as one lane, by the owner of a lock. */
 export interface OneLaneRequest {
   readonly owner: OwnerFence
   readonly limit: number

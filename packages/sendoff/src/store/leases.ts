@@ -95,7 +95,7 @@ export interface Settlement {
 }
 
 /**
- * What became of a delivery. The store adds a `failure` to the history of failed attempts.
+ * The outcome of a delivery. The store adds a `failure` to the history of failed attempts.
  *
  * - `done`: DONE. `delete`: the row is removed.
  * - `retry`: RETRY, due again after `delayMs`, which is at most `maxDelayMs`.

@@ -59,7 +59,7 @@ export type StoreWith<Tx, Part extends StorePart> = OutboxStore<Tx> & Required<P
 /** A store with all parts, except perhaps wake-ups. */
 export type CompleteStore<Tx> = StoreWith<Tx, Exclude<StorePart, 'wakeUps'>>
 
-/** What a store is able to do. A check that needs more is skipped, and says so. */
+/** The abilities of a store. A check that needs more is skipped, and says so. */
 export interface StoreCapabilities {
   /** Rows survive the end of the process. */
   readonly durable: boolean

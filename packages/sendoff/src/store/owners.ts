@@ -41,11 +41,13 @@ export interface LockRequest extends OwnerFence {
   readonly ttlMs: number
 }
 
-/** What the owner of a lock reads. */
+/** A read of due rows by the owner of a lock. */
 export interface PollRequest {
   readonly owner: OwnerFence
   readonly limit: number
-  /** What the owner holds already. The store records it together with the rows that are read. */
+  /**
+   * The bounds of what the owner holds already. The store records them together with the rows that it reads.
+   */
   readonly held: Bounds | null
   /** Reads only rows at or behind this place. */
   readonly from?: DuePlace

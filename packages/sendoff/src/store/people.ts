@@ -13,8 +13,8 @@ export interface OutboxPeople {
   attempts(row: RowId): Promise<readonly FailedAttempt[]>
 
   /**
-   * Makes DEAD rows NEW and due at once: attempts and losses are 0; error, lease and end are gone. Other rows
-   * are left alone. Returns how many rows it replayed.
+   * Makes DEAD rows NEW and due at once. Sets attempts and losses to 0, and clears error, lease and end.
+   * Leaves other rows alone. Returns how many rows it replayed.
    */
   replay(rows: readonly RowId[]): Promise<number>
 }

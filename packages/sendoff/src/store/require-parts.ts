@@ -5,8 +5,8 @@ import type { OutboxStore, StorePart } from './outbox-store.ts'
 export type StoreParts = { readonly [Part in StorePart]?: OutboxStore<never>[Part] | undefined }
 
 /**
- * Returns the store, typed to have these parts. If the store lacks one, it throws `OUTBOX_STORE_CANNOT`,
- * which names the part and `what` needs it.
+ * Returns the store, typed to have these parts. If the store lacks one, throws `OUTBOX_STORE_CANNOT`. The
+ * error names the part, and `what` needs it.
  */
 export function requireParts<Store extends StoreParts, Part extends StorePart>(
   store: Store,

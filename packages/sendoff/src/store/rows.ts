@@ -57,8 +57,8 @@ export interface HeldRow extends RowId {
   /** The epoch of the row's partition when its owner read the row. */
   readonly epoch?: number | undefined
   /**
-   * The partition of the row, as the row says. A store may settle rows of many partitions and epochs faster
-   * if they name it.
+   * The partition of the row, as the row itself says. If rows of many partitions and epochs name it, a store
+   * may settle them faster.
    */
   readonly partitionNo?: number | null | undefined
 }

@@ -3,8 +3,8 @@ import type { PauseTarget } from './people.ts'
 /** For the start, the end and the upkeep of an outbox. */
 export interface OutboxUpkeep {
   /**
-   * Brings the schema to the current version, and recreates what was dropped of it. Many processes may call
-   * it at once.
+   * Brings the schema to the current version, and recreates any part of it that was dropped. Many processes
+   * may call it at once.
    */
   migrate(): Promise<void>
 
@@ -26,8 +26,8 @@ export interface OutboxUpkeep {
 
   /**
    * Called after a call got no response within `silentMs` milliseconds. Ends the connections on which the
-   * store has waited for about as long. Also ends those that are idle and have not responded since: the next
-   * call must not wait for another dead one. Calls that wait on them fail.
+   * store has waited for about as long. Also ends idle connections that have not responded since: the next
+   * call must not wait on another dead one. Calls that wait on them fail.
    *
    * In transactions that the store has handed out, only their beginning and their end count: other statements
    * are the caller's. Left out if the store uses no connection. Never throws.
@@ -49,9 +49,10 @@ export interface OutboxNodes {
   /**
    * Registers a process for `ttlMs` milliseconds, or keeps it registered.
    *
-   * The table has one mode at a time: that of its living processes. A process that asks for another mode is
-   * not registered, and gets the mode and the ids of the living. A process without a mode joins any mode. The
-   * result says what is paused, and the last mode that a process joined with.
+   * The table has one mode at a time: that of its living processes. The store does not register a process
+   * that asks for another mode. It returns the mode and the ids of the living processes. A process without a
+   * mode joins any mode. A process that joins gets what is paused, and the last mode that a process joined
+   * with.
    */
   join(node: NodeRequest): Promise<NodeAnswer>
   /** Ends the registration of a process. */
@@ -84,11 +85,11 @@ export interface PurgeRequest {
   /** Deletes idempotency keys that were used more than this many milliseconds ago. Default: keeps all. */
   readonly idempotencyKeysOlderThanMs?: number
   readonly limit: number
-  /** Where the last batch ended, as its result says. */
+  /** The cursor that the last batch returned. */
   readonly cursor?: PurgeCursor
 }
 
-/** What one batch of a purge deleted. */
+/** The result of one batch of a purge. */
 export interface PurgeResult {
   readonly deletedRows: number
   readonly deletedIdempotencyKeys: number

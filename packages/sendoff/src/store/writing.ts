@@ -30,7 +30,7 @@ export interface OutboxWriting<Tx> {
    *
    * A row whose idempotency key was used before is not added, and the result names the event that used the
    * key. If an event id exists, nothing is added: the insert rejects with `duplicateEventId`, and the
-   * transaction stays usable. If rows are `queued`, the commit is refused as a whole.
+   * transaction stays usable. If rows are `queued`, the store refuses the whole commit instead.
    */
   insert(request: InsertRequest<Tx>): Promise<readonly InsertResult[]>
 }
@@ -65,12 +65,14 @@ export interface NewRow extends EventRow {
   readonly claimed: boolean
   /**
    * Whether the id was made for this very row, so that no other row can have it. The store then need not
-   * search for one. Default: false.
+   * search for such a row. Default: false.
    */
   readonly hasNewId?: boolean
 }
 
-/** What became of a row: `queued` if the database reports it only after the transaction has ended. */
+/**
+ * The result of inserting a row: `queued` if the database reports it only after the transaction has ended.
+ */
 export type InsertResult = InsertedRow | DuplicateRow | QueuedRow
 
 /** A row that is in the table, if its transaction commits. */

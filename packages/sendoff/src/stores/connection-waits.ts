@@ -16,7 +16,7 @@ export class ConnectionWaits {
 
   /**
    * Ends the connections on which a response has been missing for about `silentMs` milliseconds. Half of that
-   * suffices: a call may have got some responses before the one that it waits for.
+   * is enough: a call may have got some responses before the one that it waits for.
    */
   endSilent(silentMs: number): void {
     const latest = performance.now() - silentMs / 2
@@ -26,7 +26,7 @@ export class ConnectionWaits {
 
 /** The waits on one connection. */
 export class ConnectionWait {
-  /** When the connection last responded to what is waited for. */
+  /** When the connection last responded to a call that waits; Infinity if none waits. */
   since = Infinity
   isEnded = false
   readonly close: () => void

@@ -20,7 +20,7 @@ export async function insideTransaction<Result>(mutex: Mutex, work: () => Promis
   }
 }
 
-/** The same for a transaction that knows itself whether it has ended. */
+/** The same for a transaction that itself knows whether it has ended. */
 export function inside<Result>(
   transaction: { readonly isOpen: boolean },
   mutex: Mutex,

@@ -20,14 +20,17 @@ export function purgeCutoffs(request: PurgeRequest, now: number): PurgeCutoffs {
   }
 }
 
-/** Returns the time from which on rows are kept whatever their state: no row ends before it is written. */
+/**
+ * Returns a time: a purge keeps rows written at or after it, whatever their state, since no row ends before
+ * it is written.
+ */
 export function youngestCutoff({ done, dead, any }: PurgeCutoffs): number {
   return Math.max(done ?? -Infinity, dead ?? -Infinity, any ?? -Infinity)
 }
 
 /**
- * Returns the age below which rows are kept whatever their state: no row ends before it is written. Undefined
- * if all are kept.
+ * Returns the age below which a purge keeps rows whatever their state, since no row ends before it is
+ * written. Returns undefined if it keeps all rows.
  */
 export function youngestAgeOf({
   doneOlderThanMs,

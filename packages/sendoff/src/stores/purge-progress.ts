@@ -1,6 +1,6 @@
 import type { PurgeCursor, PurgeRequest } from '../store/index.ts'
 
-/** What a purge still has to examine. */
+/** The rows and keys that a purge still has to examine. */
 export interface PurgeProgress {
   /** Rows behind this one are left; undefined if there are none. */
   readonly rowsAfter: number | undefined

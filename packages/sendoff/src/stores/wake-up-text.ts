@@ -1,6 +1,8 @@
 import type { NewRow, WakeUp } from '../store/index.ts'
 
-/** Most due times in one signal: signals have a size limit. Pollers find later ones at their intervals. */
+/**
+ * The most due times in one signal: signals have a size limit. Pollers find later ones at their intervals.
+ */
 const mostMoments = 100
 
 /**

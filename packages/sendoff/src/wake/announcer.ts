@@ -16,7 +16,7 @@ export interface AnnouncerOptions {
 
 /**
  * The pause after a signal is this many times as long as the signal took. One signal then serves all commits
- * of the pause, so a busy database gets fewer.
+ * of the pause, so a busy database gets fewer signals.
  */
 const pauseShare = 4
 const shortestPauseMs = 1

@@ -12,9 +12,9 @@ import type { TxContext } from './tx-context.ts'
 export interface AmbientTransactionsOptions<UserTx, StoreTx, TxOptions = TransactionOptions> {
   /** The store that holds the events. */
   readonly store: OutboxStore<StoreTx>
-  /** Runs the transactions of an ORM or a driver: the store's own by default. */
+  /** Runs the transactions of an ORM or a driver. Default: the store's own. */
   readonly transactions?: Transactions<UserTx, StoreTx, TxOptions> | undefined
-  /** Receives faults: standard error. */
+  /** Receives faults. Default: standard error. */
   readonly logger?: Logger
 }
 

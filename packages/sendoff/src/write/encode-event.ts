@@ -39,12 +39,16 @@ export function encodeEvent(
   return survivingJson(type, schema, encodeDefined(type, payload, fields, codec, now), codec)
 }
 
-/** Types of which this process has seen an event pass its schema after a way through JSON. */
+/**
+ * Event types with a payload that passed its schema again in this process, after it was turned into JSON and
+ * back.
+ */
 const survivors = new WeakSet<object>()
 const codecsToCheck = new WeakSet<JsonCodec>()
 
 /**
- * Returns a codec with which every payload of a schema is checked, not only the first of its type. For tests.
+ * Returns a codec that makes the writer check every payload with a schema, not only the first of its type.
+ * For tests.
  */
 export function checkingEveryPayload(codec: JsonCodec): JsonCodec {
   const checked: JsonCodec = {

@@ -2,14 +2,14 @@ import type { Clock } from '../clock.ts'
 import type { OutboxStore } from '../store/index.ts'
 
 /**
- * The pauses before the store is asked again, in milliseconds: while a commit is in doubt, and while the
- * store does not answer.
+ * The pauses before each further question to the store, in milliseconds: while a commit is in doubt, and
+ * while the store does not answer.
  */
 export const askAgainAfterMs = [100, 500, 2_000, 5_000, 10_000] as const
 
 /**
- * Resolves to whether the store has an event. In doubt, while its commit may still be under way, it asks for
- * some time. Resolves to undefined if the store did not answer, or has no `people`. Never rejects.
+ * Resolves to whether the store has an event. If `inDoubt`, its commit may still be under way, so it asks
+ * several times. Resolves to undefined if the store did not answer, or has no `people`. Never rejects.
  */
 export async function eventExists(
   { store, clock }: { readonly store: Pick<OutboxStore<never>, 'people'>; readonly clock: Clock },

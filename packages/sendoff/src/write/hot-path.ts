@@ -15,7 +15,7 @@ export interface HotPath {
    */
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void
 
-  /** Wakes the poller for rows in a transaction of which the outbox does not see the end. */
+  /** Wakes the poller for rows of a transaction whose end the outbox does not see. */
   perhapsLater(): void
 }
 
@@ -27,9 +27,9 @@ export interface HotSlot {
    */
   fill(row: Row): void
   /**
-   * Dispatches a row that may be committed, if the database has it. In doubt, while the commit may still be
-   * under way, it asks for some time. `onKnown` gets whether the row exists, or undefined if it was not
-   * found; then another process may hold it.
+   * Dispatches a row that may be committed, if the database has it. If `inDoubt`, the commit may still be
+   * under way, so it asks several times. `onKnown` gets whether the row exists, or undefined if the row was
+   * not found: another process may hold it.
    */
   lookUp(key: RowId, inDoubt: boolean, onKnown?: (exists: boolean | undefined) => void): void
   /** Frees the place. */

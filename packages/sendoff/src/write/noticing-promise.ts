@@ -1,11 +1,11 @@
 /**
  * A promise that notices whether any code would see its rejection: an `await`, or a rejection callback. Both
- * count on the promise itself, and on what follows from it by `then` and `finally`.
+ * count on the promise itself, and on promises that `then` and `finally` derive from it.
  *
  * It has to be a subclass, because `await` does not call `then` of a plain promise.
  */
 export class NoticingPromise<Result> extends Promise<Result> {
-  /** Promises that follow from this one are plain: most are of no interest, and plain ones cost less. */
+  /** Derived promises are plain by default: most are of no interest, and plain ones cost less. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }

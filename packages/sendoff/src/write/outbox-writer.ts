@@ -30,23 +30,23 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly store: OutboxStore<StoreTx>
   /** The transaction that a write belongs to. */
   readonly txContext: AmbientTransactions<UserTx, StoreTx, never> | TxContext<StoreTx>
-  /** Called before and after each write, and after its commit or rollback: none. */
+  /** Called before and after each write, and after its commit or rollback. Default: none. */
   readonly writerHook?: WriterHook | undefined
-  /** Takes the events after their commit: none. The poller then delivers them. */
+  /** Takes the events after their commit. Default: none, so the poller delivers them. */
   readonly hotPath?: HotPath | undefined
-  /** Returns the locks that keep commits in write order: none by default. */
+  /** Returns the locks that keep commits in write order. Default: none. */
   readonly writeOrder?: () => WriteOrder
-  /** Encodes payloads as JSON: `JsonCodec.getDefault()`. */
+  /** Encodes payloads as JSON. Default: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
-  /** The time of the writer: the clock of the machine. */
+  /** The time of the writer. Default: the clock of the machine. */
   readonly clock?: Clock
-  /** Receives faults: standard error. */
+  /** Receives faults. Default: standard error. */
   readonly logger?: Logger
 }
 
 /** Options of a write. */
 export interface WriteOptions<UserTx> {
-  /** The transaction to write in: the ambient one by default. */
+  /** The transaction to write in. Default: the ambient one. */
   readonly tx?: UserTx
 }
 

@@ -29,6 +29,6 @@ export interface TxContext<StoreTx> {
   /** False if `afterCommit` may be called although the database has rolled back. */
   readonly confirmsCommit?: boolean
 
-  /** False for a transaction that other code opened, and of which the outbox does not see the end. */
+  /** False for a transaction that other code opened, whose end the outbox does not see. */
   readonly observable?: boolean
 }

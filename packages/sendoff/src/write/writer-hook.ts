@@ -9,8 +9,8 @@ type Events = readonly EventEnvelope[]
  */
 export interface WriterHook {
   /**
-   * Returns the events to write, which may be others. An empty list, or nothing, suppresses the write. An
-   * error aborts it.
+   * Returns the events to write, which may differ from those passed in. An empty list, or nothing, suppresses
+   * the write. An error aborts it.
    */
   beforeWrite?(events: Events): Events | null | undefined | Promise<Events | null | undefined>
   /**

@@ -3,8 +3,8 @@ import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../st
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
 
 /**
- * Gets whether events were kept; false if that is not known. `hasAsked` says whether the database was asked
- * for long enough.
+ * Gets whether events were kept; false if that is not known. `hasAsked` says whether the outbox asked the
+ * database for long enough.
  */
 export type OnKnown = (isKept: boolean, hasAsked: boolean) => void
 

@@ -20,7 +20,7 @@ export function insertRows(
     if (idempotencyKey !== null) {
       const usedHere = usedKeys.get(idempotencyKey)
       const used = usedHere ?? tx.findIdempotencyKey(idempotencyKey)
-      // An event that fans out is several rows with one idempotency key, written together. They are no
+      // An event that fans out is several rows with one idempotency key, written together. They are not
       // duplicates of each other.
       if (used !== undefined && usedHere?.eventId !== eventId)
         return { kind: 'duplicate', eventId: used.eventId }

@@ -81,8 +81,8 @@ export function memoryLanes(
 }
 
 /**
- * Finds due rows of the wanted partitions up to the limit, and their keys. Of a key that is found, only the
- * first row counts.
+ * Finds due rows of the wanted partitions, up to the limit, and their keys. Only the first row of each key
+ * counts.
  */
 function findKeys(
   looked: readonly MemoryRow[],

@@ -10,7 +10,7 @@ import { type MemoryRow, rowIdText } from './memory-row.ts'
 /** Failed attempts by row id. */
 export type MemoryHistory = Map<string, FailedAttempt[]>
 
-/** What a settlement changes, and what it is checked against. */
+/** The parts that a settlement changes, and those that it is checked against. */
 export interface SettleParts {
   readonly events: MemoryEvents
   readonly history: MemoryHistory
@@ -39,7 +39,7 @@ export function settleRows(
   })
 }
 
-/** Records what became of a row. */
+/** Records the outcome of a row. */
 export function settleRow(
   events: MemoryEvents,
   history: MemoryHistory,

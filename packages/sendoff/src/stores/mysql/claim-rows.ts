@@ -69,7 +69,7 @@ async function claimDue(
   values: readonly Value[],
   last: LastClaim,
 ): Promise<readonly Row[]> {
-  // If the last claim found nothing, most likely there is still nothing. This check takes a fourth of the
+  // If the last claim found nothing, most likely there is still nothing. This check takes a quarter of the
   // time of a transaction.
   if (last.isEmpty && (await driver.run(statements.anyDue(options), values)).rows.length === 0) return []
 
@@ -81,7 +81,7 @@ async function claimDue(
   return rows
 }
 
-// A writer that writes an event again locks its row until the transaction ends, which is mostly soon.
+// A writer that writes an event again locks its row until the transaction ends. Mostly that is soon.
 const waitsForLocksMs = [5, 20, 80, 320]
 
 /** Claims the named rows, including those that another transaction locks for a moment. */
@@ -124,7 +124,7 @@ async function claimNamed(
   }
 }
 
-/** Leases rows that this transaction has locked. Returns them as they are then. */
+/** Leases rows that this transaction has locked. Returns them with their new lease. */
 async function leased(
   session: MysqlSession,
   found: Rows,

@@ -15,7 +15,8 @@ export async function renewRows(
     const { affectedRows } = await driver.run(renew(...fences), [durationValue(lease.ms), holder])
     if (affectedRows === group.length) continue
 
-    // Some rows are lost, or were renewed within the same millisecond, which is no change.
+    // Some rows are lost, or were renewed within the same millisecond, which the server does not count as a
+    // change.
     const answer = await driver.run(held(...fences), [holder])
     const kept = new Set(answer.rows.map(([seq]) => Number(seq)))
     lost.push(...group.filter((row) => !kept.has(row.seq)))
@@ -35,7 +36,7 @@ export async function releaseRows(
   }
 }
 
-// Mostly there is one: this process.
+// There is mostly one holder: this process.
 function byHolder(rows: readonly HeldRow[]): readonly { holder: Value; rows: readonly HeldRow[] }[] {
   const leased = inSeqOrder(rows, (row) => row).filter((row) => row.lockedBy !== null)
   return [...Map.groupBy(leased, (row) => row.lockedBy)].map(([holder, group]) => ({ holder, rows: group }))

@@ -3,10 +3,10 @@ import type { CallersSession } from './drivers/mysql-driver.ts'
 import { isAmong } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** What became of idempotency keys. */
+/** The uses of idempotency keys, by key. */
 export type KeyUses = ReadonlyMap<string, KeyUse>
 
-/** What became of one idempotency key. */
+/** The use of one idempotency key. */
 export interface KeyUse {
   /** The event that the key stands for. */
   readonly eventId: string
@@ -18,7 +18,7 @@ export interface KeyUse {
  * Uses the idempotency keys of rows within the caller's transaction. Waits for every transaction that has
  * used one and not committed yet.
  *
- * An event that fans out is several rows with one key, written together: one use of it.
+ * An event that fans out is several rows with one key, written together. They are one use of the key.
  */
 export async function useIdempotencyKeys(
   session: CallersSession,

@@ -107,8 +107,8 @@ async function insertMany(
   await session.run(statements.insert(texts.join()), values)
 }
 
-// Unlike other databases, these servers keep what a failed transaction has done so far, and commit it on
-// request.
+// Unlike other databases, these servers keep what a transaction has done before a statement failed, and
+// commit it on request.
 async function undo(
   session: CallersSession,
   statements: MysqlStatements,

@@ -9,7 +9,7 @@ interface ServerError {
 export function serverErrorOf(error: unknown): ServerError | undefined {
   for (let cause = error, depth = 0; depth < 10 && typeof cause === 'object' && cause !== null; depth += 1) {
     const { errno, message, sqlMessage, cause: next } = cause as Record<string, unknown>
-    // Network faults have numbers below zero, faults of drivers far above.
+    // Network faults have negative numbers; faults of drivers have far higher ones.
     if (typeof errno === 'number' && errno >= 1_000 && errno < 45_000) {
       return { errno, message: String(sqlMessage ?? message) }
     }
@@ -29,7 +29,7 @@ export function isConflict(error: unknown): boolean {
   return errno === 1213 || errno === 1205
 }
 
-/** Whether the savepoint does not exist, or no transaction is open that it could be in. */
+/** Whether the savepoint does not exist, or no transaction is open. */
 export function isUnknownSavepoint(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1305
 }
@@ -65,8 +65,8 @@ export function isCommitRefused(error: unknown): boolean {
 }
 
 /**
- * Returns the error for a COMMIT that failed. The transaction is undone for certain if the server itself said
- * so.
+ * Returns the error for a COMMIT that failed. Only if the server itself said so is the transaction certainly
+ * undone.
  */
 export function commitFailure(cause: unknown): unknown {
   if (isCommitRefused(cause)) return cause

@@ -103,8 +103,8 @@ function readDueRow([seq, availableAt, eventId, orderingKey, partitionNo]: reado
 }
 
 /**
- * For most lanes the first rows suffice. A lane is read again only if it may have further rows in place of
- * those left out.
+ * For most lanes, the first rows are enough. A lane is read again only if it may have further rows in place
+ * of those left out.
  */
 async function lanesOfKeys(
   driver: StoreDriver,
@@ -177,6 +177,6 @@ async function holdRows(
   { owner, rows }: HoldRequest,
 ): Promise<boolean> {
   const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
-  // If nothing has changed, not all servers count the row.
+  // Some servers do not count a row that the statement left unchanged.
   return affectedRows > 0 || ownsLock(driver, statements, owner)
 }

@@ -82,11 +82,12 @@ export async function renewLock(
   const { affectedRows } = await driver.run(statements.renewLock, [durationValue(ttlMs), lock, token])
   if (affectedRows > 0) return true
 
-  // The lock is lost, or was renewed within the same millisecond, which is no change.
+  // The lock is lost, or was renewed within the same millisecond, which the server does not count as a
+  // change.
   return ownsLock(driver, statements, { lock, token })
 }
 
-/** Whether the lock is the owner's. In a transaction it stays so to the end. */
+/** Whether the lock is the owner's. In a transaction, it stays the owner's until the end. */
 export async function ownsLock(
   session: MysqlSession,
   { shareLock }: MysqlStatements,

@@ -13,8 +13,8 @@ export function mysqlNodes(driver: StoreDriver, statements: MysqlStatements): Ou
 }
 
 /**
- * Registers a process unless the living have another mode. Mostly it is registered already: then one
- * statement suffices.
+ * Registers a process, unless living processes have another mode. Mostly it is registered already, and one
+ * statement is enough.
  */
 async function joinNode(
   driver: StoreDriver,

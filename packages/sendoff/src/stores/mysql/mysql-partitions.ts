@@ -25,7 +25,7 @@ export function mysqlPartitions(driver: StoreDriver, statements: MysqlStatements
 
 /**
  * Reads the participants and the owners of partitions. First expires dead participants. Mostly there are
- * none: then one statement suffices.
+ * none, and one statement is enough.
  */
 async function readShares(
   driver: StoreDriver,

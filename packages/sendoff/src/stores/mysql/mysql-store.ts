@@ -42,8 +42,8 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
    */
   readonly prepare?: boolean
   /**
-   * Divides the table into time partitions, so that a purge can drop old ones as a whole. To be decided when
-   * the table is made. Default: one table.
+   * Divides the table into time partitions, so that a purge can drop old ones as a whole. This cannot be
+   * changed once the table exists. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod
 }
@@ -66,10 +66,7 @@ const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, Option
 /** The defaults of the options. */
 export const mysqlDefaults = { table: defaultTable, prepare: true }
 
-/**
- * Makes a store that keeps events in a MySQL database, from version 8.0 on, or in MariaDB from version 10.6
- * on.
- */
+/** Makes a store that keeps events in MySQL, version 8.0 or later, or in MariaDB, version 10.6 or later. */
 export function mysqlStore<Client extends MysqlClient>(
   options: MysqlStoreOptions<Client>,
 ): MysqlStore<MysqlTx<Client>> {

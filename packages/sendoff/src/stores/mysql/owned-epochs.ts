@@ -9,8 +9,8 @@ import type { MysqlStatements } from './sql/statements.ts'
 export type OwnedEpochs = ReadonlyMap<number, number>
 
 /**
- * Returns the epochs of the owner's partitions, which hold to the end of the transaction. Undefined if it has
- * lost its lock.
+ * Returns the epochs of the owner's partitions. They stay valid until the end of the transaction. Returns
+ * undefined if the owner has lost its lock.
  */
 export async function ownership(
   session: MysqlSession,

@@ -58,7 +58,7 @@ function sourceOf({ eventId, eventIds, status }: MatchFilter): RowSource {
   return status.every((code) => code === EventStatus.NEW || code === EventStatus.RETRY) ? 'pending' : 'all'
 }
 
-// Pending rows are in several places of their index.
+// Pending rows are in several places of their index, and each place needs the parameters.
 function valuesFor(source: RowSource, values: readonly Value[]): readonly Value[] {
   return source === 'pending' ? pendingQueues.flatMap(() => values) : values
 }

@@ -51,7 +51,7 @@ async function settleAlike(
       ? statements.settleDelete(named, fenced, batch.length)
       : statements.settleDone(named, fenced)
   }
-  // A single row is settled or not: nothing could have to be undone.
+  // A single row is either settled or not, so there is never anything to undo.
   if (batch.length === 1 && kind === 'done' && holder !== null) {
     return (await driver.run(textFor(undefined), [holder])).affectedRows === 1
   }
@@ -100,7 +100,7 @@ async function settleEach(
   return batch.filter((settlement) => !isHeld(settlement))
 }
 
-/** Records what became of rows that this transaction has locked. */
+/** Records the outcomes of rows that this transaction has locked. */
 export async function recordOutcomes(
   session: MysqlSession,
   statements: MysqlStatements,
@@ -165,7 +165,7 @@ async function addHistory(
     await session.run(addAttempts(Array.from({ length: count }, () => attemptRow).join()), values)
 }
 
-/** A settled row cannot be settled again, neither in the same batch nor in the next. */
+/** A settled row cannot be settled again, in the same batch or in a later one. */
 function firstOfEachRow(inOrder: readonly Settlement[]): { first: Settlement[]; repeated: Settlement[] } {
   const first: Settlement[] = []
   const repeated: Settlement[] = []

@@ -12,8 +12,8 @@ export const writeLockRows = [...Array.from({ length: partitionCount }, (_, inde
   .join(', ')
 
 /**
- * Locks ordering keys to the end of the caller's transaction, those of one partition together. Each partition
- * has a row, and the rows are locked in the order of their names.
+ * Locks ordering keys until the end of the caller's transaction, all keys of a partition together. Each
+ * partition has a row, and the store locks these rows in the order of their names.
  */
 export async function lockKeys(
   session: CallersSession,
@@ -25,7 +25,7 @@ export async function lockKeys(
 
   await session.assertInTransaction?.()
   const { rows } = await session.run(statements.lockNames(placeholders(names.length)), names)
-  // The rows were deleted by hand: without them nothing would be locked.
+  // If rows were deleted by hand, we make them again: without them nothing would be locked.
   if (rows.length < names.length) await session.run(statements.makeLocks(names.length), names)
 }
 

@@ -43,7 +43,7 @@ interface InsertedBatch {
   /** One for each row; undefined if an event id was used before. */
   readonly results: readonly InsertResult[] | undefined
   readonly rows: readonly NewRow[]
-  /** What the statement returned for the added rows. */
+  /** The values that the statement returned for the added rows. */
   readonly written: readonly (readonly Value[])[]
   /** The idempotency keys that this batch used first, and their events. */
   readonly keys: ReadonlyMap<string, string>
@@ -71,8 +71,8 @@ async function duplicateAmong(
 }
 
 /**
- * Like `insertRows`, for a table in time partitions. There a further statement finds out whether rows are
- * certain.
+ * Like `insertRows`, for a table in time partitions. There it needs one more statement to find out whether
+ * rows are certain.
  */
 export async function insertTimePartitionedRows(
   ...request: Parameters<typeof insertRows>

@@ -51,8 +51,8 @@ export function isNotPermitted(error: unknown): boolean {
 }
 
 /**
- * Returns the error for a COMMIT that failed. The transaction is undone for certain if the server itself said
- * so.
+ * Returns the error for a COMMIT that failed. Only if the server itself said so is the transaction certainly
+ * undone.
  */
 export function commitFailure(cause: unknown): unknown {
   if (isCommitRefused(cause)) return cause

@@ -16,8 +16,8 @@ export function postgresNodes<Tx extends object>(
 }
 
 /**
- * Registers a process unless the living have another mode. Mostly it is registered already: then one
- * statement suffices.
+ * Registers a process, unless living processes have another mode. Mostly it is registered already, and one
+ * statement is enough.
  */
 async function joinNode<Tx extends object>(
   driver: PostgresDriver<Tx>,

@@ -46,7 +46,7 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
   readonly prepare?: boolean
   /**
    * Divides the table into time partitions, by the time with which event ids begin. A purge drops old
-   * partitions as a whole. To be decided when the table is made. Default: one table.
+   * partitions as a whole. This cannot be changed once the table exists. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod
 }
@@ -75,7 +75,7 @@ const transactionChecks = {
 /** The defaults of the options. */
 export const postgresDefaults = { schema: 'public', table: defaultTable, notify: true, prepare: true }
 
-/** Makes a store that keeps events in a PostgreSQL database, from version 15 on. */
+/** Makes a store that keeps events in PostgreSQL, version 15 or later. */
 export function postgresStore<Client extends PostgresClient>(
   options: PostgresStoreOptions<Client>,
 ): PostgresStore<PostgresTx<Client>> {

@@ -9,7 +9,7 @@ import type { PostgresStatements } from './sql/statements.ts'
 
 type RowPlace = readonly [eventId: string, destination: string]
 
-/** What a purge still has to examine. */
+/** The rows and keys that a purge still has to examine. */
 interface Progress {
   /** Rows behind this one are left; null if there are none. */
   readonly after: RowPlace | null

@@ -24,8 +24,8 @@ export async function settleRows(
 }
 
 /**
- * Whether all are done, or all to be deleted, without a failure, and with the same holder and fence. Most
- * batches are.
+ * Whether all settlements are alike: all done or all to be deleted, without a failure, with the same holder
+ * and fence. Those of most batches are.
  */
 function areAlike(batch: readonly Settlement[]): boolean {
   const { row, outcome } = batch[0]!
@@ -106,7 +106,7 @@ async function settleEach(
   return places.map(([place]) => batch[Number(place) - 1]!)
 }
 
-/** A settled row cannot be settled again, neither in the same batch nor in the next. */
+/** A settled row cannot be settled again, in the same batch or in a later one. */
 function firstOfEachRow(batch: readonly Settlement[]): {
   first: readonly Settlement[]
   repeated: readonly Settlement[]

@@ -15,8 +15,9 @@ const pageRows = 500
  * The search for ordering keys among due rows, page by page in due order. It continues to the end of the
  * window, or to the last row that is wanted.
  *
- * The rows are judged here and not by the database. A statement with thousands of excepted keys costs more
- * than the few columns of the rows that it saves. A window in a subquery takes MariaDB twice as long.
+ * This code, not the database, decides which rows are wanted. A statement with thousands of excepted keys
+ * costs more than reading a few columns of rows that are not wanted. A window in a subquery takes MariaDB
+ * twice as long.
  */
 export class DueSearch {
   readonly found: DueRow[] = []

@@ -27,8 +27,8 @@ export function endingView<Handle extends object>(
 const nothing = {}
 
 /**
- * Makes an object, or a function with properties, work as its target until it ends. From then on every call
- * throws what the owner's `assertOpen` throws.
+ * Makes an object, or a function with properties, work like its target until the view ends. From then on
+ * every call throws what the owner's `assertOpen` throws.
  *
  * Methods run on the target itself, because drivers keep private state that a proxy cannot reach.
  */

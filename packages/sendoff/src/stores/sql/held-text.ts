@@ -4,8 +4,8 @@ import type { FencedRow } from '../../store/index.ts'
 type Run = [firstSeq: number, deliveries: number, count: number]
 
 /**
- * Writes the rows that an owner holds as text for its lock row: runs of rows as JSON, or null for none.
- * Mostly there are few runs, since the rows that an owner holds were written at about the same time.
+ * Writes the rows that an owner holds as text for its lock row: runs of rows as JSON, or null for none. There
+ * are mostly few runs, since the rows that an owner holds were written at about the same time.
  */
 export function heldText(rows: readonly FencedRow[]): string | null {
   if (rows.length === 0) return null

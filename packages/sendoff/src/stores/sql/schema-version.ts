@@ -1,7 +1,7 @@
 import { OutboxError } from '../../errors.ts'
 import type { PartitionPeriod } from './time-partitions.ts'
 
-/** What a database has of a schema. */
+/** The state of a schema in a database. */
 export interface StoredSchema {
   /** 0 if no version is stored. */
   readonly version: number
@@ -66,7 +66,7 @@ export function assertSameParts(
 
 interface PartitionedTable {
   readonly table: string
-  /** The name as it stands in SQL. */
+  /** The name as written in SQL. */
   readonly meta: string
   readonly partitionBy: PartitionPeriod | undefined
 }

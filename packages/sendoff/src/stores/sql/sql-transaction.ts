@@ -67,8 +67,8 @@ export class SqlTransaction<Handle extends object = object> implements ViewOwner
 
   /**
    * Runs `work` with a view, and ends the view in any case. Waits for nested transactions that the work left
-   * behind, and refuses all their calls. Later these calls would run in the next transaction of the
-   * connection.
+   * open, and refuses all their calls. Otherwise these calls would later run in the connection's next
+   * transaction.
    */
   async run<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     try {
@@ -104,7 +104,7 @@ export class SqlTransaction<Handle extends object = object> implements ViewOwner
   }
 }
 
-/** The error for a transaction that was no longer open when it was to be committed. */
+/** The error for a transaction that had already ended when it was to be committed. */
 export function endedByHand(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',

@@ -6,7 +6,7 @@ export const defaultTable = 'outbox_event'
 const tableNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/
 
 /**
- * Returns `name` if it can stand in SQL as it is. The limit leaves room for the longest suffix of the store's
+ * Returns `name` if SQL can contain it as it is. The limit leaves room for the longest suffix of the store's
  * other tables, within the 63 characters that PostgreSQL allows.
  */
 export function checkedTableName(name: unknown): string {
@@ -19,7 +19,7 @@ export function checkedTableName(name: unknown): string {
   )
 }
 
-/** The tables of a store, as they stand in SQL. */
+/** The tables of a store, as written in SQL. */
 export interface SqlTables {
   readonly events: string
   readonly meta: string

@@ -6,7 +6,7 @@ export function ulidStart(time: number): string {
   return Array.from(digits, (digit) => alphabet[Number.parseInt(digit, 32)]).join('')
 }
 
-/** Returns the time at which a ULID was made. Its beginning suffices. */
+/** Returns the time at which a ULID was made. The beginning of the ULID is enough. */
 export function ulidTime(start: string): number {
   return Array.from(start.slice(0, 10)).reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
 }

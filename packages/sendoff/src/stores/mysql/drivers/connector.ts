@@ -1,7 +1,7 @@
 import { IdleConnections } from '../../connection-waits.ts'
 import type { Answer, MysqlSession, Value } from './mysql-driver.ts'
 
-/** What distinguishes one driver package from another. */
+/** The part of a driver that differs from package to package. */
 export interface Connector<Connection extends object> {
   readonly pool: object
   /** The size of the pool; undefined if the pool does not say. */
@@ -19,7 +19,7 @@ export interface Connector<Connection extends object> {
    * Whether the package puts a backslash before quotes in texts, even if the server does not support that.
    */
   readonly escapesByBackslash: boolean
-  /** Methods of a connection that run a statement, which is their first parameter. */
+  /** Methods of a connection that run the statement in their first parameter. */
   readonly watched: readonly PropertyKey[]
   /** Properties of a connection through which statements could pass unwatched. */
   readonly unwatched: readonly PropertyKey[]

@@ -22,8 +22,9 @@ export function foreignSession(tx: object): CallersSession {
 }
 
 /**
- * Whether a transaction is open, for handles that do not say. MariaDB says so itself, in a comment that MySQL
- * ignores. In MySQL, a savepoint outside of a transaction is gone with the statement that has set it.
+ * Whether a transaction is open, for handles that do not say. MariaDB reports it in an expression inside a
+ * comment, which MySQL ignores. In MySQL, a savepoint outside of a transaction is gone after the statement
+ * that set it.
  */
 export async function isInTransaction(session: CallersSession): Promise<boolean> {
   const { rows } = await session.run(
@@ -43,7 +44,7 @@ export async function isInTransaction(session: CallersSession): Promise<boolean>
 }
 
 // The columns keep the order of the statement, whatever the caller's settings name them. For a statement that
-// returns none, adapters may still return something of their own.
+// returns no columns, adapters may still return something of their own.
 function columnsOf(row: unknown): readonly unknown[] {
   return Array.isArray(row) ? (row as unknown[]) : Object.values(row ?? {})
 }

@@ -33,8 +33,8 @@ export interface CallersSession {
 export interface Answer extends CallersAnswer {
   readonly insertId: number
   /**
-   * How many rows were added, changed or deleted. A setting of the pool's user decides whether rows count
-   * that an UPDATE left as they were.
+   * How many rows were added, changed or deleted. A setting of the pool's user decides whether rows that an
+   * UPDATE left unchanged count.
    */
   readonly affectedRows: number
 }
@@ -58,8 +58,8 @@ export interface StoreDriver extends MysqlSession {
   connected<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 
   /**
-   * Runs `work` in a transaction of the store itself, at READ COMMITTED. At the default level, above it,
-   * statements would also lock the gaps between rows, and writers would wait for claims.
+   * Runs `work` in a transaction of the store itself, at READ COMMITTED. At the default level, which is
+   * higher, statements would also lock the gaps between rows, and writers would wait for claims.
    */
   briefly<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 }

@@ -15,7 +15,7 @@ interface IdleConnection {
   readonly stream?: { destroy?(error: Error): unknown }
 }
 
-// With an error: callers that wait on a connection would not learn from the package that it has ended.
+// We pass an error: otherwise the package would not tell callers that wait on a connection that it has ended.
 function breakOff(connection: IdleConnection | undefined): void {
   connection?.stream?.destroy?.(new Error('The connection was silent for too long.'))
 }
@@ -33,7 +33,7 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
-        // First removed from the pool, so that no caller gets it.
+        // We remove it from the pool first, so that no caller gets it.
         connection.destroy()
         breakOff(connection)
       }),
@@ -72,15 +72,16 @@ function promisesOf(connection: Mysql2Connection): Ask {
   return async (method, text, values) => (await connection[method](queryOf(connection, text, values)))[0]
 }
 
-// By callbacks. With promises, mysql2 records where each statement comes from. That takes longer the more
-// asynchronous functions are on the stack, and took longer than all else that we do to write an event.
+// We use callbacks. With promises, mysql2 records where each statement comes from. The more asynchronous
+// functions are on the stack, the longer that takes. It took longer than everything else we do to write an
+// event.
 function coreSession(connection: Mysql2Core): ConnectionSession {
   return sessionOf(
     (method, text, values) =>
       new Promise((resolve, reject) => {
         connection[method](queryOf(connection, text, values), (error, result) => {
           if (error === null) return resolve(result)
-          // The original stack says nothing: it is in the code that reads from the socket.
+          // The original stack does not help: it is in the code that reads from the socket.
           Error.captureStackTrace(error)
           reject(error)
         })

@@ -3,21 +3,21 @@ import { insideTransaction, refuseInsideTransaction } from '../../inside-transac
 import { isConflict } from '../mysql-errors.ts'
 import type { MysqlDriver } from './mysql-driver.ts'
 
-/** How often work is tried that the server undoes because of a conflict. */
+/** How many times to try work that the server undoes because of a conflict. */
 const attempts = 5
 
 /** A driver that the store can close. */
 export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
-  /** Refuses everything from now on. */
+  /** Makes the driver refuse every later call. */
   close(): void
 }
 
 /**
  * A driver for the statements and transactions of the engine itself.
  *
- * What the server undid because of a conflict (a deadlock, or a lock that was waited for too long) is tried
- * again: nothing of it has happened. The engine repeats all else. On a client with one connection, a call
- * that would wait for the transaction it is made in is refused.
+ * If the server undid work because of a conflict (a deadlock, or too long a wait for a lock), the driver
+ * tries it again: nothing of it has happened. The engine repeats everything else. On a client with one
+ * connection, the driver refuses a call that would wait for the transaction it is made in.
  */
 export function ownDriver<Tx extends object>(driver: MysqlDriver<Tx>): OwnDriver<Tx> {
   const { onlyConnection } = driver

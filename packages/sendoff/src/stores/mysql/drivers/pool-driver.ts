@@ -96,7 +96,7 @@ export function poolDriver<Connection extends PooledConnection>(
 
     async inTransaction(tx) {
       const known = transactionOf(tx)
-      // A transaction that was undone is one, too: the insert will say what is wrong with it.
+      // A transaction that was undone counts as open: the insert will say what is wrong with it.
       if (known !== undefined) return known.isOpen
       if ('getConnection' in tx) return false
       return connectionSession(tx)?.inTransaction()
@@ -139,7 +139,7 @@ export function poolDriver<Connection extends PooledConnection>(
     const wait = waits.open(ignore)
     try {
       const acquired = connector.acquire()
-      // The wait has ended: a connection that comes late goes back to the pool.
+      // If the wait has ended, a connection that arrives late goes back to the pool.
       acquired.then((late) => wait.isEnded && void giveBack(late, true), ignore)
       return await wait.answer(acquired)
     } finally {
@@ -158,7 +158,7 @@ export function poolDriver<Connection extends PooledConnection>(
   }
 }
 
-// The level applies to the next transaction only, so the connection keeps nothing of it.
+// The level applies to the next transaction only, so the connection does not keep it.
 async function begin(session: MysqlSession, isolation: TransactionOptions['isolation']): Promise<void> {
   const level = isolation && session.run(`set transaction isolation level ${isolation}`)
   await Promise.all([level, session.run('start transaction')])

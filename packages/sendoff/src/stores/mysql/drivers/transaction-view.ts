@@ -5,8 +5,8 @@ import type { TransactionWatch } from './transaction-watch.ts'
 type WatchedConnector = Pick<Connector<object>, 'watched' | 'unwatched'>
 
 /**
- * A connection as the code of a transaction may use it, until that ends. The view watches the code's
- * statements.
+ * A connection as the code of a transaction may use it, until the transaction ends. The view watches the
+ * code's statements.
  */
 export function transactionView<Connection extends object>(
   connection: Connection,
@@ -17,7 +17,7 @@ export function transactionView<Connection extends object>(
   return new Proxy(connection, new WatchedView<Connection>(watch, connector, owner))
 }
 
-// Code written for a connection of its own releases it at its end. Here the store does that.
+// Code written for a connection of its own releases the connection at the end. Here the store does that.
 const ignore = () => {}
 const ignored = { release: ignore, end: ignore }
 

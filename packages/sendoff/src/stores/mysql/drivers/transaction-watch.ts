@@ -26,7 +26,7 @@ export class TransactionWatch {
     return this.#openSavepoints === 0 && !this.#isDoubtful
   }
 
-  /** Whether the server has to be asked if the transaction is still open. */
+  /** Whether only the server can say if the transaction is still open. */
   get isDoubtful(): boolean {
     return this.#isDoubtful || this.#lastError !== undefined
   }
@@ -38,8 +38,9 @@ export class TransactionWatch {
   }
 
   /**
-   * Awaits a statement of the code, and records how it ends. The statements of the store have to wait
-   * meanwhile. Right after a deadlock they would run at once, and be kept by themselves.
+   * Awaits a statement of the code, and records how it ends. Statements of the store have to wait meanwhile.
+   * Otherwise they would run right after a deadlock, outside the transaction, and each would be kept by
+   * itself.
    */
   async ran<Result>(statement: Promise<Result>): Promise<Result> {
     this.#running.add(statement)
@@ -72,7 +73,7 @@ export class TransactionWatch {
     if (typeof text !== 'string') return this.lostSight()
 
     if (endsTransaction.test(text)) this.#endedByHand = true
-    // If one text has several statements, the first says nothing about the others.
+    // If a text has several statements, the first one says nothing about the others.
     else if (!harmless.test(text) || /;\s*\S/.test(text)) this.#isDoubtful = true
   }
 
@@ -86,7 +87,7 @@ export class TransactionWatch {
     return this.#lastError === undefined ? endedByHand() : rolledBack(this.#lastError)
   }
 
-  /** Records that a savepoint could not be undone: its writes cannot be distinguished from the rest. */
+  /** Records that the server could not undo a savepoint: its writes cannot be distinguished from the rest. */
   savepointLost(): void {
     this.#endedByHand = true
   }

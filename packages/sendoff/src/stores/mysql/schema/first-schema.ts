@@ -6,16 +6,16 @@ import { timePartitioning } from './time-partitioning.ts'
 /**
  * The tables of version 1.
  *
- * Times are in UTC and in whole milliseconds, so that programs which count in milliseconds agree exactly.
+ * Times are in UTC and in whole milliseconds, so that programs that count in milliseconds agree exactly.
  * Names and ids are compared character by character. Idempotency keys are bytes, and so are ordering keys
- * that are searched for or parked: all other types that MySQL and MariaDB have in common treat 'a' and 'a '
- * as the same.
+ * that are searched for or parked. All other types that MySQL and MariaDB have in common treat 'a' and 'a '
+ * as equal.
  *
  * Rows are in the order of `seq`: writers add at the end, and settlements find rows by it. The other indexes
  * stay small, because each of their entries ends with it. With the event id as primary key, draining 40,000
  * rows in batches of 500 takes 70 µs of MariaDB's time for each row instead of 60.
  *
- * There are no partial indexes. Generated columns take their place, which are null for rows that the index
+ * There are no partial indexes. Generated columns take their place: they are null for rows that the index
  * does not need. `due_at` is for claims. `queue` is for owners that read in write order (NEW 0 and RETRY 2)
  * and for rows that wait for an operator: dead rows (1) and blocked ones (3). `pending_key` is for the rows
  * of one ordering key. DONE rows are in these indexes, too, but all in one place that no statement reads. A

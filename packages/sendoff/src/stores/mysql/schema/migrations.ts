@@ -15,9 +15,9 @@ import type { MysqlTables } from './mysql-tables.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every statement
- * can run again, because MySQL commits after each, and a step may break off half-way. It then recreates what
- * was dropped by hand.
+ * One step of the schema. Published steps never change: some databases have run them already. Every statement
+ * can run again, because MySQL commits after each, and a step may break off halfway. It then recreates
+ * whatever was dropped by hand.
  */
 export interface Migration {
   readonly version: number
@@ -70,7 +70,7 @@ export async function checkSchema(driver: StoreDriver, tables: MysqlTables): Pro
   assertCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))
 }
 
-// A quote would end the text there, and the server would take the rest for SQL.
+// In that mode, a quote would end the text, and the server would take the rest for SQL.
 async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
   const { rows } = await session.run('select @@sql_mode')
   if (!String(rows[0]?.[0]).includes('NO_BACKSLASH_ESCAPES')) return
@@ -83,7 +83,7 @@ async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
 }
 
 async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {
-  // Checked again under the lock: another process may have been faster.
+  // We check again under the lock: another process may have been faster.
   const stored = await storedSchema(session, tables)
   if (isCurrent(stored, newestVersion(tables))) return
 
@@ -126,7 +126,10 @@ async function missingTables(session: MysqlSession, tables: MysqlTables): Promis
   return missing
 }
 
-/** A table that the user has no right to is not in the list either, but others may use it. */
+/**
+ * Whether a table is really missing. The list also lacks tables to which the user has no right, but others
+ * may use them.
+ */
 async function isMissing(session: MysqlSession, { database }: MysqlTables, name: string): Promise<boolean> {
   try {
     await session.run(`select 1 from ${database === null ? '' : `\`${database}\`.`}\`${name}\` limit 0`)

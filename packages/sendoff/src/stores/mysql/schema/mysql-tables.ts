@@ -2,7 +2,7 @@ import { OutboxError } from '../../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 
-/** The names of all that a store has in its database, as they stand in SQL. */
+/** The names of everything that a store has in its database, as written in SQL. */
 export interface MysqlTables extends SqlTables {
   /** The database as given; null for the one that connections have chosen. */
   readonly database: string | null

@@ -18,16 +18,16 @@ import { aheadTimePartition } from './time-partitioning.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 interface NamedTimePartition extends TimePartition {
-  /** The name as it stands in SQL. */
+  /** The name as written in SQL. */
   readonly name: string
 }
 
-/** How many seconds other transactions wait at most: the shortest time that both servers know. */
+/** How many seconds other transactions wait at most: the shortest time that both servers accept. */
 const longestWait = 1
 
 /**
  * Creates time partitions ahead, for a table that has them, out of the one for all later times. That one is
- * empty unless no process has done so for long.
+ * empty, unless no process has done this for a long time.
  *
  * If other transactions block it, the work is left for the next time: there are more periods ahead. Returns
  * what an operator has to do if this database user may not create partitions.
@@ -55,7 +55,7 @@ async function addMissing(
   tables: MysqlTables,
   period: PartitionPeriod,
 ): Promise<void> {
-  // Checked again under the lock: another process may have been faster.
+  // We check again under the lock: another process may have been faster.
   const { timePartitions, now } = await timePartitionsOf(session, tables)
   const missing = missingPartitions(timePartitions, period, now)
   if (missing.length === 0) return
@@ -121,8 +121,8 @@ async function timePartitionsOf(
 
 /**
  * Reads the time partition without a lock at first, as it can be large. Then searches for pending rows once
- * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early;
- * but its id would have to be from long ago.
+ * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early.
+ * But this could happen only to a row whose id is from long ago.
  */
 async function dropTimePartition(
   driver: StoreDriver,
@@ -165,8 +165,8 @@ async function hasPending(session: MysqlSession, events: string, name: string): 
 
 /**
  * Runs work that changes the table. Returns undefined if another process does so now, or if a transaction
- * uses the table for too long. While this waits, all others wait for it. So it waits as short as the server
- * can.
+ * uses the table for too long. While this work waits, all other transactions wait for it. So it waits as
+ * briefly as the server allows.
  */
 async function unlessInTheWay<Result>(
   driver: StoreDriver,

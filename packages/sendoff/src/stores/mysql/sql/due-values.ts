@@ -9,7 +9,7 @@ export interface DueRequest {
   readonly skipRecentMs?: number
 }
 
-/** Returns what the text of a statement that finds due rows depends on. */
+/** Returns the options that decide the text of a statement that finds due rows. */
 export function dueOptions({ from, skipRecentMs }: DueRequest): DueOptions {
   return { from: from !== undefined, skipRecent: (skipRecentMs ?? 0) > 0 }
 }

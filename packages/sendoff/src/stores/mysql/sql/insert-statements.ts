@@ -6,7 +6,7 @@ const columns = `
          payload, payload_bytes, content_type, headers, occurred_at, available_at, created_at, deliveries, locked_by,
          locked_until`
 
-/** What the text of an inserted row depends on. */
+/** The options that decide the text of an inserted row. */
 export interface InsertedRowShape {
   readonly isFirst: boolean
   readonly isTimed: boolean
@@ -17,8 +17,8 @@ const flags = [false, true]
 
 /**
  * One row of `insert`: a parameter for each column but `created_at`. If the due time is not given, its
- * parameter is a duration in microseconds. So is that of a lease; a row without a lease has no parameters for
- * it.
+ * parameter is a duration in microseconds. A lease is also a duration in microseconds; a row without a lease
+ * has no parameters for it.
  */
 export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): string {
   const eventId = isFirst ? inTransactionOnly : '?'
@@ -27,9 +27,9 @@ export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): 
   return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
 }
 
-// A parameter that fails the statement (1690, out of range) if no transaction is open. Another statement may
-// have met a deadlock just before, and the rows would be kept by themselves. Only MariaDB knows this, and
-// only MariaDB reads this part.
+// A parameter that makes the statement fail (1690, out of range) if no transaction is open. Another statement
+// may have met a deadlock just before, and the rows would be kept by themselves. Only MariaDB knows whether a
+// transaction is open, and only MariaDB reads this part.
 const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
@@ -80,8 +80,8 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
    where ${keys}
      for update`,
 
-    // The parameters of `keys`. By primary key. The order and the limit make the server use it: DELETE takes
-    // no name of an index.
+    // The parameters of `keys`. By primary key. The order and the limit make the server use it, because
+    // DELETE cannot name an index.
     forgetKeys: (keys: string, count: number) => `
   delete from ${idempotency} where ${keys} order by \`key\` limit ${count}`,
   } as const

@@ -11,8 +11,8 @@ export function keyStatementsFor(tables: MysqlTables) {
   const { events, control } = tables
 
   return {
-    // ? key to start behind, twice. Rows that failed or are blocked by the index `queue`, parked keys by
-    // primary key.
+    // ? key to start behind, twice. Finds rows that failed or are blocked by the index `queue`, and parked
+    // keys by primary key.
     troubledKeys: (limit: number) => `
   select pending_key
     from ${events} force index (queue)

@@ -2,7 +2,7 @@ import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import { due, heldUp, inLine, now, pendingQueues } from './row-conditions.ts'
 
-/** What to read of lanes. */
+/** Which rows of lanes to read. */
 export interface LaneRows {
   readonly columns: string
   readonly condition: string
@@ -34,7 +34,7 @@ export function laneStatementsFor(tables: MysqlTables) {
               and case when ${heldUp(tables)} then false else true end`
 
   return {
-    // due. Reads the index `due` in its order, and of each row the columns that decide whether it is wanted.
+    // due. Reads the index `due` in its order, and for each row the columns that decide whether it is wanted.
     dueKeys: (from: boolean, limit: number) => `
   select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no
     from ${events} as event force index (due)
@@ -43,8 +43,8 @@ export function laneStatementsFor(tables: MysqlTables) {
    order by event.due_at, event.seq
    limit ${limit}`,
 
-    // lanesOf. Includes rows that were written for later, and marks them at their end. Leaving them out takes
-    // the server half as long again, since the index does not show them.
+    // lanesOf. Includes rows that were written for later, and marks them in the last column. Leaving them out
+    // would take the server half as long again, since the index does not show them.
     firstOfLanes: (count: number, perKey: number) =>
       lanesOf(tables, {
         columns: `${orderedColumns}, ${inLine} as in_line`,
@@ -91,8 +91,8 @@ export function laneStatementsFor(tables: MysqlTables) {
 }
 
 /**
- * Reads the first rows of `count` lanes, with ? key for each. Finds the numbers by the index `pending_key`
- * alone, for each key by itself, and then the rows by primary key.
+ * Reads the first rows of `count` lanes, with ? key for each. Finds the numbers of the rows by the index
+ * `pending_key` alone, key by key, and then the rows by primary key.
  */
 export function lanesOf({ events }: MysqlTables, { columns, condition, count, limit }: LaneRows): string {
   const lane = `(select event.seq

@@ -22,8 +22,8 @@ export function lockStatementsFor(tables: MysqlTables) {
   values (?, '', '1970-01-01')
       on duplicate key update name = name`,
 
-    // ? name for each. By primary key, and in its order: two writers that lock several never wait for each
-    // other in a circle.
+    // ? name for each. By primary key, and in its order: two writers that lock several names never wait for
+    // each other in a circle.
     lockNames: (names: string) => `
   select 1
     from ${lock} force index (primary)
@@ -37,8 +37,8 @@ export function lockStatementsFor(tables: MysqlTables) {
   values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
       on duplicate key update name = name`,
 
-    // ? token, ? name. By primary key. Returns whether it is the owner's own, whether it has run out, and
-    // what it records.
+    // ? token, ? name. By primary key. Returns whether the lock is the owner's own, whether it has run out,
+    // and what it records.
     lockRow: `
   select token = ?, until <= ${now}, held, ${bounds}
     from ${lock}

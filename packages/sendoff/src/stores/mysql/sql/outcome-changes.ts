@@ -4,7 +4,7 @@ import type { Value } from '../drivers/mysql-driver.ts'
 import { wholeNow } from './row-conditions.ts'
 import { durationValue, numberList, placeholders } from './statement-values.ts'
 
-/** What a statement sets, and its parameters. */
+/** The columns that a statement sets, and its parameters. */
 export interface Changes {
   readonly text: string
   readonly values: readonly Value[]
@@ -13,7 +13,7 @@ export interface Changes {
 const unfinished = 'done_at = null, blocked_at = null'
 const finished = `done_at = ${wholeNow}, blocked_at = null`
 
-/** Returns what settlements of one kind change. All of them count an attempt, or none does. */
+/** Returns the changes of settlements of one kind. All of them count an attempt, or none does. */
 export function changesOf(group: readonly Settlement[]): Changes {
   const { outcome } = group[0]!
   const attempts = `attempts = attempts + ${countOf(outcome)}`

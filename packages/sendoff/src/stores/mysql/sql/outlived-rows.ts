@@ -4,8 +4,8 @@ import { ago } from './row-conditions.ts'
 import { ageValue } from './statement-values.ts'
 
 /**
- * Returns the condition called `outlived` and its parameters. A state that was set without an end counts from
- * the row's beginning.
+ * Returns the condition called `outlived` and its parameters. If a row has an end state but no end time, its
+ * age counts from its beginning.
  */
 export function outlived(request: PurgeRequest): { condition: string; values: Value[] } {
   const { doneOlderThanMs, deadOlderThanMs, anyOlderThanMs } = request

@@ -2,7 +2,7 @@ import { participantPrefix } from '../../../store/index.ts'
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { now } from './row-conditions.ts'
 
-// In the order of characters, all names that begin with the prefix are between it and this.
+// In the order of characters, all names that begin with the prefix are between the prefix and this text.
 const participantEnd = participantPrefix.replace(/\/$/, '0')
 
 /** The partition that a row belongs to. */
@@ -36,8 +36,8 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
     endParts: (names: string, count: number) => `
   delete from ${lock} where name in (${names}) order by name limit ${count}`,
 
-    // No parameters. By primary key. A partition is free if its owner no longer takes part. Skips what
-    // another process takes at the moment. Subqueries lock nothing.
+    // No parameters. By primary key. A partition is free if its owner no longer takes part. Skips partitions
+    // that another process is taking now. Subqueries lock nothing.
     freePartitions: (numbers: string) => `
   select partition_no, epoch
     from ${partition} as part force index (primary)

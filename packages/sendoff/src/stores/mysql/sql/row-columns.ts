@@ -20,7 +20,7 @@ export const storedColumns = `${rowColumns},
          event.status, ${inMs('event.done_at')}, event.last_error, ${inMs('event.locked_until')},
          ${inMs('event.blocked_at')}`
 
-/** Makes a `Row` of the values of `rowColumns`. */
+/** Makes a `Row` from the values of `rowColumns`. */
 export function readRow(values: Values): Row {
   return {
     seq: Number(values[0]),
@@ -46,7 +46,7 @@ export function readRow(values: Values): Row {
   }
 }
 
-/** Makes a `StoredRow` of the values of `storedColumns`. */
+/** Makes a `StoredRow` from the values of `storedColumns`. */
 export function readStoredRow(values: Values): StoredRow {
   return {
     ...readRow(values),
@@ -64,8 +64,8 @@ export function numberOf(value: unknown): number | null {
 }
 
 /**
- * Makes an `OrderedRow` of the values of `rowColumns`, and then its wait in microseconds; -1 for one without
- * an end.
+ * Makes an `OrderedRow` from the values of `rowColumns`, followed by its wait in microseconds; -1 for a wait
+ * without an end.
  */
 export function readOrderedRow(values: Values): OrderedRow {
   const wait = Number(values[20])
@@ -82,8 +82,8 @@ function asText(value: unknown): string {
   return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value)
 }
 
-// Not a Buffer, which is more than was stored, and may share its memory. A row without any payload was
-// changed by hand: it is returned as it is, and the engine sets it aside.
+// We do not return a Buffer: it is more than was stored, and may share its memory. A row without any payload
+// was changed by hand. It is returned as it is, and the engine sets it aside.
 function bytesOf(bytes: Uint8Array | null): Uint8Array {
   return bytes === null ? (bytes as never) : new Uint8Array(bytes)
 }

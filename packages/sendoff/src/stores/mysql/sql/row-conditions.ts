@@ -14,8 +14,8 @@ export const pending = 'status in (0, 2)'
 export const pendingQueues = [0, 2, 3] as const
 
 /**
- * Whether a pending row has its place in write order: all have but those written for later that no process
- * has held yet.
+ * Whether a pending row has its place in write order. All rows have one, except rows written for later that
+ * no process has held yet.
  */
 export const inLine = `(event.available_at <= ${now} or event.deliveries > 0 or event.blocked_at is not null)`
 
@@ -29,9 +29,9 @@ export const ago = `${now} - interval ? microsecond`
 export interface DueOptions {
   readonly from: boolean
   readonly skipRecent: boolean
-  /** Only up to a place. */
+  /** Finds rows only up to a place. */
   readonly to?: boolean
-  /** Only rows of this many types. */
+  /** Finds only rows of this many types. */
   readonly types?: number
 }
 
@@ -49,8 +49,8 @@ export function due({ from, to = false }: DueOptions): string {
  * microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of
  * these, each ? aggregate type and ? event type.
  *
- * One CASE, because MySQL turns separate conditions with subqueries into joins, and then no longer reads an
- * index in its order. Subqueries lock nothing.
+ * It is one CASE, because MySQL turns separate conditions with subqueries into joins, and then no longer
+ * reads an index in its order. Subqueries lock nothing.
  */
 export function freeRow(
   tables: MysqlTables,
@@ -73,7 +73,7 @@ export function heldUp(tables: MysqlTables): string {
              or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
 }
 
-// As bytes: otherwise a name and the same name with a trailing space would be equal.
+// We compare bytes: otherwise a name and the same name with a trailing space would be equal.
 function isOfTypes(count: number): string {
   const pairs = Array.from({ length: count }, () => '(?, ?)')
   return isAmong('(cast(event.aggregate_type as binary), cast(event.event_type as binary))', pairs)

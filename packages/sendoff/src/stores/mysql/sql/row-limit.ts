@@ -1,7 +1,7 @@
 import { OutboxError } from '../../../errors.ts'
 import { kindOf } from '../../../options.ts'
 
-/** Returns a number of rows that may stand in the text of a statement: a whole number of at least 0. */
+/** Returns a number of rows that is safe in the text of a statement: a whole number of at least 0. */
 export function rowLimit(limit: number): number {
   if (Number.isSafeInteger(limit)) return Math.max(0, limit)
   throw new OutboxError(

@@ -24,7 +24,7 @@ export function ageValue(ms: number): number {
   return Math.round(Math.min(ms, maxDelayMs) * 1_000)
 }
 
-/** Numbers as they stand in a list. Only numbers that the store itself made get here. */
+/** Numbers as a list in SQL. Only numbers that the store itself made get here. */
 export function numberList(numbers: readonly number[]): string {
   return numbers.map((number) => String(Number(number))).join()
 }
@@ -52,8 +52,8 @@ export function rowsOf(seqs: readonly number[]): string {
 }
 
 /**
- * In the order of `seq`, in which all statements lock rows. So two statements that change the same rows never
- * wait for each other in a circle.
+ * Returns the items in the order of `seq`, in which all statements lock rows. So two statements that change
+ * the same rows never wait for each other in a circle.
  */
 export function inSeqOrder<Item>(items: readonly Item[], rowOf: (item: Item) => HeldRow): Item[] {
   return [...items].sort((a, b) => rowOf(a).seq - rowOf(b).seq)
@@ -64,7 +64,7 @@ export function fencesOf(rows: readonly FencedRow[]): [rows: string, fences: str
   return [rowsOf(rows.map((row) => row.seq)), fenceCondition(rows)]
 }
 
-// Mostly all rows are delivered for the first time, which takes a tenth of the text.
+// Mostly all rows are delivered for the first time. Then a tenth of the text is enough.
 function fenceCondition(rows: readonly FencedRow[]): string {
   const deliveries = rows[0]?.deliveries
   if (rows.every((row) => row.deliveries === deliveries)) return `deliveries = ${numberList([deliveries!])}`

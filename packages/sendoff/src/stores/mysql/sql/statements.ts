@@ -11,8 +11,8 @@ import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 /**
  * Every statement of the store, for checked names. `rows` are conditions that name rows by their `seq`, and
- * `rowIds` by event id and destination. Limits stand in the text, since prepared statements take no
- * parameters for them.
+ * `rowIds` by event id and destination. Limits are in the text, since prepared statements take no parameters
+ * for them.
  *
  * Statements that lock name their index. While a table is small, the optimizer would rather read all of it.
  * It would then wait for every row that another transaction has added and not committed yet.
@@ -110,7 +110,8 @@ export function statementsFor(tables: MysqlTables) {
     held: (rows: string, fences: string) => `
   select seq from ${events} force index (primary) where ${held(rows, fences)}`,
 
-    // No parameters. By primary key, in its order, so that two never wait for each other in a circle.
+    // No parameters. By primary key, in its order, so that two transactions never wait for each other in a
+    // circle.
     lockRows: (rows: string) => `
   select seq, deliveries, locked_by, attempts, ${partitionOfRow}
     from ${events} force index (primary)
@@ -131,8 +132,8 @@ export function statementsFor(tables: MysqlTables) {
   insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
   values ${rows}`,
 
-    // No parameters. By primary key. The order and the limit make the server use it: DELETE takes no name of
-    // an index.
+    // No parameters. By primary key. The order and the limit make the server use it, because DELETE cannot
+    // name an index.
     deleteRows: (rows: string, count: number) => `
   delete from ${events} where ${rows} order by seq limit ${count}`,
 
@@ -156,8 +157,8 @@ export function statementsFor(tables: MysqlTables) {
    where ${held(rows, fences)}`
   }
 
-  // The rows of ? holder that are still held as they were: `fences` are pairs of `seq` and deliveries. Every
-  // version of either server can search the primary key for the numbers alone.
+  // The rows that ? holder still holds unchanged: `fences` are pairs of `seq` and deliveries. Every version
+  // of either server can search the primary key for the numbers alone.
   function held(rows: string, fences: string): string {
     return `${rows}
      and ${fences}

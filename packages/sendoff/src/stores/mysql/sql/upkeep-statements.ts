@@ -45,8 +45,8 @@ export function upkeepStatementsFor(tables: MysqlTables) {
   select count(*), max(seq), min(created_at) >= ${ago}
     from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,
 
-    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Leaves rows that
-    // another transaction works on for the next time.
+    // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that another
+    // transaction works on are left for the next time.
     outlivedRows: (outlived: string) => `
   select seq, event_id, destination
     from ${events} force index (primary)
@@ -95,7 +95,7 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     // No parameters. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= ${now}`,
 
-    // ? id, ? mode. Reads the table. Returns the living with another mode; none for null.
+    // ? id, ? mode. Reads the table. Returns living processes with another mode; none if the mode is null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, timeIn, ? mode, timeIn. By primary key.

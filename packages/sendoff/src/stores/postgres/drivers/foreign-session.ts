@@ -28,7 +28,9 @@ export function foreignSession(tx: object): PostgresSession {
   )
 }
 
-/** Whether a transaction is open on a session, for handles of which only the server knows. */
+/**
+ * Whether a transaction is open on a session, for handles that do not know it themselves. Asks the server.
+ */
 export async function isInTransaction(
   session: PostgresSession,
   assertTransaction: Statement,
@@ -38,7 +40,7 @@ export async function isInTransaction(
     return true
   } catch (error) {
     if (needsTransaction(error)) return false
-    // A failed transaction is one, too: the insert will say what is wrong with it.
+    // A failed transaction counts as open: the insert will say what is wrong with it.
     if (serverErrorOf(error) !== undefined) return true
     throw error
   }

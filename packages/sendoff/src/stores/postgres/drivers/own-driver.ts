@@ -3,21 +3,21 @@ import { insideTransaction, refuseInsideTransaction } from '../../inside-transac
 import type { PostgresDriver } from './postgres-driver.ts'
 import { isConflict } from '../postgres-errors.ts'
 
-/** How often a statement is tried that the server undoes because of a conflict. */
+/** How many times to try a statement that the server undoes because of a conflict. */
 const attempts = 5
 
 /** The driver for the store's own statements. */
 export interface OwnDriver<Tx extends object> extends PostgresDriver<Tx> {
-  /** Refuses everything from now on. */
+  /** Makes the driver refuse every later call. */
   close(): void
 }
 
 /**
  * A driver for the statements of the engine itself, each a transaction of its own.
  *
- * A statement that the server undid because of a conflict (a deadlock, or serializable transactions) is tried
- * again: nothing of it has happened. The engine repeats all else. On a client with one connection, a call
- * that would wait for the transaction it is made in is refused.
+ * If the server undid a statement because of a conflict (a deadlock, or serializable transactions), the
+ * driver tries it again: nothing of it has happened. The engine repeats everything else. On a client with one
+ * connection, the driver refuses a call that would wait for the transaction it is made in.
  */
 export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDriver<Tx> {
   const { onlyConnection } = driver

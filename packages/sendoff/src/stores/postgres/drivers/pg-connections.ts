@@ -26,7 +26,7 @@ export class PgConnections {
     let client: PgClient
     try {
       const connected = this.#pool.connect()
-      // A client that comes after the wait has ended goes back to the pool.
+      // A client that arrives after the wait has ended goes back to the pool.
       connected.then((late) => connecting.isEnded && late.release(), ignore)
       client = await connecting.answer(connected)
     } finally {
@@ -59,7 +59,7 @@ export class PgConnections {
     this.#waits.endSilent(silentMs)
     const latest = performance.now() - silentMs
     const isSilent = (client: PgClient) => (this.#heardAt.get(client) ?? -Infinity) <= latest
-    // Takes idle clients out of the pool first: no other caller may get one that is about to end.
+    // We take idle clients out of the pool first: no other caller may get one that is about to end.
     for (let idle = this.#pool.idleCount ?? 0; idle > 0; idle--) {
       this.#pool.connect().then((client) => {
         client.release(isSilent(client))
@@ -69,7 +69,7 @@ export class PgConnections {
   }
 
   // Without `connectionTimeoutMillis`, a connection attempt without response would keep its place in the pool
-  // for ever.
+  // forever.
   #endConnecting(): void {
     const { _clients: clients } = this.#pool as { _clients?: unknown }
     if (!Array.isArray(clients)) return
@@ -79,7 +79,7 @@ export class PgConnections {
   }
 }
 
-// By a callback, as pools do it. With the promises of clients, results survive the next garbage collections,
+// We use a callback, as pools do. With the promises of clients, results survive the next garbage collections,
 // which took 3 of 10 µs per event of a drain.
 function answerOf(client: PgClient, query: PgQuery, values: (string | null)[]): Promise<PgResult> {
   return new Promise((resolve, reject) => {

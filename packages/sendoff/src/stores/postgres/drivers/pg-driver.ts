@@ -16,7 +16,7 @@ type Rows = readonly (readonly Value[])[]
 // Returns values as the server sends them, whatever parsers the pool's user has set.
 const types = { getTypeParser: () => (value: string) => value }
 const ignore = () => {}
-// Code written for a client of its own releases it at its end. Here the store does that.
+// Code written for a client of its own releases the client at the end. Here the store does that.
 const ignored = { release: ignore }
 const guarded = new WeakSet<PgPool | PgClient>()
 
@@ -46,7 +46,7 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       const { client, wait } = await connections.connect()
       let isBroken = true
       try {
-        // Plain texts: pg copies the description of every other query, which takes 5 µs.
+        // We pass plain texts: pg copies the description of every other query, which takes 5 µs.
         await wait.answer(
           client.query(isolation === undefined ? 'begin' : `begin isolation level ${isolation}`),
         )
@@ -107,9 +107,9 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     }
   }
 
-  // pg copies every own property of a query description. That would take longer than all else we do to write
-  // an event, so these properties are inherited. Only for named statements: tools that add a comment to
-  // statements copy the unnamed ones.
+  // pg copies every own property of a query description. That would take longer than everything else we do to
+  // write an event, so these properties are inherited. We do so only for named statements: tools that add a
+  // comment to statements copy the unnamed ones.
   function queryOf(statement: Statement): PgQuery {
     const { name, text } = statement
     if (!prepare || name === undefined) return { text, rowMode: 'array', types }
@@ -158,8 +158,8 @@ function guardClient(client: PgClient): void {
 }
 
 /**
- * Rejects if the caller began another transaction on the client by hand meanwhile. The commit would then be
- * that of the other one, whatever became of the first.
+ * Rejects if the caller began another transaction on the client by hand meanwhile. The commit would then
+ * belong to the other one, whatever became of the first.
  */
 async function watched<Result>(client: PgClient, work: () => Promise<Result>): Promise<Result> {
   let hasBegunAnother = false

@@ -63,8 +63,8 @@ export class PgListeners {
 /**
  * A connection that listens, and is replaced when it is lost.
  *
- * A connection can be dead without any error: hence the regular check. The listener calls its owner after
- * each connect, since signals may have been missed before. It does not keep the process alive.
+ * A connection can be dead without any error, so the listener checks it regularly. The listener calls its
+ * owner after each connect, since signals may have been missed before. It does not keep the process alive.
  */
 class PgListener {
   readonly #makeClient: MakeClient
@@ -137,7 +137,7 @@ class PgListener {
     this.#isListening = false
     destroy(client)
 
-    // A random pause: after a restart of the server, all processes would otherwise connect at once.
+    // The pause is random: after a restart of the server, all processes would otherwise connect at once.
     this.#schedule(this.#pauseMs * (0.5 + Math.random()), () => void this.connect())
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
   }
@@ -159,7 +159,7 @@ class PgListener {
   }
 }
 
-// The pool has its class of clients: `pg` itself cannot be imported here.
+// We take the class of clients from the pool: `pg` itself cannot be imported here.
 function clientMaker(pool: PgPool): MakeClient {
   const { Client, options } = pool as PgPool & { Client?: new (options: unknown) => ListeningClient }
   if (Client === undefined) {

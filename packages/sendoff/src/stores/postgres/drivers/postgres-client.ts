@@ -21,7 +21,10 @@ export interface PgClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   /** The state, if pg provides it: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
-  /** If pg provides it: an event for each statement that the server has completed, and the socket. */
+  /**
+   * The connection, if pg provides it: it emits an event for each statement that the server has completed,
+   * and has the socket.
+   */
   readonly connection?: {
     readonly stream?: { destroy?(): unknown }
     on?(event: 'commandComplete', listener: (message: { readonly text?: string }) => void): unknown

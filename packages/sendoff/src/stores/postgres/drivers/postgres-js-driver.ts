@@ -20,9 +20,9 @@ export function postgresJsDriver(
   { prepare }: DriverOptions,
 ): PostgresDriver<PostgresJsTransaction> {
   const parts = {
-    // Two savepoints. That of postgres.js, because it fails a whole transaction for an error that it sees
-    // outside of one. And ours around it, because postgres.js never releases its own, and no later row would
-    // be certain.
+    // We need two savepoints. The inner one is that of postgres.js, which fails the whole transaction for an
+    // error that it sees outside of a savepoint. The outer one is ours: postgres.js never releases its own,
+    // and no later row would be certain.
     savepoint: <Result>(
       tx: PostgresJsTransaction,
       name: string,

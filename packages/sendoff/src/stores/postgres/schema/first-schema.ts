@@ -2,7 +2,7 @@ import type { PostgresTables } from './postgres-tables.ts'
 import { primaryKeyStorageParameters, storageParameters } from './storage-parameters.ts'
 
 /**
- * The first schema. Times are in whole milliseconds, so that programs which count in milliseconds agree
+ * The first schema. Times are in whole milliseconds, so that programs that count in milliseconds agree
  * exactly. Names and keys are compared byte by byte, whatever the language of the database is.
  *
  * Pending rows have their own indexes, which stay small whatever the number of DONE rows. `_due` is for

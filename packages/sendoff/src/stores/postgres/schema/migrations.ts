@@ -13,8 +13,8 @@ import { textArray } from '../sql/statement-values.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every statement
- * can run again, and then recreates what was dropped by hand.
+ * One step of the schema. Published steps never change: some databases have run them already. Every statement
+ * can run again, and then recreates whatever was dropped by hand.
  */
 export interface Migration {
   readonly version: number
@@ -52,10 +52,10 @@ export async function migrate<Tx extends object>(
 
   await driver.transaction(async (tx) => {
     const session = driver.session(tx)
-    // $1 name. One lock for a schema and all that is in it.
+    // $1 name. One lock for a schema and everything in it.
     const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))::text'
     await session.run({ text: lock }, [`sendoff ${tables.schema}`])
-    // Checked again under the lock: another process may have been faster.
+    // We check again under the lock: another process may have been faster.
     const stored = await storedSchema(session, tables)
     if (isCurrent(stored, newest)) return
 
@@ -80,7 +80,7 @@ function newestVersion(tables: PostgresTables): number {
 async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
   const { schema, table, meta, partitionBy } = tables
   const names = [...tableNames(table), ...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
-  // $1 schema, $2 names. Read from the catalog: to_regclass may return the state from before the lock was
+  // $1 schema, $2 names. Reads the catalog: to_regclass may return the state from before the lock was
   // granted.
   const text = `
   select name

@@ -3,7 +3,7 @@ import { OutboxError } from '../../../errors.ts'
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 
-/** The names of all that a store has in its database, as they stand in SQL. */
+/** The names of everything that a store has in its database, as written in SQL. */
 export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string

@@ -10,7 +10,7 @@ export function timePartitionFromBounds(bounds: string): TimePartition | undefin
   return from === undefined || to === undefined ? undefined : { start: ulidTime(from), end: ulidTime(to) }
 }
 
-/** Returns the bounds of a time partition, as they stand in SQL. */
+/** Returns the bounds of a time partition, as written in SQL. */
 export function boundsOfTimePartition({ start, end }: TimePartition): string {
   return `for values from ('${ulidStart(start)}') to ('${ulidStart(end)}')`
 }

@@ -16,19 +16,19 @@ import { ageValues } from '../sql/statement-values.ts'
 import { storageParameters } from './storage-parameters.ts'
 
 interface NamedTimePartition extends TimePartition {
-  /** The name as it stands in SQL. */
+  /** The name as written in SQL. */
   readonly name: string
 }
 
-/** How long other transactions wait at most for each lock that this one waits for. */
+/** Limits how long this transaction waits for a lock: other transactions wait behind it. */
 const lockTimeout = `set local lock_timeout = '100ms'`
 
 /**
  * Creates time partitions ahead, for a table that has them.
  *
- * A partition that other transactions block is left for the next time: there are more periods ahead. A
- * partition whose events are already in the default one is never created. Returns what an operator has to do
- * if this database user may not create partitions.
+ * If other transactions block a partition, it is left for the next time: there are more periods ahead. If
+ * events of a partition are already in the default one, it is never created. Returns what an operator has to
+ * do if this database user may not create partitions.
  */
 export async function addTimePartitions<Tx extends object>(
   driver: PostgresDriver<Tx>,
@@ -97,7 +97,7 @@ async function timePartitionsOf(
   return { timePartitions: timePartitions.sort((a, b) => a.start - b.start), now: Number(answer[0]?.[2]) }
 }
 
-// Attached when it is ready: creating it in place would block all writers meanwhile.
+// The partition is attached when it is ready: creating it in place would block all writers meanwhile.
 async function addTimePartition(
   session: PostgresSession,
   { schema, table, events }: PostgresTables,
@@ -115,8 +115,8 @@ async function addTimePartition(
 
 /**
  * Reads the time partition without a lock at first, as it can be large. Then searches for pending rows once
- * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early;
- * but its id would have to be from long ago.
+ * more under the lock, by index. A row that came meanwhile and is done already would be deleted too early.
+ * But this could happen only to a row whose id is from long ago.
  */
 async function dropTimePartition<Tx extends object>(
   driver: PostgresDriver<Tx>,

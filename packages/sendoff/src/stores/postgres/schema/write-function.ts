@@ -11,7 +11,7 @@ import type { PostgresTables } from './postgres-tables.ts'
  *
  * It runs with the rights of its owner, so that the right to call it is enough. That right has to be granted.
  * No code of the caller may run in it. So it finds names in `pg_catalog` alone, and converts a value only if
- * its type is one of the server's own: a type of the caller could bring its own conversion.
+ * its type is one of the server's own: a type of the caller could have a conversion of its own.
  */
 export function writeFunction(tables: PostgresTables): readonly string[] {
   const { write } = tables

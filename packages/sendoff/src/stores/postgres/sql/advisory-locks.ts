@@ -22,7 +22,7 @@ export function allKeysLock(tables: PostgresTables): string {
   return `hashtextextended('all', ${seedOf(tables, 'partition')})`
 }
 
-// Not negative: a negative number would need brackets in SQL.
+// The seed is not negative: a negative number would need brackets in SQL.
 function seedOf({ schema, table }: PostgresTables, kind: string): string {
   const digest = hash('sha256', `sendoff ${kind} ${schema}.${table}`, 'buffer')
   return String(digest.readBigUInt64BE() >> 1n)

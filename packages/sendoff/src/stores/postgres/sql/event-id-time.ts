@@ -6,7 +6,7 @@ const dayMs = 86_400_000
 
 /**
  * Returns where a purge continues after young rows, whose ids are from `first` to `last`. If the ids rise
- * with time, that is behind all such ids made until now, by clocks that are up to a day ahead. Returns
+ * with time, that is behind all such ids made until now, even by clocks that are a day ahead. Returns
  * undefined for ids of other kinds.
  */
 export function nextDayOfIds(first: string, last: string, now = Date.now()): string | undefined {

@@ -43,14 +43,14 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
   // In time partitions, an insert cannot return system columns of a row.
   const certain = partitionBy === undefined ? isCertain : 'null'
 
-  // $1 rows as a JSON array of arrays. Ordered, so that `seq` rises in the given order. As one JSON
-  // parameter, 1000 rows take 23 µs each in server and client together; json_to_recordset takes 27,
-  // jsonb_to_recordset 31, and unnest of arrays 31.
+  // $1 rows as a JSON array of arrays. Sorted, so that `seq` rises in the given order. As one JSON parameter,
+  // 1000 rows take 23 µs each in server and client together; json_to_recordset takes 27, jsonb_to_recordset
+  // 31, and unnest of arrays 31.
   const given = `jsonb_array_elements($1::text::jsonb) with ordinality as given (fields, place)`
 
-  // Keys in ascending order: transactions that use the same ones wait for each other, and never in a circle.
-  // An event that fans out is several rows with one key, written together. They are no duplicates of each
-  // other.
+  // Keys are used in ascending order: transactions that use the same keys wait for each other, and never in a
+  // circle. An event that fans out is several rows with one key, written together. They are not duplicates of
+  // each other.
   const withKeys = `
   with given as materialized (
     select fields, place, fields ->> 18 as key
@@ -109,8 +109,8 @@ export function insertStatementsFor({ events, partitionBy, idempotency, channel 
   )
   select event_id, destination from gone`,
 
-    // $1 event id, $2 destination. By primary key. For the last row written: the result holds for all others,
-    // too.
+    // $1 event id, $2 destination. By primary key. Asks only about the last row written: the result holds for
+    // all others, too.
     certain: `select (${isCertain})::text from ${events} where event_id = $1 and destination = $2`,
 
     // $1 keys. By primary key. Returns which events used them.

@@ -12,8 +12,8 @@ export function keyStatementsFor(tables: PostgresTables) {
 
   return {
     // $1 keys, $2 their partitions. Takes all locks of a kind in the order of their numbers, and those on
-    // partitions first. So two writers that want the same keys never wait in a circle. An aggregate, so that
-    // each lock is taken and a single row is returned.
+    // partitions first. So two writers that want the same keys never wait in a circle. An aggregate takes
+    // each lock and returns a single row.
     lockKeys: `
   select count(case when is_key then pg_advisory_xact_lock(id)::text
                     else pg_advisory_xact_lock_shared(id)::text end)
@@ -23,8 +23,8 @@ export function keyStatementsFor(tables: PostgresTables) {
            order by is_key, id
           offset 0) as wanted`,
 
-    // $1 partitions. In the same order. Waits for writers that have locked a key of them, and they wait for
-    // it.
+    // $1 partitions. Takes the locks in the same order. Waits for writers that have locked a key of these
+    // partitions, and such writers wait for it.
     lockPartitions: `
   select count(pg_advisory_xact_lock(id)::text)
     from (select distinct ${partitionLock(tables, 'number')} as id from unnest($1::integer[]) as number

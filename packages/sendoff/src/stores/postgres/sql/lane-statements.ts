@@ -21,8 +21,8 @@ export function laneStatementsFor(tables: PostgresTables) {
   const held = `
     select 1 from ${lock} where ${isOwner}`
 
-  // Null for a row that is ready, as most are. The difference of two numbers: that of two times fails if one
-  // is infinite.
+  // Null for a row that is ready, as most are. We subtract numbers: subtracting times fails if one is
+  // infinite.
   const waitMs = `
          case when ${isHeldUp(tables)} then 'Infinity'
               when ${isReady} then null
@@ -51,10 +51,10 @@ export function laneStatementsFor(tables: PostgresTables) {
   // The window reads <table>_due in its order: no sort, no DONE row touched. It ends as soon as enough is
   // found. Rows come out of a CTE in the order in which they went in. NOT IN uses a hash table. Each lane
   // reads <table>_key from its first row on, and stops at the last one wanted. A row without a key is read by
-  // primary key, in a subquery with a limit, which leaves no other way.
+  // primary key, in a subquery with a limit, which leaves PostgreSQL no other way.
   //
-  // Parameters are in subqueries. A plan made for their values would always seem cheaper, so PostgreSQL would
-  // plan the statement each time. Planning takes as long as reading 500 rows.
+  // Parameters are in subqueries. Otherwise a plan made for their values would always seem cheaper, and
+  // PostgreSQL would plan the statement each time. Planning takes as long as reading 500 rows.
   function readLanes(owner: string): string {
     return `
   with owner as materialized (${owner}

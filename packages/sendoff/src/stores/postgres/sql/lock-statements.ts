@@ -17,12 +17,12 @@ export function lockStatementsFor(tables: PostgresTables) {
     // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner,
     // which lock the row by KEY SHARE.
     //
-    // If that owner vanished, each row that it had read counts a loss. They are found by <table>_due between
-    // the bounds, about as many rows as it held, and by <table>_written for the rows that it recorded as
-    // held.
+    // If that owner vanished, each row that it had read counts a loss. The statement finds rows by
+    // <table>_due between the bounds, about as many as the owner held. It finds rows that the owner recorded
+    // as held by <table>_written.
     //
-    // BETWEEN is there only to make PostgreSQL expect few rows. By the other conditions it expects a ninth of
-    // all rows, and would compile the statement.
+    // BETWEEN only makes PostgreSQL expect few rows. From the other conditions it expects a ninth of all
+    // rows, and would compile the statement.
     acquireLock: `
   with before as materialized (
     select token, until, ${bounds}, held
@@ -84,8 +84,8 @@ export function lockStatementsFor(tables: PostgresTables) {
   // lock with, if it is renewed.
   //
   // Returns nothing without the lock. Otherwise one row with the recorded bounds, and one with nulls for them
-  // for each row that is due. The server sends such a row as soon as it is read. A row that waited for others
-  // would be copied first, at twice the cost.
+  // for each row that is due. The server sends such a row as soon as it is read. If a row waited for others,
+  // the server would copy it first, at twice the cost.
   function poll(owner: string): string {
     return `
   with owner as materialized (${owner}

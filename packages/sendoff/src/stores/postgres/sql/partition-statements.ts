@@ -43,8 +43,8 @@ export function partitionStatementsFor(tables: PostgresTables) {
 
     // $1 lock, $2 token, $3 numbers. By primary key. A partition that was free when the statement began is
     // still free if its epoch is the same. A later check of its owner would not help: it would read the state
-    // of the beginning, too. SKIP LOCKED, so that of two processes that want the same partition none waits
-    // for the other.
+    // of the beginning, too. With SKIP LOCKED, two processes that want the same partition do not wait for
+    // each other.
     acquirePartitions: `
   with free as materialized (
     select partition_no, epoch
@@ -66,7 +66,7 @@ export function partitionStatementsFor(tables: PostgresTables) {
 
     // $1 lock, $2 token, $3 numbers, $4 their epochs. By primary key. Waits for settlements that are under
     // way without their owner knowing, as after a lost connection. Otherwise the next owner would not see
-    // them, and deliver the rows again.
+    // them, and would deliver the rows again.
     releasePartitions: `
   with settled as materialized (
     select 1 from ${lock} where name = $1 and token = $2 for update
@@ -87,11 +87,11 @@ export function partitionStatementsFor(tables: PostgresTables) {
 
 /**
  * Counts a loss for the rows that these lock rows record as held, if they have not changed since. On request,
- * only for rows in partitions of the process that had the lock.
+ * counts only rows in partitions of the process that had the lock.
  *
- * Runs are expanded through an array, for which PostgreSQL expects ten values. For a plain series it expects
- * a thousand, a hundred times for each lock. It would compile the statement for that many, in a tenth of a
- * second.
+ * The statement expands runs through an array, for which PostgreSQL expects ten values. For a plain series it
+ * expects a thousand, a hundred times for each lock. For that many, it would compile the statement, which
+ * takes a tenth of a second.
  */
 export function countedLosses(
   { events, partition }: PostgresTables,

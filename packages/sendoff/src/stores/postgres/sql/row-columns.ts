@@ -3,8 +3,8 @@ import type { Row, StoredRow } from '../../../store/index.ts'
 import type { Value } from '../drivers/postgres-driver.ts'
 
 /**
- * A time as epoch milliseconds, exactly: every time is stored in whole ones. Not cast to bigint, which fails
- * the whole statement for an infinite time. One row that was written by hand would then make all others
+ * A time as epoch milliseconds, exactly: every time is stored in whole ones. We do not cast to bigint, which
+ * fails the whole statement for an infinite time. One row that was written by hand would then make all others
  * unreadable.
  */
 export function inMs(time: string): string {
@@ -13,7 +13,8 @@ export function inMs(time: string): string {
 
 /**
  * The columns of a `Row` of the table called `from`, in the order in which `readRow` takes their values. A
- * value that is mostly 0, empty or the same as another is then null: neither side has to make a text of it.
+ * value that is mostly 0, empty or equal to another is null in that case: neither side has to convert it to
+ * text.
  */
 export function rowColumns(from: string): string {
   return `
@@ -32,13 +33,13 @@ export function storedColumns(from: string): string {
          ${inMs(`${from}.blocked_at`)}`
 }
 
-/** Makes rows of their values. The first value of each is at `start`. */
+/** Makes rows from their values. The first value of each is at `start`. */
 export function readRows(answer: readonly (readonly Value[])[], start = 0): Row[] {
   let before: Row | undefined
   return answer.map((values) => (before = readRow(values, start, before)))
 }
 
-/** Makes a row of its values. Names that equal those of the row before share one string. */
+/** Makes a row from its values. Names that equal those of the row before share one string. */
 export function readRow(values: readonly Value[], start = 0, before?: Row): Row {
   const createdAt = Number(values[start + 18])
   return {
@@ -68,7 +69,7 @@ function kept(text: string, before: Value | undefined): string {
   return text === before ? before : text
 }
 
-/** Makes a stored row of its values. */
+/** Makes a stored row from its values. */
 export function readStoredRow(values: readonly Value[]): StoredRow {
   return {
     ...readRow(values),
@@ -84,8 +85,8 @@ function numberOf(text: Value): number | null {
   return text === null ? null : Number(text)
 }
 
-// Not a Buffer, which is more than was stored, and may share its memory. A row without any payload was
-// changed by hand: it is returned as it is, and the engine sets it aside.
+// We do not return a Buffer: it is more than was stored, and may share its memory. A row without any payload
+// was changed by hand. It is returned as it is, and the engine sets it aside.
 function bytesOf(base64: Value): Uint8Array {
   return base64 === null ? (base64 as never) : new Uint8Array(Buffer.from(base64, 'base64'))
 }

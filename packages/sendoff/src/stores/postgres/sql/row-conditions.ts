@@ -4,8 +4,8 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
 export const pending = 'status in (0, 2)'
 
 /**
- * The rows in <table>_due. To PostgreSQL this differs from `pending`, so that a statement uses one index of
- * the two.
+ * The rows in <table>_due. To PostgreSQL this differs from `pending`, so a statement uses the index that is
+ * meant.
  */
 export const unblocked = 'status not in (1, 3) and blocked_at is null'
 
@@ -26,15 +26,16 @@ export const unsettled = 'status & 1 = 0'
 /**
  * A limit that PostgreSQL does not know when it plans. It then expects a tenth of all rows to be wanted, and
  * reads an index in its order. If it knew that more rows are wanted than there seem to be, it would read and
- * sort all, however many there are by now.
+ * sort all rows, however many there are by now.
  */
 export function rows(count: string): string {
   return `(select ${count}::integer)`
 }
 
 /**
- * Among the tables of a statement, makes its transaction not wait for the disk. A crash of the server within
- * the next moments may undo it, and then also everything that was committed after it.
+ * Placed among the tables of a statement, it keeps the transaction from waiting for the disk. A crash of the
+ * server within the next moments may undo the transaction, and then also everything that was committed after
+ * it.
  */
 export const uncertain = `(select set_config('synchronous_commit', 'off', true)) as uncertain`
 
@@ -56,7 +57,7 @@ export function timeIn(ms: string): string {
   return `(select date_trunc('milliseconds', clock_timestamp() + ${ms}::float8 * interval '1 millisecond'))`
 }
 
-/** Rows that are due, from a place in due order on: -Infinity and 0 for all. */
+/** Rows that are due, at or behind a place in due order: -Infinity and 0 for all. */
 export function dueFrom(at: string, seq: string, state = unblocked): string {
   return `${state}
      and (available_at, seq) >= (to_timestamp(${at}::float8 / 1000), ${seq}::bigint)
@@ -80,10 +81,10 @@ export function freeRow({ control }: PostgresTables, skipRecentMs: string, excep
 /**
  * Whether none of these conditions holds, worded so that PostgreSQL always expects nearly all rows to fit.
  *
- * For a list of conditions it estimates each. With statistics from a moment when all rows were leased, or
- * went to one destination, it would expect that none fit. It would then sort all due rows instead of reading
- * the index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. For a CASE by itself it
- * expects that half fit, which is one row of two, and no reason not to sort.
+ * In a list of conditions, PostgreSQL estimates each. With statistics from a moment when all rows were
+ * leased, or went to one destination, it would expect that none fit. It would then sort all due rows instead
+ * of reading the index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. For a CASE by
+ * itself it expects that half of the rows fit, which does not keep it from sorting.
  */
 export function noneOf(conditions: readonly string[]): string {
   return `case ${conditions.map((each) => `when ${each} then null`).join('\n            ')} else true end is not null`
@@ -108,7 +109,8 @@ export const isReady = `greatest(available_at, locked_until) <= ${now}`
 
 /**
  * Whether a row may be deleted: DONE rows, DEAD rows and rows of any state, each from its own age in
- * milliseconds on; null to keep them. A state that was set without an end counts from the row's beginning.
+ * milliseconds; null to keep them. If a row has an end state but no end time, its age counts from its
+ * beginning.
  */
 export function outlivedRow(done: string, dead: string, any: string): string {
   return `(status = 1 and coalesce(done_at, created_at) < ${timeAgo(done)}

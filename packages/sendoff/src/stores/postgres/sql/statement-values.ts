@@ -24,7 +24,7 @@ export function storable(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed()
 }
 
-/** The parameters of a statement that reads from a place on. */
+/** The parameters of a statement that reads from a place. */
 export function placeValues(from: DuePlace | undefined): [at: string, seq: string] {
   return from === undefined ? ['-Infinity', '0'] : [String(from.availableAt), String(from.seq)]
 }

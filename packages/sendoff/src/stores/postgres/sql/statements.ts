@@ -13,7 +13,7 @@ import { upkeepStatementsFor } from './upkeep-statements.ts'
 const wholeNow = timeIn('0')
 
 // $1 event ids, $2 destinations, $3 deliveries, $4 holders (null if an owner read the row without a claim).
-// In a subquery, so that a plan does not depend on how many there are.
+// They are in a subquery, so that a plan does not depend on how many there are.
 const givenRows = `
     select *
       from unnest((select $1::text[]), (select $2::text[]), (select $3::integer[]), (select $4::text[]))
@@ -23,7 +23,7 @@ const givenRows = `
 export function statementsFor(tables: PostgresTables) {
   const { events, partitionBy, attempt, lock, partition } = tables
 
-  // Only the owner of the lock may settle rows without a holder. Those with an epoch, only while it owns
+  // Only the owner of the lock may settle rows without a holder, and rows with an epoch only while it owns
   // their partition.
   const isOwned = `(given.locked_by is not null or exists (select from owner)
             and (given.epoch is null or ${epochOf('$3')} = given.epoch))`
@@ -31,12 +31,11 @@ export function statementsFor(tables: PostgresTables) {
   return named({
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in its
     // order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
-    // another. No indexed column changes, so that the update can stay in its page and leave the indexes
-    // alone.
+    // another. No indexed column changes, so the update can stay in its page and leave the indexes alone.
     //
-    // Rows are then found by their place in the file, a tenth cheaper in all than by primary key. A row that
-    // another transaction changed in between has moved, and is left out. Places mean nothing in time
-    // partitions, hence the check that the row is in the table itself.
+    // The statement then finds rows by their place in the file, which is a tenth cheaper overall than by
+    // primary key. It leaves out a row that another transaction has changed, and so moved, in between. Places
+    // mean nothing in time partitions, hence the check that the row is in the table itself.
     claim: claim(),
 
     // $1 and $2 place to start from, $3 rows. Returns where a window of this many due rows ends, read from
@@ -86,8 +85,8 @@ export function statementsFor(tables: PostgresTables) {
     release: changed('locked_by = null, locked_until = null', 'skip locked'),
     releaseOne: changed('locked_by = null, locked_until = null'),
 
-    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in any order. Hence no
-    // other statement may do so with held rows.
+    // alike, $4 holder. By primary key. Waits for rows while it has locked others, in any order. So no other
+    // statement may do the same with held rows.
     settleDone: alike('done', 'event.locked_by = $4'),
     settleDelete: alike('delete', 'event.locked_by = $4'),
 
@@ -198,7 +197,7 @@ export function statementsFor(tables: PostgresTables) {
   }
 
   // The epoch of the row's partition if the token owns it, or one that no row has. An array is made once, and
-  // read at no cost as long as nothing in it is null.
+  // is free to read as long as nothing in it is null.
   function epochOf(token: string): string {
     return `(array(select case when owner = ${token} then epoch else -1 end
                      from ${partition} order by partition_no))[${partitionIndex}]`

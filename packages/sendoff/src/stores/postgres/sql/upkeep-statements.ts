@@ -14,8 +14,8 @@ const matching = `
 export function upkeepStatementsFor(tables: PostgresTables) {
   const { events, attempt, control, idempotency, node } = tables
 
-  // As arrays, for which PostgreSQL does not expect many values. Otherwise it would read the whole table for
-  // them.
+  // The ids go through arrays, for which PostgreSQL does not expect many values. Otherwise it would read the
+  // whole table.
   const oldIds = `
            unnest((select array_agg(event_id) from outlived), (select array_agg(destination) from outlived))
            as old (event_id, destination)`
@@ -66,9 +66,9 @@ export function upkeepStatementsFor(tables: PostgresTables) {
   select count(*) from replayed`,
 
     // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under
-    // which a row is young. By primary key, which is in the order of time for most. Leaves rows that a
-    // transaction has locked for the next time. Returns how many rows were examined, the first event id and
-    // the last row id, whether all are young, and how many are deleted.
+    // which a row is young. By primary key, which for most rows is in the order of time. Rows that a
+    // transaction has locked are left for the next time. Returns how many rows were examined, the first event
+    // id and the last row id, whether all are young, and how many are deleted.
     purge: `
   with seen as materialized (
     select event_id, destination, created_at
@@ -158,7 +158,7 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     // No parameters. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= clock_timestamp()`,
 
-    // $1 id, $2 mode. Reads the table. Returns the living with another mode; none for null.
+    // $1 id, $2 mode. Reads the table. Returns living processes with another mode; none if the mode is null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> $1 and mode <> $2 order by id`,
 
     // $1 id, $2 mode, $3 time limit. By primary key.
