@@ -67,7 +67,7 @@ export class DeliveryReports {
     const holdsUp = this.#options.lanes?.waitsAfterFailure === true
     this.#options.logger.warn(
       `Event ${eventId} waits, like all events of type ${type}: this process has no listener for it` +
-        `${holdsUp ? ', and what was written behind it in the same order waits as well' : ''}. ` +
+        `${holdsUp ? ', and events written behind it in the same order wait as well' : ''}. ` +
         'Register one, or stop this process where another has one.',
     )
   }

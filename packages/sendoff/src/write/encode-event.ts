@@ -83,8 +83,8 @@ function survivingJson(
 function lostInJson(name: string, issues: readonly SchemaIssue[]): OutboxError {
   return new OutboxError(
     'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
-    `The payload of a "${name}" event does not come back from JSON as its schema wants it, so that no listener could read it: ` +
-      `${describeIssues(issues)}. JSON makes a text of a Date, null of NaN and Infinity, {} of a Map, a Set or an Error, and drops undefined. ` +
+    `The payload of a "${name}" event does not fit its schema after it was turned into JSON and back, so no listener could read it: ` +
+      `${describeIssues(issues)}. JSON turns a Date into text, NaN and Infinity into null, a Map, a Set or an Error into {}, and drops undefined. ` +
       'Use a schema whose input is what JSON gives back, such as an ISO date as text that the schema transforms.',
   )
 }

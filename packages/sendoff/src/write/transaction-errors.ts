@@ -4,8 +4,8 @@ import { OutboxError } from '../errors.ts'
 export function noTransaction(): OutboxError {
   return new OutboxError(
     'OUTBOX_NO_TRANSACTION',
-    'An event is written together with the data it is about, in one transaction, and none is open here, or it has ended. ' +
-      'Write it inside outbox.transaction(async (tx) => { … }), or hand over an open one, as the last argument: { tx }. A transaction of another outbox, such as a mail outbox, is not found by itself.',
+    'An event is written in the transaction of the data it is about, but no transaction is open here, or it has ended. ' +
+      'Write the event inside outbox.transaction(async (tx) => { … }), or pass an open transaction as the last argument: { tx }. The outbox does not find a transaction of another outbox, such as a mail outbox, by itself.',
   )
 }
 

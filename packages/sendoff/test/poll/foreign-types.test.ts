@@ -165,7 +165,7 @@ describe('an owner without a listener', () => {
         /like all events of type "Unknown" of aggregate type "__GLOBAL__": this process has no listener/,
       )
       const isInOrder = mode === 'ordered' || mode === 'partitioned'
-      equal(/in the same order waits as well/.test(log[0]!), isInOrder)
+      equal(/in the same order wait as well/.test(log[0]!), isInOrder)
     })
   }
 })

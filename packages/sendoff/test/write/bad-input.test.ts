@@ -56,7 +56,7 @@ const badWrites: Record<string, [unknown[], string, RegExp]> = {
       { at: { day: new Date() } },
     ],
     'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
-    /at\.day: .*JSON makes a text of a Date/,
+    /at\.day: .*JSON turns a Date into text/,
   ],
   'a schema that JSON does not survive, and that takes its time': [
     [defineEvent('Tested', { schema: z.object({ n: z.nan() }).refine(async () => true) }), { n: Number.NaN }],

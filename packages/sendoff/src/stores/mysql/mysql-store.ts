@@ -42,8 +42,8 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
    */
   readonly prepare?: boolean
   /**
-   * Divides the table into time partitions, so that a purge can drop old ones as a whole. This cannot be
-   * changed once the table exists. Default: one table.
+   * Divides the table into time partitions, so that a purge can drop old ones as a whole. Decide on this
+   * before the table is created. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod
 }

@@ -5,7 +5,7 @@ import { claimedRows } from './row-text.ts'
 import { claimIdsScript, claimScript, claimTypesScript } from './scripts/claim-scripts.ts'
 import type { RunScript } from './drivers/run-script.ts'
 
-/** Where to continue, and the values of rows. */
+/** The result of a claim or poll: where to continue, and the values of rows. */
 export type DueAnswer = readonly [
   place: readonly [at: string, member: string] | null,
   values: readonly unknown[],

@@ -9,10 +9,13 @@ import { insertScript, stageScript } from './scripts/insert-script.ts'
 import type { Script } from './scripts/script.ts'
 import { announceScript } from './scripts/upkeep-scripts.ts'
 
-/** Clients pass arguments on in calls, which take some ten thousand of them. */
+/**
+ * The most rows of one script. Clients pass arguments on in function calls, which take some ten thousand of
+ * them.
+ */
 const rowsPerScript = 10_000
 
-/** The most rows of a transaction. A script runs alone on the server: this limits for how long. */
+/** The most rows of a transaction. A script runs alone on the server, and this limits for how long. */
 const maxRows = 100_000
 
 /** Adds rows to a transaction of the store, or to a MULTI of its client that has not been sent. */
@@ -114,7 +117,7 @@ function tooManyEvents(count: number): OutboxError {
   )
 }
 
-/** Throws because `tx` is no transaction. */
+/** Throws because `tx` is not a transaction. */
 export function noTransaction(): never {
   throw new OutboxError(
     'OUTBOX_NO_TRANSACTION',

@@ -42,7 +42,9 @@ const names = [
   'paused',
   /** Hash by id: mode and end of a process, packed. */
   'nodes',
-  /** List of arguments of an insert that has more than one script takes. It exists only within a MULTI. */
+  /**
+   * List of arguments of an insert, if there are more than one script takes. It exists only within a MULTI.
+   */
   'staged',
 ] as const
 
@@ -71,7 +73,7 @@ export function wakeChannel(prefix: string): string {
   return `{${prefix}}:wake`
 }
 
-/** The variables by which scripts know the keys. */
+/** The variables that hold the keys in scripts. */
 export const keyspaceNames = names.join(', ')
 
 /** Returns a row's name in Redis. */

@@ -43,8 +43,8 @@ const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, Option
 export const redisDefaults = { prefix: 'outbox' }
 
 /**
- * Makes a store that keeps events in Redis, from version 6.2 on, alone or in a Cluster. Each state change is
- * one script, and all times are those of the server's clock.
+ * Makes a store that keeps events in Redis, version 6.2 or later, on one server or in a Cluster. Each state
+ * change is one script, and all times are those of the server's clock.
  *
  * A transaction is a MULTI, sent when its code has ended. The result of a row is known only then.
  */

@@ -25,7 +25,7 @@ export function textOfRow(row: NewRow): string {
   return `${line}\n${payload}`
 }
 
-// Halves of characters become what they would be in UTF-8: Lua's JSON refuses them.
+// We replace half surrogate pairs as UTF-8 would, because Lua's JSON refuses them.
 function wellFormed(text: string | null): string | null {
   return text === null ? null : text.toWellFormed()
 }
@@ -34,8 +34,8 @@ function wellFormed(text: string | null): string | null {
 const valuesPerRow = 8
 
 /**
- * Makes rows of a script's result: name, attempts, deliveries, losses, due time, time of the write, holder,
- * text of each.
+ * Makes rows from a script's result. Each row has name, attempts, deliveries, losses, due time, time of the
+ * write, holder and text.
  */
 export function claimedRows(values: readonly unknown[]): Row[] {
   const rows: Row[] = []
@@ -80,7 +80,7 @@ type StateValues = readonly [
   lastError: string | null,
 ]
 
-/** Makes a row for operators of its name, its state and its text. */
+/** Makes a row for operators from its name, its state and its text. */
 export function storedRow([member, state, text]: readonly [string, StateValues, string | null]): StoredRow {
   const [status, attempts, deliveries, losses, availableAt, createdAt, lockedBy] = state
   const [, , , , , , , lockedUntil, doneAt, blockedAt, lastError] = state
@@ -149,7 +149,8 @@ function lineOf(json: string): Line | undefined {
 }
 
 /**
- * The row of a text that was changed by hand, and says nothing of its event. Scripts know it by this id, too.
+ * The row for a text that was changed by hand and says nothing about its event. Scripts use the same id for
+ * it.
  */
 function unreadable(member: string): EventRow {
   return {

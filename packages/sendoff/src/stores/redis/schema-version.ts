@@ -20,7 +20,7 @@ function assertKnown(prefix: string, stored: number): void {
   if (stored <= version) return
   throw new OutboxError(
     'OUTBOX_SCHEMA_TOO_NEW',
-    `What is stored under "${prefix}" has version ${stored}, but this version of sendoff knows only ${version}. ` +
+    `The data stored under "${prefix}" has version ${stored}, but this version of sendoff knows only ${version}. ` +
       'Deploy the newer version of sendoff here as well.',
   )
 }

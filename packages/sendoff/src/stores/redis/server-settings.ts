@@ -22,7 +22,7 @@ function warningsOf(settings: ReadonlyMap<string, string>): readonly string[] {
     )
   } else if (settings.get('appendfsync') === 'no') {
     warnings.push(
-      'Redis leaves it to the system when its file is written (appendfsync no): many seconds of events are lost when ' +
+      'Redis lets the operating system decide when to write its file (appendfsync no): many seconds of events are lost when ' +
         'the machine goes down. Set appendfsync always, or everysec if a second of them may be lost.',
     )
   }

@@ -46,7 +46,7 @@ export async function settleRows(
   return refused.map((place) => inOrder[place - 1]!)
 }
 
-// Halves of characters become what they would be in UTF-8: Lua's JSON refuses them.
+// We replace half surrogate pairs as UTF-8 would, because Lua's JSON refuses them.
 function outcomeValues({ row, outcome }: Settlement): readonly unknown[] {
   const failure = 'failure' in outcome ? outcome.failure : undefined
   return [

@@ -14,8 +14,8 @@ import { dueOfTypes, dueWithin, placeValues } from './sql/statement-values.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
 /**
- * Claims due rows. Takes the write lock only if a read has found some, so that an idle poller disturbs no
- * writer.
+ * Claims due rows. Takes the write lock only if a read has found some, so that an idle poller does not
+ * disturb writers.
  */
 export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<readonly Row[]> {
   const { limit, rows: ids } = request
@@ -120,7 +120,7 @@ function leased(
     JSON.stringify(rows.map((row) => row.seq)),
   )
   for (const row of rows) {
-    // Repeats here what the statement has just done: cheaper than reading the rows once more.
+    // We repeat here what the statement has just done, which is cheaper than reading the rows once more.
     if (row.lockedBy !== null && row.lockedBy !== countedAsKept) row.losses += 1
     row.deliveries += 1
     row.lockedBy = lease.owner

@@ -54,8 +54,8 @@ function insertEach(
   now: number,
   certain: boolean,
 ): readonly InsertResult[] {
-  // An event that fans out is several rows with one idempotency key, written together. They are no duplicates
-  // of each other.
+  // An event that fans out is several rows with one idempotency key, written together. They are not
+  // duplicates of each other.
   const usedHere = new Map<string, string>()
 
   return rows.map((row) => {

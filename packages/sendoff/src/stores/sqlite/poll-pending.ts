@@ -18,8 +18,8 @@ export function pollPending(own: OwnDriver, request: PollRequest): Promise<reado
 }
 
 /**
- * The result of a poll, as far as a plain read can find out: `lost` and `idle` need no more. An idle owner
- * thus neither writes nor blocks writers.
+ * Returns the result of a poll, as far as a plain read can find out: after `lost` and `idle`, nothing more is
+ * needed. An idle owner thus neither writes nor blocks writers.
  */
 function previewPoll(
   statements: PreparedStatements,

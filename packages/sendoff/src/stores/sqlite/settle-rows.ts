@@ -21,7 +21,7 @@ function settleBatch(
   owner: OwnerFence | undefined,
   now: number,
 ): readonly Settlement[] {
-  // Read in the transaction of the settlements: no process can take the lock over in between.
+  // We read the lock in the transaction of the settlements, so that no process can take it over in between.
   const ownerHolds = owner !== undefined && ownedLock(statements, owner, now) !== undefined
 
   const refused = new Set<Settlement>()
@@ -71,12 +71,12 @@ function isInOwnPartition(
   return epoch === null || isInOwnedPartition.get(row.seq, owner!.token, epoch) !== undefined
 }
 
-/** The epoch to check: a lease needs none. */
+/** The epoch to check; null for a leased row, which needs no check. */
 function epochOf({ lockedBy, epoch }: HeldRow): number | null {
   return lockedBy === null ? (epoch ?? null) : null
 }
 
-/** Whether one statement settled them all. If not, nothing has changed. */
+/** Settles a group by one statement. Returns whether that settled all rows. If not, nothing has changed. */
 function settlesAtOnce(
   statements: PreparedStatements,
   group: readonly Settlement[],

@@ -30,7 +30,7 @@ export function sqliteLanes<Tx>(own: OwnDriver): OutboxLanes<Tx> {
   }
 }
 
-/** Takes the write lock only if there is a lock to renew: an idle owner blocks no writer. */
+/** Takes the write lock only if there is a lock to renew, so that an idle owner does not block writers. */
 function readingAs<Result>(own: OwnDriver, renewMs: number | undefined, step: Step<Result>): Promise<Result> {
   return renewMs === undefined ? own.snapshot(step) : own.write(step)
 }

@@ -12,7 +12,7 @@ export function sqliteLocks(own: OwnDriver): OutboxLocks {
   }
 }
 
-/** A lock, and what its owner holds, as they are stored. */
+/** A lock as it is stored, with what its owner holds. */
 export interface LockRow {
   readonly token: string
   readonly until: number

@@ -12,7 +12,7 @@ export function sqliteNodes(own: OwnDriver): OutboxNodes {
 }
 
 /**
- * Registers a process unless the living have another mode. The transaction around it keeps others out
+ * Registers a process, unless living processes have another mode. The transaction around it keeps others out
  * meanwhile.
  */
 function joinNode(statements: PreparedStatements, { id, mode, ttlMs }: NodeRequest, now: number): NodeAnswer {

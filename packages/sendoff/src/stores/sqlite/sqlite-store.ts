@@ -29,7 +29,7 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   readonly table?: string
   /**
    * `FULL` keeps every commit through a power failure. `NORMAL` is several times faster, but a power failure
-   * may lose the last commits. The end of a process alone never does. Default: `FULL`.
+   * may lose the last commits. The end of a process alone never loses any. Default: `FULL`.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
   /** How many milliseconds to wait for other processes before `OUTBOX_STORE_BUSY`. Default: 5000. */

@@ -5,7 +5,7 @@ import type { RecordedInsert, RecordedTransaction } from './recorded-transaction
 import type { RedisDriver } from './redis-driver.ts'
 import type { RedisKeyspace } from '../redis-keyspace.ts'
 
-/** Where a transaction is sent. */
+/** The destination of a transaction. */
 export interface TransactionPlace {
   readonly driver: RedisDriver
   readonly keyspace: RedisKeyspace
@@ -30,7 +30,7 @@ export async function commitTransaction(
   }
 
   const sent = multi()
-  // First, so that their results are found by their place.
+  // The inserts come first, so that their results are found by their place.
   for (const { script, values } of commands) driver.queue(sent, script, keyspace, values)
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
@@ -64,8 +64,8 @@ function serversWord(error: unknown): unknown {
 }
 
 /**
- * Whether the error comes from the server itself, which means that it has done nothing of the transaction.
- * Such errors begin with a word in capitals.
+ * Whether the error comes from the server itself. The server has then done nothing of the transaction. Such
+ * errors begin with a word in capitals.
  */
 export function isServersWord(error: unknown): boolean {
   return error instanceof Error && /^[A-Z]{3,} /.test(error.message)
@@ -74,8 +74,8 @@ export function isServersWord(error: unknown): boolean {
 function commitUnknown(cause: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_COMMIT_UNKNOWN',
-    'The connection to Redis was lost before the transaction was confirmed. It may have been carried out or not: ' +
-      'look before you repeat it, or write with an idempotency key.',
+    'The connection to Redis was lost before the transaction was confirmed. Redis may or may not have carried it out: ' +
+      'look for its data before you repeat it, or write with an idempotency key.',
     { cause },
   )
 }
@@ -83,7 +83,7 @@ function commitUnknown(cause: unknown): OutboxError {
 function watchedKeyChanged(): OutboxError {
   return new OutboxError(
     'OUTBOX_ROLLED_BACK',
-    'Redis carried nothing of the transaction out, because a key that this connection watches has changed. ' +
+    'Redis carried out no part of the transaction, because a key that this connection watches has changed. ' +
       'Watch keys on a connection of your own, and hand its MULTI over: write(event, payload, { tx: multi }).',
   )
 }

@@ -27,7 +27,8 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       return (results ?? []).map(([error, result]) => error ?? result)
     },
 
-    // A pipeline of ioredis counts its open transactions. Without one, its commands do not stay together.
+    // A pipeline of ioredis counts its open transactions. Without an open one, its commands do not stay
+    // together.
     isOpenMulti: (tx) =>
       (tx as { isPipeline?: unknown }).isPipeline === true &&
       Number((tx as { _transactions?: unknown })._transactions) > 0,
@@ -99,8 +100,7 @@ function breakOff(client: object): void {
   ;(client as Connected).stream?.destroy?.()
 }
 
-// One argument that is a list, which the client expands itself: a call takes some ten thousand arguments at
-// most.
+// We pass one list, which the client expands itself: a call takes some ten thousand arguments at most.
 function together(keyspace: RedisKeyspace, values: readonly string[]): string[] {
   return [[...keyspace, ...values]] as unknown as string[]
 }

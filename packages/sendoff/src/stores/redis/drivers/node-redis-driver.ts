@@ -10,8 +10,8 @@ import { type ListenerWatch, SharedWait, watchListener } from './revive-silent.t
 /**
  * Runs scripts on a client or a cluster of `redis`.
  *
- * It offers no way to reconnect without disturbing its other users. If the connection of a client is silent,
- * the store continues with a duplicate of its own.
+ * The client offers no way to reconnect without disturbing its other users. If its connection is silent, the
+ * store continues with a duplicate of its own.
  */
 export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
   let client = given
@@ -39,14 +39,14 @@ export function nodeRedisDriver(given: NodeRedisClient): RedisDriver {
       try {
         return (await wait.answer((multi as NodeRedisMulti).exec())) as readonly unknown[]
       } catch (error) {
-        // If single commands fail, the client throws an error with the results of all.
+        // If single commands fail, the client throws an error that has the results of all commands.
         const { replies } = error as { replies?: readonly unknown[] }
         if (replies === undefined) throw error
         return replies
       }
     },
 
-    // The client does not show whether it was sent.
+    // The client does not show whether a MULTI was sent.
     isOpenMulti: (tx) => typeof (tx as { execAsPipeline?: unknown }).execAsPipeline === 'function',
 
     async subscribe(channel, callback) {

@@ -27,7 +27,7 @@ export function transactionOf(tx: object): RecordedTransaction | undefined {
   return transactionsOfViews.get(tx)
 }
 
-// Only the owner of the MULTI may call these: the store.
+// Only the store, which owns the MULTI, may call these.
 const endings = new Set<string | symbol>([
   'exec',
   'EXEC',
@@ -53,7 +53,7 @@ export class RecordedTransaction {
   readonly #mutex = new Mutex()
   #hasEnded = false
 
-  /** `shape` returns a MULTI of the client, which shows what commands there are. */
+  /** `shape` returns a MULTI of the client, which shows which commands exist. */
   constructor(shape: () => object, around?: RecordedTransaction) {
     this.#shape = shape
     this.#around = around
@@ -73,7 +73,7 @@ export class RecordedTransaction {
     const rowIds = new Set<string>()
     for (const row of insert.rows) {
       const id = `${row.eventId}\0${row.destination}`
-      // With an idempotency key it may be a duplicate, which is no error.
+      // With an idempotency key it may be a duplicate, which is not an error.
       if (row.idempotencyKey === null && (rowIds.has(id) || this.#has(id))) throw duplicateEventId(row)
       rowIds.add(id)
     }

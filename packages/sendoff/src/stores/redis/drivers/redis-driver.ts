@@ -28,7 +28,8 @@ export interface RedisDriver {
   subscribe(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>
 
   /**
-   * Returns the settings of these names, of each server that is asked; undefined if it does not reveal them.
+   * Returns the settings with these names, for each server that is asked; undefined if it does not reveal
+   * them.
    */
   settings(names: readonly string[]): Promise<readonly ReadonlyMap<string, string>[]>
 

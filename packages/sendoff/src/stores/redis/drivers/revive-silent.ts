@@ -7,7 +7,7 @@ const pingTimeoutMs = 1_000
 /** A connection that can be checked and replaced. */
 export interface Revivable {
   ping(): Promise<unknown>
-  /** Ends the connection, and makes sure that there is another. */
+  /** Ends the connection, and makes sure that there is a new one. */
   revive(): void
 }
 
@@ -50,8 +50,8 @@ export class SharedWait {
 export async function reviveIfSilent(connection: Revivable): Promise<void> {
   const late = Promise.withResolvers<'silent'>()
   const timer = setTimeout(() => late.resolve('silent'), pingTimeoutMs).unref()
-  // Any response shows that it is not silent, even an error. A client without a connection is about to make
-  // one by itself.
+  // Any response, even an error, shows that the connection is not silent. A client without a connection is
+  // about to make one by itself.
   const answered = connection.ping().catch(() => undefined)
   if ((await Promise.race([answered, late.promise])) === 'silent') connection.revive()
   clearTimeout(timer)

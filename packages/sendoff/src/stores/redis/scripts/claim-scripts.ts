@@ -11,8 +11,8 @@ import {
 import { script } from './script.ts'
 
 /**
- * Returns of each row: name, attempts, deliveries, losses, due time, time of the write, holder, text; no text
- * if it cannot be read.
+ * Returns for each row its name, attempts, deliveries, losses, due time, time of the write, holder and text;
+ * no text if it cannot be read.
  */
 const answerRow = `
 local answer, last = {}, 0
@@ -72,8 +72,8 @@ end
 `
 
 /**
- * As `dueRows`, but only rows of the wanted types. Examines at most `window` rows. Names without escapes are
- * read from a row's first line without decoding it.
+ * As `dueRows`, but only rows of the wanted types. Examines at most `window` rows. It reads names without
+ * escapes from a row's first line without decoding the line.
  */
 const dueRowsOfTypes = `
 local function typeName(eventType, aggregateType)

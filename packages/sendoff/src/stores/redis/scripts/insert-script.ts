@@ -3,7 +3,7 @@ import { script } from './script.ts'
 
 /**
  * Collects the arguments of rows for an insert later in the same MULTI. Arguments: how many rows were
- * collected before; then those of each row. If the insert never comes, they expire by themselves.
+ * collected before; then the arguments of each row. If the insert never comes, they expire by themselves.
  */
 export const stageScript = script(`
 if ARGV[1] == '0' then call('DEL', staged) end
@@ -20,8 +20,8 @@ call('EXPIRE', staged, 60)
  * have collected; then for each row event id, destination, text, due time (`@` at, `+` after), its lease
  * (milliseconds and owner; empty without), idempotency key (behind `=`).
  *
- * Numbers follow the clock, in microseconds. So none is used twice, even if a failover forgot the last ones.
- * A process that still holds a row which was lost must not settle another row in its place.
+ * Numbers follow the clock, in microseconds. So no number is used twice, even if a failover lost the last
+ * ones. A process that still holds a lost row must not settle another row in its place.
  *
  * A client may repeat a script whose reply it missed: rows that this very write has added are returned as
  * added.

@@ -51,7 +51,7 @@ return 1
 `,
 )
 
-/** Arguments: name, token, milliseconds. Returns 1, or 0 if it was lost. */
+/** Renews a lock. Arguments: name, token, milliseconds. Returns 1, or 0 if the lock was lost. */
 export const renewLockScript = script(
   evenWhenFull,
   ownedLock,
@@ -64,7 +64,7 @@ return 1
 `,
 )
 
-/** Arguments: name, token. */
+/** Releases a lock. Arguments: name, token. */
 export const releaseLockScript = script(
   ownedLock,
   `

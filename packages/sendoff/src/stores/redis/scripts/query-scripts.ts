@@ -4,7 +4,7 @@ import { script } from './script.ts'
 /**
  * Finds rows that match a filter, in write order, among some thousands of rows. Arguments: `seq` to continue
  * behind, limit, whether to count only, the filter as JSON. Returns where to continue, or false; how many
- * match; and of each the fields of its state and its text.
+ * match; and for each row the fields of its state and its text.
  */
 export const queryScript = script(
   headOf,

@@ -1,6 +1,6 @@
 /**
- * Lets a script run although the server's memory is full. Redis then refuses commands that add something, but
- * not within a script that has begun to remove something. So stored events are still delivered and settled.
+ * Lets a script run although the server's memory is full. Redis then refuses commands that add something,
+ * except in a script that has removed something first. So stored events are still delivered and settled.
  */
 export const evenWhenFull = `
 call('HDEL', meta, 'full')
@@ -21,7 +21,7 @@ end
 
 /**
  * Returns the rows of an event by destination; nil without any. A row whose text cannot be read has an id
- * made of its name, as in `eventRow`.
+ * made from its name, as in `eventRow`.
  */
 export const rowsOfEvent = `
 local function rowsOfEvent(text)
@@ -39,8 +39,8 @@ end
 `
 
 /**
- * Removes rows with all that belongs to them. Reads their event ids from their texts if they are not given.
- * Needs `headOf` and `rowsOfEvent`.
+ * Removes rows with everything that belongs to them. Reads their event ids from their texts if they are not
+ * given. Needs `headOf` and `rowsOfEvent`.
  */
 export const forget = `
 local function forgetDestination(member)
@@ -91,7 +91,7 @@ local function isPaused(row)
 end
 `
 
-/** Makes rows whose lease has run out claimable. Their holder stays named. */
+/** Makes rows whose lease has run out claimable. They keep the name of their holder. */
 export const freeLapsed = `
 local function freeLapsed(limit)
   local members = call('ZRANGEBYSCORE', leased, '-inf', now, 'LIMIT', 0, limit)
@@ -108,8 +108,8 @@ end
 
 /**
  * Brings back rows that were set aside and are no longer paused, five hundred at a time. The process that
- * resumes something repeats this to the end. If it vanishes on the way, claims continue. Needs `rankOf` and
- * `isPaused`.
+ * resumes something repeats this to the end. If it vanishes on the way, claims continue the work. Needs
+ * `rankOf` and `isPaused`.
  */
 export const unpark = `
 local function unpark()

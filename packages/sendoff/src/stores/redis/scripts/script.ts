@@ -8,7 +8,7 @@ export interface Script {
 }
 
 /**
- * Makes a script of the parts that it uses. All parts get the keys of the outbox by name, and `now` by the
+ * Makes a script from the parts that it uses. All parts get the keys of the outbox by name, and `now` by the
  * clock of Redis.
  */
 export function script(...parts: readonly string[]): Script {
@@ -16,14 +16,14 @@ export function script(...parts: readonly string[]): Script {
   return { text, sha: createHash('sha1').update(text).digest('hex') }
 }
 
-// Shorter: within a transaction the whole text is sent with each write.
+// We shorten the text: within a transaction, all of it is sent with each write.
 function withoutMargin(part: string): string {
   const lines = part.split('\n').map((line) => line.trim())
   return lines.filter((line) => line !== '' && !line.startsWith('--')).join('\n')
 }
 
 // Names the fields of a packed state once. cmsgpack keeps arrays, which are half the size of maps. A field
-// without a value is false: nil would make a map of the array.
+// without a value is false: nil would turn the array into a map.
 //
 // A row that was changed by hand must not fail a script: all other rows would wait with it. A state that
 // cannot be read counts as that of a new row.

@@ -2,7 +2,7 @@ import { evenWhenFull, forget, headOf, ownedLock, rowsOfEvent } from './row-func
 import { script } from './script.ts'
 
 /**
- * Records outcomes. Returns the places in the batch of those that were refused, counted from 1.
+ * Records outcomes. Returns the places of the refused ones in the batch, counted from 1.
  *
  * Arguments: name and token of the owner's lock (empty without one); how many groups there are; for each
  * group of rows that are settled alike its outcome (`done` or `delete`), holder (behind `=`; empty without),
@@ -21,11 +21,12 @@ local isOwner = ARGV[1] ~= '' and isOwned(lockNamed(ARGV[1]), ARGV[2])
 local place, refused = 0, {}
 local left, changed, gone, removed, removedIds, newDue, deadPlaces, settled = {}, {}, {}, {}, {}, {}, {}, {}
 
--- The row if it is pending and in these hands. Told twice of one row, the second time sees what the first one did.
+-- Returns the row if it is pending and this holder still has it. If the batch names a row twice, the
+-- second time sees what the first one did.
 local function heldRow(member, packed, holder, deliveries)
   place = place + 1
   local fields = settled[member]
-  -- A row that is due without a state lost it by hand.
+  -- If a due row has no state, the state was deleted by hand.
   if fields == nil then fields = (packed or call('ZSCORE', due, member)) and stateOf(packed) end
   if fields and fields[DELIVERIES] == deliveries and fields[LOCKED_BY] == holder and (holder or isOwner)
     and (fields[STATUS] == NEW or fields[STATUS] == RETRY) then

@@ -43,8 +43,8 @@ return #replayed
 /**
  * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty
  * when no rows are left to examine), limit, ages in ms of DONE, DEAD and all rows and of keys (empty to keep
- * them). Returns how many rows and keys were deleted, and the last row examined, or false when none younger
- * can be old enough.
+ * them). Returns how many rows and keys were deleted, and the last row examined, or false if no later row can
+ * be old enough.
  */
 export const purgeScript = script(
   evenWhenFull,
@@ -85,8 +85,8 @@ return { #outlived, #oldKeys, last }
 )
 
 /**
- * Lifts a pause and brings back some of the rows that were set aside. Argument: its name, empty to continue.
- * Returns 1 while there are more.
+ * Lifts a pause and brings back some of the rows that were set aside. Argument: the name of the pause, empty
+ * to continue. Returns 1 while there are more.
  */
 export const resumeScript = script(
   evenWhenFull,
@@ -104,8 +104,9 @@ end
 )
 
 /**
- * Registers a process unless the living have another mode. Arguments: id, mode (behind `=`; empty without
- * one), milliseconds. Returns 1 and what is paused, or 0, the mode of the living and their ids.
+ * Registers a process, unless living processes have another mode. Arguments: id, mode (behind `=`; empty
+ * without one), milliseconds. Returns 1 and what is paused; or 0, and the mode and ids of the living
+ * processes.
  */
 export const joinScript = script(
   evenWhenFull,
@@ -143,12 +144,12 @@ return call('HGET', meta, 'version')
 /** Returns the version of the stored data; nothing without data. */
 export const versionScript = script("return call('HGET', meta, 'version')")
 
-/** Argument: what to pause. */
+/** Sets a pause. Argument: what to pause. */
 export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
 
 export const pausedScript = script("return call('SMEMBERS', paused)")
 
-/** Argument: the process to forget. */
+/** Ends the registration of a process. Argument: its id. */
 export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
 
 /** Signals to the processes that listen. Arguments: the channel, the signal's text. */

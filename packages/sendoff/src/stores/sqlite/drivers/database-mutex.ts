@@ -14,9 +14,9 @@ const forgotten = new FinalizationRegistry<string>((file) => {
  * Returns the mutex of the database file behind `handle`. All stores of this process that use the file share
  * it.
  *
- * SQLite has one writer at a time, and its drivers wait for it by blocking the event loop. That would also
- * hold up the very transaction that they wait for. Hence the queue in front of it. A database in memory or in
- * a temporary file belongs to its handle alone.
+ * SQLite has one writer at a time, and its drivers wait for that writer by blocking the event loop. That
+ * would also hold up the very transaction that they wait for. So writers of this process queue for the mutex
+ * instead. A database in memory or in a temporary file belongs to its handle alone.
  */
 export function databaseMutex(handle: SqliteHandle): Mutex {
   const file = databaseFile(handle)

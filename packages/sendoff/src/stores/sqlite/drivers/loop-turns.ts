@@ -11,7 +11,7 @@ export class LoopTurns {
   #lastTurn = performance.now()
   #isWatching = false
 
-  /** Also asks for a callback at the next turn. */
+  /** Whether the last turn was too long ago. Also asks for a callback at the next turn. */
   get isOverdue(): boolean {
     if (!this.#isWatching) {
       this.#isWatching = true

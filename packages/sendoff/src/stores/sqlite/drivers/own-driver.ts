@@ -28,7 +28,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     this.#parts = { connection: this.#connection, tables, now }
   }
 
-  /** Runs several steps. Between them nothing else in this process uses the database through a store. */
+  /** Runs several steps. Between them, nothing else in this process uses the database through a store. */
   alone<Result>(work: (session: SqliteSession) => Result | Promise<Result>): Promise<Result> {
     return this.#connection.alone((handle) => work(this.session(handle)))
   }
@@ -83,7 +83,7 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     return known === undefined ? hasOpenTransaction(tx) : known.isOpen && hasOpenTransaction(known.handle)
   }
 
-  /** Returns the session on a handle, which a writer may have opened. */
+  /** Returns the session on a handle. A writer may have opened the handle. */
   session(handle: SqliteHandle): SqliteSession {
     const known = this.#sessions.get(handle)
     if (known !== undefined) return known

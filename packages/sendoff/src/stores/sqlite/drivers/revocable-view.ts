@@ -5,10 +5,10 @@ export interface ViewOwner {
 }
 
 /**
- * An object that behaves as its target until the owner ends it, and throws from then on.
+ * An object that behaves like its target until the owner ends it, and throws from then on.
  *
- * Methods run on the target itself, because drivers keep private state that a proxy cannot reach. What they
- * return is a view, too, if it can run statements.
+ * Methods run on the target itself, because drivers keep private state that a proxy cannot reach. If the
+ * result of a method can run statements, it is a view, too.
  */
 export class RevocableView<Target extends object> implements ProxyHandler<Target> {
   readonly view: Target
@@ -20,7 +20,7 @@ export class RevocableView<Target extends object> implements ProxyHandler<Target
   }
 
   get(target: Target, property: PropertyKey): unknown {
-    // A promise reads `then` of any value that it resolves with: returning a view must not fail.
+    // A promise reads `then` of any value that it resolves with, and resolving with a view must not fail.
     if (property === 'then') return undefined
     this.owner.assertOpen()
 

@@ -1,6 +1,6 @@
 /**
  * A database handle, as far as the store uses it: a `DatabaseSync` of `node:sqlite`, a `Database` of
- * better-sqlite3, or alike.
+ * better-sqlite3, or similar.
  */
 export interface SqliteHandle {
   exec(sql: string): unknown
@@ -26,7 +26,7 @@ export interface SqliteStatement {
 export type SqliteValue = null | number | string | Uint8Array
 
 /**
- * Prepares a statement that returns numbers and, as asked, objects or arrays, whatever the settings of the
+ * Prepares a statement that returns numbers, in objects or arrays as requested, whatever the settings of the
  * handle are. Before Node 22.16 `node:sqlite` returns objects only.
  */
 export function prepareStatement(

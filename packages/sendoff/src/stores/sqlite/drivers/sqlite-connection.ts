@@ -46,7 +46,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
   }
 
   /**
-   * Waits until nothing else in this process uses the database through a store, and keeps it so until
+   * Waits until nothing else in this process uses the database through a store, and keeps others out until
    * `leave`.
    */
   async enter(): Promise<Handle> {
@@ -115,7 +115,7 @@ export class SqliteConnection<Handle extends SqliteHandle> {
 
     for (let longestMs = 2; ; longestMs = Math.min(20, longestMs * 2)) {
       if (performance.now() >= giveUpAt) throw storeBusy(busyTimeoutMs, failure)
-      // A random wait, so that processes which collided do not collide again.
+      // The wait is random, so that processes that collided do not collide again.
       await delay(1 + Math.random() * (longestMs - 1))
       try {
         return work()

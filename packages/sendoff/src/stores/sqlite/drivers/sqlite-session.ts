@@ -5,12 +5,12 @@ import type { SqliteConnection } from './sqlite-connection.ts'
 import { StatementPool } from './statement-pool.ts'
 
 /**
- * The work of one call on a handle, at a time by the store's clock. It runs again from its start if another
- * process holds a lock.
+ * The work of one call on a handle. `now` is a time of the store's clock. It runs again from its start if
+ * another process holds a lock.
  */
 export type Step<Result> = (statements: PreparedStatements, now: number) => Result
 
-/** What the sessions of a store have in common. */
+/** The parts that all sessions of a store share. */
 export interface SessionParts {
   readonly connection: SqliteConnection<SqliteHandle>
   readonly tables: SqliteTables

@@ -35,7 +35,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
     if (this.keepsRows) this.#firstRow ??= row
   }
 
-  /** Whether the open transaction is another one than the one that was begun. */
+  /** Whether the open transaction is not the one that was begun. */
   wasReplaced(exists: (row: RowId) => boolean): boolean {
     if (this.#firstRow === undefined || this.#view?.mayHaveRolledBack === false) return false
     return !exists(this.#firstRow)
@@ -111,7 +111,7 @@ export class SqliteTransaction<Handle extends SqliteHandle = SqliteHandle> {
   }
 }
 
-/** The error for a transaction that was no longer open when it was to be committed. */
+/** The error for a transaction that had already ended when it was to be committed. */
 export function endedByHand(cause?: unknown): OutboxError {
   return new OutboxError(
     'OUTBOX_TRANSACTION_ENDED',

@@ -9,7 +9,7 @@ export interface PooledStatement {
   isTaken: boolean
 }
 
-/** What a statement may do to the transaction that it runs in. */
+/** The effects that a statement may have on the transaction that it runs in. */
 export interface Effects {
   readonly setsSavepoint: boolean
   readonly rollsBack: boolean
@@ -17,7 +17,7 @@ export interface Effects {
 
 /**
  * The statements that callers have prepared on one handle: preparing one takes longer than running it. Each
- * has one user at a time, since its settings and its open cursor are its own.
+ * has one user at a time, because a statement has only one open cursor and one set of settings.
  */
 export class StatementPool {
   readonly #handle: SqliteHandle
@@ -39,7 +39,7 @@ export class StatementPool {
     return statement
   }
 
-  /** A statement that has changed is not handed out again. */
+  /** Takes a statement back. If it was left changed, it is not handed out again. */
   giveBack(pooled: PooledStatement, isUnchanged: boolean): void {
     if (isUnchanged) pooled.isTaken = false
     else if (this.#statements.get(pooled.sql) === pooled) this.#statements.delete(pooled.sql)

@@ -30,7 +30,7 @@ export class TransactionView<Handle extends SqliteHandle> extends RevocableView<
   }
 
   /**
-   * Whether code may have set a savepoint by hand. What it writes then may be undone without the store
+   * Whether code may have set a savepoint by hand. The code may then undo its writes without the store
    * noticing.
    */
   get mayHaveSavepoints(): boolean {

@@ -2,7 +2,7 @@ import { partitionRows } from '../../sql/partition-rows.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
- * The first schema. Times are epoch milliseconds. `seq` is never used again after a delete (autoincrement),
+ * The first schema. Times are epoch milliseconds. A `seq` is never reused after a delete (autoincrement),
  * because the bounds in a lock row outlive the rows they were taken from.
  *
  * `_due` holds pending rows only, so it stays small whatever the number of DONE rows. A claim changes none of

@@ -12,8 +12,8 @@ import { firstSchema } from './first-schema.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
- * One step of the schema. Published steps never change: databases exist that have run them. Every statement
- * can run again, and then recreates what was dropped by hand.
+ * One step of the schema. Published steps never change: some databases have run them already. Every statement
+ * can run again, and then recreates whatever was dropped by hand.
  */
 export interface Migration {
   readonly version: number
@@ -58,7 +58,7 @@ function isCurrent(handle: SqliteHandle, tables: SqliteTables): boolean {
 
 /** Runs the missing steps, or all of them if a table is missing. */
 function runMissingSteps(handle: SqliteHandle, tables: SqliteTables): void {
-  // Checked again under the lock: another process may have been faster.
+  // We check again under the lock: another process may have been faster.
   if (isCurrent(handle, tables)) return
 
   const { version, missing } = storedSchema(handle, tables)

@@ -1,6 +1,6 @@
 import { checkedTableName, type SqlTables, sqlTables } from '../../sql/table-name.ts'
 
-/** The names of all that a store has in its database, as they stand in SQL. */
+/** The names of everything that a store has in its database, as written in SQL. */
 export interface SqliteTables extends SqlTables {
   /** The plain name of the table of events. The names of indexes begin with it, too. */
   readonly table: string

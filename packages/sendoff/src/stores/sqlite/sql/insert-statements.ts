@@ -3,7 +3,7 @@ import type { SqliteTables } from '../schema/sqlite-tables.ts'
 /** The statements that add rows to a transaction. */
 export function insertStatementsFor({ events, idempotency }: SqliteTables) {
   return {
-    // Around an insert of several statements: it happens as a whole or not at all.
+    // Encloses an insert of several statements, so that it happens as a whole or not at all.
     beginInsert: 'savepoint sendoff_insert',
     keepInsert: 'release sendoff_insert',
     undoInsert: 'rollback to sendoff_insert',

@@ -5,8 +5,8 @@ import { failedOfKey, inLine, pending } from './row-conditions.ts'
 /** The statements by which operators decide about ordering keys. */
 export function keyStatementsFor({ table, events, control }: SqliteTables) {
   return {
-    // ? key to start behind, twice. The next key with a failed or blocked row by <table>_failed alone, or
-    // the next one that is parked by primary key, whichever comes first.
+    // ? key to start behind, twice. Returns the next key with a failed or blocked row, by <table>_failed
+    // alone, or the next parked key, by primary key, whichever comes first.
     nextTroubledKey: `
   select min(key) as key
     from (select min(ordering_key) as key

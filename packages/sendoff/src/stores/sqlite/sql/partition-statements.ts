@@ -2,7 +2,7 @@ import { participantPrefix } from '../../../store/index.ts'
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { pending } from './row-conditions.ts'
 
-// In byte order, all names that begin with the prefix are between it and this.
+// In byte order, all names that begin with the prefix are between the prefix and this text.
 const participantEnd = participantPrefix.replace(/\/$/, '0')
 const isParticipant = `name >= '${participantPrefix}' and name < '${participantEnd}'`
 
@@ -18,8 +18,8 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
     // ? now. By primary key.
     endParts: `delete from ${lock} where ${isParticipant} and until <= ? returning token, held`,
 
-    // ? pairs of seq and deliveries as JSON. By primary key. Only rows that are unchanged since an owner held
-    // them.
+    // ? pairs of seq and deliveries as JSON. By primary key. Counts only rows that are unchanged since an
+    // owner held them.
     countLossesOfHeld: `
   update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
@@ -63,7 +63,7 @@ export function partitionStatementsFor({ events, lock, partition }: SqliteTables
      and part.epoch = json_extract(given.value, '$[1]')
      and part.owner = ?`,
 
-    // ? seq, ? token, ? epoch. By primary key, both.
+    // ? seq, ? token, ? epoch. Reads both tables by primary key.
     isInOwnedPartition: `
   select 1
     from ${events} as event

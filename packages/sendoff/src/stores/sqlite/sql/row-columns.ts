@@ -12,8 +12,8 @@ export const storedColumns = `${rowColumns},
          status, ${inRange('done_at')}, last_error, ${inRange('locked_until')}, ${inRange('blocked_at')}`
 
 /**
- * A time within the safe integers of JavaScript. node:sqlite refuses to read larger numbers, and with them
- * all rows of the statement. One row that was written by hand would then make all others unreadable.
+ * A time within the safe integers of JavaScript. If a row has a larger number, node:sqlite refuses to read
+ * any row of the statement. One row that was written by hand would then make all others unreadable.
  */
 export function inRange(time: string): string {
   return `max(min(${time}, ${Number.MAX_SAFE_INTEGER}), ${Number.MIN_SAFE_INTEGER})`
@@ -54,7 +54,7 @@ type StoredValues = readonly [
 export type ReadRow = { -readonly [Field in keyof Row]: Row[Field] }
 
 /**
- * Makes a row of its values. With node:sqlite this takes 1.5 µs in all. The objects that node:sqlite makes
+ * Makes a row from its values. With node:sqlite this takes 1.5 µs in all. The objects that node:sqlite makes
  * itself take 2.1 µs; they have no prototype and are slow to use. With better-sqlite3 it makes no difference.
  */
 export function readRow(values: unknown): ReadRow {
@@ -83,7 +83,7 @@ export function readRow(values: unknown): ReadRow {
   }
 }
 
-/** Makes a row for operators of its values. */
+/** Makes a row for operators from its values. */
 export function readStoredRow(values: unknown): StoredRow {
   const row = inOrder<StoredValues>(values)
 
@@ -97,7 +97,10 @@ export function readStoredRow(values: unknown): StoredRow {
   }
 }
 
-/** Takes the columns of a `Row`, and then its wait in milliseconds; null for one without an end. */
+/**
+ * Makes an ordered row from the columns of a `Row`, followed by its wait in milliseconds; null for a wait
+ * without an end.
+ */
 export function readOrderedRow(values: unknown): OrderedRow {
   const row = inOrder<readonly [...RowValues, waitMs: number | null]>(values)
 

@@ -9,7 +9,7 @@ export const failedOfKey =
   'ordering_key is not null and (status = 2 or status = 0 and blocked_at is not null)'
 
 /**
- * ? now. Pending rows that have their place in write order: all but those written for later that no process
+ * ? now. Pending rows that have their place in write order: all except rows written for later that no process
  * has held yet.
  */
 export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or blocked_at is not null)`
@@ -17,7 +17,7 @@ export const inLine = `${pending} and (available_at <= ? or deliveries > 0 or bl
 /**
  * No parameters. Reads the control table once for each run of a statement, by its primary key. It first asks
  * whether anything is paused at all, which keeps the usual case cheap. That adds 2 to 5 % to the statements
- * of a claim of 500, which is lost in the whole, against 7 to 10 % otherwise.
+ * of a claim of 500, which hardly matters overall. Without it, the check would add 7 to 10 %.
  */
 export function unpaused({ control }: SqliteTables): string {
   return `
@@ -27,8 +27,8 @@ export function unpaused({ control }: SqliteTables): string {
 }
 
 /**
- * ? now, ? now. How long a row has to wait, in milliseconds, judged by its own columns; null if an operator
- * has to decide.
+ * ? now, ? now. How long a row has to wait by its own columns, in milliseconds; null if an operator has to
+ * decide.
  */
 export const ownWaitMs = `iif(blocked_at is null, min(${Number.MAX_SAFE_INTEGER},
            max(0, available_at - ?, iif(locked_by is null, 0, locked_until - ?))), null)`

@@ -51,14 +51,14 @@ export function statementsFor(tables: SqliteTables) {
      and ${unpaused(tables)}`
 
   return {
-    // Takes the write lock at once: a transaction that reads first and writes later could fail half-way.
+    // Takes the write lock at once: a transaction that reads first and writes later could fail halfway.
     begin: 'begin immediate',
-    // Around statements that only read: they see the same state, and take the lock of readers once.
+    // Encloses statements that only read: they see the same state, and take the lock of readers once.
     beginRead: 'begin',
     commit: 'commit',
 
     // dueWithin, ? now. Reads <table>_due, and the table only for rows up to the first that fits. It runs
-    // before the write lock is taken, so that an idle poller disturbs no writer.
+    // before the write lock is taken, so that an idle poller does not disturb writers.
     anyDue: `
   select 1
     from ${events}
@@ -140,7 +140,7 @@ export function statementsFor(tables: SqliteTables) {
     // Medians for batches of 500, node:sqlite / better-sqlite3, in µs per row: 5.4 / 5.2. One UPDATE … FROM
     // json_each(?) takes 6.4 / 5.7, and the same with RETURNING 6.9 / 6.2.
 
-    // Most outcomes are DONE, for rows of one claim: such a group goes in one statement. If it did not find
+    // Most outcomes are DONE, for rows of one claim: one statement settles such a group. If it did not find
     // all rows, it is undone and repeated row by row (6.6 to 5.1 / 6.0 to 4.8).
     beginGroup: 'savepoint sendoff_group',
     keepGroup: 'release sendoff_group',
@@ -199,7 +199,7 @@ export type PreparedStatements = {
   readonly [Name in keyof ReturnType<typeof statementsFor>]: SqliteStatement
 }
 
-// They return rows for `readRow` and `readStoredRow`.
+// The statements that return rows for `readRow` and `readStoredRow`.
 const readingRows: ReadonlySet<string> = new Set([
   'due',
   'dueOfTypes',

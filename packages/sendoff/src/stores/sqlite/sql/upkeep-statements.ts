@@ -11,8 +11,8 @@ const matching = `
      and (? is null or aggregate_id = ?)
      and (? is null or tenant_id = ?)`
 
-// ? DONE before, ? DEAD before, ? written before; null to keep those. A state that was set without an end
-// counts from the row's beginning.
+// ? DONE before, ? DEAD before, ? written before; null to keep those. If a row has an end state but no end
+// time, its age counts from its beginning.
 const outlived = `
      (status = 1 and coalesce(done_at, created_at) < ?
       or status = 3 and coalesce(done_at, created_at) < ?
@@ -79,7 +79,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
          last_error = null, locked_by = null, locked_until = null, blocked_at = null
    where event_id = ? and destination = ? and status = 3`,
 
-    // ? seq to start behind, ? limit. By primary key. The rows that one step of a purge examines.
+    // ? seq to start behind, ? limit. By primary key. Reads the rows that one step of a purge examines.
     purgeWindow: `
   select count(*) as size, max(seq) as last, min(created_at) as oldest
     from (select seq, created_at from ${events} where seq > ? order by seq limit ?)`,
@@ -130,7 +130,7 @@ export function upkeepStatementsFor(tables: SqliteTables) {
     // ? now. Reads the table, which has a row for each process.
     forgetNodes: `delete from ${node} where until <= ?`,
 
-    // ? id, ? mode. Reads the table. Returns the living with another mode; none for null.
+    // ? id, ? mode. Reads the table. Returns living processes with another mode; none if the mode is null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, ? now, ? until. By primary key.
