@@ -58,8 +58,8 @@ export class InFlightTracker {
 
   /**
    * Announces a claim of this row by its row id. Until `claimed` is called, a poll that returns the row does
-   * not deliver it: of two claims by this process, only the later one is valid. Returns false if this process
-   * holds the row already.
+   * not deliver it. If this process claims a row twice, only the later claim is valid. Returns false if this
+   * process holds the row already.
    */
   await(key: string): boolean {
     if (this.#deliveries.has(key) || this.#awaited.has(key)) return false

@@ -137,8 +137,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   /** Leases one row that was handed back. Resolves to undefined if another process holds it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /**
-   * Wakes pollers: for rows that were handed back or fall due, for room in the cold queue, for lanes that
-   * have run empty, and for rows that other processes should find.
+   * Wakes pollers when rows are handed back or fall due, when the cold queue has room, and when lanes run
+   * empty. Also wakes other processes for rows that they should find.
    */
   readonly waker?: Waker
 }

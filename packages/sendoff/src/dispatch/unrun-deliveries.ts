@@ -16,8 +16,8 @@ export interface UnrunDeliveriesOptions {
 }
 
 /**
- * Hands back deliveries that do not run here after all. The deliveries behind them in their lanes go with
- * them.
+ * Hands back deliveries that do not run here after all. Also hands back the deliveries behind them in their
+ * lanes.
  */
 export class UnrunDeliveries {
   readonly #options: UnrunDeliveriesOptions

@@ -104,8 +104,8 @@ export class NamedLock {
   async #acquireNow(): Promise<LockHolding | undefined> {
     const { locks, clock, ttlMs } = this.#options
     const askedAt = clock.monotonic()
-    // After a request without an answer, we ask again with the same token: the store may have granted the
-    // lock to it, and would refuse another token.
+    // After a request without an answer, we ask again with the same token. The store may have granted the
+    // lock to that token, and would refuse another.
     if (!this.#isUnanswered) this.#acquisitions++
     const { fence } = this
     this.#isUnanswered = true

@@ -33,7 +33,7 @@ export interface ModeOptions extends Partial<DispatchSettings> {
   readonly poller?: PollSettings
 }
 
-/** Settings of the poller for which a mode has defaults. */
+/** Settings of the poller that a mode may give other defaults. */
 export interface PollSettings {
   readonly intervalMs?: number
   readonly busyIntervalMs?: number

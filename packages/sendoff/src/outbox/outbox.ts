@@ -23,7 +23,7 @@ import { WriterOutbox } from './writer-outbox.ts'
 
 /**
  * An outbox with the transactions of its store, or of the option `transactions`. Without `NoInfer`,
- * TypeScript would infer `Tx` from the variable that the result is assigned to, and code of an ORM would get
+ * TypeScript would infer `Tx` from the variable that the result is assigned to. Code of an ORM would then get
  * the transaction of a store.
  */
 type Inferred<Tx, StoreTx, TxOptions, Hook extends MaybeHook> = Outbox<

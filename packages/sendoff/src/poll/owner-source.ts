@@ -20,8 +20,8 @@ export interface OwnerSourceOptions {
  * Rows read without claims, for the process that holds the lock.
  *
  * Two kinds of rows need care. Rows with an expired lease are claimed. Rows that this process holds already
- * come back with each read, because nothing marks them in the database: the source reads that many on top of
- * the limit, and leaves them out.
+ * come back with each read, because nothing marks them in the database. So the source reads that many rows on
+ * top of the limit, and leaves them out.
  */
 export class OwnerSource implements PendingSource {
   readonly #options: OwnerSourceOptions

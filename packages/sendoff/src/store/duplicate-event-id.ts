@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import type { RowId } from './rows.ts'
 
-/** The error with which an insert rejects if the event id exists. */
+/** The error of an insert whose event id exists already. */
 export function duplicateEventId({ eventId, destination }: RowId, options?: ErrorOptions): OutboxError {
   const where = destination === '' ? '' : ` for destination "${destination}"`
   return new OutboxError(

@@ -42,7 +42,7 @@ export interface LaneRequest {
   readonly owner: OwnerFence
   /** Finds only keys, and rows without a key, of these partitions. */
   readonly partitions: readonly number[]
-  /** Keys to read whether or not they are found. */
+  /** Keys to read even if the search does not find them. */
   readonly keys: readonly string[]
   /** Ordering keys, and ids of events without a key, that the search skips. */
   readonly except: readonly string[]
@@ -50,7 +50,7 @@ export interface LaneRequest {
   readonly from?: DuePlace
   /** How many due rows to examine for finding keys. */
   readonly window: number
-  /** How many rows to find at most. If a key is found, all its rows that follow count as found. */
+  /** How many rows to find at most. Once a key is found, all its further rows count as found, too. */
   readonly limit: number
   /** How many rows to read of each key. */
   readonly perKey: number
@@ -70,7 +70,7 @@ export interface OneLaneRequest {
   readonly renewMs?: number
 }
 
-/** A row as read in order. It keeps its place whether or not it may be delivered now. */
+/** A row as read in order. It keeps its place even if it may not be delivered now. */
 export interface OrderedRow extends Row {
   /**
    * Milliseconds until the row may be delivered: 0 for now. Otherwise the time until it is due, or until

@@ -60,7 +60,7 @@ export interface TypeName {
   readonly eventType: string
 }
 
-/** Which rows of which types to claim. */
+/** The rows to claim, by their types. */
 export interface ClaimTypesRequest extends Omit<ClaimRequest, 'rows'> {
   /** Claims only rows of these types. */
   readonly types: readonly TypeName[]

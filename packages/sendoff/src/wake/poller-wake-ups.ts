@@ -41,7 +41,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
       dropped.forEach(() => metrics.incrementHotDropped())
       this.#warnOfDropped(dropped.length)
     }
-    // Events whose destination fails at the moment can wait until the next tick.
+    // Events whose destination is failing now can wait until the next tick.
     const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
     if (due.length > 0) {
       const partitions = partitionsOf(due)

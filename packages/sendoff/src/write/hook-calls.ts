@@ -40,8 +40,8 @@ export class HookCalls {
 
   /**
    * Returns a callback that tells the hook how a transaction ended, once that is known. If the hot path has
-   * not found the events, the callback asks the store for one of them: the events of a batch are kept or lost
-   * together. If the store does not answer, the hook gets what the caller was told.
+   * not found the events, the callback asks the store for one of them. That is enough, because the events of
+   * a batch are kept or lost together. If the store does not answer, the hook gets what the caller was told.
    */
   onKnown(batch: WrittenBatch, inDoubt: boolean, wasToldOfCommit: boolean): OnKnown | undefined {
     const { hook } = this.#options

@@ -44,5 +44,5 @@ export interface LeftToPoller {
   readonly reason: ColdReason
 }
 
-/** Why an event takes the cold path. `broken`: its destination fails at the moment. */
+/** Why an event takes the cold path. `broken`: its destination is failing now. */
 export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped' | 'broken'

@@ -12,7 +12,7 @@ export function mysqlControls(session: MysqlSession, statements: MysqlStatements
   }
 }
 
-/** Returns the pauses, and the mode with which a process joined last. */
+/** Returns the pauses, and the last mode that a process joined with. */
 export async function pausesAndMode(
   session: MysqlSession,
   statements: MysqlStatements,

@@ -12,7 +12,7 @@ export function postgresControls(session: PostgresSession, statements: PostgresS
 }
 
 /**
- * Returns the pauses, and the mode with which a process joined last. Each control has a kind and a name, or
+ * Returns the pauses, and the last mode that a process joined with. Each control has a kind and a name, or
  * two nulls for none.
  */
 export function pausesAndMode(controls: readonly (readonly Value[])[]): {

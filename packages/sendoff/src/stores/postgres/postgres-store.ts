@@ -45,7 +45,7 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
    */
   readonly prepare?: boolean
   /**
-   * Divides the table into time partitions, by the time with which event ids begin. A purge drops old
+   * Divides the table into time partitions, by the time at the start of event ids. A purge drops old
    * partitions as a whole. Decide on this before the table is created. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod

@@ -125,7 +125,7 @@ function firstOfEachRow(batch: readonly Settlement[]): {
   return { first, repeated }
 }
 
-// In the order in which the statement takes them.
+// Returns the fields in the order in which the statement takes them.
 function fieldsOf({ row, outcome }: Settlement): unknown[] {
   const failure = 'failure' in outcome ? outcome.failure : undefined
   const failed = failure === undefined ? null : storedText(failure.error)

@@ -3,7 +3,7 @@ import type { EventRow, NewRow, Row, StoredRow } from '../../store/index.ts'
 
 /**
  * Writes the fixed fields of a row as one text: a line of JSON, and the payload as it is. Bytes are kept as
- * base64, so that clients can return text only. Scripts read the first six values.
+ * base64, so that clients only have to return text. Scripts read the first six values.
  */
 export function textOfRow(row: NewRow): string {
   const isText = typeof row.payload === 'string'

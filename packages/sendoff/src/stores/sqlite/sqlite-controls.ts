@@ -11,7 +11,7 @@ export function sqliteControls(own: OwnDriver): OutboxControls {
   }
 }
 
-/** Returns the pauses, and the mode with which a process joined last. */
+/** Returns the pauses, and the last mode that a process joined with. */
 export function pausesAndMode(statements: PreparedStatements): {
   paused: readonly PauseTarget[]
   mode: string | null

@@ -16,7 +16,7 @@ export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
  * A driver for the statements and transactions of the engine itself.
  *
  * If the server undid work because of a conflict (a deadlock, or too long a wait for a lock), the driver
- * tries it again: nothing of it has happened. The engine repeats everything else. On a client with one
+ * tries it again. None of the work has happened. The engine repeats everything else. On a client with one
  * connection, the driver refuses a call that would wait for the transaction it is made in.
  */
 export function ownDriver<Tx extends object>(driver: MysqlDriver<Tx>): OwnDriver<Tx> {

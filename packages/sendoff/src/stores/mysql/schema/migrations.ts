@@ -127,8 +127,8 @@ async function missingTables(session: MysqlSession, tables: MysqlTables): Promis
 }
 
 /**
- * Whether a table is really missing. The list also lacks tables to which the user has no right, but others
- * may use them.
+ * Whether a table is really missing. The list also lacks tables that the user has no right to, but others may
+ * use them.
  */
 async function isMissing(session: MysqlSession, { database }: MysqlTables, name: string): Promise<boolean> {
   try {

@@ -7,7 +7,7 @@ export interface MysqlTables extends SqlTables {
   /** The database as given; null for the one that connections have chosen. */
   readonly database: string | null
   readonly table: string
-  /** The period of time partitions, by the time with which event ids begin; undefined for one table. */
+  /** The period of time partitions, by the time at the start of event ids; undefined for one table. */
   readonly partitionBy: PartitionPeriod | undefined
 }
 

@@ -50,7 +50,7 @@ export function insertStatementsFor({ events, idempotency }: MysqlTables) {
       onlyRows[Number(isTimed)]![Number(isClaimed)]!,
 
     // No parameters. By primary key. Returns the number of the first row that the last statement added, the
-    // step from each to the next, and the event id of the last. The event id shows whether the server really
+    // step from row to row, and the event id of the last row. The event id shows whether the server really
     // counts like this.
     insertedRange: (count: number) => `
   select last_insert_id(), @@auto_increment_increment,

@@ -39,8 +39,8 @@ export function upkeepStatementsFor(tables: MysqlTables) {
          done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
    where ${rowIds} and status = 3`,
 
-    // ago (the age under which a row is young), ? seq to start behind. By primary key. Returns how many rows
-    // one step of a purge reads, the last of them, and whether all are young.
+    // ago (a row below this age is young), ? seq to start behind. By primary key. Returns how many rows one
+    // step of a purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `
   select count(*), max(seq), min(created_at) >= ${ago}
     from (select seq, created_at from ${events} where seq > ? order by seq limit ${limit}) as seen`,

@@ -16,7 +16,7 @@ export interface OwnDriver<Tx extends object> extends PostgresDriver<Tx> {
  * A driver for the statements of the engine itself, each a transaction of its own.
  *
  * If the server undid a statement because of a conflict (a deadlock, or serializable transactions), the
- * driver tries it again: nothing of it has happened. The engine repeats everything else. On a client with one
+ * driver tries it again. None of it has happened. The engine repeats everything else. On a client with one
  * connection, the driver refuses a call that would wait for the transaction it is made in.
  */
 export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDriver<Tx> {

@@ -7,7 +7,7 @@ import type { PartitionPeriod } from '../../sql/time-partitions.ts'
 export interface PostgresTables extends SqlTables {
   readonly schema: string
   readonly table: string
-  /** The period of time partitions, by the time with which event ids begin; undefined for one table. */
+  /** The period of time partitions, by the time at the start of event ids; undefined for one table. */
   readonly partitionBy: PartitionPeriod | undefined
   /** The function that writes an event. */
   readonly write: string

@@ -10,8 +10,8 @@ import type { PostgresTables } from './postgres-tables.ts'
  * headers. It is text for plain literals and untyped parameters.
  *
  * It runs with the rights of its owner, so that the right to call it is enough. That right has to be granted.
- * No code of the caller may run in it. So it finds names in `pg_catalog` alone, and converts a value only if
- * its type is one of the server's own: a type of the caller could have a conversion of its own.
+ * No code of the caller may run in it. So it finds names in `pg_catalog` alone. It converts a value only if
+ * its type is one of the server's own, because a type of the caller could have its own conversion.
  */
 export function writeFunction(tables: PostgresTables): readonly string[] {
   const { write } = tables

@@ -63,7 +63,7 @@ export function lockStatementsFor(tables: PostgresTables) {
    where name = $1 and token = $2 and until > clock_timestamp()
   returning 1`,
 
-    // $1 name, $2 token. By primary key; the bounds go with the row.
+    // $1 name, $2 token. By primary key. The bounds are deleted with the row.
     releaseLock: `delete from ${lock} where name = $1 and token = $2`,
 
     // poll. Reads <table>_due in its order: no sort, no DONE row touched.

@@ -25,8 +25,8 @@ export const unsettled = 'status & 1 = 0'
 
 /**
  * A limit that PostgreSQL does not know when it plans. It then expects a tenth of all rows to be wanted, and
- * reads an index in its order. If it knew that more rows are wanted than there seem to be, it would read and
- * sort all rows, however many there are by now.
+ * reads an index in its order. If it knew the limit, and its statistics showed fewer rows than that, it would
+ * read and sort all rows, however many there are by now.
  */
 export function rows(count: string): string {
   return `(select ${count}::integer)`
@@ -65,8 +65,9 @@ export function dueFrom(at: string, seq: string, state = unblocked): string {
 }
 
 /**
- * Whether a due row is free: not leased (except perhaps to `exceptHolder`), not paused, and not written
- * within the last milliseconds of the parameter `skipRecentMs`, which may be null.
+ * Whether a due row is free: not leased (except perhaps to `exceptHolder`), not paused, and not too recent. A
+ * row is too recent if it was written within the last `skipRecentMs` milliseconds; this parameter may be
+ * null.
  */
 export function freeRow({ control }: PostgresTables, skipRecentMs: string, exceptHolder?: string): string {
   const isHeld = exceptHolder === undefined ? 'locked_by is not null' : `locked_by <> ${exceptHolder}`
@@ -83,8 +84,8 @@ export function freeRow({ control }: PostgresTables, skipRecentMs: string, excep
  *
  * In a list of conditions, PostgreSQL estimates each. With statistics from a moment when all rows were
  * leased, or went to one destination, it would expect that none fit. It would then sort all due rows instead
- * of reading the index in its order: 130 ms for a claim instead of 20, with 20,000 rows due. For a CASE by
- * itself it expects that half of the rows fit, which does not keep it from sorting.
+ * of reading the index in its order. With 20,000 rows due, a claim would take 130 ms instead of 20. For a
+ * CASE by itself it expects that half of the rows fit, which does not keep it from sorting.
  */
 export function noneOf(conditions: readonly string[]): string {
   return `case ${conditions.map((each) => `when ${each} then null`).join('\n            ')} else true end is not null`
@@ -108,7 +109,7 @@ export function isHeldUp({ control }: PostgresTables): string {
 export const isReady = `greatest(available_at, locked_until) <= ${now}`
 
 /**
- * Whether a row may be deleted: DONE rows, DEAD rows and rows of any state, each from its own age in
+ * Whether a row is old enough to be deleted. DONE rows, DEAD rows and rows of any state each have an age in
  * milliseconds; null to keep them. If a row has an end state but no end time, its age counts from its
  * beginning.
  */

@@ -35,7 +35,7 @@ export function statementsFor(tables: PostgresTables) {
     //
     // The statement then finds rows by their place in the file, which is a tenth cheaper overall than by
     // primary key. It leaves out a row that another transaction has changed, and so moved, in between. Places
-    // mean nothing in time partitions, hence the check that the row is in the table itself.
+    // mean nothing in time partitions, so the statement checks that the row is in the table itself.
     claim: claim(),
 
     // $1 and $2 place to start from, $3 rows. Returns where a window of this many due rows ends, read from
@@ -96,8 +96,8 @@ export function statementsFor(tables: PostgresTables) {
     settleDoneOwned: alike('done', ownedRow, owner('$4', '$5')),
     settleDeleteOwned: alike('delete', ownedRow, owner('$4', '$5')),
 
-    // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those of which no row is given, $7
-    // how many have one. For rows that the owner of partitions read. Reads the owners of partitions without a
+    // alike, $4 lock, $5 token, $6 the epochs of all partitions, -1 for those without a given row, $7 how
+    // many have one. For rows that the owner of partitions read. Reads the owners of partitions without a
     // lock. No process takes a partition before the row of the owner's lock is gone, and the removal of that
     // row waits for this statement.
     settleDoneShared: alike('done', sharedRow('$5', '$6', '$7'), owner('$4', '$5')),

@@ -150,9 +150,9 @@ end
 `
 
 /**
- * Arguments: owner and milliseconds of the lease, limit, due time and name to start from (empty for the
- * beginning), how many milliseconds to skip recent rows for. Returns where to continue, or false, and the
- * rows.
+ * Claims due rows. Arguments: owner and milliseconds of the lease, limit, due time and name to start from
+ * (empty for the beginning), age in milliseconds below which to skip rows. Returns where to continue, or
+ * false, and the rows.
  */
 export const claimScript = script(
   evenWhenFull,
@@ -172,8 +172,8 @@ return { place or false, answer }
 )
 
 /**
- * Arguments as above; then how many rows to examine, and pairs of event type and aggregate type. Returns the
- * same.
+ * Claims due rows of some types. Arguments as above; then how many rows to examine, and pairs of event type
+ * and aggregate type. Returns the same.
  */
 export const claimTypesScript = script(
   evenWhenFull,
@@ -195,7 +195,7 @@ return { place or false, answer }
 `,
 )
 
-/** Arguments as above; then pairs of event id and destination. */
+/** Claims the named rows. Arguments as above; then pairs of event id and destination. */
 export const claimIdsScript = script(
   evenWhenFull,
   headOf,
@@ -237,9 +237,16 @@ return { false, answer }
 )
 
 /**
- * Arguments: name and token of the lock, milliseconds to renew it for (empty to leave it), bounds of what is
- * held (four of due time and name, or empty), limit, due time and name to start from, how many milliseconds
- * to skip recent rows for. Returns false without the lock; otherwise the same as a claim.
+ * Reads due rows for the owner of a lock. Returns false without the lock; otherwise the same as a claim.
+ *
+ * Arguments:
+ *
+ * - name and token of the lock
+ * - milliseconds to renew the lock for (empty to leave it as it is)
+ * - bounds of what is held: due time and name of both ends (four arguments, or four empty ones)
+ * - limit
+ * - due time and name to start from
+ * - age in milliseconds below which to skip rows
  */
 export const pollScript = script(
   evenWhenFull,

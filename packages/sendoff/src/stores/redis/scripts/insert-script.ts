@@ -16,9 +16,13 @@ call('EXPIRE', staged, 60)
 /**
  * Adds rows, all or none. Returns for each its `seq`, or the id of the event that used its key.
  *
- * Arguments: the channel to signal on (empty for none), a name of this write, how many rows earlier scripts
- * have collected; then for each row event id, destination, text, due time (`@` at, `+` after), its lease
- * (milliseconds and owner; empty without), idempotency key (behind `=`).
+ * Arguments:
+ *
+ * - the channel to signal on (empty for none)
+ * - a name of this write
+ * - how many rows earlier scripts have collected
+ * - for each row: event id, destination, text, due time (`@` at, `+` after), its lease (milliseconds and
+ *   owner; empty without one), idempotency key (behind `=`)
  *
  * Numbers follow the clock, in microseconds. So no number is used twice, even if a failover lost the last
  * ones. A process that still holds a lost row must not settle another row in its place.

@@ -107,7 +107,7 @@ end
 `
 
 /**
- * Brings back rows that were set aside and are no longer paused, five hundred at a time. The process that
+ * Brings back rows that were set aside and are not paused any more, five hundred at a time. The process that
  * resumes something repeats this to the end. If it vanishes on the way, claims continue the work. Needs
  * `rankOf` and `isPaused`.
  */

@@ -4,11 +4,14 @@ import { script } from './script.ts'
 /**
  * Records outcomes. Returns the places of the refused ones in the batch, counted from 1.
  *
- * Arguments: name and token of the owner's lock (empty without one); how many groups there are; for each
- * group of rows that are settled alike its outcome (`done` or `delete`), holder (behind `=`; empty without),
- * deliveries, how many, and their names, followed by their event ids if they are deleted; at the end all
- * others as JSON arrays of name, holder or false, deliveries, outcome, delay, error or false, whether it
- * counts, reason or false, event id.
+ * Arguments:
+ *
+ * - name and token of the owner's lock (empty without one)
+ * - how many groups of rows there are; the rows of a group are settled alike
+ * - for each group: its outcome (`done` or `delete`), holder (behind `=`; empty without one), deliveries, how
+ *   many rows, and their names, followed by their event ids if they are deleted
+ * - each other row as a JSON array: name, holder or false, deliveries, outcome, delay, error or false,
+ *   whether it counts, reason or false, event id
  */
 export const settleScript = script(
   evenWhenFull,

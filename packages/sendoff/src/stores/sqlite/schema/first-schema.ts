@@ -9,8 +9,8 @@ import type { SqliteTables } from './sqlite-tables.ts'
  * its columns, and so leaves it alone. `_key` has the same rows by ordering key and `_pending` in write
  * order. `_failed` and `_dead` hold the rows that operators ask for most.
  *
- * Long columns come last: SQLite reads a row from its start, and would have to go through all of the payload
- * for the columns behind it.
+ * Long columns come last. SQLite reads a row from its start, and would have to go through the whole payload
+ * to reach columns behind it.
  */
 export function firstSchema(tables: SqliteTables): string {
   const { table, events, meta, lock, node, partition, idempotency, attempt, control, audit, inbox } = tables
