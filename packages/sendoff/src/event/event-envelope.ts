@@ -108,7 +108,7 @@ export class EventEnvelope<Payload = unknown> {
   }
 
   /**
-   * Reads a stored event. Throws `PayloadParseError` if its row is not as a writer wrote it, or its headers
+   * Reads a stored event. Throws `PayloadParseError` if its row has no valid time or payload, or its headers
    * cannot be read.
    */
   static stored(row: Row, codec: JsonCodec): EventEnvelope {

@@ -16,7 +16,7 @@ export interface EventListener<Payload = unknown> {
   onEvent(event: EventEnvelope<Payload>, context: DispatchContext): ListenerAnswer | Promise<ListenerAnswer>
 }
 
-/** Handles several events in one call, such as a relay to a broker. */
+/** An object that handles several events in one call, such as a relay to a broker. */
 export interface BatchEventListener {
   /**
    * Gets events as they are stored: their payloads are not checked against a schema. Returns one answer for

@@ -9,7 +9,7 @@ import type { Logger } from '../observe/logger.ts'
 const reminderMs = 60_000
 
 /**
- * Knows whether the store answers, for all calls that wait before they try again.
+ * Tracks whether the store answers, for all calls that wait before they try again.
  *
  * It counts every call of the store that succeeds. A failed call waits for the next success of any other
  * call, and no longer than its own pause.
@@ -48,8 +48,8 @@ export class StoreRecovery {
   }
 
   /**
-   * Takes the failure of a call of this kind. Logs `message`, unless an outage is known, or the same was
-   * logged a moment ago.
+   * Records a failed call of this kind. Logs `message`, unless an outage is known, or the same was logged a
+   * moment ago.
    */
   failed(what: string, logger: Logger, message: string): void {
     if (this.#outage !== undefined) {
@@ -64,7 +64,7 @@ export class StoreRecovery {
     logger.error(message)
   }
 
-  /** Takes the success of a call of this kind. Its next failure is logged again. */
+  /** Records a successful call of this kind. Its next failure is logged again. */
   succeeded(what: string): void {
     this.#told.delete(what)
   }
@@ -133,7 +133,7 @@ export class BackOff {
     this.#failures = this.#ownFailures = 0
   }
 
-  /** Takes a failure of the call. Logs `message`, unless the outage is known. */
+  /** Records a failure of the call. Logs `message`, unless the outage is known. */
   failed(message: string): void {
     const { what, logger, recovery } = this.#options
     recovery.failed(what, logger, message)

@@ -2,7 +2,7 @@
 const longestTurnMs = 10
 
 /**
- * Knows when the event loop last turned.
+ * Tracks when the event loop last turned.
  *
  * SQLite returns at once, so code that only waits for it never lets the event loop turn. Timers, sockets and
  * the engine itself would starve behind a tight loop of transactions.
