@@ -1,6 +1,6 @@
 /**
- * Returns a signal that aborts when this process should end: on SIGTERM, or when the demo's own process is
- * gone.
+ * Returns a signal that aborts when this process should end: on SIGTERM, or when the process of the demo has
+ * ended.
  */
 export function askedToStop(): AbortSignal {
   const controller = new AbortController()

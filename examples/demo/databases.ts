@@ -9,7 +9,7 @@ export function openShop(folder: string): DatabaseSync {
 /** Opens the shipping company's database: another system, which cannot be part of the shop's transactions. */
 export function openShipping(folder: string): DatabaseSync {
   const shipping = new DatabaseSync(join(folder, 'shipping.db'))
-  // A commit survives the end of the process, which is all that happens here.
+  // A commit survives the end of a process, and the demo ends only processes.
   shipping.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma busy_timeout = 5000')
   return shipping
 }

@@ -11,7 +11,7 @@ export interface DemoProcessOptions {
   readonly script: string
   readonly folder: string
   readonly onMessage?: (message: unknown) => void
-  /** Called for a line on standard error: a warning of the library, or the reason of a crash. */
+  /** Called for a line on standard error: a warning of the library, or the reason for a crash. */
   readonly onComplaint: (line: string) => void
   /** Called when the process ends without being asked to. */
   readonly onCrash: (error: Error) => void
@@ -55,7 +55,7 @@ export class DemoProcess {
     await ended
   }
 
-  /** Ends the process on the spot, without a chance to clean up. */
+  /** Kills the process, without a chance to clean up. */
   async kill(): Promise<void> {
     if (this.#state === 'stopped') return
     this.#state = 'killed'

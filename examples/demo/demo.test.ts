@@ -38,7 +38,7 @@ describe('the demo', () => {
     for await (const chunk of demo.stdout)
       if (String(chunk).includes('worker-1 delivers')) demo.kill('SIGINT')
 
-    // Its output ends only when its own processes, which share it, have ended as well.
+    // The output ends only when the demo's child processes, which share it, have ended as well.
     equal((await exited)[0], 130)
     equal(readdirSync(folder).join(), '')
   })

@@ -1,7 +1,7 @@
 import { defineEvent } from 'sendoff'
 import { z } from 'zod'
 
-/** An order was committed. The payload is checked when it is written, and again when it is read. */
+/** An order was committed. The schema checks the payload when it is written, and again when it is read. */
 export const OrderPlaced = defineEvent('OrderPlaced', {
   aggregateType: 'Order',
   schema: z.object({ orderId: z.uuid(), total: z.number().positive() }),

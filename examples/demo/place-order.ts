@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EventWriter } from 'sendoff'
 import { OrderPlaced } from './order-placed.ts'
 
-/** How an order comes in: `web` through the order service, `phone` through the worker's own process. */
+/** How an order arrives: `web` through the order service, `phone` through the worker's own process. */
 export type Channel = 'web' | 'phone'
 
 export class PaymentDeclined extends Error {

@@ -13,7 +13,7 @@ const stop = askedToStop()
 const shipping = openShipping(folder)
 
 // Delivery is at least once, so a listener may get an event twice. This one recognises a booked event by its
-// id: a second delivery is counted, but books nothing.
+// id: it counts a second delivery, but books nothing.
 const book = shipping.prepare(`
   insert into shipments (event_id, order_id, booked_at) values (?, ?, ?)
   on conflict (event_id) do update set deliveries = deliveries + 1`)

@@ -19,8 +19,8 @@ export interface TerminalPicture {
 }
 
 /**
- * Returns a picture that is redrawn in place if `output` is a terminal that can do so; otherwise occasional
- * lines.
+ * Returns a picture that redraws itself in place if `output` is a terminal that supports it. Otherwise it
+ * prints occasional lines.
  */
 export function terminalPicture(output: WriteStream): TerminalPicture {
   // A terminal that does not know its size says 0.

@@ -1,7 +1,7 @@
 /**
  * A shop that confirms orders by mail: `node examples/mail/mail.ts [FOLDER]`. It writes the mail in the
- * transaction of the order. A worker sends it to an SMTP server that puts it off at first. The received mail
- * is written to FOLDER as a page.
+ * transaction of the order. A worker sends it to an SMTP server that puts it off at first. The program writes
+ * the received mail to FOLDER as a page.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

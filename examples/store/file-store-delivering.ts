@@ -73,7 +73,7 @@ export function settle(state: State, { settlements, owner }: SettleRequest, now:
   })
 }
 
-/** Takes a lock, and counts as lost what an owner that vanished had read. */
+/** Takes a lock. In a takeover it counts a loss for each row that the vanished owner held. */
 export function acquireLock(state: State, { lock: name, token, ttlMs }: LockRequest, now: number): boolean {
   const lock = state.locks.get(name)
   const isOwn = lock?.token === token
@@ -91,12 +91,12 @@ export function renewLock(state: State, { ttlMs, ...owner }: LockRequest, now: n
   return lock !== undefined
 }
 
-/** Gives a lock up. */
+/** Releases a lock. */
 export function releaseLock(state: State, { lock, token }: OwnerFence): void {
   if (state.locks.get(lock)?.token === token) state.locks.delete(lock)
 }
 
-/** Reads rows for the owner of a lock, and notes in the lock what it holds then. */
+/** Reads rows for the owner of a lock, and records in the lock which rows the owner holds then. */
 export function pollPending(state: State, request: PollRequest, now: number): Row[] | undefined {
   const { owner, limit, held, renewMs } = request
   const lock = lockOf(state, owner, now)

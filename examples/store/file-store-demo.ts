@@ -1,4 +1,4 @@
-// Delivers two events: one that an earlier process wrote, which ended before it could deliver anything, and one of its own.
+// Delivers two events: one of an earlier process that ended before it could deliver it, and one of its own.
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -8,10 +8,10 @@ export type FileRow = { -readonly [Field in keyof StoredRow]: StoredRow[Field] }
 /** The first use of an idempotency key. */
 export type UsedKey = { readonly eventId: string; readonly usedAt: number }
 
-/** A lock, and between which places its owner holds rows without leases. */
+/** A lock, and the places between which its owner holds rows without leases. */
 export type Lock = { readonly token: string; until: number; bounds: Bounds | null }
 
-/** Everything that the file holds. `rows` and `failures` go by `keyOf`. */
+/** Everything that the file holds. The keys of `rows` and `failures` come from `keyOf`. */
 export interface State {
   lastSeq: number
   lastMode: string | null
@@ -22,13 +22,13 @@ export interface State {
   readonly nodes: Map<string, { readonly mode: string | null; readonly until: number }>
 }
 
-/** Looks at the state, or changes it, at one time by the clock of the store. */
+/** Reads or changes the state. `now` is the time by the clock of the store. */
 export type Step<Result> = (state: State, now: number) => Result
 
 /** The state in memory and in its file. */
 export type StateFile = ReturnType<typeof stateFile>
 
-/** The state in the file at `path`, which is read at the first call. Calls run one after the other. */
+/** The state in the file at `path`. The first call reads the file. Calls run one after the other. */
 export function stateFile(path: string, now: () => number) {
   const inTurn = oneAtATime()
   let state: State | undefined
@@ -56,10 +56,10 @@ export function stateFile(path: string, now: () => number) {
   }
 
   return {
-    /** What `look` returns has to be a copy. */
+    /** Returns what `look` returns, which has to be a copy. */
     read: <Result>(look: Step<Result>) => inTurn(async () => look(await loaded(), now())),
 
-    /** Resolves when the file holds what `work` changed. Changes nothing where that fails. */
+    /** Resolves when the file holds what `work` changed. If writing fails, nothing changes. */
     change: <Result>(work: Step<Result>) =>
       inTurn(async () => {
         const draft = structuredClone(await loaded())
@@ -68,7 +68,7 @@ export function stateFile(path: string, now: () => number) {
         return result
       }),
 
-    /** Makes the file if there is none. */
+    /** Creates the file if there is none. */
     create: () => inTurn(async () => save((await load()) ?? emptyState())),
 
     close: () => inTurn(async () => void (isClosed = true)),
@@ -120,7 +120,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
   })
 }
 
-/** After a crash at any moment the file has its old text or the new one. */
+/**
+ * Replaces the text of a file. After a crash at any moment, the file has either the old text or the new one.
+ */
 async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(`${path}.tmp`, text, { flush: true })
   await rename(`${path}.tmp`, path)

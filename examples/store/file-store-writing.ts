@@ -9,7 +9,7 @@ import {
   type UsedKey,
 } from './file-store-state.ts'
 
-/** A transaction, or a part of one. What it writes is in no table before the whole transaction commits. */
+/** A transaction, or a part of one. Its writes reach the state only when the whole transaction commits. */
 export class FileTx {
   readonly outer: FileTx | undefined
   readonly written: Written
@@ -33,7 +33,7 @@ export class FileTx {
 
 type By<Value> = { readonly value: Value; readonly by: FileTx }
 
-/** What a transaction and its parts have written so far, including parts that were undone. */
+/** The writes of a transaction and its parts so far, including parts that were undone. */
 interface Written {
   readonly rows: Map<string, By<FileRow>>
   readonly usedKeys: Map<string, By<UsedKey>>
@@ -41,7 +41,7 @@ interface Written {
 
 type Work<Result> = (tx: FileTx) => Promise<Result>
 
-/** Transactions that run one at a time. They hold up no other calls. */
+/** The writing part of the store. Transactions run one at a time, and hold up no other calls. */
 export function writing(file: StateFile): OutboxWriting<FileTx> {
   const inTurn = oneAtATime()
   let lastSeq = 0

@@ -1,10 +1,11 @@
 /**
- * A store in one JSON file, for one process at a time: no second process may use the file, and no second store in this one.
- * Each call that changes something writes the whole file, so it is for small tables.
+ * A store in one JSON file. Only one store in one process may use the file at a time. Each call that changes
+ * something writes the whole file, so it is for small tables.
  *
- * Of the optional parts it has `people`. It leaves out `controls` (nothing can be paused), `purge` (settled rows and idempotency
- * keys stay), `wakeUps` (there is no other process), `lanes`, `partitions` and `orderingKeys` (no delivery in order), and also
- * `ping`, `doctor`, `upkeep`, `dropSilent` and `refusedCommit`.
+ * Of the optional parts it has only `people`. It leaves out `controls` (nothing can be paused), `purge`
+ * (settled rows and idempotency keys stay), and `wakeUps` (there is no other process). It also leaves out
+ * `lanes`, `partitions` and `orderingKeys` (no delivery in order), and `ping`, `doctor`, `upkeep`,
+ * `dropSilent` and `refusedCommit`.
  */
 import {
   EventStatus,

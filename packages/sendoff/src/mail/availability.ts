@@ -18,8 +18,8 @@ const longestAskedRestMs = 3_600_000
  * Knows whether something that every mail of a provider needs can be used now. It logs when an outage begins
  * and when it ends.
  *
- * During an outage mails rest, for longer each time. Then one mail tries whether the outage is over. All
- * other mails are put off without a try, and without counting an attempt.
+ * During an outage mails wait, longer each time. Then one mail tries whether the outage is over. All other
+ * mails are deferred without a try, and without counting an attempt.
  */
 export class Availability {
   readonly #options: AvailabilityOptions
@@ -78,7 +78,7 @@ export class Availability {
     this.#isDoubted = true
   }
 
-  /** Records that the mail that was to try ended without a result. Another mail may try. */
+  /** Records that the trying mail ended without a result. Another mail may try. */
   untold(): void {
     if (this.#outage !== undefined) this.#outage.isTried = false
   }

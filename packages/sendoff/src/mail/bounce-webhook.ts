@@ -4,7 +4,7 @@ import { webhookKey, webhookSignature } from '../webhook-signature.ts'
 import { checkedAddress } from './mail-address.ts'
 import type { SuppressionList } from './suppression-list.ts'
 
-/** An address that is to get no more mail. */
+/** An address that must get no more mail. */
 export interface Bounce {
   readonly address: string
   readonly reason: string
@@ -15,8 +15,8 @@ export interface BounceWebhookOptions {
   /** The suppression list that receives the addresses of bounces. */
   readonly suppressions: Pick<SuppressionList<never>, 'add'>
   /**
-   * Secrets that the provider signs with, in base64 with or without `whsec_`. Give several while one replaces
-   * another.
+   * Secrets that the provider signs with, in base64, with or without `whsec_`. Give both while a new one
+   * replaces an old one.
    */
   readonly secrets: readonly string[]
   /**
@@ -43,8 +43,8 @@ export const bounceWebhookDefaults = { toleranceMs: 300_000 }
  * Returns a handler that receives the bounces and complaints of a mail provider, and puts the addresses on
  * the suppression list.
  *
- * The handler takes a standard `Request` and returns a `Response`, so it fits any server that has them. It
- * refuses messages that are not signed as Standard Webhooks demands.
+ * The handler takes a standard `Request` and returns a `Response`, so it works with any server that uses
+ * these. It refuses messages that lack a valid Standard Webhooks signature.
  */
 export function bounceWebhook(options: BounceWebhookOptions): (request: Request) => Promise<Response> {
   checkOptions('bounceWebhook', options, {
@@ -80,7 +80,7 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
   }
 }
 
-/** Returns the body, or undefined if it is too large. It stops reading there. */
+/** Returns the body, or undefined if it is too large. It stops reading at the limit. */
 async function bodyOf({ headers, body }: Request): Promise<Buffer | undefined> {
   if (body === null) return Buffer.alloc(0)
   if (Number(headers.get('content-length')) > maxBodyBytes) {

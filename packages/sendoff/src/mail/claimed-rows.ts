@@ -1,7 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import type { Row } from '../store/index.ts'
 
-// Bounds the rows that were claimed and never marked. The leases of forgotten rows have run out by then.
+// Limits how many claimed rows are remembered. When a row is forgotten, its lease has run out.
 const maxRows = 10_000
 
 /**

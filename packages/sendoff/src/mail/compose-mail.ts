@@ -6,14 +6,14 @@ import { texts } from './mail-message.ts'
 import type { MailPayload } from './mail-payload.ts'
 import type { ComposedMail } from './mail-transport.ts'
 
-/** Texts that a template makes. A text that is left out stays as in the message. */
+/** Texts that `render` returns. A text that it leaves out stays as in the message. */
 export interface RenderedTexts {
   readonly subject?: string
   readonly text?: string
   readonly html?: string
 }
 
-/** Fills a template, when the mail is sent and when it is previewed. */
+/** Fills a template, when a mail is sent or previewed. */
 export type RenderTemplate = (template: string, data: unknown) => RenderedTexts | Promise<RenderedTexts>
 
 /** Returns the content of an attachment that was given by reference. */
@@ -32,7 +32,7 @@ export interface ComposeOptions {
 
 /**
  * Returns the mail as it is sent to these recipients, with its template filled and its attachments loaded.
- * Throws `UnrecoverableError` if no further attempt can mend the mail.
+ * Throws `UnrecoverableError` if no further attempt can succeed.
  */
 export async function composeMail(
   id: string,

@@ -20,9 +20,9 @@ export const failoverDefaults = { timeoutMs: 30_000 }
 
 /**
  * Tries transports one after another, in their order. The next one gets the recipients that the one before
- * did not accept for now. It does not get recipients that were refused for good.
+ * put off, but not those that it refused for good.
  *
- * A transport may hand the mail over and then fail, such as by a lost connection. The next transport then
+ * A transport may hand over the mail and then fail, such as by a lost connection. The next transport then
  * sends the mail again, with the same `Message-ID`.
  */
 export function failoverTransport(

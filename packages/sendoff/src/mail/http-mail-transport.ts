@@ -32,15 +32,15 @@ export interface HttpMailTransportOptions {
   readonly url: string | URL
   /** Headers of every request, such as the one with the API key. A function is called for each request. */
   readonly headers?: HttpHeaders | (() => HttpHeaders | Promise<HttpHeaders>)
-  /** Makes the body of the request, which is sent as JSON. `visibleRecipients` returns its recipients. */
+  /** Returns the body of the request, which is sent as JSON. `visibleRecipients` returns its recipients. */
   readonly body: (mail: ComposedMail) => unknown
   /**
    * Header by which the provider recognises a repeated request, such as `Idempotency-Key`. None by default.
    */
   readonly idempotencyHeader?: string
   /**
-   * Returns the recipients that a response did not accept. If it returns undefined, the status decides for
-   * all of them.
+   * Returns the recipients that a response did not accept. If this returns undefined, the status decides for
+   * all recipients.
    */
   readonly rejectedOf?: (
     answer: HttpMailAnswer,
@@ -48,7 +48,7 @@ export interface HttpMailTransportOptions {
   ) => readonly RejectedRecipient[] | undefined
   /** How long a request may take, in ms: 60 s by default. */
   readonly timeoutMs?: number
-  /** Makes the connections, such as one through a proxy or with certificates of your own. */
+  /** Opens the connections, such as through a proxy or with your own certificates. */
   readonly agent?: HttpAgent
   /** The name of the transport in log texts and error texts: `http`. */
   readonly name?: string

@@ -12,11 +12,11 @@ export interface KeyRingOptions {
    */
   readonly keys: Readonly<Record<string, Uint8Array>>
   /**
-   * Key of 32 bytes that hashes idempotency keys, which must be found again without being readable. It never
-   * changes, and is the same in every process.
+   * Key of 32 bytes that hashes idempotency keys, so that the outbox finds them again although they are not
+   * readable. Never change it, and use the same one in every process.
    *
-   * Without it they are hashed without a key. A reader of the table can then test whether a guessed key was
-   * used.
+   * Without it, they are hashed without a secret. A reader of the table can then test whether a guessed key
+   * was used.
    */
   readonly indexKey?: Uint8Array
 }
@@ -44,8 +44,8 @@ const indexKey: OptionCheck = (value) =>
   value instanceof Uint8Array && value.length === keyBytes ? undefined : `${keyBytes} bytes`
 
 /**
- * Encrypts with AES-256-GCM, under the current one of several keys. The result names its key, so keys can be
- * exchanged while older mails remain.
+ * Encrypts with AES-256-GCM, under the current one of several keys. The result names its key, so you can
+ * replace keys while older mails remain.
  */
 export class KeyRing {
   readonly #current: string

@@ -43,7 +43,7 @@ export function checkedAddresses(field: string, value: unknown): readonly MailAd
 
 /**
  * Returns the same text for all spellings of one mailbox. Few servers distinguish upper from lower case,
- * international domains get mail under their ASCII names, and quotes around a local part mean nothing.
+ * international domains get mail under their ASCII names, and quotes around a local part have no meaning.
  */
 export function mailboxOf(address: string): string {
   const at = address.lastIndexOf('@')
@@ -51,7 +51,7 @@ export function mailboxOf(address: string): string {
   return `${unquoted(address.slice(0, at))}@${domainToASCII(domain) || domain}`.toLowerCase()
 }
 
-/** Returns an address as it stands in a header, such as `"Lovelace, Ada" <ada@example.com>`. */
+/** Returns an address as it appears in a header, such as `"Lovelace, Ada" <ada@example.com>`. */
 export function formatAddress({ name, address }: MailAddress): string {
   return name === undefined ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`
 }

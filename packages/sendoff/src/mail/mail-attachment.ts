@@ -17,8 +17,8 @@ export interface InlineAttachment extends AttachmentFields {
 }
 
 /**
- * An attachment of which only a name is stored, such as a path or an address. `resolveAttachment` loads the
- * content when the mail is sent.
+ * An attachment for which the store keeps only a name, such as a path or an address. `resolveAttachment`
+ * loads the content when the mail is sent.
  */
 export interface ReferencedAttachment extends AttachmentFields {
   readonly reference: string
@@ -39,7 +39,7 @@ export interface ComposedAttachment extends AttachmentFields {
 /** The content of an attachment: text or bytes. */
 export type AttachmentContent = string | Uint8Array
 
-/** Returns a content in Base64, as APIs of mail providers take attachments. */
+/** Returns a content in Base64, the form in which APIs of mail providers take attachments. */
 export function base64Of(content: AttachmentContent): string {
   return Buffer.from(content as string).toString('base64')
 }

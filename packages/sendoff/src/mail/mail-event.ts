@@ -14,8 +14,8 @@ export interface EnqueueOptions<Tx> {
   /** Transaction to write in; the ambient one of this mail outbox by default. */
   readonly tx?: Tx
   /**
-   * A second mail with the same key is not stored, and `enqueue` returns the id of the first one. A blank key
-   * counts as none.
+   * The outbox does not store a second mail with the same key; `enqueue` then returns the id of the first. A
+   * blank key counts as none.
    */
   readonly idempotencyKey?: string
   /**

@@ -25,7 +25,7 @@ export interface MailMessage {
   /** Data for the template: any JSON value. */
   readonly data?: unknown
   readonly attachments?: readonly MailAttachment[]
-  /** Further headers. Headers that follow from the fields above are refused. */
+  /** Further headers. The outbox refuses headers that it makes from the fields above. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -102,7 +102,7 @@ export function checkedMessage(message: MailMessage, limits: MessageLimits): Sto
   return stored
 }
 
-/** A recipient of a mail. The number, from 1 on, stands for it where the address must not be written down. */
+/** A recipient of a mail. The number, from 1 on, stands for it in texts that must not contain the address. */
 export interface Recipient {
   readonly number: number
   readonly address: string

@@ -51,11 +51,11 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
   /** When failed mails are tried again; by default 5 attempts, with waits of 1 min, 5 min, 15 min and 1 h. */
   readonly retryPolicy?: RetryPolicy
   /**
-   * How long sent mails are kept, in ms, before they are removed with their texts; without end by default.
+   * How long sent mails are kept, in ms, before the purge removes them with their texts; for ever by default.
    * The purge interval is a tenth of that time, but at least a minute and at most an hour.
    */
   readonly bodyRetentionMs?: number
-  /** How long FAILED mails are kept, in ms; without end by default. */
+  /** How long FAILED mails are kept, in ms; for ever by default. */
   readonly failedRetentionMs?: number
   /**
    * How long idempotency keys are kept if mails are removed, in ms: 30 days by default, or `bodyRetentionMs`
@@ -67,7 +67,7 @@ export interface MailOutboxWorkerOptions<Tx, StoreTx> {
    * exist and are current.
    */
   readonly migrate?: boolean
-  /** How long `close()` continues to begin mails that it has claimed, in ms: 5 s by default. */
+  /** How long `close()` still begins mails that it has claimed, in ms: 5 s by default. */
   readonly drainTimeoutMs?: number
   /** How long `close()` then waits for mails that are being sent, in ms: 15 s by default. */
   readonly shutdownTimeoutMs?: number
@@ -97,7 +97,7 @@ export const mailWorkerDefaults = {
   intervalMs: 30_000,
   leaseMs: 300_000,
   sendTimeoutMs: 600_000,
-  // Applies if mails are removed. Mails that are kept for longer keep their keys as long.
+  // Applies if the purge removes mails. If it keeps mails for longer, it keeps their keys as long.
   idempotencyRetentionMs: 30 * 86_400_000,
 }
 

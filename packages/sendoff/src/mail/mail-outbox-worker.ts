@@ -18,7 +18,7 @@ import { MailSender } from './mail-sender.ts'
 import { RateLimit } from './rate-limit.ts'
 
 const dayMs = 86_400_000
-// Practically for ever, and within the range of times that databases know.
+// Practically for ever, but within the range of times that databases support.
 const centuryMs = 36_525 * dayMs
 
 // How long a mail waits if this worker does not have its transport.
@@ -27,8 +27,8 @@ const longestPurgeIntervalMs = dayMs / 24
 const shortestPurgeIntervalMs = 60_000
 
 /**
- * Sends the mails of a mail outbox, together with all other workers of its table. It polls every 30 s, and is
- * woken when a mail was committed.
+ * Sends the mails of a mail outbox, together with all other workers of its table. It polls every 30 s, and
+ * wakes up when a mail is committed.
  *
  * It is `Outbox.multiNode` on the mail outbox's store, with a listener for each provider.
  */
@@ -53,8 +53,8 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
       // No other process can send the mails that this one has claimed.
       coldQueueCapacity: batchSize,
       leaseMs: options.leaseMs ?? mailWorkerDefaults.leaseMs,
-      // After a crash, mails that were accepted and not yet marked are sent again: at most one for each
-      // place.
+      // After a crash, mails that were accepted but not yet marked are sent again: at most one per place of a
+      // worker.
       settleFirst: true,
       // Other workers may have the transport, such as during a rollout.
       onUnroutable: 'defer',
@@ -99,8 +99,8 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
   }
 
   /**
-   * Claims no more mails, sends the mails it holds within its time limits, and hands all others back at once.
-   * The mail outbox stays open.
+   * Claims no more mails, sends the mails that it holds within its time limits, and hands back all others at
+   * once. The mail outbox stays open.
    */
   close(): Promise<void> {
     this.#stopListening?.()
@@ -149,7 +149,7 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
   }
 }
 
-// The history keeps the recipients that were left out. For all others the mail is sent.
+// The history keeps the recipients that were left out. All others got the mail.
 const sentInPart: Processor = {
   process(failed) {
     const { error, counted } = failed

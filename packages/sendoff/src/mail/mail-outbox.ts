@@ -47,8 +47,8 @@ export interface MailFilter {
 /**
  * Stores mails that are sent if and only if their transaction commits.
  *
- * It is an outbox on a table of its own, with messages as events. The store and the engine do the claims,
- * leases, retries and settlements. A `MailOutboxWorker` sends the mails; a relay written by hand claims and
+ * It is an outbox on a table of its own, with messages as events. The store and the engine handle claims,
+ * leases, retries and settlements. A `MailOutboxWorker` sends the mails; a hand-written relay claims and
  * marks them here.
  */
 export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
@@ -114,8 +114,8 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /**
-   * Leases up to `limit` due mails for `leaseTimeoutMs`, oldest due time first. A mail that cannot be read is
-   * not returned; a failure is recorded for it.
+   * Leases up to `limit` due mails for `leaseTimeoutMs`, oldest due time first. It leaves out a mail that
+   * cannot be read, and records a failure for it.
    */
   async claimBatch(limit: number, leaseTimeoutMs: number): Promise<readonly ClaimedMail[]> {
     if (count(limit) !== undefined) throw invalidOption('claimBatch', 'limit', limit, count)
@@ -150,7 +150,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
   }
 
   /**
-   * Records that sending a claimed mail failed. The mail is FAILED if `exhausted`, else due again at
+   * Records that sending a claimed mail failed. The mail is FAILED if `exhausted`, otherwise due again at
    * `nextAttempt`. `attempts` counts this one. Throws `OUTBOX_LEASE_LOST`, and changes nothing, if another
    * process holds it by now.
    */
@@ -172,7 +172,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     })
   }
 
-  /** Returns the mail with this id; undefined if there is none, or none any more. */
+  /** Returns the mail with this id; undefined if it does not exist, or was removed. */
   async find(id: string): Promise<StoredMail | undefined> {
     const row = await this.#rowOf(id)
     return row && storedMail(row, this.#clock.now())
@@ -229,7 +229,10 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
     return composeMail(id, payload, recipients, this.#options)
   }
 
-  /** Calls `wake` whenever mails may have become due in this process. Returns a function that ends that. */
+  /**
+   * Calls `wake` whenever mails may have become due in this process. Returns a function that stops these
+   * calls.
+   */
   onEnqueued(wake: (inMs?: number) => void): () => void {
     this.#workers.add(wake)
     return () => this.#workers.delete(wake)

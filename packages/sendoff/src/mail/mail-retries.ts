@@ -5,8 +5,8 @@ import { retrySchedule } from '../retry/retry-schedule.ts'
 const minuteMs = 60_000
 
 /**
- * Default waits: 1 min, 5 min, 15 min, 1 h and 4 h. Greylisting is over after the first, most outages before
- * the last.
+ * Default waits: 1 min, 5 min, 15 min, 1 h and 4 h. Greylisting ends after the first, most outages before the
+ * last.
  */
 export const mailRetryDelaysMs = [1, 5, 15, 60, 240].map((minutes) => minutes * minuteMs) as [
   number,

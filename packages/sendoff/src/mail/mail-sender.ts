@@ -44,9 +44,9 @@ const nothingPast: PastOutcomes = { accepted: new Set(), refused: new Set() }
  * Listener of a provider. It sends a mail to the recipients that have not got it, and are neither suppressed
  * nor refused.
  *
- * The error that it throws says what became of each recipient, unless all of them have the mail. So the step
- * that settles the row also stores this in its history, and the next attempt leaves out the recipients that
- * this one reached.
+ * The error that it throws says what became of each recipient, unless all of them have the mail. The step
+ * that settles the row also stores this error in the row's history. The next attempt then leaves out the
+ * recipients that this one reached.
  */
 export class MailSender implements EventListener {
   readonly #options: MailSenderOptions
@@ -106,7 +106,7 @@ export class MailSender implements EventListener {
     const rejected = wanted.length === 0 ? [] : await this.#send(id, mail, wanted, discreet, signal)
     const rejections = new Map(rejected.map((rejection) => [mailboxOf(rejection.address), rejection]))
     const mailboxes = new Set(wanted.map(({ address }) => mailboxOf(address)))
-    // Rather twice than never: if an unknown address was rejected, it may stand for any recipient.
+    // Better twice than never: a rejected address that is unknown may stand for any recipient.
     const unknown = rejected.find(({ address }) => !mailboxes.has(mailboxOf(address)))
     for (const recipient of wanted) {
       const rejection =
@@ -152,7 +152,7 @@ export class MailSender implements EventListener {
     return rejected
   }
 
-  // A mail counts an attempt whenever a server may have accepted it. So it arrives at most once per attempt.
+  // An attempt counts whenever a server may have accepted the mail, so it arrives at most once per attempt.
   async #handOver(
     mail: ComposedMail,
     discreet: Discreet,
@@ -178,7 +178,7 @@ export class MailSender implements EventListener {
     }
   }
 
-  // Mails that come while one of them verifies wait for its result. Otherwise each would count an attempt.
+  // While one mail verifies the transport, others wait for its result. Otherwise each would count an attempt.
   async #verified(mustVerify: boolean, discreet: Discreet, signal: AbortSignal): Promise<void> {
     const { transport, transportAvailability: availability, sendTimeoutMs } = this.#options
     if (mustVerify && transport.verify !== undefined) this.#verification ??= this.#verify(sendTimeoutMs)

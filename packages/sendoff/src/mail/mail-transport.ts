@@ -6,17 +6,18 @@ export interface MailTransport {
   /** Name for log and error texts. */
   readonly name: string
   /**
-   * Hands a mail over for all recipients in `mail.envelope.to`, and returns those that were not accepted. If
-   * it throws, none was accepted and the mail is tried again.
+   * Hands over a mail for all recipients in `mail.envelope.to`, and returns those that were not accepted. If
+   * it throws, none was accepted, and the worker tries the mail again.
    *
-   * With a `RetryAfterError` the next attempt comes after the given time, with an `UnrecoverableError` never.
-   * With a `TransportUnavailableError` no attempt counts, and the worker lets the transport rest for a while.
+   * With a `RetryAfterError` the next attempt comes after the given time, with an `UnrecoverableError` there
+   * is none. With a `TransportUnavailableError` no attempt counts, and the worker lets the transport rest for
+   * a while.
    */
   send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
   /**
    * Rejects while no mail can be sent at all, such as when the server is away or refuses the login. The
-   * worker calls it after a mail failed by a lost connection or a timeout, and while the transport rests. So
-   * no mail is spent on trying.
+   * worker calls it after a mail failed by a lost connection or a timeout, and while the transport rests, so
+   * that no mail loses an attempt to find out.
    */
   verify?(context: SendContext): Promise<unknown>
 }
@@ -45,7 +46,7 @@ export interface MailEnvelope {
   readonly to: readonly string[]
 }
 
-/** What a transport gets beside the mail. */
+/** The second argument of a transport's calls. */
 export interface SendContext {
   /** Aborts when the time is up, and when a shutdown cannot wait. */
   readonly signal: AbortSignal

@@ -131,8 +131,8 @@ function receiptOfFailure(thrown: unknown, { envelope }: ComposedMail): MailRece
 }
 
 /**
- * Returns the refusals under the addresses that the mail was given with; nodemailer may spell them
- * differently. A refusal that fits no address counts only against the recipients that were not accepted.
+ * Returns the refusals by the addresses as the mail spells them; nodemailer may spell them differently. A
+ * refusal that fits no address counts only against the recipients that were not accepted.
  */
 function rejections(
   addresses: readonly string[],

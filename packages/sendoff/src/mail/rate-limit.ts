@@ -17,9 +17,10 @@ export interface RateLimitParts {
   readonly random?: () => number
 }
 
-// Waiting mails often take their turn late, by as long as a claim takes. Up to this delay is made up for.
+// Waiting mails often take their turn late, by the time that a claim takes. The limit makes up for delays up
+// to this one.
 const catchUpMs = 100
-// Waiting mails come back a few at a time, and more of them than this process can send.
+// Waiting mails come back a few at a time, but more of them than this process can send.
 const returnSpacingMs = 5
 const returnsPerTurn = 4
 const longestWaitMs = 60_000
@@ -77,14 +78,14 @@ export class RateLimit {
     const spacingMs = Math.min(returnSpacingMs, this.#stepMs / returnsPerTurn)
     const first = Math.min(this.#nextTurn, now + longestPollPauseMs)
     const next = Math.max(this.#lastReturn + spacingMs, first)
-    // Mails behind the last place are spread, so that they do not all come back at once.
+    // Mails beyond the last place get different waits, so that they do not all come back at once.
     const random = this.#parts.random ?? Math.random
     if (next > now + longestWaitMs) return Math.ceil(longestWaitMs * (0.5 + random() / 2))
     this.#lastReturn = next
     return Math.ceil(next - now)
   }
 
-  // Polls for a while after the last mail: mails may wait that another process has put off.
+  // Polls for a while after the last mail: mails that another process deferred may be waiting.
   #pollAfter(ms: number): void {
     this.#cancel ??= this.#parts.clock.schedule(Math.ceil(ms), () => {
       const { clock, wake } = this.#parts

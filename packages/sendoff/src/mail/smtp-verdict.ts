@@ -24,9 +24,9 @@ const addressStatus = /^5\.(?:1\.(?:1|2|3|6|10)|2\.1)$/
 const lastingCodes = new Set(['EENVELOPE', 'EMAXRECIPIENTS', 'EMESSAGE'])
 
 /**
- * Returns whether the transport cannot send any mail now: it cannot reach the server, is not let in, or the
- * server accepts no mail at all. A connection that was lost later is no such case: the server may have
- * accepted the mail.
+ * Returns whether the transport cannot send any mail now: it cannot reach the server or log in, or the server
+ * accepts no mail at all. A connection that was lost later does not count: the server may have accepted the
+ * mail.
  */
 export function isUnavailable(error: SmtpError): boolean {
   const { code = '', command = '', responseCode = 0 } = error

@@ -2,8 +2,8 @@ import { EventStatus } from '../store/event-status.ts'
 import type { StoredRow } from '../store/index.ts'
 
 /**
- * State of a mail. `NEW` and `SENDING` mails are still to be sent. A `FAILED` one has not reached some
- * recipient, and is not tried again.
+ * State of a mail. `NEW` and `SENDING` mails are still to be sent. A `FAILED` mail has not reached some
+ * recipient, and no worker tries it again.
  */
 export type MailState = 'NEW' | 'SENDING' | 'SENT' | 'FAILED'
 

@@ -1,8 +1,8 @@
 import { OutboxError } from '../errors.ts'
 
 /**
- * The replies that one batch waits for. The batch waits for none longer than its time, and for none at all
- * after an abort. The work behind them may still continue.
+ * The replies that one batch waits for. It waits for each no longer than the time limit, and not at all after
+ * an abort. The client may still continue its work.
  *
  * One timer and one abort listener serve all replies. With one of each per message, waiting would cost more
  * than sending.
@@ -42,7 +42,7 @@ export class Answers {
     })
   }
 
-  /** Ends all waiting: stops the timer and the abort listener. */
+  /** Stops waiting: ends the timer and the abort listener. */
   end(): void {
     clearTimeout(this.#timer)
     this.#signal.removeEventListener('abort', this.#onAbort)

@@ -13,11 +13,11 @@ export interface Broker<Message> {
   readonly name: string
   /** Makes the message for an event. An error that it throws is a failed attempt at that event. */
   message(event: EventEnvelope): Message
-  /** Returns where a message goes, if parts of the broker can be away on their own. */
+  /** Returns where a message goes, if a part of the broker can be away alone. */
   destination?(message: Message): string
   /**
-   * Sends messages, waits through `answers`, and resolves with the result of each. If it throws, all have
-   * failed.
+   * Sends messages, waits for replies through `answers`, and resolves with the result of each. If it throws,
+   * all have failed.
    */
   send(
     letters: readonly Letter<Message>[],
@@ -35,8 +35,8 @@ export interface Letter<Message> {
 }
 
 /**
- * Result of a message. A `held` one was not sent, or does not count as sent, because an earlier message of
- * its key has failed.
+ * Result of a message. A `held` message was not sent, or does not count as sent, because an earlier message
+ * of its key has failed.
  */
 export type SendResult = 'acknowledged' | 'held' | { readonly error: unknown }
 
@@ -77,7 +77,7 @@ export function brokerPublisher<Message>(broker: Broker<Message>, options: Publi
 
 const done: PublishAnswer = { kind: 'done' }
 
-/** The events of one `publish` call, until each has its answer. */
+/** The events of one `publish` call, until each has its result. */
 class Batch<Message> implements Attempt {
   readonly beganAt = performance.now()
   readonly #parts: BatchParts<Message>
@@ -175,7 +175,7 @@ class Batch<Message> implements Attempt {
       : new RecoverableError(message, { cause: error }, 'OUTBOX_PUBLISH_FAILED')
   }
 
-  // A destination that replied to any message is there. If all were held, nothing is known.
+  // A destination that replied to any message is available. If all were held, nothing is known.
   #answeredDestinations(results: readonly SendResult[], signal: AbortSignal): ReadonlySet<string> {
     const isAnswer = (result: SendResult): boolean => {
       if (result === 'acknowledged' || result === 'held') return result === 'acknowledged'

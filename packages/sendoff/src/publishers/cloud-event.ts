@@ -2,7 +2,7 @@ import type { EventEnvelope } from '../event/event-envelope.ts'
 import { routed } from '../publisher.ts'
 import type { CloudEventsOptions } from './publisher-options.ts'
 
-// The trace context of an event has attributes of its own; other headers stay headers.
+// The trace context of an event becomes attributes; other headers stay headers.
 const tracingHeaders = ['traceparent', 'tracestate']
 
 /** Returns the attributes of CloudEvents 1.0, without the content type. */

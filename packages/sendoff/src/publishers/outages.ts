@@ -22,7 +22,7 @@ const partlyToldEveryMs = 60_000
  * Knows which destinations cannot be reached at the moment. It logs when an outage begins and when it ends.
  *
  * During an outage, and only after the wait, one batch at a time tries whether it is over. Other batches are
- * put off meanwhile without a call to the destination.
+ * deferred meanwhile, without a call to the destination.
  */
 export class Outages {
   readonly #options: OutagesOptions
@@ -36,8 +36,8 @@ export class Outages {
   }
 
   /**
-   * Returns how long a batch has to wait before it tries a destination, in ms. After 0 it has to try now, and
-   * to call `ended` when it has ended, whatever its result.
+   * Returns how long a batch has to wait before it tries a destination, in ms. If this returns 0, the batch
+   * has to try now, and to call `ended` at its end, whatever its result.
    */
   waitMs(destination: string, batch: Attempt): number {
     const outage = this.#outages.get(destination)
@@ -85,7 +85,7 @@ export class Outages {
 
   /**
    * Records that a destination replied to a batch, whatever it said. This ends an outage only if that batch
-   * was to try: others began before the outage.
+   * was the one to try: others began before the outage.
    */
   answered(destination: string, batch: Attempt): void {
     const outage = this.#outages.get(destination)
@@ -100,7 +100,8 @@ export class Outages {
   }
 
   /**
-   * Records that a batch has ended. If it was to try the destination and did not reach it, another batch may.
+   * Records that a batch has ended. If it was the one to try the destination and did not reach it, another
+   * batch may try.
    */
   ended(destination: string, batch: Attempt): void {
     const outage = this.#outages.get(destination)

@@ -5,9 +5,9 @@ import type { Routed } from '../publisher.ts'
 
 /** Options of all publishers. */
 export interface PublisherOptions {
-  /** Headers beside those of every message. They override the headers of the event. */
+  /** Headers in addition to those of every message. They override the headers of the event. */
   readonly headers?: Routed<Readonly<Record<string, string>>>
-  /** Makes the body of the message; by default it is the payload as stored. */
+  /** Returns the body of the message; by default it is the payload as stored. */
   readonly body?: (event: EventEnvelope) => string | Uint8Array
   /** Events for which this returns false are done without being sent. */
   readonly filter?: (event: EventEnvelope) => boolean
@@ -16,8 +16,8 @@ export interface PublisherOptions {
   /** How long the broker may take to reply to one message, in ms. */
   readonly timeoutMs?: number
   /**
-   * How long events wait while the broker cannot be reached, in ms: at first, and at the most. The wait
-   * doubles in between.
+   * How long events wait at first while the broker cannot be reached, in ms. The wait doubles up to
+   * `maxRetryAfterMs`.
    */
   readonly retryAfterMs?: number
   /** The longest wait while the broker cannot be reached: 5 s. */
@@ -29,8 +29,8 @@ export interface PublisherOptions {
 /** How events become CloudEvents. */
 export interface CloudEventsOptions {
   /**
-   * `binary` puts the attributes into headers and leaves the body unchanged; `structured` makes one JSON
-   * document of all.
+   * `binary` puts the attributes into headers and leaves the body unchanged; `structured` puts everything
+   * into one JSON document.
    */
   readonly mode: 'binary' | 'structured'
   /** Origin of the events, as a URI reference: `/shop/orders`. */

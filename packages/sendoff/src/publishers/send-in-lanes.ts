@@ -1,8 +1,8 @@
 import type { Letter, SendResult } from './broker-publisher.ts'
 
 /**
- * Sends messages of different keys side by side. Messages of one key go one after another, each when the one
- * before is acknowledged. After a failed message the rest of its key is held.
+ * Sends messages of different keys concurrently. Messages of one key go one after another, each when the one
+ * before is acknowledged. After a failed message, later ones of its key are held.
  */
 export async function sendInLanes<Message>(
   letters: readonly Letter<Message>[],

@@ -12,7 +12,8 @@ export interface RecordedDelivery {
 }
 
 /**
- * Records deliveries. An interceptor shows what listeners get, and the store's settlements show how it ended.
+ * Records deliveries. An interceptor sees what listeners get, and the store's settlements show how each
+ * delivery ended.
  */
 export class DeliveryRecorder {
   readonly deliveries: RecordedDelivery[] = []

@@ -9,7 +9,7 @@ export interface FakeClockOptions {
 
 /**
  * A clock that stands still until a test moves it. Give it to the engine as `clock`, and its `now` to a
- * store: both then share one time.
+ * store, so that both share one time.
  */
 export interface FakeClock extends Clock {
   /** Current time, in epoch ms: `memoryStore({ now: clock.now })`. */
@@ -17,8 +17,7 @@ export interface FakeClock extends Clock {
 
   /**
    * Moves the time by `ms`. Every timer on the way runs at its own time and in order, and the work it starts
-   * gets its turn before time moves on. It does not wait for anything outside of the process, such as a
-   * socket.
+   * gets its turn before time moves on. It does not wait for anything outside the process, such as a socket.
    */
   advance(ms: number): Promise<void>
 }

@@ -12,7 +12,7 @@ export interface PublisherCheck {
 
 /** The broker and the publishers that a check runs on. */
 export interface PublisherCheckContext {
-  /** A topic, queue, subject, stream or URL of this check's own: known to the broker, and empty. */
+  /** A topic, queue, subject, stream or URL for this check alone: known to the broker, and empty. */
   readonly destination: string
   /** A destination that the broker does not know. */
   readonly unknownDestination: string
@@ -50,7 +50,7 @@ export interface StoredMessage {
 
 /** A broker that keeps its address and its acknowledged messages while it is down. */
 export interface CheckedBroker {
-  /** Ends the broker, as when its machine goes down. */
+  /** Kills the broker, as if its machine went down. */
   kill(): Promise<void>
   /** Resolves when the broker replies again. */
   start(): Promise<void>

@@ -4,10 +4,11 @@ import { describeEvent } from './describe-event.ts'
 import { defaultTimeLimitMs, withinTimeLimit } from './time-limit.ts'
 
 /**
- * Records every call, lets a test wait for calls, and then reacts as the test says: with success by default.
+ * A listener that records every call, lets a test wait for calls, and then reacts as the test says: with
+ * success by default.
  */
 export class RecordingListener<Payload = unknown> implements EventListener<Payload> {
-  /** One entry for every call: an event that was delivered twice is here twice. */
+  /** One entry for every call: an event that was delivered twice appears twice. */
   readonly events: EventEnvelope<Payload>[] = []
   readonly #react: ListenerFunction<Payload>
   #waiters: { readonly count: number; readonly resolve: () => void }[] = []

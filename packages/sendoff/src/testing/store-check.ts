@@ -14,16 +14,16 @@ export interface StoreCheck {
   run<Tx>(context: StoreCheckContext<Tx>): Promise<void>
 }
 
-/** The store of a check, and what the check may do beside the store. */
+/** The store of a check, and what else the check may use. */
 export interface StoreCheckContext<Tx, Store = OutboxStore<Tx>> {
   /** A store for this check alone: migrated and empty. */
   readonly store: Store
-  /** Lets `ms` pass by the store's clock. Instant if that clock can be set. */
+  /** Lets `ms` pass on the store's clock. Returns at once if the test can set that clock. */
   readonly wait: (ms: number) => Promise<void>
   /** Opens the same data once more, as another process would. The runner of the check closes it. */
   readonly another?: () => Promise<Store>
   /**
-   * Changes a row past the store, as no writer would: it then has no payload, an endless time, or another
+   * Changes a row behind the store's back, as no writer would: to no payload, an infinite time, or another
    * value that is hard to read. Left out if only the store can reach its rows.
    */
   readonly spoil?: (row: RowId) => Promise<void>
@@ -37,8 +37,8 @@ export interface PartCheck extends Omit<StoreCheck, 'run'> {
 }
 
 /**
- * Returns why a check is to be skipped, for the runner to show: a part that the store or the runner leaves
- * out. Returns undefined if it can run.
+ * Returns why the runner has to skip a check: a part that the store or the runner leaves out. Returns
+ * undefined if the check can run.
  */
 export function skipReason<Tx>(
   check: StoreCheck,

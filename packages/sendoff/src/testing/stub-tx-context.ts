@@ -4,14 +4,14 @@ import { expectationFailed } from './time-limit.ts'
 
 /** A transaction for an `OutboxWriter` that the test ends. */
 export class StubTxContext<StoreTx = unknown> implements TxContext<StoreTx> {
-  /** With false, it is as if no transaction were open. */
+  /** False simulates that no transaction is open. */
   active = true
   readonly #tx: StoreTx
   #ended: 'committed' | 'rolled back' | undefined
   #afterCommit: (() => void)[] = []
   #afterRollback: (() => void)[] = []
 
-  /** The store gets `tx` for its inserts. */
+  /** `tx` is what the store gets for its inserts. */
   constructor(tx: StoreTx) {
     this.#tx = tx
   }

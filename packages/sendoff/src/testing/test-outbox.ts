@@ -29,7 +29,8 @@ import { defaultTimeLimitMs, expectationFailed, withinTimeLimit } from './time-l
 import { type WrittenEvent, writtenEvent } from './written-event.ts'
 
 /**
- * Options of `testOutbox`: those of an outbox in any mode, all optional. A mode refuses options of another.
+ * Options of `testOutbox`: those of an outbox in any mode, all optional. Each mode refuses the options of
+ * others.
  */
 export interface TestOutboxOptions<
   Tx,
@@ -81,8 +82,8 @@ export interface TestOutbox<
   advance(ms: number): Promise<void>
 
   /**
-   * Resolves with the first event of this type, or the first that fits, once it is DONE, even if it was DONE
-   * before the call. Does not move the clock.
+   * Resolves with the first event of this type that is DONE, or the first that also fits the predicate. It
+   * may have been DONE before the call. Does not move the clock.
    */
   waitFor(
     type: string | PlainEventType,
@@ -113,8 +114,8 @@ const patienceMs = 1_000
 const everyRow = 1_000_000
 
 /**
- * Other defaults for a clock that stands still. There is no other process that could take over, and the
- * outbox finds due events by reading the table. With less to do on the way, a year passes quickly.
+ * Defaults for a clock that stands still. No other process could take over, and the outbox finds due events
+ * by reading the table. With fewer timers on the way, a year passes quickly.
  */
 const standingStill = {
   leaseMs: dayMs,
@@ -135,9 +136,9 @@ const realTime: FakeClock = {
 }
 
 /**
- * Starts an outbox in memory that accepts every event, or has the given listeners. The type of the
- * transaction comes from the store or from `transactions`, never from the expected result: an outbox in
- * memory does not use an ORM.
+ * Starts an outbox in memory that accepts every event, or has the given listeners. The store or
+ * `transactions` decides the type of the transaction, never the expected result: an outbox in memory does not
+ * use an ORM.
  */
 export async function testOutbox<
   StoreTx = MemoryTx,
@@ -287,7 +288,7 @@ function checkTestOptions(options: object): void {
 }
 
 /**
- * Refuses a store that does not use the outbox's clock. Rows would fall due in one of them and not in the
+ * Refuses a store that does not use the outbox's clock. Rows would fall due on one clock and not on the
  * other, and would never be delivered.
  */
 async function requireTimeOf<Tx>(

@@ -6,7 +6,7 @@ import { AssertionError } from 'node:assert'
  */
 export const defaultTimeLimitMs = 4_000
 
-/** Resolves as `work` does, or rejects after `ms` with a message that is made then. */
+/** Resolves as `work` does, or rejects after `ms` with a message that it builds then. */
 export async function withinTimeLimit<Result>(
   work: Promise<Result>,
   ms: number,

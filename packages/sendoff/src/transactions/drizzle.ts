@@ -21,8 +21,8 @@ export interface DrizzleTransaction {
 export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
   db: DrizzleDatabase<Tx, Options>,
 ): Transactions<Tx, SqlTx, Options> {
-  // Drizzle does not notice the end of a transaction: its next statement would run in whatever transaction
-  // uses the connection by then.
+  // Drizzle does not notice the end of a transaction: its next statement would run in whichever transaction
+  // then uses the connection.
   const ended = new WeakSet<Tx>()
 
   return {
@@ -54,8 +54,8 @@ export function drizzleTransactions<Tx extends DrizzleTransaction, Options>(
   }
 }
 
-// Drizzle asks a query for its SQL, and that for its text in the dialect. This text is in the dialect
-// already.
+// Drizzle asks a query for its SQL, and the SQL for its text in the dialect. This text is already in the
+// dialect.
 function queryOf(text: string, values: readonly unknown[]): never {
   const query = { getSQL: () => ({ toQuery: () => ({ sql: text, params: values }) }) }
   return query as never

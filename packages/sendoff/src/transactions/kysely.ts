@@ -95,7 +95,7 @@ async function run(
   try {
     return await tx.executeQuery({ sql: text, parameters: values, query, queryId: { queryId: '' } } as never)
   } catch (error) {
-    // Kysely says so only in the error's text.
+    // Only the text of Kysely's error says so.
     const hasEnded = error instanceof Error && /^Transaction is already /.test(error.message)
     throw hasEnded ? noTransaction(error) : error
   }

@@ -1,6 +1,6 @@
 import type { HttpAnswer } from './http-exchange.ts'
 
-/** The receiver replied, and did not accept the event. */
+/** The receiver replied, but did not accept the event. */
 export class HttpStatusError extends Error {
   override readonly name = 'HttpStatusError'
   readonly status: number
@@ -19,7 +19,7 @@ export class HttpStatusError extends Error {
  *
  * - `refused`: a rule forbids the address.
  * - `unreachable`: there was no connection, and nothing was sent.
- * - `broken`: the connection ended, or what came is not HTTP.
+ * - `broken`: the connection ended, or the reply is not HTTP.
  * - `silent`: no response came in time.
  */
 export type NoAnswerReason = 'refused' | 'unreachable' | 'broken' | 'silent'

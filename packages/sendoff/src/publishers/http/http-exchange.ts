@@ -28,7 +28,7 @@ export interface HttpAnswer {
 export interface ExchangeOptions {
   /** `false` opens a connection for this request alone. */
   readonly agent: Agent | false
-  /** Resolves the host's name; the usual way by default. */
+  /** Resolves the host's name; as Node does by default. */
   readonly lookup?: LookupFunction
   readonly stop: AbortSignal
 }
@@ -59,7 +59,7 @@ export function exchange(request: HttpRequest, options: ExchangeOptions): Promis
     const fail = (error: Error): void => {
       if (!isAnswered) reject(connectionUse.failure(error, stop))
     }
-    // They listen to the end, because a connection can also fail after its response.
+    // These handlers stay attached, because a connection can also fail after its response.
     sent.on('error', fail)
     sent.on('close', () => fail(new Error('The connection was closed without an answer.')))
     sent.on('response', (response) => {
@@ -123,7 +123,8 @@ class ConnectionUse {
 
 const keptCharacters = 300
 /**
- * Most bytes that are read to keep the connection. After a longer body, the next request opens another one.
+ * Most bytes of a body that are read in order to reuse the connection. After a longer body, the next request
+ * opens a new one.
  */
 const readBytes = 65_536
 

@@ -17,17 +17,18 @@ export interface HttpPublisherOptions extends PublisherOptions {
   /** The method of the requests: `POST`. */
   readonly method?: 'POST' | 'PUT' | 'PATCH'
   /**
-   * Secrets for a signature as in Standard Webhooks (`whsec_…`). With several, each signs the message: so
-   * receivers with the old and with the new secret accept it during an exchange.
+   * Secrets for signatures by the rules of Standard Webhooks (`whsec_…`). With several, each signs the
+   * message, so that receivers with the old and with the new secret accept it.
    */
   readonly secret?: Routed<string | readonly string[]>
   /**
-   * How many requests to one origin run at a time: 32 by default. The time of a request begins with its turn.
+   * How many requests to one origin run at a time: 32 by default. The time limit of a request starts with its
+   * turn.
    */
   readonly maxConcurrentRequests?: number
   /**
-   * How events wait whose receiver cannot be reached. `defer` waits for it without end; `retry` counts an
-   * attempt.
+   * What happens to events whose receiver cannot be reached: with `defer` they wait for it for ever, with
+   * `retry` an attempt counts.
    */
   readonly onUnreachable?: 'defer' | 'retry'
   /**
@@ -52,8 +53,8 @@ export const httpDefaults = {
 /**
  * Posts events to URLs. A 2xx status is the acknowledgement.
  *
- * 408, 425, 429 and all 5xx lead to another attempt. If the response has `Retry-After`, it comes at that time
- * and does not count. Any other status fails the event for good.
+ * 408, 425, 429 and all 5xx lead to another attempt. If the response has `Retry-After`, that attempt comes at
+ * the given time, and the failed one does not count. Any other status fails the event for good.
  */
 export function httpPublisher(options: HttpPublisherOptions): Publisher {
   checkOptions('httpPublisher', options, {
@@ -121,13 +122,13 @@ export function httpPublisher(options: HttpPublisherOptions): Publisher {
   )
 }
 
-// A batch is settled when all of it has ended. A slow receiver must not hold that up until the listener's
-// time is over.
+// A batch is settled when all of its requests have ended. A slow receiver must not delay that beyond the
+// listener's time limit.
 const beginWithinMs = 60_000
 
 const idleMs = 15_000
 
-// A receiver that accepts unsigned messages would hide the mistake. One that refuses them would refuse each
+// A receiver that accepts unsigned messages would hide the mistake. One that does not would refuse every
 // event.
 function checkSecret(options: HttpPublisherOptions): void {
   if (!('secret' in options)) return

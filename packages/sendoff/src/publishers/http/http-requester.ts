@@ -20,7 +20,7 @@ export interface HttpRequesterOptions {
   readonly allowPrivateAddresses: boolean
 }
 
-/** Terms that the requests of one batch share. */
+/** Limits that the requests of one batch share. */
 export interface RequestTerms {
   readonly signal: AbortSignal
   /** A request whose turn comes later than this, by `performance.now()`, is not sent. */
@@ -29,7 +29,7 @@ export interface RequestTerms {
 
 const maxRedirects = 3
 
-/** Makes requests over connections that are kept open. Resolves on a 2xx status, and rejects on all else. */
+/** Sends requests over connections that stay open. Resolves on a 2xx status, and rejects otherwise. */
 export class HttpRequester {
   readonly #options: HttpRequesterOptions
   readonly #turns: Turns
@@ -38,7 +38,7 @@ export class HttpRequester {
   constructor(options: HttpRequesterOptions) {
     this.#options = options
     this.#turns = new Turns(options.maxConcurrentRequests)
-    // Agents without a limit of sockets. Otherwise a request would wait for a socket while its time runs.
+    // These agents have no limit of sockets. Otherwise a request would wait for a socket while its time runs.
     const kept = { keepAlive: true, timeout: options.idleMs }
     this.#agents = { 'http:': new HttpAgent(kept), 'https:': new HttpsAgent(kept) }
   }
@@ -93,7 +93,7 @@ export class HttpRequester {
     stop.throwIfAborted()
     const { allowPrivateAddresses } = this.#options
     const host = request.url.hostname.replace(/^\[|\]$/g, '')
-    // The lookup judges names only, so literal addresses are judged here.
+    // The lookup checks names only, so this checks literal addresses.
     if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw refused(host)
 
     const lookup = allowPrivateAddresses ? undefined : { lookup: publicLookup }
@@ -113,7 +113,7 @@ function unsent(): never {
   throw new HttpUnsentError('The batch ended before the turn of this request.')
 }
 
-/** Resolves names as usual, and judges the very addresses that are then connected to. */
+/** Resolves names as usual, and checks the very addresses that the client then connects to. */
 const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     const found: readonly LookupAddress[] = addresses ?? []

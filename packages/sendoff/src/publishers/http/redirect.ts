@@ -1,8 +1,8 @@
 /**
- * Returns where a redirect leads, or as text why it is not followed.
+ * Returns where a redirect leads, or a text that says why it is not followed.
  *
- * A redirect is followed only within the same receiver: the same origin, or its https instead of its http.
- * Any other receiver would get the event with credentials and a signature that are not meant for it.
+ * The publisher follows a redirect only to the same receiver: the same origin, or its https instead of its
+ * http. Any other receiver would get the event with credentials and a signature that are not meant for it.
  */
 export function redirectTarget(from: URL, location: string): URL | string {
   const target = URL.parse(location, from.href)

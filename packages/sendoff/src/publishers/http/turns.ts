@@ -1,5 +1,5 @@
 /**
- * Limits how many requests to each origin run at a time. Further ones wait, and run in the order in which
+ * Limits how many requests to each origin run at a time. Further requests wait, and run in the order in which
  * they came.
  */
 export class Turns {

@@ -7,8 +7,8 @@ import type { KafkaSender } from './kafka-sender.ts'
 const mostGivenUp = 10
 
 /**
- * Waits for a sender no longer than a batch may. Sends that were given up continue in the client, and only a
- * limited number at a time.
+ * Waits for a sender no longer than a batch may. Sends that were given up continue in the client, up to a
+ * limited number.
  */
 export class BoundedSender {
   readonly #sender: KafkaSender

@@ -9,8 +9,8 @@ import { kafkajsMessage } from './kafkajs-sender.ts'
  * Sends through `@confluentinc/kafka-javascript`. This client waits for the brokers' report on every message,
  * and rejects if one has failed.
  *
- * Its result joins the reports of one list of messages by partition. So each message is a list of its own,
- * and the result has a report for each, in the same order. The client builds the same requests either way.
+ * Its result merges the reports of one list of messages by partition. So each message is a list of one, and
+ * the result has a report for each, in the same order. The client builds the same requests either way.
  */
 export class ConfluentSender implements KafkaSender {
   readonly takesBatches = true
@@ -49,7 +49,7 @@ function isStored({ topic, partition }: KafkaMessage, report: KafkajsAnswer): bo
   )
 }
 
-/** The client holds its options from `connect()` on, in a part that it does not document. */
+/** An undocumented part of the client, which holds its options from `connect()` on. */
 interface ShowsOptions {
   _getInternalClient?(): {
     readonly globalConfig?: Readonly<Record<string, string | number | undefined>>

@@ -9,11 +9,11 @@ export interface KafkaMessage {
   readonly size: number
 }
 
-// More than a record needs beside its value and its headers; usually this includes the key.
+// More than a record needs besides its value and its headers; usually this includes the key.
 const recordOverhead = 256
 const headerOverhead = 8
 
-/** Returns the approximate size of a record, rather too large. Brokers leave room above it. */
+/** Returns the approximate size of a record, and errs on the large side. */
 export function recordSize(body: Buffer, headers: Readonly<Record<string, string>>): number {
   let size = recordOverhead + body.length
   for (const name in headers) size += headerOverhead + name.length + headers[name]!.length

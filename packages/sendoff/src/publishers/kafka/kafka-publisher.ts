@@ -114,8 +114,8 @@ function keyBytes(key: string | Uint8Array | null): string | Buffer | null {
 type Request = readonly Letter<KafkaMessage>[]
 
 /**
- * Sends one request after another, without the messages of keys that have failed, until no broker is
- * reachable any more.
+ * Sends one request after another, and stops when no broker is reachable. It leaves out messages of keys that
+ * have failed.
  */
 async function sendRequests(
   requests: readonly Request[],
@@ -135,14 +135,14 @@ async function sendRequests(
       results.push(result)
       if (result !== 'acknowledged' && letter.key !== null) failedKeys.add(letter.key)
     }
-    // If a part of the brokers has replied, the next request may be for that part.
+    // If some of the brokers have replied, the next request may be for those.
     if (!sent.includes('acknowledged')) away ??= sent.find(isUnavailable)
   }
   return results
 }
 
 /**
- * Sends messages in one request. If some of them caused its failure, all are sent again one by one, those of
+ * Sends messages in one request. If some of them caused its failure, it sends all again one by one, those of
  * a key in their order. Messages for other partitions may then be stored twice.
  */
 async function sendRequest(

@@ -9,9 +9,9 @@ export interface KafkaSender {
   /**
    * Resolves with the result of each message, when all in-sync replicas have the acknowledged ones.
    *
-   * A message is acknowledged in two cases only. Either the client's result names the partition that the
-   * message was bound to before it was sent, or it has a report for that message alone. A call that has to
-   * wait for its turn sends nothing if it was given up by then.
+   * A message counts as acknowledged in two cases only. Either the client's result names the partition that
+   * the message was bound to before the send, or it has a report for that message alone. A call that is given
+   * up before its turn sends nothing.
    */
   send(messages: readonly KafkaMessage[], isGivenUp: () => boolean): Promise<readonly SendResult[]>
 }

@@ -17,7 +17,7 @@ import { pinnedPartition } from './pinned-partitions.ts'
  * have replied, even if partitions have moved to them. Its result then lacks these partitions.
  *
  * So only a message whose partition stays the same in every try can be compared with the result. Other
- * messages go one in a call, which has one result.
+ * messages are sent one per call, which has one result.
  */
 export class KafkajsSender implements KafkaSender {
   readonly #producer: KafkajsProducer

@@ -3,7 +3,8 @@ import { asciiValue } from '../wire-message.ts'
 import type { NatsMessageHeaders } from './nats-client.ts'
 
 /**
- * Headers in the form of NATS. The client is handed in, so its package with its own headers is not imported.
+ * Headers in the form of NATS. The user passes in the client, so the library cannot import the headers of its
+ * package.
  */
 export class NatsHeaders implements NatsMessageHeaders {
   readonly #values = new Map<string, string>()

@@ -76,7 +76,7 @@ const awayErrors = ['TimeoutError', 'ClosedConnectionError', 'DrainingConnection
 const messageTooLarge = 10_054
 const streamFull = 10_077
 
-// No server replies if no stream has the subject. This may be a mistake or an election, so it is worth
+// If no stream has the subject, no server replies. This may be a mistake or an election, so it is worth
 // further attempts.
 function verdictOn(error: unknown): Verdict {
   if (isSilence(error)) return 'unavailable'

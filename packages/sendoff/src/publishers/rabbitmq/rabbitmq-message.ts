@@ -12,7 +12,10 @@ export interface RabbitmqMessage {
   readonly body: Buffer
 }
 
-/** A client that resolves when the broker confirms a message, and rejects when it does not or returns it. */
+/**
+ * A client that resolves when the broker confirms a message, and rejects if the broker does not confirm it or
+ * returns it.
+ */
 export interface RabbitmqSender {
   send(message: RabbitmqMessage): Promise<void>
   close(): Promise<void>

@@ -6,7 +6,7 @@ import { type RabbitmqMessage, UnroutableMessageError } from './rabbitmq-message
 /** A message was not confirmed. `verdict` says what that means for it. */
 export class UnconfirmedError extends Error {
   override readonly name = 'UnconfirmedError'
-  /** Whether the channel was closed, perhaps because of another message on its way. */
+  /** Whether the channel was closed, perhaps because of another message on it. */
   readonly mayBeAnothersFault: boolean
   readonly verdict: Verdict
 

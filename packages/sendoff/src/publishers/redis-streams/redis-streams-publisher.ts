@@ -20,7 +20,8 @@ export interface RedisStreamsPublisherOptions extends PublisherOptions {
 /**
  * Adds events to streams: the payload in the field `payload`, each header in a field of its name.
  *
- * A reply means that the server has the message. Its persistence decides how long it keeps it.
+ * A reply means that the server has the message. The server's persistence settings decide whether the message
+ * survives a crash.
  */
 export function redisStreamsPublisher(options: RedisStreamsPublisherOptions): Publisher {
   checkOptions('redisStreamsPublisher', options, {
@@ -77,7 +78,7 @@ function addToStream(
   return client.call('XADD', [stream, ...trim, '*', ...Object.entries(fields).flat()])
 }
 
-// Replies of a server that is there, but cannot accept messages at the moment.
+// Replies of a server that runs, but cannot accept messages at the moment.
 const awayReplies = /^(?:OOM|LOADING|READONLY|MISCONF|NOREPLICAS|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY)\b/
 
 function verdictOn(error: unknown): Verdict {

@@ -17,7 +17,7 @@ import {
 
 const quickReturn = { retryAfterMs: 100, maxRetryAfterMs: 400 }
 
-/** Checks with a broker that goes down, is slow, or is not there yet. */
+/** Checks with a broker that goes down, is slow, or has not started yet. */
 export const outageChecks: readonly PublisherCheck[] = [
   {
     name: 'outage: messages that a killed broker acknowledged are stored; one log line reports it, and events wait without failing',
@@ -137,7 +137,7 @@ export const outageChecks: readonly PublisherCheck[] = [
 ]
 
 /**
- * Requires that every event is stored, and the first copies of those of one key in the order of the events.
+ * Requires that every event is stored, and that the first copies of one key's events are in order.
  */
 async function requireOrder(
   context: PublisherCheckContext,

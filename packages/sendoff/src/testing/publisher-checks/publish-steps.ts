@@ -38,14 +38,14 @@ export function kindsOf(answers: readonly PublishAnswer[]): readonly string[] {
   )
 }
 
-/** Returns the longest delay of the events that were put off, in ms. */
+/** Returns the longest delay of the deferred events, in ms. */
 export function longestDelayMs(answers: readonly PublishAnswer[]): number {
   return Math.max(0, ...answers.map((answer) => ('delayMs' in answer ? answer.delayMs : 0)))
 }
 
 /**
- * Publishes until every event is acknowledged, in batches as an engine would. Events that are put off come
- * again after their delay. Requires that no other failure happens to them.
+ * Publishes until every event is acknowledged, in batches as an engine would. Deferred events come again
+ * after their delay. Requires that nothing else goes wrong with them.
  */
 export async function publishUntilDone(
   publisher: Publisher,

@@ -32,8 +32,8 @@ export const refusalChecks: readonly PublisherCheck[] = [
         'retryAfter',
         ...Array<string>(5).fill('done'),
       ])
-      // A broker that closes the channel over it may have stored other messages. Their acknowledgement is
-      // lost with the channel, so they come twice.
+      // A broker that closes the channel because of it may have stored other messages. Their acknowledgements
+      // are lost with the channel, so they come twice.
       const stored = new Set((await context.stored(destination)).map(idOf))
       deepEqual([...stored].sort(), idsOf([before, ...others]).toSorted())
       // The refusal says nothing about the broker, which still accepts others.
@@ -57,7 +57,7 @@ export const refusalChecks: readonly PublisherCheck[] = [
       const kinds = kindsOf(answers)
       notEqual(kinds[1], 'done')
       equal(kinds[1]!.startsWith('OUTBOX_PUBLISH_'), true, kinds[1])
-      // Messages beside it may have to come again, but have not failed.
+      // Other messages of the batch may have to come again, but have not failed.
       const again = [first!, ...others].filter((_, index) => kinds.toSpliced(1, 1)[index] !== 'done')
       deepEqual(
         [...new Set(kinds.toSpliced(1, 1))].filter((kind) => kind !== 'done' && kind !== 'retryAfter'),

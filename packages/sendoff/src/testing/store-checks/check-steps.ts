@@ -51,7 +51,7 @@ export async function insertOne<Tx>(
   return readRow(store, row)
 }
 
-/** Claims what is due and free, up to a hundred rows. */
+/** Claims up to a hundred rows that are due and free. */
 export function claimAll<Tx>(store: OutboxStore<Tx>, owner: string, ms?: number): Promise<readonly Row[]> {
   return store.claim({ lease: leaseOf(owner, ms), limit: 100 })
 }
@@ -147,7 +147,7 @@ export async function storeTime<Tx>(store: StoreWith<Tx, 'people'>): Promise<num
   return row.createdAt
 }
 
-/** Fails unless a time lies between two readings of the store's clock, give or take its rounding. */
+/** Fails unless a time lies between two readings of the store's clock, allowing for its rounding. */
 export function assertBetween(time: number | null, low: number, high: number): void {
   ok(time !== null && time >= low - 1 && time <= high + 1, `${time} should lie between ${low} and ${high}`)
 }

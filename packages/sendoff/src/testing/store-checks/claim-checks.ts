@@ -254,7 +254,7 @@ function countersOf(row: Row): [deliveries: number, losses: number] {
   return [row.deliveries, row.losses]
 }
 
-/** Claims until a claim returns nothing, or more rows came than there are. */
+/** Claims until a claim returns nothing, or until it got more rows than exist. */
 async function claimInSevens<Tx>(store: CompleteStore<Tx>, owner: string): Promise<Row[]> {
   const claimed: Row[] = []
   while (claimed.length <= 100) {

@@ -38,7 +38,7 @@ export function readLanes<Tx>(
   })
 }
 
-/** Returns the ids of the rows that were read, by key; rows without a key by themselves. */
+/** Returns the ids of the rows that were read, by key; each row without a key is listed by itself. */
 export async function lanesOf<Tx>(
   store: StoreWith<Tx, 'lanes'>,
   owner: OwnerFence,

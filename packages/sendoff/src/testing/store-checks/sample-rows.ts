@@ -7,7 +7,7 @@ export function sampleRow(fields: Partial<NewRow> = {}): NewRow {
   made += 1
 
   return {
-    // Ids fall while `seq` rises, so that a store which sorts by id fails the checks.
+    // Ids fall while `seq` rises, so that a store that sorts by id fails the checks.
     eventId: `event-${999_999 - made}`,
     destination: '',
     eventType: 'OrderPlaced',
