@@ -30,8 +30,8 @@ function judgeBundles(name: string): void {
   })
   after(() => installed.remove())
 
-  it(`is small: its core, not minified, is under ${bundleLimit / 1000} kB compressed`, async (test) => {
-    const core = await bundle(installed, `export * from '${name}'`)
+  it(`is small: its core, without comments, is under ${bundleLimit / 1000} kB compressed`, async (test) => {
+    const core = withoutComments(await bundle(installed, `export * from '${name}'`))
 
     const size = gzipSync(core).length
     test.diagnostic(`the core has ${core.length} bytes, ${size} compressed`)
@@ -41,7 +41,7 @@ function judgeBundles(name: string): void {
   if (name === 'sendoff') {
     it('leaves the engine out if only an event is defined', async (test) => {
       match(await bundle(installed, `export * from 'sendoff'`), engine)
-      const part = await bundle(installed, `export { defineEvent } from 'sendoff'`)
+      const part = withoutComments(await bundle(installed, `export { defineEvent } from 'sendoff'`))
       match(part, /\bfunction defineEvent\b/)
       doesNotMatch(part, engine)
 
@@ -122,4 +122,14 @@ function declares(statement: ts.Statement): boolean {
     // The name that the compiler gives to a class for use within itself.
     /^_[a-z] = [A-Z]\w+;?$/.test(statement.getText())
   )
+}
+
+// Bundlers of applications drop comments, and no comment should be missing because it makes the package larger.
+function withoutComments(code: string): string {
+  const compilerOptions = {
+    removeComments: true,
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.ESNext,
+  }
+  return ts.transpileModule(code, { compilerOptions }).outputText
 }

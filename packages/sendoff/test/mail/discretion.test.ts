@@ -57,7 +57,8 @@ describe('an error text', () => {
         const { lastError } = (await mail.find(id))!
         doesNotMatch(lastError!, personal)
       }
-      doesNotMatch(log.join('\n'), personal)
+      // An event id has letters by chance, and some spell a name.
+      doesNotMatch(log.join('\n').replaceAll(/Event \w{26}/g, 'Event'), personal)
     })
   }
 

@@ -1,8 +1,10 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { after, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
+import { faultProxy } from '../../../../../test/services/proxy/fault-proxy.ts'
 import { redis } from '../../../../../test/services/servers/redis/redis.ts'
 import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
@@ -124,6 +126,26 @@ describe('wake-ups after Redis was away', { skip }, () => {
     test.after(() => client.disconnect())
 
     await comeBack(redisStore({ client }), restart)
+  })
+
+  it('may stop while ioredis subscribes anew', async (test) => {
+    const proxy = await faultProxy(process.env['REDIS_URL']!)
+    test.after(() => proxy.close())
+    const client = new Redis(proxy.url, { retryStrategy: () => 20 })
+    client.on('error', () => {})
+    test.after(() => client.disconnect())
+    const duplicated = test.mock.method(client, 'duplicate')
+    const stop = await redisStore({ client }).wakeUps.listen(() => {})
+    const subscriber = duplicated.mock.calls[0]!.result!
+    const ended = new Promise((resolve) => subscriber.once('end', resolve))
+    proxy.cut()
+    await new Promise((resolve) => subscriber.once('ready', resolve))
+    proxy.cut()
+    await stop()
+
+    // A rejection that no code handles ends the process.
+    await ended
+    await nextTurn()
   })
 
   it('come to those who listen by redis, since signals may have been missed', async (test) => {

@@ -34,19 +34,24 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
       Number((tx as { _transactions?: unknown })._transactions) > 0,
 
     async subscribe(channel, callback) {
-      const subscriber = client.duplicate() as IoredisSubscriber
+      const subscriber = duplicateOf(client)
       subscribers.add(subscriber)
       // The client reconnects by itself, whatever ended the connection.
       subscriber.on('error', () => {})
       subscriber.on('message', (_channel, text) => callback(String(text)))
-      // The client subscribes again after each loss. Messages sent meanwhile are lost.
-      subscriber.on('ready', () => callback())
       try {
         await subscriber.subscribe(channel)
       } catch (error) {
         subscriber.disconnect()
         throw error
       }
+      // After each loss of the connection. Signals that were sent meanwhile are lost.
+      subscriber.on('ready', () => {
+        subscriber.subscribe(channel).then(
+          () => callback(),
+          () => {},
+        )
+      })
       const listener = watchListener({
         ping: () => subscriber.ping(),
         revive: () => breakOff(subscriber),
@@ -84,6 +89,14 @@ export function ioredisDriver(client: IoredisClient): RedisDriver {
 interface Connected {
   readonly stream?: { destroy?(): unknown } | undefined
   ping?(): Promise<unknown>
+}
+
+// The client must not subscribe anew by itself: it leaves the promise of that call unhandled, which ends the process if the
+// connection is closed meanwhile. The subscriber of a cluster does without this option.
+function duplicateOf(client: IoredisClient & { isCluster?: boolean }): IoredisSubscriber {
+  if (client.isCluster) return client.duplicate() as IoredisSubscriber
+  const single = client as { duplicate(override: object): object }
+  return single.duplicate({ autoResubscribe: false }) as IoredisSubscriber
 }
 
 // A cluster does not show which of its connections was silent.
