@@ -77,7 +77,7 @@ export const httpMailDefaults = { timeoutMs: 60_000, name: 'http' }
 /**
  * Posts mails as JSON to the API of a provider. A 2xx status accepts a mail for all recipients.
  *
- * Mails wait without counting an attempt if the provider cannot be reached, refuses the key or is overloaded:
+ * No attempt counts, and mails wait, if the provider cannot be reached, refuses the key or is overloaded:
  * 401, 402, 403, 407, 429, 502, 503, redirects. An attempt counts for 408, 409, 425 and other 5xx, and for a
  * connection lost before a response. Any other status refuses the mail for good.
  */

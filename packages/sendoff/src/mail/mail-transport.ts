@@ -16,8 +16,8 @@ export interface MailTransport {
   send(mail: ComposedMail, context: SendContext): Promise<MailReceipt>
   /**
    * Rejects while no mail can be sent at all, such as when the server is away or refuses the login. The
-   * worker calls it after a mail failed by a lost connection or a timeout, and while the transport rests, so
-   * that no mail loses an attempt to find out.
+   * worker calls it after a mail failed by a lost connection or a timeout, and while the transport rests.
+   * This costs no mail an attempt.
    */
   verify?(context: SendContext): Promise<unknown>
 }
