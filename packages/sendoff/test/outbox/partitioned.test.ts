@@ -56,32 +56,29 @@ function write(outbox: EventWriter<any>, ...steps: Step[]): Promise<string[]> {
 
 const stepsOf = (key: string, count: number): Step[] => Array.from({ length: count }, (_, n) => ({ key, n }))
 
-onEveryStoreOnce(
-  'events of a key run in write order through failures, on two nodes',
-  async (test, open) => {
-    const seen = new Map<string, number[]>()
-    const running = new Set<string>()
-    let failures = 0
-    const listen: Listen = async ({ key, n }, { attempt }) => {
-      ok(!running.has(key), `two events of ${key} at once`)
-      running.add(key)
-      await new Promise((resolve) => setImmediate(resolve))
-      running.delete(key)
-      if (attempt === 1 && n % 3 === 1) {
-        failures++
-        throw new Error('not now')
-      }
-      seen.set(key, [...(seen.get(key) ?? []), n])
+onEveryStoreOnce('events of a key run in write order through failures, on two nodes', async (test, open) => {
+  const seen = new Map<string, number[]>()
+  const running = new Set<string>()
+  let failures = 0
+  const listen: Listen = async ({ key, n }, { attempt }) => {
+    ok(!running.has(key), `two events of ${key} at once`)
+    running.add(key)
+    await new Promise((resolve) => setImmediate(resolve))
+    running.delete(key)
+    if (attempt === 1 && n % 3 === 1) {
+      failures++
+      throw new Error('not now')
     }
-    const nodes = [await start(test, open(), listen), await start(test, open(), listen)]
-    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`)
-    for (let n = 0; n < 12; n++) await write(nodes[n % 2]!, ...keys.map((key) => ({ key, n })))
-    await until(() => [...seen.values()].flat().length === 240)
+    seen.set(key, [...(seen.get(key) ?? []), n])
+  }
+  const nodes = [await start(test, open(), listen), await start(test, open(), listen)]
+  const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`)
+  for (let n = 0; n < 12; n++) await write(nodes[n % 2]!, ...keys.map((key) => ({ key, n })))
+  await until(() => [...seen.values()].flat().length === 240)
 
-    for (const key of keys) deepEqual(seen.get(key), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
-    equal(failures, 80)
-  },
-)
+  for (const key of keys) deepEqual(seen.get(key), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+  equal(failures, 80)
+})
 
 onEveryStoreOnce('an event begins only after the one before it is settled', async (test, open) => {
   const store = open()
@@ -157,35 +154,38 @@ onEveryStoreOnce('a key continues past a failed event with onKeyFailure: continu
   deepEqual(seen, [1, 2, 3, 0])
 })
 
-onEveryStoreOnce('an event after its last attempt blocks its key until an operator retries it', async (test, open) => {
-  const seen: string[] = []
-  let fails = true
-  const outbox = await start(
-    test,
-    open(),
-    ({ key, n }) => {
-      if (key === 'a' && n === 0 && fails) throw new Error('out of stock')
-      seen.push(`${key}${n}`)
-    },
-    { onKeyFailure: 'block', maxAttempts: 2 },
-  )
-  const [first] = await write(outbox, ...stepsOf('a', 3), ...stepsOf('b', 1))
-  await until(async () => (await outbox.blockedKeys.query())[0]?.head?.blockedAt != null)
-  const [blocked] = await outbox.blockedKeys.query()
+onEveryStoreOnce(
+  'an event after its last attempt blocks its key until an operator retries it',
+  async (test, open) => {
+    const seen: string[] = []
+    let fails = true
+    const outbox = await start(
+      test,
+      open(),
+      ({ key, n }) => {
+        if (key === 'a' && n === 0 && fails) throw new Error('out of stock')
+        seen.push(`${key}${n}`)
+      },
+      { onKeyFailure: 'block', maxAttempts: 2 },
+    )
+    const [first] = await write(outbox, ...stepsOf('a', 3), ...stepsOf('b', 1))
+    await until(async () => (await outbox.blockedKeys.query())[0]?.head?.blockedAt != null)
+    const [blocked] = await outbox.blockedKeys.query()
 
-  equal(blocked!.orderingKey, 'a')
-  equal(blocked!.head!.eventId, first)
-  equal(blocked!.waiting, 2)
-  match(blocked!.head!.lastError!, /out of stock/)
-  deepEqual(seen, ['b0'])
-  equal(await outbox.deadEvents.count(), 0)
+    equal(blocked!.orderingKey, 'a')
+    equal(blocked!.head!.eventId, first)
+    equal(blocked!.waiting, 2)
+    match(blocked!.head!.lastError!, /out of stock/)
+    deepEqual(seen, ['b0'])
+    equal(await outbox.deadEvents.count(), 0)
 
-  fails = false
-  equal(await outbox.blockedKeys.retry('a'), true)
-  await until(() => seen.length === 4)
-  deepEqual(seen, ['b0', 'a0', 'a1', 'a2'])
-  await until(async () => (await outbox.blockedKeys.query()).length === 0)
-})
+    fails = false
+    equal(await outbox.blockedKeys.retry('a'), true)
+    await until(() => seen.length === 4)
+    deepEqual(seen, ['b0', 'a0', 'a1', 'a2'])
+    await until(async () => (await outbox.blockedKeys.query()).length === 0)
+  },
+)
 
 onEveryStoreOnce('an operator can skip a blocked event, which is then DEAD', async (test, open) => {
   const seen: number[] = []
@@ -257,35 +257,38 @@ onEveryStoreOnce('a deferred event holds up its key without counting an attempt'
   deepEqual(seen, ['0 1', '0 1', '0 1', '1 1'])
 })
 
-onEveryStoreOnce('a key with many events does not starve others, and does not fill memory', async (test, open) => {
-  const seen: string[] = []
-  const store = open()
-  const gate = new Gate()
-  const outbox = await start(
-    test,
-    store,
-    async ({ key, n }) => {
-      if (key === 'long' && n === 0) await gate.passed
-      seen.push(key)
-    },
-    { coldQueueCapacity: 40 },
-  )
-  const keys = Array.from({ length: 60 }, (_, index) => `k${index}`)
-  await outbox.transaction(() =>
-    outbox.writeAll([
-      ...stepsOf('long', 500).map((step) => ({
-        type: 'Stepped',
-        payload: step,
-        fields: { orderingKey: 'long' },
-      })),
-      ...keys.map((key) => ({ type: 'Stepped', payload: { key, n: 0 }, fields: { orderingKey: key } })),
-    ] as never),
-  )
-  await until(() => seen.length === 60)
-  ok(!seen.includes('long'))
-  gate.open()
-  await until(() => seen.length === 560)
-})
+onEveryStoreOnce(
+  'a key with many events does not starve others, and does not fill memory',
+  async (test, open) => {
+    const seen: string[] = []
+    const store = open()
+    const gate = new Gate()
+    const outbox = await start(
+      test,
+      store,
+      async ({ key, n }) => {
+        if (key === 'long' && n === 0) await gate.passed
+        seen.push(key)
+      },
+      { coldQueueCapacity: 40 },
+    )
+    const keys = Array.from({ length: 60 }, (_, index) => `k${index}`)
+    await outbox.transaction(() =>
+      outbox.writeAll([
+        ...stepsOf('long', 500).map((step) => ({
+          type: 'Stepped',
+          payload: step,
+          fields: { orderingKey: 'long' },
+        })),
+        ...keys.map((key) => ({ type: 'Stepped', payload: { key, n: 0 }, fields: { orderingKey: key } })),
+      ] as never),
+    )
+    await until(() => seen.length === 60)
+    ok(!seen.includes('long'))
+    gate.open()
+    await until(() => seen.length === 560)
+  },
+)
 
 onEveryStoreOnce('events without a key run at the same time', async (test, open) => {
   const gate = new Gate()
@@ -486,22 +489,25 @@ onEveryStoreOnce(
   },
 )
 
-onEveryStoreOnce('a loss is counted for a row that a node could not settle before it closed', async (test, open) => {
-  const tokens: number[] = []
-  const listen: Listen = (_, { fencingToken }) => void tokens.push(fencingToken)
-  const fails = () => Promise.reject(new Error('No room on the disk.'))
-  const first = await start(test, faultyStore(open(), { settle: fails }), listen, {
-    leaseMs: 300,
-    drainTimeoutMs: 50,
-  })
-  await write(first, { key: 'a', n: 0 })
-  await until(() => tokens.length === 1)
-  await first.close()
-  const store = open()
-  await start(test, store, listen, { poller: { intervalMs: 20 } })
-  await until(() => tokens.length === 2)
-  ok(tokens[1]! > tokens[0]!)
-})
+onEveryStoreOnce(
+  'a loss is counted for a row that a node could not settle before it closed',
+  async (test, open) => {
+    const tokens: number[] = []
+    const listen: Listen = (_, { fencingToken }) => void tokens.push(fencingToken)
+    const fails = () => Promise.reject(new Error('No room on the disk.'))
+    const first = await start(test, faultyStore(open(), { settle: fails }), listen, {
+      leaseMs: 300,
+      drainTimeoutMs: 50,
+    })
+    await write(first, { key: 'a', n: 0 })
+    await until(() => tokens.length === 1)
+    await first.close()
+    const store = open()
+    await start(test, store, listen, { poller: { intervalMs: 20 } })
+    await until(() => tokens.length === 2)
+    ok(tokens[1]! > tokens[0]!)
+  },
+)
 
 onEveryStoreOnce('a suspect runs alone, after the events before it in its key', async (test, open) => {
   const store = open()

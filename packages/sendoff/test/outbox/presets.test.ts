@@ -43,21 +43,18 @@ onEveryStoreOnce('ordered delivers one event after the other, in write order', a
   equal(most, 1)
 })
 
-onEveryStoreOnce(
-  'ordered delivers events written meanwhile without a poll interval',
-  async (test, open) => {
-    const gate = new Gate()
-    const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
-    const outbox = await startOrdered(test, open(), listener, {
-      poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
-    })
-    await writeTested(outbox, 1)
-    await listener.called(1)
-    await writeTested(outbox, 2)
-    gate.open()
-    await listener.called(2)
-  },
-)
+onEveryStoreOnce('ordered delivers events written meanwhile without a poll interval', async (test, open) => {
+  const gate = new Gate()
+  const listener = new RecordingListener(({ payload }) => (payload === 1 ? gate.passed : undefined))
+  const outbox = await startOrdered(test, open(), listener, {
+    poller: { intervalMs: 600_000, busyIntervalMs: 600_000 },
+  })
+  await writeTested(outbox, 1)
+  await listener.called(1)
+  await writeTested(outbox, 2)
+  gate.open()
+  await listener.called(2)
+})
 
 onEveryStoreOnce('ordered gives an event one attempt by default', async (test, open) => {
   const listener = new RecordingListener(() => Promise.reject(new Error('no')))
@@ -74,22 +71,19 @@ onEveryStoreOnce('ordered gives an event one attempt by default', async (test, o
   equal(listener.events.length, 3)
 })
 
-onEveryStoreOnce(
-  'ordered keeps write order even if a clock was set back',
-  async (test, open) => {
-    const store = open()
-    await store.migrate()
-    const rows = [30, 20, 10].map((age) => ({
-      ...EventEnvelope.ofJson('Tested', String(age)).toRow(false),
-      due: { at: Date.now() - 1_000 + age },
-    }))
-    await store.transaction((tx) => store.insert({ tx, rows, lease: { owner: '', ms: 0 } }))
-    const listener = new RecordingListener()
-    const outbox = await startOrdered(test, store, listener)
-    await outbox.drain()
-    deepEqual(listener.payloads, [30, 20, 10])
-  },
-)
+onEveryStoreOnce('ordered keeps write order even if a clock was set back', async (test, open) => {
+  const store = open()
+  await store.migrate()
+  const rows = [30, 20, 10].map((age) => ({
+    ...EventEnvelope.ofJson('Tested', String(age)).toRow(false),
+    due: { at: Date.now() - 1_000 + age },
+  }))
+  await store.transaction((tx) => store.insert({ tx, rows, lease: { owner: '', ms: 0 } }))
+  const listener = new RecordingListener()
+  const outbox = await startOrdered(test, store, listener)
+  await outbox.drain()
+  deepEqual(listener.payloads, [30, 20, 10])
+})
 
 onEveryStoreOnce('a writer only writes, and other processes deliver', async (test, open) => {
   const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()

@@ -147,23 +147,20 @@ onEveryStoreOnce('a refused settlement shows that the lock was lost', async (tes
   deepEqual(listener.payloads, numbers(20))
 })
 
-onEveryStoreOnce(
-  'failed events come again later, and do not hold up others',
-  async (test, open) => {
-    const store = open()
-    const listener = new RecordingListener((event) => {
-      if ((event.payload as number) < 5) throw new Error('no')
-    })
-    const outbox = await start(test, store, listener, {
-      poller: { enabled: false, batchSize: 5, maxBatchSize: 5 },
-      retryPolicy: fixedDelay(60_000),
-    })
-    await writeCold(test, open(), ...numbers(10))
-    await outbox.poll()
-    await outbox.poll()
-    deepEqual(listener.payloads, numbers(10))
-  },
-)
+onEveryStoreOnce('failed events come again later, and do not hold up others', async (test, open) => {
+  const store = open()
+  const listener = new RecordingListener((event) => {
+    if ((event.payload as number) < 5) throw new Error('no')
+  })
+  const outbox = await start(test, store, listener, {
+    poller: { enabled: false, batchSize: 5, maxBatchSize: 5 },
+    retryPolicy: fixedDelay(60_000),
+  })
+  await writeCold(test, open(), ...numbers(10))
+  await outbox.poll()
+  await outbox.poll()
+  deepEqual(listener.payloads, numbers(10))
+})
 
 onEveryStoreOnce('every tick has a span with its results', async (test, open) => {
   const spans: Record<string, unknown>[] = []

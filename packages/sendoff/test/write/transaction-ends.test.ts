@@ -90,41 +90,38 @@ onEveryStore(
   },
 )
 
-onEveryStore(
-  'a transaction that runs again ends its first run as rolled back',
-  async (test, open, mode) => {
-    const store = open()
-    const transactions: Transactions<any, any> = {
-      confirmsCommit: true,
-      storeTx: (tx) => tx,
-      async transaction(work, within) {
-        for (;;) {
-          try {
-            return await store.transaction(work, { within })
-          } catch (error) {
-            if (!(error instanceof Conflict)) throw error
-          }
+onEveryStore('a transaction that runs again ends its first run as rolled back', async (test, open, mode) => {
+  const store = open()
+  const transactions: Transactions<any, any> = {
+    confirmsCommit: true,
+    storeTx: (tx) => tx,
+    async transaction(work, within) {
+      for (;;) {
+        try {
+          return await store.transaction(work, { within })
+        } catch (error) {
+          if (!(error instanceof Conflict)) throw error
         }
-      },
-    }
-    const writerHook = new RecordingWriterHook()
-    const { outbox, metrics, listener } = await startOutbox(test, store, {
-      mode,
-      transactions,
-      writerHook,
-      hotQueueCapacity: 1,
-    })
-    let runs = 0
-    await outbox.transaction(async () => {
-      await outbox.write('Tested', ++runs)
-      if (runs < 3) throw new Conflict('somebody else was faster')
-    })
-    await metrics.until((seen) => seen.dispatchSuccess === 1)
-    deepEqual(listener.payloads, [3])
-    equal(metrics.hotEnqueued, 1)
-    deepEqual(toldOf(writerHook), ['afterRollback 1', 'afterRollback 2', 'afterCommit 3'])
-  },
-)
+      }
+    },
+  }
+  const writerHook = new RecordingWriterHook()
+  const { outbox, metrics, listener } = await startOutbox(test, store, {
+    mode,
+    transactions,
+    writerHook,
+    hotQueueCapacity: 1,
+  })
+  let runs = 0
+  await outbox.transaction(async () => {
+    await outbox.write('Tested', ++runs)
+    if (runs < 3) throw new Conflict('somebody else was faster')
+  })
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, [3])
+  equal(metrics.hotEnqueued, 1)
+  deepEqual(toldOf(writerHook), ['afterRollback 1', 'afterRollback 2', 'afterCommit 3'])
+})
 
 class Conflict extends Error {}
 

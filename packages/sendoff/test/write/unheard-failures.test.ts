@@ -25,20 +25,17 @@ const unheard: Readonly<Record<string, (outbox: Outbox<any>, tx: unknown) => unk
 }
 
 for (const [name, write] of Object.entries(unheard)) {
-  onEveryStoreOnce(
-    `a failure of ${name} that no code sees undoes the transaction`,
-    async (test, open) => {
-      const { outbox, store } = await startOutbox(test, open())
-      await rejects(
-        outbox.transaction(async (tx: unknown) => {
-          await outbox.write('Tested', 'good')
-          write(outbox, tx)
-        }),
-        (error: OutboxError) => error.code.startsWith('OUTBOX_'),
-      )
-      equal(await store.people.count({}), 0)
-    },
-  )
+  onEveryStoreOnce(`a failure of ${name} that no code sees undoes the transaction`, async (test, open) => {
+    const { outbox, store } = await startOutbox(test, open())
+    await rejects(
+      outbox.transaction(async (tx: unknown) => {
+        await outbox.write('Tested', 'good')
+        write(outbox, tx)
+      }),
+      (error: OutboxError) => error.code.startsWith('OUTBOX_'),
+    )
+    equal(await store.people.count({}), 0)
+  })
 }
 
 onEveryStoreOnce(
