@@ -148,8 +148,13 @@ export class OutboxEngine {
 
   // Without wake-ups, the poller still polls at its intervals.
   async #listen(): Promise<(() => Promise<void>) | undefined> {
+    const { wakeUps } = this.#options.store
+    if (wakeUps === undefined) return undefined
     try {
-      return await this.#options.store.wakeUps?.listen((wakeUp) => this.#woken(wakeUp))
+      const stop = await wakeUps.listen((wakeUp) => this.#woken(wakeUp))
+      // Signals that came between the first poll and this moment were not heard.
+      this.#woken({})
+      return stop
     } catch (error) {
       this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
       return undefined

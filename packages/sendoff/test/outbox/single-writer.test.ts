@@ -84,12 +84,12 @@ onEveryStoreOnce('the lock has the name of its option', async (test, open) => {
 onEveryStoreOnce('a batch that takes longer than the lock lasts renews it', async (test, open) => {
   const store = open()
   const listener = new RecordingListener(() => new Promise((resolve) => setTimeout(resolve, 20)))
-  const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { ttlMs: 300 } })
-  await writeCold(test, open(), ...numbers(30))
+  const outbox = await start(test, store, listener, { poller: { enabled: false }, lock: { ttlMs: 1_000 } })
+  await writeCold(test, open(), ...numbers(70))
   await outbox.poll()
 
-  deepEqual(listener.payloads, numbers(30))
-  equal(await store.people.count({ status: [EventStatus.DONE] }), 30)
+  deepEqual(listener.payloads, numbers(70))
+  equal(await store.people.count({ status: [EventStatus.DONE] }), 70)
 })
 
 onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once', async (test, open) => {

@@ -77,6 +77,34 @@ async function startWriter(test: TestContext, store: CompleteStore<any>): Promis
   return outbox
 }
 
+it('events that come before the process listens are found as soon as it does', async (test) => {
+  const signals = new Signals()
+  const store = sharedStore(signals)
+  const polled = Promise.withResolvers<void>()
+  const listening = Promise.withResolvers<void>()
+  const { metrics, listener } = await startOutbox(test, {
+    ...store,
+    async claim(request) {
+      const rows = await store.claim(request)
+      polled.resolve()
+      return rows
+    },
+    wakeUps: {
+      announce: (wakeUp) => signals.announce(wakeUp),
+      async listen(callback) {
+        await listening.promise
+        return signals.listen(callback)
+      },
+    },
+  })
+  await polled.promise
+  const writer = await startWriter(test, store)
+  await writer.transaction(() => writer.write('Tested', 'unheard'))
+  listening.resolve()
+  await metrics.until((seen) => seen.dispatchSuccess === 1)
+  deepEqual(listener.payloads, ['unheard'])
+})
+
 it('a process that only writes wakes processes that deliver', async (test) => {
   const signals = new Signals()
   const store = sharedStore(signals)
