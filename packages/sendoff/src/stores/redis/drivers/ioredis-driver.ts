@@ -91,8 +91,8 @@ interface Connected {
   ping?(): Promise<unknown>
 }
 
-// The client must not subscribe anew by itself: it leaves the promise of that call unhandled, which ends the process if the
-// connection is closed meanwhile. The subscriber of a cluster does without this option.
+// The client must not subscribe anew by itself: it leaves the promise of that call unhandled. If the
+// connection is closed meanwhile, that ends the process. The subscriber of a cluster handles it.
 function duplicateOf(client: IoredisClient & { isCluster?: boolean }): IoredisSubscriber {
   if (client.isCluster) return client.duplicate() as IoredisSubscriber
   const single = client as { duplicate(override: object): object }
