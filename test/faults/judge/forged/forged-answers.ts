@@ -85,6 +85,33 @@ export const answerCases: ForgedCases = {
       },
       { what: 'the try that failed had been written', run: refusedAfterFailure().says('p', 500, told(0)) },
       {
+        what: 'the try that failed had written a retry, and another process settled the event after it',
+        run: written('a', 'failOnce')
+          .delivers('a', { at: 100, act: 'fail', settled: null })
+          .says('p', 115, { kind: 'unsettled', since: 112, events: ['a'] })
+          .says('p', 116, { kind: 'cutOff', since: 112, what: 'settle failed' })
+          .says('p', 201, {
+            kind: 'settled',
+            since: 200,
+            settlements: [{ event: 'a', token: 1, outcome: 'retry', refused: true }],
+          })
+          .delivers('a', { at: 300, by: 'q', token: 3, attempt: 2 })
+          .says('p', 500, told(0)),
+      },
+      {
+        what: 'its process had claimed the event again, and retried it by that claim',
+        run: written('a', 'failOnce')
+          .delivers('a', { at: 100, act: 'fail', settled: null })
+          .says('p', 113, {
+            kind: 'settled',
+            since: 112,
+            settlements: [{ event: 'a', token: 1, outcome: 'retry', refused: true }],
+          })
+          .settles('a', { by: 'p', at: 120, token: 2, outcome: 'retry' })
+          .delivers('a', { at: 300, by: 'q', token: 4, attempt: 2 })
+          .says('p', 500, told(0)),
+      },
+      {
         what: 'the store answered after the process had closed',
         run: redelivered('q', 2).says('p', 110, told(0)),
       },

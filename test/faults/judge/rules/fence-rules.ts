@@ -49,11 +49,11 @@ export const fenceRules: readonly Rule[] = [
     name: 'every refused settlement is counted',
     *violations(history) {
       for (const [process, told] of history.refusalsTold) {
-        // A process that gives up its shutdown no longer counts what the store answers later.
-        const answered = [...history.settlements.values()].flat().filter(({ at }) => at <= told.at)
-        const { length } = answered.filter((each) => isCertainRefusal(history, process, each))
-        if (told.count < length)
-          yield `${process} was refused ${length} settlements, and counts ${told.count}`
+        // The process counts an event once. After it gave up its shutdown, it counts no more.
+        const count = [...history.settlements.values()].filter((settlements) =>
+          settlements.some((each) => each.at <= told.at && isCertainRefusal(history, process, each)),
+        ).length
+        if (told.count < count) yield `${process} was refused ${count} settlements, and counts ${told.count}`
       }
     },
   },
@@ -85,10 +85,11 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
   // The engine may not have waited for this very reply.
   if (tries.some((each) => each.since === since)) return false
   const all = history.settlements.get(event)!
-  // The process had claimed the event again itself, and settled it by that claim.
-  if (all.some((each) => each.process === process && each.token > settlement.token && isFinal(each)))
-    return false
+  // The process had claimed the event again itself, and settles it by that claim.
+  if (all.some((each) => each.process === process && each.token > settlement.token)) return false
   if (!tries.some((each) => each.since < since)) return true
+  // A retry may have been written by a try that failed. Another process then ends the event.
+  if (!isFinal({ ...settlement, refused: false })) return false
   // An equal token leaves the same row behind: no process can tell which of the two settlements the store wrote.
   return all.some((other) => other.process !== process && isFinal(other) && other.token !== settlement.token)
 }
