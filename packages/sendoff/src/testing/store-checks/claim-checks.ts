@@ -118,10 +118,10 @@ export const claimChecks: readonly PartCheck[] = [
   {
     name: 'claim: a delayed row is not claimed before its due time',
     async run({ store, wait }) {
-      const soon = sampleRow({ due: { inMs: 300 } })
+      const soon = sampleRow({ due: { inMs: 1_000 } })
       await insertRows(store, [soon, sampleRow({ due: { inMs: 30_000 } })])
       deepEqual(await claimAll(store, 'a'), [])
-      await wait(310)
+      await wait(1_010)
 
       deepEqual(eventIds(await claimAll(store, 'a')), [soon.eventId])
     },

@@ -180,12 +180,12 @@ export const laneChecks: readonly PartCheck[] = [
     needs: ['lanes'],
     async run({ store, wait }) {
       const owner = await takePart(store, 'a')
-      const later = sampleRow({ ...keyed('x'), due: { inMs: 400 } })
+      const later = sampleRow({ ...keyed('x'), due: { inMs: 1_000 } })
       const now = keyed('x')
       await insertRows(store, [later, now])
 
       deepEqual(await lanesOf(store, owner), [[now.eventId]])
-      await wait(450)
+      await wait(1_050)
       deepEqual(await lanesOf(store, owner), [eventIds([later, now])])
     },
   },

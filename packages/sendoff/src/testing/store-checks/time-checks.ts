@@ -85,9 +85,9 @@ export const timeChecks: readonly PartCheck[] = [
     needs: ['people'],
     async run({ store, wait }) {
       const start = await storeTime(store)
-      const row = await insertOne(store, { due: { at: start + 400 } })
+      const row = await insertOne(store, { due: { at: start + 1_500 } })
       deepEqual(await claimAll(store, 'a'), [])
-      await wait(420)
+      await wait(1_520)
 
       equal((await claimOne(store, 'a')).eventId, row.eventId)
     },
