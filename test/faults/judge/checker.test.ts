@@ -299,6 +299,21 @@ const cases: ForgedCases = {
         what: 'it had claimed the event again',
         run: stale({ outcome: 'done', secondToken: 3, settledToken: 4 }),
       },
+      {
+        what: 'it took the lock again after that, and knows its result',
+        run: written({})
+          .takesLock('p', 50, 'p/1')
+          .hasHarmedLock(105)
+          .delivers('b', { at: 100, settled: 'refused' })
+          .delivers('b', { at: 300, by: 'q', token: 1, until: null })
+          .kills('q', 350)
+          .takesLock('p', 400, 'p/2')
+          .says('p', 411, {
+            kind: 'settled',
+            since: 410,
+            settlements: [{ event: 'b', token: 1, outcome: 'done', refused: false, underLock: true }],
+          }),
+      },
     ],
   },
 

@@ -97,14 +97,17 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
 /**
  * Returns a delivery by another process that had begun, later than the settled one, when the store was asked.
  */
-function laterHolder(history: JudgedHistory, { event, process, token, since }: JudgedSettlement) {
+function laterHolder(history: JudgedHistory, { event, process, token, since, underLock }: JudgedSettlement) {
   const deliveries = history.deliveries.get(event) ?? []
   const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
+  // A process that takes a lock again reads the event again. If it knows its result, it settles it without a delivery.
+  const lock = history.holdings.findLast((each) => each.process === process && each.from <= since)
+  const heldSince = Math.max(own?.at ?? -Infinity, underLock ? (lock?.from ?? -Infinity) : -Infinity)
   return deliveries.find(
     (other) =>
       other.process !== process &&
       other.at < since &&
-      (other.token > token || (other.token === token && other.at > (own?.at ?? since))),
+      (other.token > token || (other.token === token && other.at > (own === undefined ? since : heldSince))),
   )
 }
 
