@@ -40,7 +40,7 @@ export interface Drain extends Pick<Subject, 'name' | 'ownLimit' | 'service' | '
 
 /** Waiting events, wherever a subject stores them. */
 export interface Backlog {
-  /** Creates a database with so many events. */
+  /** Creates a database with the given number of events. */
   fill(database: string, count: number, conditions: Conditions): Promise<void>
   /** Returns how many of them still wait, or are dead. */
   left(database: string, conditions: Conditions): Promise<number>

@@ -3,7 +3,7 @@ export type StandingRows = Readonly<Partial<Record<keyof typeof kinds, number>>>
 
 /** SQL that differs between servers. */
 export interface StandingDialect {
-  /** The server's clock, moved by so many hours. */
+  /** Returns SQL for the time of the server's clock, moved by a number of hours. */
   readonly time: (hours: number) => string
   /** A text as a payload. */
   readonly json: (text: string) => string

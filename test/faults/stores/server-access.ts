@@ -36,7 +36,7 @@ export function accessFrom(location: string): ServerAccess {
   }
 }
 
-/** Opens and frees so many connections at the same time, if there is a server. */
+/** Opens `count` connections at the same time and frees them, if there is a server. */
 export function openAll(count: number, open: () => Promise<void>): void {
   for (let n = 0; n < count; n++) open().catch(() => {})
 }

@@ -73,7 +73,7 @@ export class ProcessingChain {
     return this.#options.listeners.routeFor(row.aggregateType, row.eventType)
   }
 
-  /** Whether an event has so many losses that it gets no further attempt. */
+  /** Whether the losses of an event have reached `maxLosses`: the process does not try it again. */
   givesUp({ row }: Delivery): boolean {
     return row.losses >= this.#options.maxLosses
   }

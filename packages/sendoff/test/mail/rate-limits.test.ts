@@ -6,7 +6,7 @@ import { fakeClock } from '../../src/testing/index.ts'
 import { type AnyMailOutbox, enqueue, openMail, startWorker } from './mail-fixture.ts'
 import { RecordingTransport } from './recording-transport.ts'
 
-/** Starts workers as in so many processes, with many mails in one table. */
+/** Starts several workers, as processes would, on one table with many mails. */
 async function fleet(test: TestContext, workers: number, mails: number, limit: number) {
   const clock = fakeClock()
   const mail = await openMail(test, memoryStore({ now: clock.now }), { clock })

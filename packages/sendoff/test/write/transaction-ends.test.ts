@@ -115,7 +115,7 @@ onEveryStore('a transaction that runs again ends its first run as rolled back', 
   let runs = 0
   await outbox.transaction(async () => {
     await outbox.write('Tested', ++runs)
-    if (runs < 3) throw new Conflict('somebody else was faster')
+    if (runs < 3) throw new Conflict('another writer was faster')
   })
   await metrics.until((seen) => seen.dispatchSuccess === 1)
   deepEqual(listener.payloads, [3])

@@ -102,12 +102,13 @@ function laterHolder(history: JudgedHistory, { event, process, token, since, und
   const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
   // A process that takes a lock again reads the event again. If it knows its result, it settles it without a delivery.
   const lock = history.holdings.findLast((each) => each.process === process && each.from <= since)
-  const heldSince = Math.max(own?.at ?? -Infinity, underLock ? (lock?.from ?? -Infinity) : -Infinity)
+  const lockedAt = underLock ? lock?.from : undefined
+  const heldSince = own && Math.max(own.at, lockedAt ?? own.at)
   return deliveries.find(
     (other) =>
       other.process !== process &&
       other.at < since &&
-      (other.token > token || (other.token === token && other.at > (own === undefined ? since : heldSince))),
+      (other.token > token || (other.token === token && other.at > (heldSince ?? since))),
   )
 }
 
