@@ -6,6 +6,8 @@ export interface Clock {
   monotonic(): number
   /** Calls back once, after `ms` milliseconds. `keepAlive` keeps the process alive until then. */
   schedule(ms: number, callback: () => void, keepAlive?: 'keepAlive'): Cancel
+  /** Calls back once, in a later turn of the event loop. Timers and answers that are ready come first. */
+  defer(callback: () => void): void
 }
 
 /** Cancels what was scheduled. */
@@ -24,4 +26,25 @@ export const systemClock: Clock = {
     if (keepAlive === undefined) timer.unref()
     return () => clearTimeout(timer)
   },
+
+  defer: (callback) => void setImmediate(callback),
+}
+
+/** Resolves in a later turn of the event loop. */
+export function nextTurn(clock: Clock): Promise<void> {
+  return new Promise((resolve) => clock.defer(resolve))
+}
+
+/** Resolves after `ms` milliseconds, or when the signal aborts. Keeps the process alive until then. */
+export function delay(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve()
+    const end = () => {
+      cancel()
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.schedule(ms, end, 'keepAlive')
+    signal?.addEventListener('abort', end)
+  })
 }

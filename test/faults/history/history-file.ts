@@ -1,19 +1,20 @@
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HistoryRecord } from './history-record.ts'
-
-type Unstamped<Entry> = Entry extends unknown
-  ? Omit<Entry, 'at' | 'process'> & { readonly at?: number }
-  : never
+import type { ProcessHistory, Unstamped } from './process-history.ts'
 
 /** Records what happens in one process, in a file of its own. The records survive the end of the process. */
-export class HistoryFile {
+export class HistoryFile implements ProcessHistory {
   readonly process: string
   readonly #file: number
 
   constructor(folder: string, process: string) {
     this.process = process
     this.#file = openSync(join(folder, `${process}.jsonl`), 'a')
+  }
+
+  now(): number {
+    return monotonicMs()
   }
 
   say(record: Unstamped<HistoryRecord>): void {

@@ -245,6 +245,7 @@ export type Behaviour =
   | 'heardByEven'
   | 'outlastClose'
   | 'poison'
+  | 'block'
 
 /** What a listener does in one delivery. `hang` continues after its time is up. */
 export type Act = 'succeed' | 'fail' | 'defer' | 'giveUp' | 'hang' | 'killProcess'

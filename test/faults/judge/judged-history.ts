@@ -186,6 +186,17 @@ export class JudgedHistory {
   }
 
   /**
+   * Returns whether the process was asked to end after `since`, or shortly before, and used all the time that
+   * closing may take.
+   */
+  hasClosedInVain(process: string, since: number): boolean {
+    const closing = this.closings.find(({ target }) => target === process)
+    if (closing === undefined) return false
+    if (closing.at <= since) return true
+    return !this.hadEnded(process, closing.at + this.settings.closeMs)
+  }
+
+  /**
    * Returns whether the process did not run at some moment between the two, because it was stopped or the
    * machine was busy.
    */

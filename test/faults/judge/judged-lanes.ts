@@ -72,7 +72,12 @@ export function explainedUnsettled(
   // it since.
   const deliveries = history.deliveries.get(row.eventId) ?? []
   const isThrough = !deliveries.some((later) => later.at > at && !isStaleStart(history, at, later))
-  return isThrough && deliveries.some((earlier) => maybeSettled(history, earlier, at))
+  if (!isThrough) return false
+  // A settlement without a delivery, such as that of a poison event, may have been written all the same.
+  const hasFailed = history.failedSettlements.some(
+    (failed) => failed.event === row.eventId && failed.since <= at,
+  )
+  return hasFailed || deliveries.some((earlier) => maybeSettled(history, earlier, at))
 }
 
 function heardLate(history: JudgedHistory, { process, since }: JudgedSettlement, at: number): boolean {

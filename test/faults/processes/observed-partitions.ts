@@ -5,10 +5,10 @@ import {
   type OwnerFence,
   participantPrefix,
 } from '../../../packages/sendoff/src/store/index.ts'
-import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import type { ProcessHistory } from '../history/process-history.ts'
 
 /** Returns partitions that record their changes of owner, as far as this process knows of them. */
-export function observedPartitions(partitions: OutboxPartitions, history: HistoryFile): OutboxPartitions {
+export function observedPartitions(partitions: OutboxPartitions, history: ProcessHistory): OutboxPartitions {
   const known = new Set<string>()
 
   function gained(since: number, { token }: OwnerFence, owned: readonly OwnedPartition[]): void {
@@ -19,7 +19,7 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
 
   return {
     async acquire({ owner, partitions: numbers }) {
-      const since = monotonicMs()
+      const since = history.now()
       try {
         const owned = await partitions.acquire({ owner, partitions: numbers })
         gained(since, owner, owned)
@@ -38,7 +38,7 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
 
     // Also records what a lost reply would have said.
     async shares(owner) {
-      const since = monotonicMs()
+      const since = history.now()
       const shares = await partitions.shares(owner)
       const own = shares?.partitions.filter(({ owner: token }) => token === owner.token) ?? []
       gained(
@@ -55,7 +55,7 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
  * Returns locks that record their changes of owner. With its lock a process gives up all of its partitions at
  * once.
  */
-export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxLocks {
+export function observedLocks(locks: OutboxLocks, history: ProcessHistory): OutboxLocks {
   let last: OwnerFence | undefined
 
   function givenUp({ lock, token }: OwnerFence): void {
@@ -68,7 +68,7 @@ export function observedLocks(locks: OutboxLocks, history: HistoryFile): OutboxL
       // A process that asks for another lock knows that the last one is lost.
       if (isParticipant && last !== undefined && last.token !== request.token) givenUp(last)
       last = request
-      const since = monotonicMs()
+      const since = history.now()
       const isTaken = await locks.acquire(request)
       if (isTaken && !isParticipant) history.say({ kind: 'lockTaken', since, token: request.token })
       return isTaken

@@ -1,5 +1,6 @@
 import type { Settlement, SettleRequest, StoreWith } from '../../../packages/sendoff/src/store/index.ts'
-import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import { type Clock, systemClock } from '../../../packages/sendoff/src/clock.ts'
+import type { ProcessHistory } from '../history/process-history.ts'
 import { observedLocks, observedPartitions } from './observed-partitions.ts'
 import type { SilentRenewals } from './silent-renewals.ts'
 
@@ -9,11 +10,12 @@ import type { SilentRenewals } from './silent-renewals.ts'
  */
 export function observedStore<Tx>(
   store: StoreWith<Tx, 'people'>,
-  history: HistoryFile,
+  history: ProcessHistory,
   slowMs: number,
-  renewals: SilentRenewals,
+  renewals: Pick<SilentRenewals, 'of'>,
+  clock: Clock = systemClock,
 ): StoreWith<Tx, 'people'> {
-  const calls = new ObservedCalls(history, slowMs)
+  const calls = new ObservedCalls(history, slowMs, clock)
   const observed = renewals.of(calls.of(store))
   const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
   const lanes = store.lanes && calls.of(store.lanes)
@@ -32,11 +34,10 @@ export function observedStore<Tx>(
   })
 
   async function settle(request: SettleRequest): Promise<readonly Settlement[]> {
-    const since = monotonicMs()
+    const since = history.now()
     const events = request.settlements.map(({ row }) => row.eventId)
     // The engine gives up on it, and a reply may never come.
-    const late = setTimeout(() => history.say({ kind: 'unanswered', since, events }), slowMs * 0.8)
-    late.unref()
+    const answered = clock.schedule(slowMs * 0.8, () => history.say({ kind: 'unanswered', since, events }))
     try {
       const refused = await observed.settle(request)
       const settlements = request.settlements.map((settlement) => ({
@@ -52,7 +53,7 @@ export function observedStore<Tx>(
       history.say({ kind: 'unsettled', since, events })
       throw error
     } finally {
-      clearTimeout(late)
+      answered()
     }
   }
 }
@@ -66,15 +67,19 @@ interface ObservedCall {
 
 /** Records slow or failed calls as times in which the process could not rely on its database. */
 class ObservedCalls {
-  readonly #history: HistoryFile
+  readonly #history: ProcessHistory
   readonly #slowMs: number
   readonly #open = new Set<ObservedCall>()
   #isAway = false
 
-  constructor(history: HistoryFile, slowMs: number) {
+  constructor(history: ProcessHistory, slowMs: number, clock: Clock) {
     this.#history = history
     this.#slowMs = slowMs
-    setInterval(() => this.#noteOpen(), slowMs / 4).unref()
+    const watch = () => {
+      this.#noteOpen()
+      clock.schedule(slowMs / 4, watch)
+    }
+    watch()
   }
 
   of<Target extends object>(target: Target): Target {
@@ -84,7 +89,7 @@ class ObservedCalls {
         // A transaction takes as long as its work does, which says nothing about the database.
         if (typeof member !== 'function' || name === 'transaction') return bound(member, target)
         return (...args: unknown[]) => {
-          const call = { what: String(name), since: monotonicMs() }
+          const call = { what: String(name), since: this.#history.now() }
           const answer = (member as (...args: unknown[]) => unknown).apply(target, args)
           if (answer instanceof Promise) void this.#follow(call, answer)
           return answer
@@ -103,14 +108,14 @@ class ObservedCalls {
     this.#isAway = failed
     // A call that was given up long ago says nothing about now.
     if (!this.#open.delete(call)) return
-    if ((failed && keepsLeases.has(call.what)) || monotonicMs() - call.since >= this.#slowMs) {
+    if ((failed && keepsLeases.has(call.what)) || this.#history.now() - call.since >= this.#slowMs) {
       this.#note(call, failed ? `${call.what} failed` : call.what)
     }
   }
 
   // Over a half-open connection a reply may never come. The engine asks again after a lease.
   #noteOpen(): void {
-    const now = monotonicMs()
+    const now = this.#history.now()
     for (const call of this.#open) {
       if (now - call.since >= this.#slowMs) this.#note(call, `${call.what} still open`)
       if (now - call.since >= 3 * this.#slowMs) this.#open.delete(call)
@@ -127,10 +132,10 @@ function bound(member: unknown, target: object): unknown {
 }
 
 /** Records when this process did not run for so long: it was stopped, or the machine was busy. */
-export function observeStalls(history: HistoryFile, slowMs: number): void {
-  let last = monotonicMs()
+export function observeStalls(history: ProcessHistory, slowMs: number): void {
+  let last = history.now()
   setInterval(() => {
-    const now = monotonicMs()
+    const now = history.now()
     if (now - last >= slowMs) history.say({ kind: 'cutOff', since: last, what: 'stall' })
     last = now
   }, 20).unref()

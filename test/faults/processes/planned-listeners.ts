@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, delay, systemClock } from '../../../packages/sendoff/src/clock.ts'
 import type { EventEnvelope } from '../../../packages/sendoff/src/event/event-envelope.ts'
 import { DispatchResult } from '../../../packages/sendoff/src/route/dispatch-result.ts'
 import type { DispatchContext, ListenerAnswer } from '../../../packages/sendoff/src/route/event-listener.ts'
 import { ListenerRegistry } from '../../../packages/sendoff/src/route/listener-registry.ts'
-import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import type { ProcessHistory } from '../history/process-history.ts'
 import type { Act, Behaviour } from '../history/history-record.ts'
 
 export interface PlannedPayload {
@@ -46,11 +46,29 @@ export function eventTypeOf(behaviour: Behaviour): string {
   return behaviour === 'hangOnce' ? 'Hanging' : 'Planned'
 }
 
+/** The process that listeners run in. */
+export interface ListenerHost {
+  readonly clock: Clock
+  random(): number
+  /** Ends the process at once. */
+  kill(): void
+  /** Keeps the process from doing anything else for a while. */
+  block(ms: number): void
+}
+
+const realProcess: ListenerHost = {
+  clock: systemClock,
+  random: Math.random,
+  kill: () => void process.kill(process.pid, 'SIGKILL'),
+  block: (ms) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+}
+
 /** Returns listeners that do what an event's payload says, and record it. */
 export function plannedListeners(
-  history: HistoryFile,
+  history: ProcessHistory,
   types: readonly string[],
   times: ListenerTimes,
+  host: ListenerHost = realProcess,
 ): ListenerRegistry {
   let deliveries = 0
 
@@ -60,7 +78,7 @@ export function plannedListeners(
   ): Promise<ListenerAnswer> => {
     const { eventId } = event
     const delivery = ++deliveries
-    const act = actOf(event, context.attempt)
+    const act = actOf(event, context.attempt, history.now())
     history.say({
       kind: 'start',
       delivery,
@@ -72,12 +90,13 @@ export function plannedListeners(
     })
     if (act === 'killProcess') {
       history.say({ kind: 'fault', fault: 'kill', target: history.process })
-      process.kill(process.pid, 'SIGKILL')
+      host.kill()
     }
     const onAbort = () => history.say({ kind: 'aborted', delivery, event: eventId })
     if (context.signal.aborted) onAbort()
     else context.signal.addEventListener('abort', onAbort)
-    await delay(act === 'hang' ? times.hangMs : durationOf(event.payload.behaviour, times))
+    if (event.payload.behaviour === 'block') host.block(times.leaseMs * 0.6)
+    await delay(host.clock, act === 'hang' ? times.hangMs : durationOf(event.payload.behaviour, times, host))
     context.signal.removeEventListener('abort', onAbort)
     history.say({ kind: 'end', delivery, event: eventId, act })
 
@@ -97,14 +116,14 @@ export function plannedListeners(
   return registry
 }
 
-function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
+function actOf(event: EventEnvelope<PlannedPayload>, attempt: number, now: number): Act {
   switch (event.payload.behaviour) {
     case 'failOnce':
       return attempt === 1 ? 'fail' : 'succeed'
     case 'alwaysFail':
       return 'fail'
     case 'deferAtFirst':
-      return monotonicMs() - event.payload.writtenAt < 500 ? 'defer' : 'succeed'
+      return now - event.payload.writtenAt < 500 ? 'defer' : 'succeed'
     case 'hangOnce':
       return attempt === 1 ? 'hang' : 'succeed'
     case 'giveUp':
@@ -116,8 +135,12 @@ function actOf(event: EventEnvelope<PlannedPayload>, attempt: number): Act {
   }
 }
 
-function durationOf(behaviour: Behaviour, { leaseMs, longestMs, outlastCloseMs }: ListenerTimes): number {
+function durationOf(
+  behaviour: Behaviour,
+  { leaseMs, longestMs, outlastCloseMs }: ListenerTimes,
+  { random }: ListenerHost,
+): number {
   if (behaviour === 'outlastClose') return outlastCloseMs
   if (behaviour === 'slow') return 150
-  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + Math.random() * (longestMs - 5)
+  return behaviour === 'outlastLease' ? leaseMs * 1.6 : 5 + random() * (longestMs - 5)
 }

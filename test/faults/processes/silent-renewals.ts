@@ -1,4 +1,4 @@
-import { type HistoryFile, monotonicMs } from '../history/history-file.ts'
+import type { ProcessHistory } from '../history/process-history.ts'
 
 /** How probable it is that a renewal of leases or of a lock gets no reply. */
 export interface RenewalLosses {
@@ -16,12 +16,12 @@ export const renewalHarmNames: readonly string[] = ['silentRenewal', 'silentRene
  * so it is not recorded as a cut-off. Harm from outside hardly ever hits these moments.
  */
 export class SilentRenewals {
-  readonly #history: HistoryFile
+  readonly #history: ProcessHistory
   readonly #losses: RenewalLosses
   readonly #leaseMs: number
   #silence = { from: -Infinity, until: -Infinity }
 
-  constructor(history: HistoryFile, losses: RenewalLosses, leaseMs: number) {
+  constructor(history: ProcessHistory, losses: RenewalLosses, leaseMs: number) {
     this.#history = history
     this.#losses = losses
     this.#leaseMs = leaseMs
@@ -50,7 +50,7 @@ export class SilentRenewals {
   }
 
   #losesAll(): boolean {
-    const now = monotonicMs()
+    const now = this.#history.now()
     if (now >= this.#silence.until && Math.random() < this.#losses.all) {
       this.#silence = { from: now, until: now + 2 * this.#leaseMs }
       this.#sayOutage('silentRenewals')
@@ -62,6 +62,6 @@ export class SilentRenewals {
 
   #sayOutage(what: string): void {
     const slot = this.#history.process.split('.')[0]!
-    this.#history.say({ kind: 'outage', what, since: monotonicMs(), slot })
+    this.#history.say({ kind: 'outage', what, since: this.#history.now(), slot })
   }
 }

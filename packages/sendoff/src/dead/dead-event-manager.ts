@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, delay, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { EventStatus } from '../store/event-status.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
@@ -38,6 +38,8 @@ export interface DeadEventManagerOptions {
   readonly logger?: Logger
   /** Called after events were replayed. */
   readonly onReplayed?: () => void
+  /** Measures the rate of a replay. Default: the clock of the machine. */
+  readonly clock?: Clock
   /**
    * Whether faults are logged instead of thrown. A call that failed then returns as if there were no events.
    */
@@ -64,6 +66,7 @@ export class DeadEventManager {
       store: anything,
       logger: anything,
       onReplayed: callable,
+      clock: anything,
       lenient: flag,
     })
     this.#options = options
@@ -126,13 +129,13 @@ export class DeadEventManager {
     progress: { replayed: number },
   ): Promise<number> {
     const people = this.#people
-    const { onReplayed } = this.#options
+    const { onReplayed, clock = systemClock } = this.#options
     const { ratePerSecond, onProgress, signal } = options
     const limit = Math.min(
       options.batchSize ?? replayDefaults.batchSize,
       Math.max(1, Math.floor(ratePerSecond ?? Infinity)),
     )
-    const startedAt = performance.now()
+    const startedAt = clock.monotonic()
     let afterSeq = 0
 
     while (!signal?.aborted) {
@@ -145,8 +148,8 @@ export class DeadEventManager {
       afterSeq = rows.at(-1)!.seq
       if (rows.length < limit) break
       if (ratePerSecond !== undefined) {
-        const dueMs = (progress.replayed / ratePerSecond) * 1_000 - (performance.now() - startedAt)
-        await delay(Math.max(0, dueMs), undefined, signal === undefined ? {} : { signal }).catch(() => {})
+        const dueMs = (progress.replayed / ratePerSecond) * 1_000 - (clock.monotonic() - startedAt)
+        await delay(clock, Math.max(0, dueMs), signal)
       }
     }
     return progress.replayed

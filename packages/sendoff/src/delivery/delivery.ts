@@ -31,6 +31,11 @@ export class Delivery {
   isTracked = false
   /** Whether the row was settled as delivered. */
   hasSucceeded = false
+  /**
+   * Ends when this process has claimed the row again, while its listener ran. The store may refuse a
+   * settlement until then, because it names the old fence.
+   */
+  reclaim: Promise<void> | undefined
   #lock: Holding | undefined
   #lockedBy: string | null
   #deliveries: number

@@ -90,6 +90,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly codec?: JsonCodec
   /** The time for leases, delays and time limits. Default: the clock of the machine. */
   readonly clock?: Clock
+  /** Returns a number from 0 to below 1, for the default retry policy. Default: `Math.random`. */
+  readonly random?: () => number
   /** Receives faults. Default: standard error. */
   readonly logger?: Logger
   /** Counts deliveries and outcomes. Default: none. */
@@ -134,6 +136,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
    * running rows need protection from then on.
    */
   readonly onlyRunning?: (dispatcher: LeaseTaker) => Promise<void>
+  /** Called at the end of closing: every delivery has ended, or was given up. */
+  readonly onClosed?: () => Promise<void>
   /** Leases one row that was handed back. Resolves to undefined if another process holds it. */
   readonly claimAgain?: (delivery: Delivery) => Promise<Delivery | undefined>
   /**
@@ -191,7 +195,7 @@ export function withDefaults(options: OutboxDispatcherOptions) {
     deleteCompleted: options.deleteCompleted ?? dispatchDefaults.deleteCompleted,
     resultsKeptMs: options.resultsKeptMs ?? dispatchDefaults.resultsKeptMs,
     maxUnsettled: options.maxUnsettled ?? dispatchDefaults.maxUnsettled,
-    retryPolicy: options.retryPolicy ?? exponentialBackoff(),
+    retryPolicy: options.retryPolicy ?? exponentialBackoff(options.random && { random: options.random }),
     retryPolicyByType: options.retryPolicyByType ?? {},
     interceptors: options.interceptors ?? [],
     processors: options.processors ?? {},

@@ -92,7 +92,7 @@ export class Pump {
   schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => {
+    this.#clock.defer(() => {
       this.#isScheduled = false
       this.#outsideTransactions(() => this.run())
     })

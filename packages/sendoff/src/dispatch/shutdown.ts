@@ -14,7 +14,7 @@ import type { Waiters } from './waiters.ts'
 const abortGraceMs = 1_000
 
 /** Options of `Shutdown`. */
-export interface ShutdownOptions extends Pick<OutboxDispatcherOptions, 'onlyRunning'> {
+export interface ShutdownOptions extends Pick<OutboxDispatcherOptions, 'onlyRunning' | 'onClosed'> {
   readonly leaseTaker: LeaseTaker
   readonly gate: IntakeGate
   readonly pump: Pump
@@ -42,7 +42,7 @@ export class Shutdown {
   }
 
   async run({ drainTimeoutMs, shutdownTimeoutMs }: ShutdownTimes): Promise<void> {
-    const { gate, pump, queues, unrun, waiters, onlyRunning, leaseTaker } = this.#options
+    const { gate, pump, queues, unrun, waiters, onlyRunning, onClosed, leaseTaker } = this.#options
     gate.close()
     pump.schedule()
     await waiters.within(drainTimeoutMs, () => queues.length === 0)
@@ -50,6 +50,7 @@ export class Shutdown {
     await onlyRunning?.(leaseTaker)
     await this.#finishRunning(shutdownTimeoutMs)
     await this.#settleWithin(drainTimeoutMs)
+    await onClosed?.()
   }
 
   async #finishRunning(timeoutMs: number): Promise<void> {

@@ -3,16 +3,26 @@ import { describeError } from '../describe-error.ts'
 import type { Holding } from '../delivery/delivery.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { OutboxPartitions, OwnedPartition, OwnerFence, PartitionShares } from '../store/index.ts'
+import {
+  type OutboxLocks,
+  type OutboxPartitions,
+  type OwnedPartition,
+  type OwnerFence,
+  participantLock,
+  type PartitionShares,
+} from '../store/index.ts'
 import type { Waker } from '../wake/waker.ts'
 import type { LockHolding, NamedLock } from './named-lock.ts'
-import { planPartitions } from './partition-plan.ts'
+import { leavingToken, planPartitions } from './partition-plan.ts'
 
 /** Options of `PartitionKeeper`. */
 export interface PartitionKeeperOptions {
   readonly partitions: OutboxPartitions
   /** The lock by which this process takes part. */
   readonly lock: NamedLock
+  /** All locks, and how long one lasts, in milliseconds. */
+  readonly locks: OutboxLocks
+  readonly leaseMs: number
   readonly clock: Clock
   readonly logger: Logger
   /** Reports when the store answers again, so that the keeper soon repeats a failed check of the shares. */
@@ -94,6 +104,8 @@ export class PartitionKeeper {
   #isWoken = false
   #cancel: Cancel | undefined
   #stopped = false
+  /** The lock that says that this process leaves. */
+  #leaving: OwnerFence | undefined
 
   constructor(options: PartitionKeeperOptions) {
     this.#options = options
@@ -158,6 +170,28 @@ export class PartitionKeeper {
     this.#cancel?.()
     this.#firstLook.resolve()
     await this.#looking
+  }
+
+  /**
+   * Leaves the others: gives up all partitions, each as soon as this process holds none of its rows. Never
+   * rejects.
+   */
+  async leave(): Promise<void> {
+    const { locks, lock, leaseMs, logger } = this.#options
+    if (this.active.length === 0) return
+    const { fence } = lock
+    this.#leaving = leavingFence(fence)
+    try {
+      await locks.acquire({ ...this.#leaving, ttlMs: leaseMs })
+    } catch (error) {
+      logger.warn(`The other workers do not know that this one leaves. ${describeError(error)}`)
+    }
+    this.#giveUp([...this.#owned.keys()], fence)
+  }
+
+  /** Ends what `leave` began, after the lock was released. */
+  async left(): Promise<void> {
+    if (this.#leaving !== undefined) await this.#options.locks.release(this.#leaving)
   }
 
   async #lookNow(): Promise<void> {
@@ -235,14 +269,15 @@ export class PartitionKeeper {
    * together.
    */
   #giveUp(numbers: readonly number[], fence: OwnerFence): void {
+    const { clock, letGo } = this.#options
     const leaving = numbers
       .flatMap((number) => this.#owned.get(number) ?? [])
       .filter((each) => !each.isLeaving)
     const idle: PartitionHolding[] = []
     for (const holding of leaving) {
       holding.isLeaving = true
-      void this.#options.letGo(holding.partition).then(() => {
-        if (idle.push(holding) === 1) setImmediate(() => void this.#release(idle.splice(0), fence))
+      void letGo(holding.partition).then(() => {
+        if (idle.push(holding) === 1) clock.defer(() => void this.#release(idle.splice(0), fence))
       })
     }
   }
@@ -279,4 +314,9 @@ export class PartitionKeeper {
       this.#schedule(shortPauseMs)
     }
   }
+}
+
+function leavingFence({ token }: OwnerFence): OwnerFence {
+  const leaving = leavingToken(token)
+  return { lock: participantLock(leaving), token: leaving }
 }

@@ -10,6 +10,16 @@ export interface PartitionPlan {
   readonly missing: number
 }
 
+const leavingPrefix = 'leaving/'
+
+/**
+ * Returns the token of a second lock, by which a participant says that it leaves. It keeps the partitions of
+ * its running listeners for a while, and the others divide all the rest among themselves.
+ */
+export function leavingToken(token: string): string {
+  return `${leavingPrefix}${token}`
+}
+
 /**
  * Plans the share of `self`: as many partitions as every other participant, give or take one. Participants
  * that own the most may keep the extra one, so that few partitions change owners. Participants that see the
@@ -19,7 +29,7 @@ export function planPartitions(shares: PartitionShares, self: string): Partition
   const ownedBy = Map.groupBy(shares.partitions, ({ owner }) => owner)
   const free = numbersOf(ownedBy.get(null))
   const countOf = (token: string) => ownedBy.get(token)?.length ?? 0
-  const inOrder = [...shares.participants].sort((a, b) => countOf(b) - countOf(a) || (a < b ? -1 : 1))
+  const inOrder = staying(shares.participants).sort((a, b) => countOf(b) - countOf(a) || (a < b ? -1 : 1))
   const { length: total } = shares.partitions
   const least = Math.floor(total / inOrder.length)
   const withOneMore = total % inOrder.length
@@ -39,6 +49,11 @@ export function planPartitions(shares: PartitionShares, self: string): Partition
     taken += lacking
   }
   return { acquire: [], release: [], missing: 0 }
+}
+
+function staying(participants: readonly string[]): string[] {
+  const leaving = new Set(participants.filter((token) => token.startsWith(leavingPrefix)))
+  return participants.filter((token) => !leaving.has(token) && !leaving.has(leavingToken(token)))
 }
 
 function numbersOf(shares: readonly PartitionShare[] = []): number[] {

@@ -3,7 +3,7 @@ import { LaneIntake } from '../poll/lane-intake.ts'
 import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
 import { requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
-import { dispatchingUnderLock } from './dispatching-under-lock.ts'
+import { dispatchingInOrder } from './dispatching-under-lock.ts'
 import { usualLockTimes } from './lock-times.ts'
 import { laneBatches, orderedDefaults } from './mode-defaults.ts'
 import type { Mode, ModeOptions } from './mode.ts'
@@ -30,7 +30,7 @@ export const ordered: Mode<OrderedSettings> = {
     const intake = new LaneIntake({ ...parts, store, lock })
     return {
       lock,
-      dispatching: { ...dispatchingUnderLock(lock, intake, parts), ...oneByOne(options) },
+      dispatching: { ...dispatchingInOrder(lock, intake, parts), ...oneByOne(options) },
       polling: laneBatches,
       connect: ({ lanes }) => ({
         source: new OrderedSource({ ...parts, intake, store, lanes: lanes!, lock }),

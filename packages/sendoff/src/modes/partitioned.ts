@@ -5,7 +5,7 @@ import { LaneIntake } from '../poll/lane-intake.ts'
 import { LaneSource } from '../poll/lane-source.ts'
 import { participantLock, requireParts } from '../store/index.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
-import { dispatchingUnderLock } from './dispatching-under-lock.ts'
+import { dispatchingInOrder } from './dispatching-under-lock.ts'
 import { usualLockTimes } from './lock-times.ts'
 import { laneBatches, partitionedDefaults } from './mode-defaults.ts'
 import type { Mode, ModeOptions } from './mode.ts'
@@ -25,23 +25,32 @@ export const partitioned: Mode<PartitionedSettings> = {
     const store = requireParts(parts.store, ['lanes', 'partitions'], 'Outbox.partitioned')
     const lock = namedLockOf(parts, { ...usualLockTimes(lease.ms), name: participantLock })
     const intake = new LaneIntake({ ...parts, store, lock })
+    let keeper: PartitionKeeper | undefined
     return {
       lock,
       dispatching: {
-        ...dispatchingUnderLock(lock, intake, parts, () => wakeUps?.announce()),
+        ...dispatchingInOrder(lock, intake, parts, {
+          giveUpIdle: () => keeper?.leave(),
+          async onReleased() {
+            await keeper?.left()
+            await wakeUps?.announce()
+          },
+        }),
         ...keyByKey(options),
       },
       polling: laneBatches,
       connect(dispatcher) {
-        const keeper = new PartitionKeeper({
+        keeper = new PartitionKeeper({
           ...parts,
           partitions: store.partitions,
           lock,
+          locks: store.locks,
+          leaseMs: lease.ms,
           intervalMs: lease.ms / (wakeUps === undefined ? 6 : 2),
           mayShare: () => membership.isMember(),
           letGo: (partition) => dispatcher.leavePartition(partition),
         })
-        lock.onLost(() => keeper.lost())
+        lock.onLost(() => keeper?.lost())
         waker.limitTo(keeper)
         const lanes = dispatcher.lanes!
         const skipWaiting = options.onKeyFailure === 'continue'

@@ -84,7 +84,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       leaseMs = outboxDefaults.leaseMs,
     } = options
     const logger = loggerFrom(options.logger)
-    const lease = { owner: uniqueOwner(options.ownerId), ms: leaseMs }
+    const lease = { owner: uniqueOwner(options.ownerId, options.random), ms: leaseMs }
     this.listeners = options.listeners ?? new ListenerRegistry()
     const engineOptions = { ...options, listeners: this.listeners } as object as EngineOptions
     const delivering = mode === 'writerOnly' ? undefined : modes[mode]
@@ -154,6 +154,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
           store.people && operatorCalls(store.people, ['attempts', 'count', 'query', 'replay'], requireOpen),
       },
       logger,
+      clock,
       onReplayed: changed,
     })
     this.#blockedKeys =
@@ -347,6 +348,10 @@ function writeOrderOf(mode: string | null): WriteOrder {
   return mode === 'partitioned' ? 'key' : mode === 'ordered' ? 'all' : 'none'
 }
 
-function uniqueOwner(name: string = `${hostname().slice(0, 80)}-${process.pid}`): string {
-  return `${name}-${randomBytes(4).toString('hex')}`
+function uniqueOwner(
+  name: string = `${hostname().slice(0, 80)}-${process.pid}`,
+  random: () => number = () => randomBytes(4).readUInt32BE() / 2 ** 32,
+): string {
+  const suffix = Math.floor(random() * 2 ** 32).toString(16)
+  return `${name}-${suffix.padStart(8, '0')}`
 }

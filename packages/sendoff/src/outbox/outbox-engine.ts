@@ -104,9 +104,7 @@ export class OutboxEngine {
   }
 
   async close(): Promise<void> {
-    await (
-      await this.#stopListening
-    )?.()
+    await this.#unlisten()
     const polled = this.poller.close()
     // A source with `drained` waits for its deliveries, which need the dispatcher: do not await the poll.
     if (this.#source.drained === undefined) await polled
@@ -158,6 +156,16 @@ export class OutboxEngine {
     } catch (error) {
       this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
       return undefined
+    }
+  }
+
+  // A database that is down must not keep the engine from finishing the work at hand.
+  async #unlisten(): Promise<void> {
+    const stop = await this.#stopListening
+    try {
+      await stop?.()
+    } catch (error) {
+      this.#logger.warn(`Ending the wake-ups failed. ${describeError(error)}`)
     }
   }
 

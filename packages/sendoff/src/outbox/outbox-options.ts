@@ -8,6 +8,7 @@ import type { Logger } from '../observe/logger.ts'
 import { type MetricsExporter, metricsMethods } from '../observe/metrics.ts'
 import type { Tracer } from '../observe/tracing.ts'
 import {
+  callable,
   checkOptions,
   count,
   countOrInfinity,
@@ -59,6 +60,11 @@ export interface WriterOnlyOptions<
   readonly migrate?: boolean
   /** The source of time and timers, for tests. Default: that of the system. */
   readonly clock?: Clock
+  /**
+   * Returns a number from 0 to below 1, for the pauses of the default retry policy and for the name of this
+   * process. For tests. Default: that of the system.
+   */
+  readonly random?: () => number
 }
 
 /** Options of `Outbox.singleNode` and `Outbox.multiNode`. */
@@ -183,7 +189,8 @@ const writerChecks: Record<string, OptionCheck> = {
   ownerId: text,
   purge: (value) => (value === true ? undefined : having()(value)),
   migrate: flag,
-  clock: having('now', 'monotonic', 'schedule'),
+  clock: having('now', 'monotonic', 'schedule', 'defer'),
+  random: callable,
 }
 
 const orderedChecks: Record<string, OptionCheck> = {

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, systemClock } from '../clock.ts'
+import { type Cancel, type Clock, nextTurn, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
@@ -200,7 +200,7 @@ export class OutboxPoller {
       if (!(await this.#fetch(drain, limit))) return
       drain.wanted = Math.min(maxBatchSize, drain.wanted * 2)
       // Without this, a store that answers at once would keep timers and sockets waiting.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn(this.#options.clock)
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, systemClock } from '../clock.ts'
+import { type Cancel, type Clock, nextTurn, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
@@ -67,6 +67,7 @@ export const purgeOptionChecks = {
 export class OutboxPurgeScheduler {
   readonly #options: OutboxPurgeSchedulerOptions
   readonly #store: Required<Pick<OutboxStore<never>, 'purge'>>
+  readonly #clock: Clock
   readonly #logger: Logger
   readonly #recovery: StoreRecovery
   readonly #backOff: BackOff
@@ -86,6 +87,7 @@ export class OutboxPurgeScheduler {
     })
     this.#options = options
     this.#store = requireParts(options.store, ['purge'], 'A purge')
+    this.#clock = clock
     this.#logger = logger
     const { recovery = new StoreRecovery(clock) } = options
     this.#recovery = recovery
@@ -168,7 +170,7 @@ export class OutboxPurgeScheduler {
       cursor = batch.cursor
       onProgress?.({ ...progress })
       // Other work needs the database, and this process needs its event loop.
-      await new Promise((resolve) => setImmediate(resolve))
+      await nextTurn(this.#clock)
     } while (cursor !== undefined && this.#state !== 'closed')
     return progress
   }

@@ -55,15 +55,26 @@ export class BatchWriter {
     this.#written++
     const doubtful: [UnsettledOutcome, Settlement][] = []
     const claimedAgain: UnsettledOutcome[] = []
+    const overtaken: UnsettledOutcome[] = []
     items.forEach((item, index) => {
       const settlement = settlements[index]!
       if (!refused.has(settlement)) this.#end(item, settlement, false)
       else if (item.delivery.deliveries !== settlement.row.deliveries) claimedAgain.push(item)
+      else if (item.delivery.reclaim !== undefined) overtaken.push(item)
       else if (item.uncertain) doubtful.push([item, settlement])
       else this.#end(item, settlement, true)
     })
     if (doubtful.length > 0) await this.#clearUp(doubtful)
     if (claimedAgain.length > 0) this.#options.onClaimedAgain(claimedAgain)
+    for (const item of overtaken) void this.#writeAfterClaim(item)
+  }
+
+  // The store may have refused the outcome because of a claim of this very process that is under way.
+  async #writeAfterClaim(item: UnsettledOutcome): Promise<void> {
+    const { delivery } = item
+    await delivery.reclaim?.catch(() => {})
+    delivery.reclaim = undefined
+    this.#options.onClaimedAgain([item])
   }
 
   // A refusal after a failure has one of two reasons: the failed call did write the outcome, or another

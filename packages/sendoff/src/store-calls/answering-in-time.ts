@@ -59,6 +59,8 @@ const ofParts: {
   partitions: { acquire: 'callMs', release: 'callMs', shares: 'callMs' },
   nodes: { join: 'callMs', leave: 'callMs' },
   controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
+  // The settler asks which settlements were written. Operators' calls are not limited.
+  people: { query: 'callMs' },
   wakeUps: { announce: 'callMs' },
 }
 
@@ -119,7 +121,7 @@ export function answeringInTime<Tx>(
         call.then((answer) => releaseClaimed(name, answer)).catch(() => {})
       }
       // After a blocked event loop, the answer may have arrived already. It is read after the timers.
-      const cancel = clock.schedule(limitMs, () => void setImmediate(giveUp))
+      const cancel = clock.schedule(limitMs, () => clock.defer(giveUp))
       const ended = () => {
         isAnswered = true
         cancel()

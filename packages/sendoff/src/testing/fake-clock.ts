@@ -43,6 +43,8 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
       return () => void timers.delete(timer)
     },
 
+    defer: (callback) => void setImmediate(callback),
+
     advance(ms) {
       if (durationOrZero(ms) !== undefined) {
         return Promise.reject(invalidOption('advance()', 'ms', ms, durationOrZero))

@@ -139,6 +139,8 @@ function keeperOf(
   const keeper = new PartitionKeeper({
     partitions: { ...store.partitions!, ...calls },
     lock,
+    locks: store.locks,
+    leaseMs: 60_000,
     clock: { ...systemClock, schedule: () => () => {} },
     logger: silent,
     mayShare: () => true,

@@ -478,14 +478,17 @@ onEveryStoreOnce(
     await until(() => seen.length === 1)
     const next = await ordered((n) => void seen.push(String(n)))
     const closing = first.close()
-    const store = open()
-    await until(async () => (await store.people.query({ limit: 1 }))[0]!.lockedBy !== null)
     for (let turn = 0; turn < 10; turn++) await next.poll()
     deepEqual(seen, ['first 0'])
     gate.open()
     await closing
-    await until(() => seen.length === 4)
-    deepEqual(seen, ['first 0', 'first is done', '1', '2'])
+    // The closing worker may deliver more of its queue before it hands the rest over.
+    await until(() => begun().length === 3)
+    deepEqual(begun(), ['0', '1', '2'])
+
+    function begun(): string[] {
+      return seen.flatMap((line) => /\d/.exec(line)?.[0] ?? [])
+    }
   },
 )
 

@@ -36,11 +36,13 @@ export const fenceRules: readonly Rule[] = [
         lastTries.set(`${failed.process}/${failed.event}`, failed)
       }
       for (const { event, process, since } of lastTries.values()) {
-        // A killed process could not repeat it.
+        // A killed process could not repeat it, and one that closes repeats it for a limited time only.
         if (history.killedAt(process) !== undefined) continue
-        const repeated = history.settlements
-          .get(event)
-          ?.some((settlement) => settlement.process === process && settlement.since > since)
+        if (history.hasClosedInVain(process, since)) continue
+        const tries = [...(history.settlements.get(event) ?? []), ...history.unansweredSettlements]
+        const repeated = tries.some(
+          (each) => each.event === event && each.process === process && each.since > since,
+        )
         if (!repeated) yield `${event} by ${process} at ${since} failed for good`
       }
     },

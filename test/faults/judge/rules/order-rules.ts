@@ -84,6 +84,7 @@ function explainedBeside(history: JudgedHistory, first: JudgedDelivery, second: 
   const { hangTimeoutMs, hangGraceMs, leaseMs } = history.settings
   if (first.act === 'hang' && second.at - first.at >= hangTimeoutMs + hangGraceMs) return true
   if ((history.killedAt(first.process) ?? Infinity) < second.at) return true
+  if (history.hadEnded(first.process, second.at)) return true
   if (history.wasAway(first.process, first.at, second.at)) return true
   // A lock that could not be renewed shortly before may have run out in the middle of the delivery.
   if (history.wasCutOff(first.process, first.at - leaseMs, second.at)) return true

@@ -32,6 +32,10 @@ export const recoveryRules: readonly Rule[] = [
           continue
         for (const { held } of takeovers(history)) {
           if (held.process !== target || (held.endedAt ?? Infinity) > back) continue
+          const { event, at } = held
+          // The store has refused it.
+          if (history.settlements.get(event)?.some((each) => each.process === target && each.since > at))
+            continue
           yield `${held.event} by ${target} had ended at ${held.endedAt}, the database was back at ${back}, and it was not settled by ${killedAt}`
         }
       }

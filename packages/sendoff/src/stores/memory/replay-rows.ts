@@ -15,7 +15,7 @@ export function replayRows(events: MemoryEvents, rows: readonly RowId[], now: nu
 }
 
 /** Returns the fields that a replay changes. */
-function replayedFields(row: MemoryRow, now: number): Partial<MemoryRow> {
+export function replayedFields(row: MemoryRow, now: number): Partial<MemoryRow> {
   return {
     status: EventStatus.NEW,
     availableAt: now,

@@ -63,7 +63,7 @@ function addAttempt(history: MemoryHistory, id: string, attempt: FailedAttempt):
 }
 
 /** Returns the fields that a settlement changes in a row that is not deleted. */
-function settledFields(row: MemoryRow, outcome: Outcome, now: number): Partial<MemoryRow> {
+export function settledFields(row: MemoryRow, outcome: Outcome, now: number): Partial<MemoryRow> {
   const counted = 'failure' in outcome && outcome.failure?.counted ? 1 : 0
 
   return {
@@ -78,7 +78,7 @@ function settledFields(row: MemoryRow, outcome: Outcome, now: number): Partial<M
 }
 
 /** Returns the entry that a failure adds to the history of failed attempts, if there is one. */
-function failedAttempt(
+export function failedAttempt(
   row: MemoryRow,
   outcome: Outcome,
   attempts: number,

@@ -1,0 +1,93 @@
+import type { FaultMode } from '../../faults/processes/node-setup.ts'
+import { planSimulation, type PlanSize } from '../plan/plan-simulation.ts'
+import type { SimulationPlan } from '../plan/simulation-plan.ts'
+import { runSimulation, type SimulationRun } from '../world/run-simulation.ts'
+
+/** All modes that deliver. */
+export const simulatedModes: readonly FaultMode[] = [
+  'multiNode',
+  'singleNode',
+  'singleWriter',
+  'ordered',
+  'partitioned',
+]
+
+/** Which histories to run. */
+export interface Search {
+  readonly modes: readonly FaultMode[]
+  /** The first seed. */
+  readonly from: number
+  /** How many histories to run in all; the modes take turns. */
+  readonly histories: number
+  readonly size: PlanSize
+  /** Every so many histories, starting with the given one: so that several workers share a search. */
+  readonly share?: { readonly of: number; readonly index: number }
+}
+
+/** A history that broke a promise. */
+export interface Finding {
+  readonly seed: number
+  readonly mode: FaultMode
+  readonly rule: string
+  readonly message: string
+}
+
+/** What a search has seen. */
+export interface SearchResult {
+  histories: number
+  events: number
+  deliveries: number
+  steps: number
+  calls: number
+  virtualMs: number
+  /** How often each pair of operation and fault came to pass, by `mode operation/fault`. */
+  readonly coverage: Record<string, number>
+  readonly findings: Finding[]
+}
+
+/** Returns an empty result, to be added to. */
+export function emptyResult(): SearchResult {
+  return { histories: 0, events: 0, deliveries: 0, steps: 0, calls: 0, virtualMs: 0, coverage: {}, findings: [] }
+}
+
+/** Runs histories one after another. Calls back after each; ends early when the callback returns false. */
+export async function simulateMany(
+  search: Search,
+  onHistory: (result: SearchResult) => boolean = () => true,
+): Promise<SearchResult> {
+  const result = emptyResult()
+  const { modes, from, histories, size, share = { of: 1, index: 0 } } = search
+  for (let number = share.index; number < histories; number += share.of) {
+    const mode = modes[number % modes.length]!
+    const plan = planSimulation(from + Math.floor(number / modes.length), mode, size)
+    addRun(result, plan, await runSimulation(plan))
+    if (!onHistory(result)) break
+  }
+  return result
+}
+
+function addRun(result: SearchResult, { seed, mode, transactions }: SimulationPlan, run: SimulationRun): void {
+  result.histories += 1
+  result.events += transactions.reduce((sum, { events }) => sum + events.length, 0)
+  result.deliveries += run.deliveries
+  result.steps += run.steps
+  result.calls += run.calls
+  result.virtualMs += run.virtualMs
+  for (const pair of run.harmed) {
+    const name = `${mode} ${pair}`
+    result.coverage[name] = (result.coverage[name] ?? 0) + 1
+  }
+  const [first] = run.violations
+  if (first !== undefined) result.findings.push({ seed, mode, rule: first.rule, message: first.message })
+}
+
+/** Adds one result to another. */
+export function addResult(result: SearchResult, more: SearchResult): void {
+  for (const name of ['histories', 'events', 'deliveries', 'steps', 'calls', 'virtualMs'] as const) {
+    result[name] += more[name]
+  }
+  for (const [pair, count] of Object.entries(more.coverage)) {
+    result.coverage[pair] = (result.coverage[pair] ?? 0) + count
+  }
+  result.findings.push(...more.findings)
+}
