@@ -1,4 +1,4 @@
-import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
+import { EventStatus, type StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import { keepsOrder } from '../processes/node-setup.ts'
 import type { JudgedDelivery, JudgedHistory, JudgedSettlement } from './judged-history.ts'
 import { isFinal } from './rules/duplicate-rules.ts'
@@ -72,12 +72,18 @@ export function explainedUnsettled(
   // it since.
   const deliveries = history.deliveries.get(row.eventId) ?? []
   const isThrough = !deliveries.some((later) => later.at > at && !isStaleStart(history, at, later))
-  if (!isThrough) return false
-  // A settlement without a delivery, such as that of a poison event, may have been written all the same.
-  const hasFailed = history.failedSettlements.some(
-    (failed) => failed.event === row.eventId && failed.since <= at,
+  return (
+    isThrough &&
+    (deliveries.some((earlier) => maybeSettled(history, earlier, at)) || wasGivenUpUnheard(history, row, at))
   )
-  return hasFailed || deliveries.some((earlier) => maybeSettled(history, earlier, at))
+}
+
+/** Returns whether a process may have settled an event that it did not deliver, such as a poison one, without a record. */
+function wasGivenUpUnheard(history: JudgedHistory, { eventId, status }: StoredRow, at: number): boolean {
+  if (status !== EventStatus.DEAD) return false
+  const last = history.deliveries.get(eventId)?.at(-1)?.at ?? -Infinity
+  if (history.kills.some((kill) => kill.at > last && kill.at <= at)) return true
+  return history.failedSettlements.some(({ event, since }) => event === eventId && since <= at)
 }
 
 function heardLate(history: JudgedHistory, { process, since }: JudgedSettlement, at: number): boolean {

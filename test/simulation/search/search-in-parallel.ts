@@ -16,7 +16,13 @@ export interface ParallelSearch {
 
 /** Shares a search among worker threads, one for each core, and adds up their results. */
 export async function searchInParallel(options: ParallelSearch): Promise<SearchResult> {
-  const { search, workers = availableParallelism(), stopsAtFirst = false, limitMs = Infinity, onProgress } = options
+  const {
+    search,
+    workers = availableParallelism(),
+    stopsAtFirst = false,
+    limitMs = Infinity,
+    onProgress,
+  } = options
   const done = Array.from({ length: workers }, () => 0)
   const running: Worker[] = []
   const results = Array.from({ length: workers }, (_, index) => {

@@ -47,7 +47,16 @@ export interface SearchResult {
 
 /** Returns an empty result, to be added to. */
 export function emptyResult(): SearchResult {
-  return { histories: 0, events: 0, deliveries: 0, steps: 0, calls: 0, virtualMs: 0, coverage: {}, findings: [] }
+  return {
+    histories: 0,
+    events: 0,
+    deliveries: 0,
+    steps: 0,
+    calls: 0,
+    virtualMs: 0,
+    coverage: {},
+    findings: [],
+  }
 }
 
 /** Runs histories one after another. Calls back after each; ends early when the callback returns false. */
@@ -66,7 +75,11 @@ export async function simulateMany(
   return result
 }
 
-function addRun(result: SearchResult, { seed, mode, transactions }: SimulationPlan, run: SimulationRun): void {
+function addRun(
+  result: SearchResult,
+  { seed, mode, transactions }: SimulationPlan,
+  run: SimulationRun,
+): void {
   result.histories += 1
   result.events += transactions.reduce((sum, { events }) => sum + events.length, 0)
   result.deliveries += run.deliveries

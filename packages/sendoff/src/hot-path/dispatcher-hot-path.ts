@@ -36,6 +36,9 @@ export interface DispatcherHotPathOptions extends PollerWakeUpsOptions, Omit<Loo
  */
 const trustedPart = 0.5
 
+/** The fence of a row that its writer has leased, before any other process has held it. */
+const bornDeliveries = 1
+
 /** Brings events from their commit into the dispatcher's hot queue. */
 export class DispatcherHotPath implements HotPath {
   readonly #options: DispatcherHotPathOptions
@@ -116,7 +119,12 @@ class QueueSlot implements HotSlot {
       onKnown?.(exists)
     }
     const lookUp: LookUp = {
-      key,
+      // Another process may have held the row since, and may let go of it. Its state is another then.
+      key: {
+        eventId: key.eventId,
+        destination: key.destination,
+        unchanged: { deliveries: bornDeliveries, lockedBy: this.#options.lease.owner },
+      },
       inDoubt,
       get isOver() {
         return isOver()

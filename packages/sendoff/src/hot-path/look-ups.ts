@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { RowId } from '../store/index.ts'
+import type { NamedRow } from '../store/index.ts'
 import { askAgainAfterMs } from '../write/event-exists.ts'
 import { type Delivery, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
@@ -14,12 +14,12 @@ export interface LookUpsOptions {
   readonly recovery: StoreRecovery
   readonly inFlight: InFlightTracker
   /** Leases the named rows that exist and that no other process holds. */
-  readonly claimKeys: (keys: readonly RowId[]) => Promise<readonly Delivery[]>
+  readonly claimKeys: (keys: readonly NamedRow[]) => Promise<readonly Delivery[]>
 }
 
 /** The question whether a row was committed. Exactly one of its three methods is called, once. */
 export interface LookUp {
-  readonly key: RowId
+  readonly key: NamedRow
   /** Whether the commit may still be under way. */
   readonly inDoubt: boolean
   /** Whether to stop asking. */
@@ -92,7 +92,7 @@ export class LookUps {
     return isAwaited
   }
 
-  async #claim(keys: readonly RowId[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
+  async #claim(keys: readonly NamedRow[]): Promise<ReadonlyMap<string, Delivery> | undefined> {
     try {
       const found = await this.#options.claimKeys(keys)
       this.#backOff.succeeded()

@@ -1,7 +1,7 @@
 import { describeError } from '../describe-error.ts'
 import type { LeaseTaker, OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
-import { claimRows } from '../poll/claim-source.ts'
+import { claimRows, namedRow } from '../poll/claim-source.ts'
 import type { ModeParts } from './mode.ts'
 
 /** Records in the store which rows this process holds without a lease. */
@@ -73,7 +73,7 @@ async function giveBackLock(lock: NamedLock, parts: ModeParts, dispatcher: Lease
   const { inFlight } = parts
   const running = inFlight.unclaimed()
   if (lock.holding !== undefined && running.length > 0) {
-    const rows = running.map(({ row }) => row)
+    const rows = running.map(({ held }) => namedRow(held, null))
     const claimed = claimRows(parts, rows, 'cold').then((deliveries) => dispatcher.carryOn(deliveries))
     for (const delivery of running) delivery.reclaim = claimed
     await claimed

@@ -9,7 +9,7 @@ import type { Pauses } from '../hold/pauses.ts'
 import { blindBusyIntervalMs } from '../modes/mode-defaults.ts'
 import type { Mode, ModeEnds, ModeOptions, ModeParts } from '../modes/mode.ts'
 import type { Logger } from '../observe/logger.ts'
-import { claimRows } from '../poll/claim-source.ts'
+import { claimRows, namedRow } from '../poll/claim-source.ts'
 import { memberSource } from '../poll/member-source.ts'
 import { OutboxPoller, pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
@@ -61,7 +61,7 @@ export class OutboxEngine {
       ...options,
       ...parts,
       inFlightTracker: parts.inFlight,
-      claimAgain: async ({ row, source }) => (await claimRows(parts, [row], source))[0],
+      claimAgain: async ({ held, source }) => (await claimRows(parts, [namedRow(held, null)], source))[0],
       ...setup.dispatching,
     })
     const { source, hotPath, keeper } = setup.connect(dispatcher)
@@ -179,6 +179,7 @@ export class OutboxEngine {
   // heartbeat.
   async #controlsChanged(): Promise<void> {
     await this.#pauses.refresh()
-    this.wake()
+    this.#source.forgetWaiting?.()
+    this.#alarm.wake()
   }
 }

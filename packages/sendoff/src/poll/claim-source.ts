@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { Delivery, type DeliverySource } from '../delivery/delivery.ts'
 import { validUntil } from '../delivery/local-validity.ts'
-import type { DuePlace, Lease, OutboxStore, RowId } from '../store/index.ts'
+import type { DuePlace, HeldRow, Lease, NamedRow, OutboxStore, RowId } from '../store/index.ts'
 import type { PendingBatch, PendingSource } from './pending-source.ts'
 
 /** Options of `claimSource`. */
@@ -49,10 +49,18 @@ class ClaimSource implements PendingSource {
   }
 }
 
+/** Names a row for a claim that counts only while the row has this fence and this holder. */
+export function namedRow(
+  { eventId, destination, deliveries }: RowId & Pick<HeldRow, 'deliveries'>,
+  lockedBy: string | null,
+): NamedRow {
+  return { eventId, destination, unchanged: { deliveries, lockedBy } }
+}
+
 /** Leases the named rows that no other process holds. */
 export async function claimRows(
   { store, clock = systemClock, lease }: ClaimSourceOptions,
-  wanted: readonly RowId[],
+  wanted: readonly NamedRow[],
   source: DeliverySource,
 ): Promise<readonly Delivery[]> {
   const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }

@@ -24,7 +24,7 @@ export class KeyScan {
   #isWantedAgain = false
   #nextFullLook = -Infinity
 
-  /** The pause is at most `longestPauseMs` milliseconds, unless a scan itself takes longer. */
+  /** The pause is at most `longestPauseMs` milliseconds. */
   constructor(clock: Clock, longestPauseMs = Infinity) {
     this.#clock = clock
     this.#longestPauseMs = longestPauseMs
@@ -53,6 +53,13 @@ export class KeyScan {
     return this.#isFullLook ? undefined : waitMs
   }
 
+  /** Makes the next scan begin at the start, without a pause. */
+  startOver(): void {
+    this.#end = undefined
+    this.#nextFullLook = -Infinity
+    if (this.#place !== 'nowhere') this.#isWantedAgain = true
+  }
+
   /** Continues the scan from `next`, or ends it. `wastedMs` is the time it took to find nothing. */
   cameTo(next: DuePlace | undefined, wastedMs: number): void {
     this.#wastedMs += wastedMs
@@ -63,7 +70,7 @@ export class KeyScan {
     this.#place = 'nowhere'
     if (this.#isFullLook && this.#wastedMs > shortMs) {
       const pauseMs = Math.min(this.#wastedMs * pauseShare, this.#longestPauseMs)
-      this.#nextFullLook = this.#clock.monotonic() + Math.max(pauseMs, this.#wastedMs)
+      this.#nextFullLook = this.#clock.monotonic() + pauseMs
     }
     this.#wastedMs = 0
   }

@@ -3,7 +3,7 @@ import { Delivery, type Holding, isSuspect, rowIdOf } from '../delivery/delivery
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { FencedRow, Lease, OrderedRow, OwnerFence, StoreWith } from '../store/index.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
-import { claimRows } from './claim-source.ts'
+import { claimRows, namedRow } from './claim-source.ts'
 
 /** Options of `LaneIntake`. */
 export interface LaneIntakeOptions {
@@ -91,7 +91,8 @@ export class LaneIntake {
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
     const lapsed = rows.filter((row) => row.lockedBy !== null)
     if (lapsed.length === 0) return new Map()
-    const claimed = await claimRows(this.#options, lapsed, 'cold')
+    const named = lapsed.map((row) => namedRow(row, row.lockedBy))
+    const claimed = await claimRows(this.#options, named, 'cold')
     return new Map(claimed.map((delivery) => [delivery.rowId, delivery]))
   }
 

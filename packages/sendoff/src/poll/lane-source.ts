@@ -28,6 +28,12 @@ export interface LaneSourceOptions {
 /** How many due rows one read scans for keys. This bounds its time, however many rows are due. */
 const window = 4_000
 
+/**
+ * The longest pause between two scans from the start, in milliseconds. A scan may have taken long only because
+ * its answer was late.
+ */
+const longestPauseMs = 5_000
+
 /** If empty lanes want at least this many rows, only every fourth read scans for other keys as well. */
 const richRead = 500
 const looksApart = 4
@@ -57,11 +63,12 @@ export class LaneSource implements PendingSource {
    */
   #depth = 4
   #richReads = 0
+  readonly #known = new WeakSet<PartitionHolding>()
 
   constructor(options: LaneSourceOptions) {
     this.#options = options
     this.#waiting = new WaitingKeys(options.clock)
-    this.#looks = new KeyScan(options.clock)
+    this.#looks = new KeyScan(options.clock, longestPauseMs)
   }
 
   async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
@@ -70,6 +77,7 @@ export class LaneSource implements PendingSource {
     const holdings = new Map(keeper.active.map((holding) => [holding.partition, holding]))
     if (holdings.size === 0) return noPending
 
+    if (this.#hasGained(holdings.values())) this.#looks.startOver()
     if (hasNews) this.#beginLook()
     const fill = this.#lanesToFill(Math.max(1, Math.floor(limit / this.#depth)))
     const from = this.#placeToLook(fill.length)
@@ -107,6 +115,16 @@ export class LaneSource implements PendingSource {
 
   forgetWaiting(): void {
     this.#waiting.clear()
+  }
+
+  /** Whether a partition is new since the last call: its rows may lie before the place of the scan. */
+  #hasGained(holdings: Iterable<PartitionHolding>): boolean {
+    let hasGained = false
+    for (const holding of holdings) {
+      hasGained ||= !this.#known.has(holding)
+      this.#known.add(holding)
+    }
+    return hasGained
   }
 
   #beginLook(): void {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { Delivery, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { Bounds, DuePlace, Lease, OutboxStore, Row } from '../store/index.ts'
-import { claimRows } from './claim-source.ts'
+import { claimRows, namedRow } from './claim-source.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 
@@ -79,7 +79,8 @@ export class OwnerSource implements PendingSource {
 
   async #claim(rows: readonly Row[]): Promise<ReadonlyMap<string, Delivery>> {
     if (rows.length === 0) return new Map()
-    const claimed = await claimRows(this.#options, rows, 'cold')
+    const named = rows.map((row) => namedRow(row, row.lockedBy))
+    const claimed = await claimRows(this.#options, named, 'cold')
     return new Map(claimed.map((delivery) => [delivery.rowId, delivery]))
   }
 }

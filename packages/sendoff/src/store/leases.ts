@@ -47,11 +47,20 @@ export interface ClaimRequest {
   readonly lease: Lease
   readonly limit: number
   /** Claims only these rows. Rows already leased by `lease.owner` are included, and count no loss. */
-  readonly rows?: readonly RowId[]
+  readonly rows?: readonly NamedRow[]
   /** Claims only rows at or behind this place in due order. */
   readonly from?: DuePlace
   /** Claims no rows that were written less than this many milliseconds ago. */
   readonly skipRecentMs?: number
+}
+
+/** A row to claim by its row id. */
+export interface NamedRow extends RowId {
+  /**
+   * Claims the row only while it has this fence and this holder. A claim that arrives late then takes nothing
+   * from the next holder. Default: claims it in any state that allows a claim.
+   */
+  readonly unchanged?: Pick<HeldRow, 'deliveries' | 'lockedBy'>
 }
 
 /** A kind of event, as a listener is registered for it. */

@@ -26,7 +26,7 @@ export interface OutboxWriting<Tx> {
 
   /**
    * Adds rows within the caller's transaction, in the given order. No other transaction sees them before it
-   * commits. Rows with `claimed` are born with `lease`.
+   * commits. Rows with `claimed` are born with `lease`, and with the fence 1.
    *
    * A row whose idempotency key was used before is not added, and the result names the event that used the
    * key. If an event id exists, nothing is added: the insert rejects with `duplicateEventId`, and the

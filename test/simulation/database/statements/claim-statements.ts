@@ -1,3 +1,4 @@
+import { hasChanged } from '../../../../packages/sendoff/src/store/has-changed.ts'
 import { asRow } from '../../../../packages/sendoff/src/stores/memory/memory-row.ts'
 import {
   type ClaimRequest,
@@ -71,7 +72,11 @@ function* claimNamed(
 ): Program<readonly Row[]> {
   const { rows = [], lease, limit } = request
   const wish = { ...wishOf(request), exceptHolder: lease.owner }
-  const found = [...new Set(rows.map((id) => db.eventCell(id)))]
+  const wanted = new Map(rows.map((id) => [db.eventCell(id), id]))
+  const isSame = (cell: Cell<StoredRow>) =>
+    cell.committed !== undefined && !hasChanged(cell.committed, wanted.get(cell)!)
+  const found = [...wanted.keys()]
+    .filter(isSame)
     .flatMap((cell) => (cell.committed === undefined ? [] : [{ cell, row: cell.committed }]))
     .filter(({ row }) => isPending(row.status) && isWanted(db, row, wish))
     .sort((a, b) => inDueOrder(a.row, b.row))
@@ -80,7 +85,9 @@ function* claimNamed(
   for (const { cell } of found) {
     if (cells.length >= limit) break
     const { committed } = cell
-    if (committed !== undefined && isWanted(db, committed, wish) && cell.tryLock(tx, 'update')) cells.push(cell)
+    if (!isSame(cell)) continue
+    if (committed !== undefined && isWanted(db, committed, wish) && cell.tryLock(tx, 'update'))
+      cells.push(cell)
   }
   return yield* leased(db, tx, cells, request, true)
 }

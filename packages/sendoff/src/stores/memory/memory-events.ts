@@ -1,3 +1,4 @@
+import { hasChanged } from '../../store/has-changed.ts'
 import { isPending } from '../../store/event-status.ts'
 import type {
   Bounds,
@@ -196,6 +197,7 @@ export class MemoryEvents implements MemoryTables {
       const order = row && this.#orders.get(row)
       if (row === undefined || order === undefined || row.availableAt > now) continue
       if (order === this.#leased && row.lockedBy !== lease.owner) continue
+      if (hasChanged(row, id)) continue
       if (from !== undefined && inDueOrder(row, from) < 0) continue
       if (this.#isWanted(row, request, now)) rows.add(row)
     }

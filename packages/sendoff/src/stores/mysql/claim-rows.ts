@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nextPlace } from '../../store/due-order.ts'
+import { hasChanged } from '../../store/has-changed.ts'
 import type {
   ClaimRequest,
   ClaimTypesAnswer,
   ClaimTypesRequest,
   Lease,
+  NamedRow,
   Row,
-  RowId,
 } from '../../store/index.ts'
-import type { MysqlSession, Rows, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { dueOptions, dueValues, placeValues, recentValues } from './sql/due-values.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { DueOptions } from './sql/row-conditions.ts'
@@ -75,7 +76,7 @@ async function claimDue(
 
   const rows = await driver.briefly(async (session) => {
     const found = await session.run(statements.claim(options, rowLimit(limit)), values)
-    return leased(session, found.rows, lease, statements.lease, [])
+    return leased(session, found.rows.map(readRow), lease, statements.lease, [])
   })
   last.isEmpty = rows.length === 0
   return rows
@@ -89,18 +90,19 @@ async function claimNamed(
   driver: StoreDriver,
   statements: MysqlStatements,
   request: ClaimRequest,
-  ids: readonly RowId[],
+  ids: readonly NamedRow[],
 ): Promise<readonly Row[]> {
   const { lease, limit } = request
   const options = dueOptions(request)
+  const byName = new Map(ids.map((id) => [rowName(id), id]))
+  const isWanted = (row: Row) => !hasChanged(row, byName.get(rowName(row))!)
   const claimed: Row[] = []
   for (let left = ids, tries = 0; ; tries += 1) {
     const { condition, values } = named(left)
     const rows = await driver.briefly(async (session) => {
       const text = statements.claimKeys(condition, options, limit - claimed.length)
-      return leased(session, (await session.run(text, values)).rows, lease, statements.leaseKeys, [
-        lease.owner,
-      ])
+      const found = (await session.run(text, values)).rows.map(readRow).filter(isWanted)
+      return leased(session, found, lease, statements.leaseKeys, [lease.owner])
     })
     claimed.push(...rows)
 
@@ -115,7 +117,7 @@ async function claimNamed(
     await sleep(waitMs)
   }
 
-  function named(some: readonly RowId[]): { condition: string; values: Value[] } {
+  function named(some: readonly NamedRow[]): { condition: string; values: Value[] } {
     const { condition, values } = rowIdCondition(some)
     return {
       condition,
@@ -127,14 +129,13 @@ async function claimNamed(
 /** Leases rows that this transaction has locked. Returns them with their new lease. */
 async function leased(
   session: MysqlSession,
-  found: Rows,
+  rows: readonly Row[],
   { owner, ms }: Lease,
   statement: (rows: string) => string,
   values: readonly Value[],
 ): Promise<readonly Row[]> {
-  if (found.length === 0) return []
+  if (rows.length === 0) return []
 
-  const rows = found.map(readRow)
   await session.run(statement(rowsOf(rows.map((row) => row.seq))), [...values, owner, durationValue(ms)])
   const [exceptHolder] = values
   return rows.map((row) => {

@@ -2,7 +2,7 @@ import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, Row } from '../
 import { inDueOrder, nextPlace } from '../../store/due-order.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'
-import { rowIdValues } from './sql/row-ids.ts'
+import { namedRowValues } from './sql/row-ids.ts'
 import { placeValues, roundedUp, skipRecentValue, storable, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
@@ -19,7 +19,7 @@ export async function claimRows(
   const answer =
     rows === undefined
       ? await session.run(statements.claim, wanted)
-      : await session.run(statements.claimKeys, [...wanted, ...rowIdValues(rows)])
+      : await session.run(statements.claimKeys, [...wanted, ...namedRowValues(rows)])
   // An UPDATE returns rows in no particular order.
   return readRows(answer).sort(inDueOrder)
 }

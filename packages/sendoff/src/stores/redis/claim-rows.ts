@@ -1,4 +1,11 @@
-import type { ClaimRequest, ClaimTypesAnswer, ClaimTypesRequest, DuePlace, Row } from '../../store/index.ts'
+import type {
+  ClaimRequest,
+  ClaimTypesAnswer,
+  ClaimTypesRequest,
+  DuePlace,
+  NamedRow,
+  Row,
+} from '../../store/index.ts'
 import { placeBehind } from '../../store/due-order.ts'
 import { memberOf } from './redis-keyspace.ts'
 import { claimedRows } from './row-text.ts'
@@ -24,13 +31,17 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
     const [place, claimed] = (
       ids === undefined
         ? await run(claimScript, values)
-        : await run(claimIdsScript, [...values, ...ids.flatMap((id) => [id.eventId, id.destination])])
+        : await run(claimIdsScript, [...values, ...ids.flatMap(namedValues)])
     ) as DueAnswer
     rows.push(...claimedRows(claimed))
     if (!place) break
     from = place
   }
   return rows
+}
+
+function namedValues({ eventId, destination, unchanged }: NamedRow): string[] {
+  return [eventId, destination, unchanged?.deliveries.toString() ?? '', unchanged?.lockedBy ?? '']
 }
 
 /** Leases due rows of some types, within a window of due rows. */

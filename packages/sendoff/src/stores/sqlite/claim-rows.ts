@@ -1,10 +1,11 @@
+import { hasChanged } from '../../store/has-changed.ts'
 import type {
   ClaimRequest,
   ClaimTypesAnswer,
   ClaimTypesRequest,
   DuePlace,
+  NamedRow,
   Row,
-  RowId,
 } from '../../store/index.ts'
 import { inDueOrder, nextPlace } from '../../store/due-order.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
@@ -86,18 +87,18 @@ function claimDueOfTypes(
 function dueRowsOfIds(
   statements: PreparedStatements,
   request: ClaimRequest,
-  ids: readonly RowId[],
+  ids: readonly NamedRow[],
   now: number,
 ): ReadRow[] {
   const within = dueWithin(request, now)
   const found = new Map<number, ReadRow>()
 
-  for (const { eventId, destination } of ids) {
-    const values = statements.dueById.get(eventId, destination, ...within, now, request.lease.owner)
+  for (const id of ids) {
+    const values = statements.dueById.get(id.eventId, id.destination, ...within, now, request.lease.owner)
     if (values === undefined) continue
 
     const row = readRow(values)
-    found.set(row.seq, row)
+    if (!hasChanged(row, id)) found.set(row.seq, row)
   }
   return [...found.values()].sort(inDueOrder).slice(0, request.limit)
 }

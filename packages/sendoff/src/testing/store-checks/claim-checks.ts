@@ -182,6 +182,28 @@ export const claimChecks: readonly PartCheck[] = [
     },
   },
   {
+    name: 'claim: a row that is named as unchanged is claimed only while its fence and its holder are the same',
+    async run({ store }) {
+      const { eventId, destination, ...row } = sampleRow({ claimed: true })
+      await insertRows(store, [{ eventId, destination, ...row }], leaseOf('a'))
+      const claim = (deliveries: number, lockedBy: string | null) =>
+        store.claim({
+          lease: leaseOf('a'),
+          limit: 10,
+          rows: [{ eventId, destination, unchanged: { deliveries, lockedBy } }],
+        })
+
+      deepEqual(await claim(0, 'a'), [])
+      deepEqual(await claim(1, null), [])
+      const claimed = only(await claim(1, 'a'))
+      deepEqual(countersOf(claimed), [2, 0])
+      deepEqual(await claim(1, 'a'), [], 'the same claim takes it once')
+      await store.release([claimed])
+      deepEqual(await claim(2, 'a'), [], 'its holder has released it')
+      deepEqual(countersOf(only(await claim(2, null))), [3, 0])
+    },
+  },
+  {
     name: 'claim: keys include no row that another process holds, and count a loss if its lease has run out',
     async run({ store, wait }) {
       const held = sampleRow({ claimed: true })

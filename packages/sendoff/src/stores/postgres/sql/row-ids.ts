@@ -1,10 +1,22 @@
-import type { HeldRow, RowId } from '../../../store/index.ts'
+import type { HeldRow, NamedRow, RowId } from '../../../store/index.ts'
 import { numberArray, textArray } from './statement-values.ts'
 
 /** Row ids as parameters, each once. */
 export function rowIdValues(rows: readonly RowId[]): [ids: string, destinations: string] {
   const distinct = [...new Map(rows.map((row) => [rowName(row), row])).values()]
   return [textArray(distinct.map((row) => row.eventId)), textArray(distinct.map((row) => row.destination))]
+}
+
+/** Row ids as parameters, each once, with the fences and holders that are wanted; a null fence stands for any. */
+export function namedRowValues(
+  rows: readonly NamedRow[],
+): [ids: string, destinations: string, deliveries: string, holders: string] {
+  const distinct = [...new Map(rows.map((row) => [rowName(row), row])).values()]
+  return [
+    ...rowIdValues(distinct),
+    textArray(distinct.map(({ unchanged }) => unchanged?.deliveries.toString() ?? null)),
+    textArray(distinct.map(({ unchanged }) => unchanged?.lockedBy ?? null)),
+  ]
 }
 
 /** Returns one text for both parts of a row id. */

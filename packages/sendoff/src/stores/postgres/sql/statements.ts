@@ -58,13 +58,16 @@ export function statementsFor(tables: PostgresTables) {
           and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($9::text[], $10::text[]))'])}`),
 
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids, $8
-    // destinations. By primary key. Includes rows that the claimer holds already; they count no loss.
+    // destinations, $9 and $10 their fences and holders, a null fence for any. By primary key. Includes rows that the claimer holds
+    // already; they count no loss.
     claimKeys: `
   with due as materialized (
     select event_id, destination
-      from unnest((select $7::text[]), (select $8::text[])) as given (event_id, destination)
+      from unnest((select $7::text[]), (select $8::text[]), (select $9::text[]), (select $10::text[]))
+           as given (event_id, destination, fence, holder)
       join ${events} as event using (event_id, destination)
      where ${dueFrom('$3', '$4', `${unsettled} and blocked_at is null`)}
+       and (given.fence is null or given.fence::integer = deliveries and given.holder is not distinct from locked_by)
        and ${freeRow(tables, '$6', '$1')}
      order by available_at, seq
      limit ${rows('$5')}

@@ -195,7 +195,10 @@ return { place or false, answer }
 `,
 )
 
-/** Claims the named rows. Arguments as above; then pairs of event id and destination. */
+/**
+ * Claims the named rows. Arguments as above; then event id, destination, fence and holder of each. An empty
+ * fence stands for any.
+ */
 export const claimIdsScript = script(
   evenWhenFull,
   headOf,
@@ -206,7 +209,7 @@ export const claimIdsScript = script(
   `
 local owner, limit, fromAt, fromMember = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 local found, seen = {}, {}
-for index = 7, #ARGV, 2 do
+for index = 7, #ARGV, 4 do
   local member = memberOf(ARGV[index], ARGV[index + 1])
   local packed = member and not seen[member] and call('HGET', state, member)
   if packed then
@@ -217,7 +220,9 @@ for index = 7, #ARGV, 2 do
       and fields[AVAILABLE_AT] <= now and fields[CREATED_AT] <= now - tonumber(ARGV[6])
     local isBehind = not fromAt or fields[AVAILABLE_AT] > fromAt
       or (fields[AVAILABLE_AT] == fromAt and member >= fromMember)
-    if isFree and isDue and isBehind then
+    local isSame = ARGV[index + 2] == ''
+      or (tonumber(ARGV[index + 2]) == fields[DELIVERIES] and (fields[LOCKED_BY] or '') == ARGV[index + 3])
+    if isFree and isDue and isBehind and isSame then
       local row = call('HGET', rows, member)
       if not isPaused(row) then found[#found + 1] = { member, fields, row } end
     end
