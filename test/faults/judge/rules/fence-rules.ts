@@ -81,6 +81,8 @@ export const fenceRules: readonly Rule[] = [
 function isCertainRefusal(history: JudgedHistory, process: string, settlement: JudgedSettlement): boolean {
   if (!settlement.refused || settlement.process !== process) return false
   const { event, since } = settlement
+  // A process that closes may give up before it knows what became of a failed try.
+  if (history.hasClosedInVain(process, since)) return false
   const tries = [...history.failedSettlements, ...history.unansweredSettlements].filter(
     (each) => each.event === event && each.process === process,
   )
