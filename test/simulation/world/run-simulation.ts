@@ -128,6 +128,9 @@ class Simulation {
     })
 
     await this.#time.runUntil(() => this.#isStopped || this.#time.now > limit || this.#isQuiet)
+    // Answers that are still under way come, or the processes give them up.
+    const until = this.#time.now + leaseMs
+    await this.#time.runUntil(() => this.#isStopped || this.#time.now > until)
     await this.#close()
     if (this.#failure !== undefined) throw this.#failure
     return this.#judged()

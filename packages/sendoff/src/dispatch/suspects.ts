@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { describeError } from '../describe-error.ts'
@@ -26,6 +27,7 @@ export interface SuspectsOptions extends Pick<
   readonly settler: Settler
   readonly pump: Pump
   readonly waiters: Waiters
+  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -52,19 +54,22 @@ export class Suspects {
    * meanwhile, no loss is counted for the suspect. Never rejects.
    */
   async runAlone(suspect: Delivery): Promise<void> {
-    const { gate, inFlight, logger, pump } = this.#options
+    const { gate, inFlight, logger, pump, clock, handBack } = this.#options
     const { eventId, eventType, losses } = suspect.row
     gate.suspect = suspect
     logger.warn(
       `${losses} processes in a row ended while they held event ${eventId} (${eventType}): it runs alone now.`,
     )
     const claimed = await this.#claimAlone(suspect)
-    if (claimed !== undefined && inFlight.tryAcquire(claimed)) {
+    // This process may have stood still since it asked for the lease.
+    const isHeld = claimed?.isHeld(clock.monotonic()) ?? false
+    if (claimed !== undefined && isHeld && inFlight.tryAcquire(claimed)) {
       gate.suspect = claimed
       pump.start(claimed)
-    } else {
-      this.#ended()
+      return
     }
+    if (claimed !== undefined && !isHeld) await handBack.release([claimed])
+    this.#ended()
   }
 
   /** Called with every settled delivery. After a suspect, the dispatcher takes events again. */

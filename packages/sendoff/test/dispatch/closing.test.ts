@@ -205,3 +205,79 @@ onEveryStore('a closed outbox refuses to work and says so', async (test, open, m
   await rejects(async () => outbox.transaction(async () => {}), { code: 'OUTBOX_CLOSED' })
   await rejects(outbox.start(), { code: 'OUTBOX_CLOSED' })
 })
+
+onEveryStore(
+  'closing finishes what runs, even if the wake-ups of the store cannot be ended',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const store = open()
+    const wakeUps = {
+      announce: async () => {},
+      listen: async () => () => Promise.reject(new Error('The database is down.')),
+    }
+    const { outbox, log } = await startOutbox(
+      test,
+      new Proxy(store, {
+        get: (target, name) => (name === 'wakeUps' ? wakeUps : (Reflect.get(target, name) as unknown)),
+      }),
+      { mode, listener, shutdownTimeoutMs: 60_000 },
+    )
+    const [running] = await writeTested(outbox, 'running')
+    await listener.called(1)
+    const closing = outbox.close()
+    await new Promise((resolve) => setImmediate(resolve))
+    gate.open()
+    await closing
+    const reader = open()
+    await reader.migrate()
+    equal((await rowOf(reader, running!))!.status, 1)
+    await reader.close()
+    match(log.join('\n'), /Ending the wake-ups failed/)
+  },
+)
+
+onEveryStore(
+  'a settlement that comes while closing leases its row is written after that, and nothing runs twice',
+  async (test, open, mode) => {
+    const gate = new Gate()
+    const claimed = new Gate()
+    const settled = new Gate()
+    const listener = new RecordingListener(() => gate.passed)
+    const store = faultyStore(open(), {
+      // The store has leased the row, and its answer comes after the one to the settlement.
+      async claim(claim, request) {
+        const rows = await claim(request)
+        if (request.rows === undefined || rows.length === 0) return rows
+        claimed.open()
+        await settled.passed
+        return rows
+      },
+      async settle(settle, request) {
+        const refused = await settle(request)
+        settled.open()
+        return refused
+      },
+    })
+    const { outbox } = await startOutbox(test, store, {
+      mode,
+      listener,
+      drainTimeoutMs: 50,
+      shutdownTimeoutMs: 60_000,
+    })
+    const [running] = await outbox.transaction(async () => [
+      await outbox.write('Tested', 'running', { deliverAfterMs: 1 }),
+    ])
+    await listener.called(1)
+    const closing = outbox.close()
+    await claimed.passed
+    gate.open()
+    await closing
+    const reader = open()
+    await reader.migrate()
+    const row = (await rowOf(reader, running!))!
+    deepEqual([row.status, row.losses, listener.ids.length], [1, 0, 1])
+    await reader.close()
+  },
+  ['singleNode'],
+)

@@ -1,9 +1,10 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
 import type { StoreWith } from '../../src/store/index.ts'
@@ -238,3 +239,43 @@ async function waitUntil(ready: () => Promise<boolean>, orElse: Promise<unknown>
   void orElse.then(() => (ended = true))
   while (!ended && !(await ready())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
+
+onEveryStore(
+  'a suspect whose lease ran out before it could begin is claimed again first',
+  async (test, open, mode) => {
+    const store = open()
+    await store.migrate()
+    const writer = await Outbox.writerOnly<any>({ store: open(), logger: false }).start()
+    test.after(() => writer.close())
+    const [id] = await writeTested(writer, 'suspect')
+    for (let holder = 1; holder <= 4; holder++) {
+      await store.claim({ lease: { owner: `gone ${holder}`, ms: 1 }, limit: 1 })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    let claims = 0
+    const late = faultyStore(store, {
+      async claim(claim, request) {
+        const rows = await claim(request)
+        // The process stands still for longer than the lease.
+        const isSuspect = request.rows?.[0]?.unchanged?.lockedBy === null
+        if (isSuspect && claims++ === 0) await new Promise((resolve) => setTimeout(resolve, 150))
+        return rows
+      },
+    })
+    const isHeld: boolean[] = []
+    const listener = new RecordingListener(async () => {
+      isHeld.push((await rowOf(store, id!))!.lockedUntil! > Date.now())
+    })
+    const { outbox } = await startOutbox(test, late, {
+      mode,
+      listener,
+      leaseMs: 100,
+      poller: { intervalMs: 10 },
+    })
+    await listener.called(1)
+    await outbox.drain()
+    deepEqual(isHeld, [true])
+    ok(claims > 1)
+  },
+  ['multiNode'],
+)

@@ -581,3 +581,42 @@ onEveryStoreOnce('modes that keep order refuse options of the hot path', async (
   throws(() => Outbox.partitioned({ ...required, poller: { skipRecentMs: 5 } } as never), /skipRecentMs/)
   throws(() => Outbox.ordered({ ...required, onFailure: 'wait' } as never), /onFailure/)
 })
+
+onEveryStoreOnce(
+  'an event that falls due does not begin beside one of its key that runs in a closing worker',
+  async (test, open) => {
+    const gate = new Gate()
+    const seen: string[] = []
+    const first = await start(
+      test,
+      open(),
+      async ({ key, n }) => {
+        seen.push(`first ${key}${n}`)
+        await gate.passed
+        seen.push('first is done')
+      },
+      { workerCount: 1, drainTimeoutMs: 1, shutdownTimeoutMs: 60_000, leaseMs: 60_000 },
+    )
+    await first.transaction(async () => {
+      await first.write('Stepped', { key: 'a', n: 0 }, { orderingKey: 'a', deliverAfterMs: 100 })
+      await first.write('Stepped', { key: 'a', n: 1 }, { orderingKey: 'a' })
+      await first.write('Stepped', { key: 'b', n: 0 }, { orderingKey: 'b', deliverAfterMs: 120 })
+    })
+    await until(() => seen.length === 1)
+    const next = await start(test, open(), ({ key, n }) => void seen.push(`${key}${n}`), { leaseMs: 60_000 })
+    const closing = first.close()
+    // The event of the other key falls due later, so the one of this key would have begun by then.
+    await until(async () => {
+      await next.poll()
+      return seen.includes('b0')
+    })
+    deepEqual(seen, ['first a1', 'b0'])
+    gate.open()
+    await closing
+    await until(async () => {
+      await next.poll()
+      return seen.includes('a0')
+    })
+    deepEqual(seen, ['first a1', 'b0', 'first is done', 'a0'])
+  },
+)

@@ -44,4 +44,22 @@ describe('a plan of looks', () => {
     equal(looks.begin(), undefined)
     equal(looks.from, 'start')
   })
+
+  it('pauses no longer than allowed, even if an answer was late', () => {
+    const looks = new KeyScan(fakeClock(), 5_000)
+    looks.begin()
+    looks.cameTo(place, 0)
+    looks.cameTo(undefined, 26_000)
+    equal(looks.begin(), 5_000)
+  })
+
+  it('begins at the start at once when it is told to start over', () => {
+    const looks = new KeyScan(fakeClock())
+    looks.begin()
+    looks.cameTo(place, 1_000)
+    looks.cameTo(undefined, 0)
+    looks.startOver()
+    equal(looks.begin(), undefined)
+    equal(looks.from, 'start')
+  })
 })

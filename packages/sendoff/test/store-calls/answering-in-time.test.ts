@@ -2,7 +2,7 @@ import { deepEqual, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
-import type { HeldRow } from '../../src/store/index.ts'
+import type { HeldRow, RowFilter } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { faultyStore } from '../fixtures/faulty-store.ts'
 
@@ -72,5 +72,36 @@ describe('a store that does not answer', () => {
       [id],
     )
     match(errors[0]!, /did not answer claim/)
+  })
+
+  it('does not keep a settler waiting that asks what was written', async (test) => {
+    const memory = memoryStore()
+    let settled = 0
+    let asked = 0
+    // The first settlement is written, and its answer is lost. Then the question for it gets no answer.
+    const faulty = faultyStore(memory, {
+      async settle(settle, request) {
+        const refused = await settle(request)
+        if (settled++ === 0) throw new Error('The connection was lost.')
+        return refused
+      },
+    })
+    const people = {
+      ...memory.people,
+      query: (filter: RowFilter) =>
+        asked++ === 0 ? new Promise<never>(() => {}) : memory.people.query(filter),
+    }
+    const outbox = await Outbox.multiNode<any>({
+      store: new Proxy(faulty, {
+        get: (target, name) => (name === 'people' ? people : (Reflect.get(target, name) as unknown)),
+      }),
+      listeners: new ListenerRegistry().register('Tested', () => {}),
+      logger: false,
+      leaseMs: 200,
+    }).start()
+    test.after(() => outbox.close())
+    await outbox.transaction(() => outbox.write('Tested', 'an event'))
+    await outbox.drain()
+    ok(asked > 1)
   })
 })
