@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
-import { brokenImports, type SourceFiles } from './dependency-rule.ts'
+import { brokenImports, bypassedClocks, type SourceFiles } from './dependency-rule.ts'
 import { packageRules, type PackageRule } from './package-rules.ts'
 import { projectRoot, readPackages } from './workspace.ts'
 
@@ -17,6 +17,17 @@ describe('the dependency rule', () => {
       deepEqual(brokenImports(files, ruleOf(name)), [])
     })
   }
+
+  it('lets the engine take time and chance only from what it is handed', () => {
+    deepEqual(bypassedClocks(sourceOf('packages/sendoff')), [])
+    const forged = {
+      'poll/poller.ts': '// setTimeout is fine here\nsetTimeout(poll, 5)',
+      'clock.ts': 'Date.now()',
+    }
+    deepEqual(bypassedClocks(forged), [
+      'poll/poller.ts:2 uses setTimeout: take it from the clock or an option',
+    ])
+  })
 
   const forged: readonly [file: string, text: string, message: RegExp][] = [
     [

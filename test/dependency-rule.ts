@@ -189,3 +189,37 @@ function isTesting(file: string): boolean {
 function adapterOf(file: string): string {
   return file.split('/').slice(0, 2).join('/').replace(/\.ts$/, '')
 }
+
+/** The parts of `packages/sendoff/src` that a simulation cannot replace. They use the time and chance of the machine. */
+const outsideSimulation = ['stores/**', 'publishers/**', 'transactions/**', 'mail/**', 'testing/**', '*.ts']
+
+/** Files that name a source of time or chance as a default that callers replace. */
+const withDefaults = [
+  'event/event-envelope.ts',
+  'event/ulid.ts',
+  'outbox/outbox-core.ts',
+  'retry/{exponential-backoff,fixed-delay,linear-backoff,retry-policy,retry-schedule}.ts',
+  'dispatch/dispatcher-options.ts',
+]
+
+const sourcesOfTimeOrChance =
+  /\b(?:setImmediate|setTimeout|setInterval|queueMicrotask|nextTick|performance\.now|Date\.now|Math\.random|randomBytes|randomUUID|randomInt|node:timers)\b/
+
+/**
+ * Returns every line of the engine that takes time or chance from the machine instead of from its options. A
+ * simulation could not repeat such a line.
+ */
+export function bypassedClocks(files: SourceFiles): readonly string[] {
+  return Object.entries(files)
+    .filter(
+      ([file]) => ![...outsideSimulation, ...withDefaults].some((pattern) => matchesGlob(file, pattern)),
+    )
+    .flatMap(([file, text]) =>
+      text.split('\n').flatMap((line, index) => {
+        const [source] = sourcesOfTimeOrChance.exec(line.replace(/^\s*(?:\/\/|\*|\/\*).*/, '')) ?? []
+        return source === undefined
+          ? []
+          : [`${file}:${index + 1} uses ${source}: take it from the clock or an option`]
+      }),
+    )
+}

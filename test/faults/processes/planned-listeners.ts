@@ -49,7 +49,7 @@ export function eventTypeOf(behaviour: Behaviour): string {
 /** The process that listeners run in. */
 export interface ListenerHost {
   readonly clock: Clock
-  random(): number
+  readonly random: () => number
   /** Ends the process at once. */
   kill(): void
   /** Keeps the process from doing anything else for a while. */

@@ -58,6 +58,9 @@ interface Execution {
   abort(error: Error): void
 }
 
+/** After so many ms, a commit is on disk that did not wait for it. */
+const writtenLaterMs = 600
+
 /** Epoch ms at which every simulated world begins. */
 export const beginOfTime = Date.UTC(2026, 0, 1)
 
@@ -245,7 +248,12 @@ export class SimulatedDatabase {
     }
     const before = [...tx.locked].map((cell) => [cell, cell.committed] as const)
     tx.commit()
-    this.#uncertain.push(() => before.forEach(([cell, value]) => (cell.committed = value)))
+    const undo = () => before.forEach(([cell, value]) => (cell.committed = value))
+    this.#uncertain.push(undo)
+    this.#time.schedule(
+      writtenLaterMs,
+      () => (this.#uncertain = this.#uncertain.filter((each) => each !== undo)),
+    )
   }
 
   #indexed(cell: Cell<StoredRow>): void {

@@ -1,5 +1,5 @@
 import type { PlannedFault, SimulationPlan } from '../plan/simulation-plan.ts'
-import { runSimulation } from '../world/run-simulation.ts'
+import { runSimulation, type SimulationRun } from '../world/run-simulation.ts'
 
 /** A plan that nothing can be left out of, and how many histories it took to find it. */
 export interface ShrunkPlan {
@@ -16,6 +16,7 @@ export async function shrinkPlan(
   rule: string,
   onProgress: (plan: SimulationPlan, tries: number) => void = () => {},
   mostTries = 3_000,
+  run: (plan: SimulationPlan) => Promise<Pick<SimulationRun, 'violations'>> = runSimulation,
 ): Promise<ShrunkPlan> {
   let current = plan
   let tries = 0
@@ -23,7 +24,7 @@ export async function shrinkPlan(
   const isKept = async (smaller: SimulationPlan): Promise<boolean> => {
     if (tries >= mostTries) return false
     tries += 1
-    const { violations } = await runSimulation(smaller)
+    const { violations } = await run(smaller)
     if (!violations.some((violation) => violation.rule === rule)) return false
     current = smaller
     onProgress(current, tries)

@@ -1,0 +1,102 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { planSimulation } from './plan/plan-simulation.ts'
+import { sequenceDiagram } from './report/sequence-diagram.ts'
+import { timelineText } from './report/timeline-text.ts'
+import { searchInParallel } from './search/search-in-parallel.ts'
+import { shrinkPlan, sizeOf } from './search/shrink-plan.ts'
+import { simulatedModes } from './search/simulate-many.ts'
+import { runSimulation } from './world/run-simulation.ts'
+
+const small = { processes: 3, events: 40, faults: 10 }
+
+describe('a simulated history', () => {
+  for (const mode of simulatedModes) {
+    it(`is the same for the same seed, record by record, ${mode}`, async () => {
+      const plan = planSimulation(7, mode, small)
+      const first = await runSimulation(plan, { withTimeline: true })
+      const second = await runSimulation(planSimulation(7, mode, small), { withTimeline: true })
+      deepEqual(second.records, first.records)
+      deepEqual(second.timeline, first.timeline)
+      equal(second.steps, first.steps)
+      ok(first.deliveries >= 20)
+    })
+  }
+
+  it('is another one for another seed', async () => {
+    const [one, two] = await Promise.all(
+      [1, 2].map((seed) => runSimulation(planSimulation(seed, 'multiNode', small))),
+    )
+    equal(one!.steps === two!.steps, false)
+  })
+
+  it('has a timeline and a picture', async () => {
+    const plan = planSimulation(7, 'partitioned', small)
+    const run = await runSimulation(plan, { withTimeline: true })
+    const text = timelineText(plan, run)
+    match(text, /^seed 7, mode partitioned, (random|priority) delays: 3 processes, 40 events/)
+    match(text, /p\d\.1 {5}start \{/)
+    const svg = sequenceDiagram(plan, run)
+    match(svg, /^<svg xmlns=/)
+    match(svg, /every promise was kept/)
+    equal(svg.split('<circle').length - 1 <= 400, true)
+  })
+
+  it('shrinks to what breaks the promise', async () => {
+    const plan = planSimulation(3, 'multiNode')
+    const culprit = plan.transactions[4]!.events[0]!.id
+    const fault = plan.faults.find(({ kind }) => kind === 'call')!
+    const broken = { rule: 'a rule', message: 'forged' }
+    const { plan: shrunk } = await shrinkPlan(
+      plan,
+      'a rule',
+      undefined,
+      undefined,
+      async ({ transactions, faults }) => {
+        const isThere = transactions.some(({ events }) => events.some(({ id }) => id === culprit))
+        return { violations: isThere && faults.some(({ at }) => at === fault.at) ? [broken] : [] }
+      },
+    )
+    // One fault, and one transaction with its event.
+    equal(sizeOf({ ...shrunk, processes: [] }), 3)
+  })
+})
+
+describe('the engine in simulated histories', () => {
+  it('keeps every promise for 30 s, with seeds of this commit', async (test) => {
+    const isFull = process.env.SENDOFF_TEST_SCALE === 'full'
+    const seed = seedOfCommit()
+    const { histories, findings } = await searchInParallel({
+      search: {
+        modes: simulatedModes,
+        from: seed,
+        histories: isFull ? 10_000 : 1_000_000,
+        size: { processes: 3, events: 200, faults: 20 },
+      },
+      limitMs: isFull ? 1_500_000 : 30_000,
+    })
+    test.diagnostic(`${histories} histories from seed ${seed} on`)
+    ok(histories > 0)
+    deepEqual(
+      findings.map((finding) => ({
+        ...finding,
+        replay: `npm run simulate -- --seed ${finding.seed} --mode ${finding.mode}`,
+      })),
+      [],
+    )
+  })
+})
+
+/** Returns other seeds for every commit. A checkout without a history has always the same. */
+function seedOfCommit(): number {
+  try {
+    const hash = execFileSync('git', ['rev-parse', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return Number.parseInt(hash.slice(0, 7), 16)
+  } catch {
+    return 1
+  }
+}
