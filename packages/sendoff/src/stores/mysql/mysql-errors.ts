@@ -49,6 +49,12 @@ export function isUnknownTable(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1146
 }
 
+/** Whether a table or a column does not exist, as before a migration. */
+export function lacksSchema(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno === 1146 || errno === 1054
+}
+
 /** Whether the database user lacks a right. */
 export function isNotPermitted(error: unknown): boolean {
   const errno = serverErrorOf(error)?.errno

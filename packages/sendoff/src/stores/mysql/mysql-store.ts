@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
@@ -50,8 +51,11 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
 
 /** A store in MySQL or MariaDB. It has all parts except wake-ups. */
 export interface MysqlStore<Tx> extends CompleteStore<Tx> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, OptionCheck>> = {
@@ -89,7 +93,7 @@ export function mysqlStore<Client extends MysqlClient>(
   const store: MysqlStore<object> = {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     async migrate() {
       await migrate(own, tables)
       await addTimePartitions(own, tables)

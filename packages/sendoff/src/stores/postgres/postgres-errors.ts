@@ -50,6 +50,12 @@ export function isNotPermitted(error: unknown): boolean {
   return serverErrorOf(error)?.code === '42501'
 }
 
+/** Whether a table or a column does not exist, as before a migration. */
+export function lacksSchema(error: unknown): boolean {
+  const code = serverErrorOf(error)?.code
+  return code === '42P01' || code === '42703'
+}
+
 /**
  * Returns the error for a COMMIT that failed. Only if the server itself said so is the transaction certainly
  * undone.

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
@@ -53,8 +54,11 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
 
 /** A store in PostgreSQL. It has all parts, except wake-ups if `notify` is false. */
 export interface PostgresStore<Tx> extends CompleteStore<Tx> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, OptionCheck>> = {
@@ -100,7 +104,7 @@ export function postgresStore<Client extends PostgresClient>(
   const store: PostgresStore<object> = {
     capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     async migrate() {
       await migrate(own, tables)
       await addTimePartitions(own, tables)

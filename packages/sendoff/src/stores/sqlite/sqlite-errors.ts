@@ -19,6 +19,11 @@ export function isDatabaseError(error: unknown): boolean {
   return errcode !== undefined || code.startsWith('SQLITE_')
 }
 
+/** Whether a table or a column does not exist, as before a migration. */
+export function lacksSchema(error: unknown): boolean {
+  return error instanceof Error && /no such (table|column)|has no column named/.test(error.message)
+}
+
 function failureOf(error: unknown): { code: string; errcode: number | undefined } {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
   return {

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { OwnDriver } from './drivers/own-driver.ts'
@@ -40,8 +41,11 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
 
 /** A store in SQLite. It has all parts except wake-ups. */
 export interface SqliteStore<Handle extends SqliteHandle> extends CompleteStore<Handle> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof SqliteStoreOptions<SqliteHandle>, OptionCheck>> = {
@@ -79,7 +83,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
   return {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     migrate: () => migrate(own, tables),
     checkSchema: () => checkSchema(own, tables),
 

@@ -130,7 +130,9 @@ describe('sqlite store: upkeep', () => {
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
     clock.time += 1_000
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
-    const nodes = await store.transaction(async (tx) => tx.prepare('select * from outbox_event_node').all())
+    const nodes = await store.transaction(async (tx) =>
+      tx.prepare('select id, mode, started_at, until from outbox_event_node').all(),
+    )
     const before = await totalChanges(store)
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
 

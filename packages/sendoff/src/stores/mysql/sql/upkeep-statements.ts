@@ -86,23 +86,23 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     // out.
     keepNode: `
   update ${node}
-     set until = ${timeIn}
-   where id = ? and mode <=> ? and until > ${now}`,
+     set \`until\` = ${timeIn}
+   where id = ? and mode <=> ? and \`until\` > ${now}`,
 
     // No parameters. By primary key. Until the end of the transaction no other process joins.
     lockNodes: `select value from ${meta} where \`key\` = 'version' for update`,
 
     // No parameters. Reads the table, which has a row for each process.
-    forgetNodes: `delete from ${node} where until <= ${now}`,
+    forgetNodes: `delete from ${node} where \`until\` <= ${now}`,
 
     // ? id, ? mode. Reads the table. Returns living processes with another mode; none if the mode is null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, timeIn, ? mode, timeIn. By primary key.
     joinNode: `
-  insert into ${node} (id, mode, started_at, until)
+  insert into ${node} (id, mode, started_at, \`until\`)
   values (?, ?, ${wholeNow}, ${timeIn})
-      on duplicate key update mode = ?, until = ${timeIn}`,
+      on duplicate key update mode = ?, \`until\` = ${timeIn}`,
 
     // ? id. By primary key.
     leaveNode: `delete from ${node} where id = ?`,

@@ -132,17 +132,28 @@ return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
 `,
 )
 
-/** Sets the version of the stored data if there is none, and returns it. Argument: the version. */
+const schemaValues = "return call('HMGET', meta, 'version', 'revision', 'oldest_code', 'made_by')"
+
+/**
+ * Sets what is stored about the schema. Data that newer code has made keep their higher numbers. Returns
+ * version, revision, the oldest code and the package that made it. Arguments: the same.
+ */
 export const migrateScript = script(
   evenWhenFull,
   `
 call('HSETNX', meta, 'version', ARGV[1])
-return call('HGET', meta, 'version')
+if tonumber(call('HGET', meta, 'revision') or '0') < tonumber(ARGV[2]) then
+  call('HSET', meta, 'revision', ARGV[2], 'made_by', ARGV[4])
+end
+if tonumber(call('HGET', meta, 'oldest_code') or '0') < tonumber(ARGV[3]) then
+  call('HSET', meta, 'oldest_code', ARGV[3])
+end
 `,
+  schemaValues,
 )
 
-/** Returns the version of the stored data; nothing without data. */
-export const versionScript = script("return call('HGET', meta, 'version')")
+/** Returns what is stored about the schema, as `migrateScript`; nothing without data. */
+export const versionScript = script(schemaValues)
 
 /** Sets a pause. Argument: what to pause. */
 export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
