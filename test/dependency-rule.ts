@@ -71,6 +71,7 @@ export const sendoffZones: readonly Zone[] = [
   },
   { name: 'purge', holds: ['purge/**'], sees: [...ground, 'store calls'] },
   { name: 'dead', holds: ['dead/**'], sees: ground },
+  { name: 'admin', holds: ['admin/**'], sees: ground },
   { name: 'modes', holds: ['modes/**'], sees: engine },
   { name: 'outbox', holds: ['outbox/**'], sees: [...engine, 'modes'] },
   { name: 'mail', holds: ['mail/**'], sees: [...engine, 'outbox'] },

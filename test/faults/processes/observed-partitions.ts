@@ -36,6 +36,8 @@ export function observedPartitions(partitions: OutboxPartitions, history: Histor
       return partitions.release({ owner, partitions: given })
     },
 
+    look: () => partitions.look(),
+
     // Also records what a lost reply would have said.
     async shares(owner) {
       const since = monotonicMs()

@@ -14,6 +14,7 @@ import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { metricsFrom } from '../observe/metrics.ts'
 import { usualLockTimes } from '../modes/lock-times.ts'
 import { modes } from '../modes/modes.ts'
+import { cancelEvent, type CancelOptions, type CancelTarget } from './cancel-event.ts'
 import { type EngineOptions, OutboxEngine } from './outbox-engine.ts'
 import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
@@ -29,7 +30,7 @@ import { NodeKeeper } from '../hold/node-keeper.ts'
 import { StoreUpkeep } from '../store-calls/store-upkeep.ts'
 import { OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
-import { type OutboxStore, requireParts } from '../store/index.ts'
+import { type CancelAnswer, type OutboxStore, requireParts } from '../store/index.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
@@ -62,6 +63,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly pauses: Pauses
   /** The parts that deliver; undefined in `writerOnly`. */
   readonly engine: OutboxEngine | undefined
+  /** The name of this process, unique per start. */
+  readonly owner: string
   readonly #options: CoreOptions<Tx, StoreTx, TxOptions>
   readonly #store: OutboxStore<StoreTx>
   /** The store with a time limit on its calls. */
@@ -93,6 +96,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     const recovery = new StoreRecovery(clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
+    this.owner = lease.owner
     this.#store = store
     this.#limited = limited
     this.#clock = clock
@@ -102,6 +106,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     }
     this.pauses = new Pauses(
       limited.controls && operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen),
+      lease.owner,
     )
     const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.announcer = announcer
@@ -150,9 +155,10 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     }
     this.deadEvents = new DeadEventManager({
       store: {
-        people:
-          store.people && operatorCalls(store.people, ['attempts', 'count', 'query', 'replay'], requireOpen),
+        people: store.people && operatorCalls(store.people, ['attempts', 'count', 'query'], requireOpen),
+        actions: store.actions && operatorCalls(store.actions, ['record', 'run'], requireOpen),
       },
+      actor: lease.owner,
       logger,
       onReplayed: changed,
     })
@@ -160,6 +166,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       store.orderingKeys &&
       new BlockedKeyManager({
         keys: operatorCalls(store.orderingKeys, ['blocked', 'retry', 'skip', 'park', 'unpark'], requireOpen),
+        actor: lease.owner,
         onChanged: changed,
       })
 
@@ -196,6 +203,17 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         this.#setBarred(true)
       },
     })
+  }
+
+  /** Cancels a pending event that no worker holds. */
+  async cancel(target: CancelTarget, options?: CancelOptions<Tx>): Promise<CancelAnswer> {
+    if (!this.isWritable) throw this.stateError('cancel')
+    try {
+      const parts = { store: this.#store, transactions: this.transactions, actor: this.owner }
+      return await cancelEvent(parts, target, options)
+    } catch (error) {
+      throw storeFailure('cancel() of the store failed', error, 'Try again when the database responds.')
+    }
   }
 
   /** Finds blocked ordering keys, and unblocks them. */

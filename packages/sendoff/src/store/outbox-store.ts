@@ -1,5 +1,7 @@
+import type { OutboxActions } from './actions.ts'
 import type { OutboxLanes } from './lanes.ts'
 import type { OutboxLeases } from './leases.ts'
+import type { OutboxLooks } from './looks.ts'
 import type { OutboxOwners } from './owners.ts'
 import type { OutboxPartitions } from './partitions.ts'
 import type { OutboxControls, OutboxOrderingKeys, OutboxPeople } from './people.ts'
@@ -33,6 +35,12 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
   /** Rows for operators. `outbox.deadEvents` needs this part. */
   readonly people?: OutboxPeople
 
+  /** The table as operators see it. `sendoff/admin` needs this part. */
+  readonly looks?: OutboxLooks
+
+  /** What operators do to rows, with an audit. Replays and cancellations need this part. */
+  readonly actions?: OutboxActions<Tx>
+
   /** Operators' decisions about ordering keys. `outbox.blockedKeys` needs this part. */
   readonly orderingKeys?: OutboxOrderingKeys
 
@@ -51,7 +59,8 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
 }
 
 /** The parts that a store may leave out. */
-export type StorePart = 'lanes' | 'partitions' | 'people' | 'orderingKeys' | 'controls' | 'wakeUps' | 'purge'
+export type StorePart =
+  'lanes' | 'partitions' | 'people' | 'looks' | 'actions' | 'orderingKeys' | 'controls' | 'wakeUps' | 'purge'
 
 /** A store that has these parts. */
 export type StoreWith<Tx, Part extends StorePart> = OutboxStore<Tx> & Required<Pick<OutboxStore<Tx>, Part>>

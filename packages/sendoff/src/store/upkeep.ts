@@ -42,6 +42,11 @@ export interface OutboxUpkeep {
    */
   upkeep?(): Promise<readonly string[]>
 
+  /**
+   * Whether the error says that the database user may only read. Left out if the database has no such users.
+   */
+  refusedWrite?(error: unknown): boolean
+
   /** Closes what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>
 }

@@ -6,10 +6,13 @@ import { Mutex } from '../mutex.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
+import { memoryActions } from './memory-actions.ts'
+import { MemoryAudit } from './memory-audit.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
+import { memoryLooks } from './memory-looks.ts'
 import { memoryNodes } from './memory-nodes.ts'
 import { memoryOrderingKeys } from './memory-ordering-keys.ts'
 import { memoryPartitions } from './memory-partitions.ts'
@@ -38,7 +41,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
 
-  const controls = memoryControls()
+  const audit = new MemoryAudit(now)
+  const controls = memoryControls(audit)
   const events = new MemoryEvents((row) => controls.isPaused(row))
   const history: MemoryHistory = new Map()
   const locks = memoryLocks(now, (bounds, held) => {
@@ -82,8 +86,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
     lanes: memoryLanes(now, events, locks, controls),
     partitions,
-    orderingKeys: memoryOrderingKeys(now, events, controls, history),
-    people: memoryPeople(now, events, history),
+    orderingKeys: memoryOrderingKeys(now, events, controls, history, audit),
+    people: memoryPeople(events, history),
+    looks: memoryLooks(now, events, controls),
+    actions: memoryActions({ now, events, history, locks, audit }),
     controls,
     nodes: memoryNodes(now, controls),
     purge: async (request) => purgeRows(events, history, request, now()),

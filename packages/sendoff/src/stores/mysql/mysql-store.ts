@@ -11,10 +11,12 @@ import type { MysqlClient, MysqlTx } from './drivers/mysql-client.ts'
 import { ownDriver } from './drivers/own-driver.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
+import { mysqlActions } from './mysql-actions.ts'
 import { mysqlControls } from './mysql-controls.ts'
-import { isCommitRefused } from './mysql-errors.ts'
+import { isCommitRefused, isWriteRefused } from './mysql-errors.ts'
 import { mysqlLanes } from './mysql-lanes.ts'
 import { mysqlLocks } from './mysql-locks.ts'
+import { mysqlLooks } from './mysql-looks.ts'
 import { mysqlNodes } from './mysql-nodes.ts'
 import { mysqlOrderingKeys } from './mysql-ordering-keys.ts'
 import { mysqlPartitions } from './mysql-partitions.ts'
@@ -103,6 +105,7 @@ export function mysqlStore<Client extends MysqlClient>(
     transaction: (work, options) =>
       options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
     refusedCommit: isCommitRefused,
+    refusedWrite: isWriteRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
@@ -119,6 +122,8 @@ export function mysqlStore<Client extends MysqlClient>(
     partitions: mysqlPartitions(own, statements),
     orderingKeys: mysqlOrderingKeys(own, statements),
     people: mysqlPeople(own, statements),
+    looks: mysqlLooks(own, statements, tables),
+    actions: mysqlActions(own, statements, driver),
     controls: mysqlControls(own, statements),
     nodes: mysqlNodes(own, statements),
 

@@ -12,10 +12,12 @@ import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
+import { postgresActions } from './postgres-actions.ts'
 import { postgresControls } from './postgres-controls.ts'
-import { isCommitRefused } from './postgres-errors.ts'
+import { isCommitRefused, isReadOnly } from './postgres-errors.ts'
 import { postgresLanes } from './postgres-lanes.ts'
 import { postgresLocks } from './postgres-locks.ts'
+import { postgresLooks } from './postgres-looks.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { postgresOrderingKeys } from './postgres-ordering-keys.ts'
 import { postgresPartitions } from './postgres-partitions.ts'
@@ -118,6 +120,7 @@ export function postgresStore<Client extends PostgresClient>(
         : driver.nested(options.within, work))
     },
     refusedCommit: isCommitRefused,
+    refusedWrite: isReadOnly,
     inTransaction: async (tx) =>
       driver.inTransaction(tx) ?? isInTransaction(driver.session(tx), statements.assertTransaction),
     insert: ({ tx, rows, lease, announce }) =>
@@ -135,6 +138,8 @@ export function postgresStore<Client extends PostgresClient>(
     partitions: postgresPartitions(own, statements),
     orderingKeys: postgresOrderingKeys(own, statements),
     people: postgresPeople(own, statements),
+    looks: postgresLooks(own, statements, tables),
+    actions: postgresActions(own, statements, driver),
     controls: postgresControls(own, statements),
     nodes: postgresNodes(own, statements),
     ...(notify && { wakeUps }),

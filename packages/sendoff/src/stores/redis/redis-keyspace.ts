@@ -46,6 +46,12 @@ const names = [
    * List of arguments of an insert, if there are more than one script takes. It exists only within a MULTI.
    */
   'staged',
+  /** Hash by id: audit entries as JSON. */
+  'audits',
+  /** Sorted set of the ids of audit entries. */
+  'auditIds',
+  /** Hash by event id and destination: the ids of the audit entries about a row. */
+  'auditsOfRows',
 ] as const
 
 /** The names of all keys of an outbox in Redis. */

@@ -2,7 +2,7 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, requireOptions } from '../../options.ts'
 import type { StoreWith } from '../../store/index.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
-import { commitTransaction, isServersWord } from './drivers/commit-transaction.ts'
+import { commitTransaction, isReadOnly, isServersWord } from './drivers/commit-transaction.ts'
 import { driverOf } from './drivers/driver-of.ts'
 import { RecordedTransaction, transactionOf } from './drivers/recorded-transaction.ts'
 import type { RedisClient, RedisTx } from './drivers/redis-client.ts'
@@ -11,9 +11,11 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, noTransaction } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
+import { redisActions } from './redis-actions.ts'
 import { redisControls } from './redis-controls.ts'
 import { redisKeyspace, wakeChannel } from './redis-keyspace.ts'
 import { redisLocks } from './redis-locks.ts'
+import { redisLooks } from './redis-looks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisPeople } from './redis-people.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
@@ -31,7 +33,7 @@ export interface RedisStoreOptions<Client extends RedisClient> {
 }
 
 /** A store in Redis. It has no parts that keep events in order: no lanes, partitions or ordering keys. */
-export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'controls' | 'wakeUps' | 'purge'>
+export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'looks' | 'actions' | 'controls' | 'wakeUps' | 'purge'>
 
 const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, OptionCheck>> = {
   client: anything,
@@ -78,6 +80,7 @@ export function redisStore<Client extends RedisClient>(
     },
 
     refusedCommit: isServersWord,
+    refusedWrite: isReadOnly,
     inTransaction: (tx) => transactionOf(tx)?.isOpen ?? driver.isOpenMulti(tx),
     insert: (request) => insertRows(place, request),
 
@@ -91,6 +94,8 @@ export function redisStore<Client extends RedisClient>(
     pollPending: (request) => pollPending(run, request),
 
     people: redisPeople(run),
+    looks: redisLooks(run, prefix),
+    actions: redisActions(run, place),
     controls: redisControls(run),
     nodes: redisNodes(run),
     wakeUps,

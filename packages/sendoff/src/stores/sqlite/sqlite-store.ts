@@ -13,10 +13,12 @@ import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
 import { sqliteTables } from './schema/sqlite-tables.ts'
 import { settleRows } from './settle-rows.ts'
+import { sqliteActions } from './sqlite-actions.ts'
 import { sqliteControls } from './sqlite-controls.ts'
-import { isDatabaseError } from './sqlite-errors.ts'
+import { isDatabaseError, isReadOnly } from './sqlite-errors.ts'
 import { sqliteLanes } from './sqlite-lanes.ts'
 import { sqliteLocks } from './sqlite-locks.ts'
+import { sqliteLooks } from './sqlite-looks.ts'
 import { sqliteNodes } from './sqlite-nodes.ts'
 import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
@@ -91,6 +93,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       within === undefined ? own.transaction(work) : own.nested(within, work),
     // A transaction that fails to commit is rolled back right after.
     refusedCommit: isDatabaseError,
+    refusedWrite: isReadOnly,
     inTransaction: (tx) => own.inTransaction(tx),
     insert: (request) => insertRows(own, request),
 
@@ -107,6 +110,8 @@ export function sqliteStore<Handle extends SqliteHandle>(
     partitions: sqlitePartitions(own),
     orderingKeys: sqliteOrderingKeys(own),
     people: sqlitePeople(own),
+    looks: sqliteLooks(own, tables),
+    actions: sqliteActions(own),
     controls: sqliteControls(own),
     nodes: sqliteNodes(own),
     purge: (request) => purgeRows(own, request),

@@ -31,14 +31,6 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    where event_id = ? and destination = ?
    order by id`,
 
-    // rowIds. By the index `event`. The fence rises here, too: a process that held the row before it died
-    // must not settle it now.
-    replay: (rowIds: string) => `
-  update ${events} force index (event)
-     set status = 0, available_at = ${wholeNow}, attempts = 0, losses = 0, deliveries = deliveries + 1,
-         done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
-   where ${rowIds} and status = 3`,
-
     // ago (a row below this age is young), ? seq to start behind. By primary key. Returns how many rows one
     // step of a purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `

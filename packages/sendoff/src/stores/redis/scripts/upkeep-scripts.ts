@@ -1,44 +1,6 @@
+import { addAudit } from './audit-functions.ts'
 import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
 import { script } from './script.ts'
-
-/** Makes DEAD rows NEW. Returns how many. Arguments: pairs of event id and destination. */
-export const replayScript = script(
-  evenWhenFull,
-  rowsOfEvent,
-  `
-local replayed, changed, newDue, newPending = {}, {}, {}, {}
-local seen = {}
-for index = 1, #ARGV, 2 do
-  local member = memberOf(ARGV[index], ARGV[index + 1])
-  local packed = member and not seen[member] and call('HGET', state, member)
-  local fields = packed and stateOf(packed)
-  if fields and fields[STATUS] == DEAD then
-    seen[member] = true
-    fields[STATUS], fields[ATTEMPTS], fields[LOSSES] = NEW, 0, 0
-    -- The fence rises here too: a process that held the row before it died must not settle it now.
-    fields[DELIVERIES] = fields[DELIVERIES] + 1
-    fields[AVAILABLE_AT] = now
-    fields[LOCKED_BY], fields[LOCKED_UNTIL], fields[DONE_AT] = false, false, false
-    fields[BLOCKED_AT], fields[LAST_ERROR] = false, false
-    replayed[#replayed + 1] = member
-    changed[#changed + 1] = member
-    changed[#changed + 1] = cmsgpack.pack(fields)
-    newDue[#newDue + 1] = now
-    newDue[#newDue + 1] = member
-    newPending[#newPending + 1] = tonumber(member)
-    newPending[#newPending + 1] = member
-  end
-end
-send('HSET', state, changed)
-send('ZREM', dead, replayed)
-send('ZADD', due, newDue)
-send('ZADD', pending, newPending)
-count(DEAD, -#replayed)
-count(NEW, #replayed)
-sendCounts()
-return #replayed
-`,
-)
 
 /**
  * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty
@@ -85,18 +47,20 @@ return { #outlived, #oldKeys, last }
 )
 
 /**
- * Lifts a pause and brings back some of the rows that were set aside. Argument: the name of the pause, empty
- * to continue. Returns 1 while there are more.
+ * Lifts a pause and brings back some of the rows that were set aside. Arguments: the name of the pause, empty
+ * to continue; perhaps an audit entry as JSON. Returns 1 while there are more.
  */
 export const resumeScript = script(
   evenWhenFull,
   headOf,
   rankOf,
+  addAudit,
   `
 if ARGV[1] ~= '' then
   call('SREM', paused, ARGV[1])
   call('HSET', meta, 'unparkFrom', '-inf 0')
 end
+if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
 `,
   isPaused,
   unpark,
@@ -155,8 +119,15 @@ end
 /** Returns what is stored about the schema, as `migrateScript`; nothing without data. */
 export const versionScript = script(schemaValues)
 
-/** Sets a pause. Argument: what to pause. */
-export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
+/** Sets a pause. Arguments: what to pause; perhaps an audit entry as JSON. */
+export const pauseScript = script(
+  evenWhenFull,
+  addAudit,
+  `
+call('SADD', paused, ARGV[1])
+if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
+`,
+)
 
 export const pausedScript = script("return call('SMEMBERS', paused)")
 

@@ -1,10 +1,12 @@
 import type { SqliteHandle, SqliteStatement } from '../drivers/sqlite-client.ts'
 import { prepareStatement } from '../drivers/sqlite-client.ts'
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
+import { actionStatementsFor } from './action-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
+import { lookStatementsFor } from './look-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
 import { pending, unblocked, unpaused } from './row-conditions.ts'
@@ -174,6 +176,8 @@ export function statementsFor(tables: SqliteTables) {
     // ? event id, ? destination. By <table>_attempt_row. The history is deleted with its row.
     deleteAttempts: `delete from ${attempt} where event_id = ? and destination = ?`,
 
+    ...actionStatementsFor(tables),
+    ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...laneStatementsFor(tables),
@@ -213,6 +217,14 @@ const readingRows: ReadonlySet<string> = new Set([
   'query',
   'queryDead',
   'queryEvents',
+  'scanPendingNewest',
+  'scanPendingOldest',
+  'scanDeadNewest',
+  'scanDeadOldest',
+  'scanKeyNewest',
+  'scanKeyOldest',
+  'scanAllNewest',
+  'scanAllOldest',
 ])
 
 /** Returns the statements. Each is prepared on this handle at its first use. */
