@@ -3,6 +3,7 @@ import type { OutboxLeases } from './leases.ts'
 import type { OutboxOwners } from './owners.ts'
 import type { OutboxPartitions } from './partitions.ts'
 import type { OutboxControls, OutboxOrderingKeys, OutboxPeople } from './people.ts'
+import type { OutboxReports } from './reports.ts'
 import type { OutboxWakeUps, PurgeRequest, PurgeResult, OutboxUpkeep } from './upkeep.ts'
 import type { OutboxWriting } from './writing.ts'
 
@@ -39,6 +40,9 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
   /** Pauses. A store without this part cannot pause anything. */
   readonly controls?: OutboxControls
 
+  /** Reports of processes, and statistics. Without this part, an outbox delivers but does not report. */
+  readonly reports?: OutboxReports
+
   /** Signals between processes. Without this part, pollers find rows at their intervals. */
   readonly wakeUps?: OutboxWakeUps
 
@@ -51,7 +55,8 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
 }
 
 /** The parts that a store may leave out. */
-export type StorePart = 'lanes' | 'partitions' | 'people' | 'orderingKeys' | 'controls' | 'wakeUps' | 'purge'
+export type StorePart =
+  'lanes' | 'partitions' | 'people' | 'orderingKeys' | 'controls' | 'reports' | 'wakeUps' | 'purge'
 
 /** A store that has these parts. */
 export type StoreWith<Tx, Part extends StorePart> = OutboxStore<Tx> & Required<Pick<OutboxStore<Tx>, Part>>

@@ -16,6 +16,7 @@ import { redisKeyspace, wakeChannel } from './redis-keyspace.ts'
 import { redisLocks } from './redis-locks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisPeople } from './redis-people.ts'
+import { redisReports } from './redis-reports.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import { checkSchema, migrate } from './schema-version.ts'
 import { pingScript } from './scripts/upkeep-scripts.ts'
@@ -93,6 +94,7 @@ export function redisStore<Client extends RedisClient>(
     people: redisPeople(run),
     controls: redisControls(run),
     nodes: redisNodes(run),
+    reports: redisReports(run),
     wakeUps,
     purge: (request) => purgeRows(run, request),
 

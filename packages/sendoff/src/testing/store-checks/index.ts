@@ -11,6 +11,7 @@ import { leaseChecks } from './lease-checks.ts'
 import { lockChecks } from './lock-checks.ts'
 import { migrateChecks } from './migrate-checks.ts'
 import { nodeChecks } from './node-checks.ts'
+import { reportChecks } from './report-checks.ts'
 import { partitionChecks } from './partition-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
@@ -42,6 +43,7 @@ export const storeChecks: readonly StoreCheck[] = [
   ...keyChecks,
   ...controlChecks,
   ...nodeChecks,
+  ...reportChecks,
   ...queryChecks,
   ...replayChecks,
   ...purgeChecks,
