@@ -23,12 +23,15 @@ const reportAfterMs = 5_000
 
 const minuteMs = 60_000
 
+/** After how many heartbeats a process repeats a report without news. */
+const repeatAfterBeats = 4
+
 /** How many rows of past minutes wait at most while the store does not take them. */
 const maxWaiting = 2_000
 
 /**
  * Reports to the store what this process is and does. A process that delivered something reports every 5 s,
- * an idle one with its heartbeat.
+ * an idle one with a heartbeat, if there is news.
  *
  * The process counts by the minute, and reports the counts of the whole minute each time. A report that
  * failed is made up for by the next. No delivery waits for a report, and none fails with it.
@@ -42,6 +45,9 @@ export class ProcessReporter {
   #cancel: Cancel | undefined
   #reporting: Promise<void> | undefined
   #hasReported = false
+  #quietBeats = 0
+  /** What the process is, as the store last took it. */
+  #lastSaid: string | undefined
   #hasFailed = false
   #isClosed = false
 
@@ -50,9 +56,14 @@ export class ProcessReporter {
     this.counts = new DeliveryCounts(() => this.#delivering())
   }
 
-  /** Reports, unless a report was sent since the last heartbeat. */
+  /**
+   * Reports, unless a report was sent since the last heartbeat. A report that would say the same again is
+   * sent with every fourth heartbeat only: an idle process costs its database next to nothing.
+   */
   heartbeat(): void {
-    if (!this.#hasReported) void this.#report()
+    this.#quietBeats = this.#hasReported ? 0 : this.#quietBeats + 1
+    const isNews = this.#waiting.length > 0 || JSON.stringify(this.#options.describe()) !== this.#lastSaid
+    if (!this.#hasReported && (isNews || this.#quietBeats >= repeatAfterBeats)) void this.#report()
     this.#hasReported = false
   }
 
@@ -108,10 +119,13 @@ export class ProcessReporter {
     }
     this.#waiting = []
     this.#hasReported = true
+    this.#quietBeats = 0
+    const described = describe()
     try {
       const askedAt = clock.now()
-      const answer = await reports.report({ id, report: { ...describe(), ...summary(kinds) }, statistics })
+      const answer = await reports.report({ id, report: { ...described, ...summary(kinds) }, statistics })
       this.counts.storeAheadMs = answer.now - (askedAt + clock.now()) / 2
+      this.#lastSaid = JSON.stringify(described)
       this.#hasFailed = false
     } catch (error) {
       // What is still counted comes with the next report anyway.

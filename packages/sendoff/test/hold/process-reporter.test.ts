@@ -42,8 +42,14 @@ describe('the reports of a process', () => {
     reporter.heartbeat()
     await tick(0)
     equal(sent.length, 2)
-    reporter.heartbeat()
-    await tick(0)
+  })
+
+  it('an idle process without news reports with every fourth heartbeat', async () => {
+    const { reporter, tick, sent } = newReporter()
+    for (let beat = 0; beat < 10; beat += 1) {
+      reporter.heartbeat()
+      await tick(24_000)
+    }
     equal(sent.length, 3)
   })
 

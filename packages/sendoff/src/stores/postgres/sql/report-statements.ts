@@ -12,8 +12,8 @@ export function reportStatementsFor({ node, stat }: PostgresTables) {
     .join(', ')
 
   return {
-    // $1 id, $2 report, $3 statistics as a JSON array of objects. By primary keys. Returns whether the process
-    // is registered, and the time.
+    // $1 id, $2 report, $3 statistics as a JSON array of objects. By primary keys. Returns whether the
+    // process is registered, and the time.
     report: `
   with reported as (
     update ${node}

@@ -24,7 +24,9 @@ return { isLiving and 1 or 0, now }
 `,
 )
 
-/** Returns living processes: id, mode behind `=`, start or false, time left, and time and text of the report. */
+/**
+ * Returns living processes: id, mode behind `=`, start or false, time left, and time and text of the report.
+ */
 export const livingScript = script(`
 local living = {}
 local known = call('HGETALL', nodes)
