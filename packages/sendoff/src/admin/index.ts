@@ -4,7 +4,9 @@ export type {
   BlockedKey,
   FailedAttempt,
   HolderOfRow,
+  LivingProcess,
   PauseTarget,
+  ProcessReport,
   RowAction,
   RowId,
   StoreDescription,
@@ -13,6 +15,7 @@ export type {
 export { EventStatus } from '../store/event-status.ts'
 export type { AuditLog, AuditPage } from './audit-log.ts'
 export type { BrowseOptions, EventPage } from './browse.ts'
+export type { DeliveryRate, Latency } from './delivery-rates.ts'
 export type { EventDetail } from './event-detail.ts'
 export type { EventFilter, EventState } from './event-filter.ts'
 export type { FailureReport, GroupedFailure } from './failure-report.ts'

@@ -1,5 +1,14 @@
 import { EventStatus } from '../store/event-status.ts'
-import type { OldestDue, PauseTarget, StoreDescription, StoreWith, Tally, TallyPart } from '../store/index.ts'
+import type {
+  LivingProcess,
+  OldestDue,
+  PauseTarget,
+  StoreDescription,
+  StoreWith,
+  Tally,
+  TallyPart,
+} from '../store/index.ts'
+import { type DeliveryRate, readRates } from './delivery-rates.ts'
 import type { EventState } from './event-filter.ts'
 import { countBound } from './limits.ts'
 
@@ -18,6 +27,12 @@ export interface Overview {
   readonly blockedKeys: readonly string[]
   /** Parked ordering keys, up to 100. */
   readonly parkedKeys: readonly string[]
+  /** Deliveries of the last five minutes, by event type and destination. */
+  readonly rates: readonly DeliveryRate[]
+  /** Every living process, with its last report. */
+  readonly processes: readonly LivingProcess[]
+  /** Types of pending events that no living process has a listener for. */
+  readonly typesWithoutListener: readonly string[]
 }
 
 /** A number of events. Up to 10,000 it is exact, above that it may be an estimate. */
@@ -37,11 +52,13 @@ const names = ['NEW', 'DONE', 'RETRY', 'DEAD'] as const
 
 /** Reads the overview. It costs the same, however many events there are. */
 export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<Overview> {
-  const { looks, controls } = store
-  const [description, tally, paused] = await Promise.all([
+  const { looks, controls, reports } = store
+  const [description, tally, paused, rates, processes] = await Promise.all([
     looks.describe(),
     looks.tally({ bound: countBound }),
     controls?.paused() ?? [],
+    reports === undefined ? [] : readRates(reports),
+    reports?.living() ?? [],
   ])
   const filter = { isBlocked: true } as const
   const blocked =
@@ -61,7 +78,20 @@ export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<O
     paused,
     blockedKeys: [...new Set(blocked.filter((key) => key !== null))],
     parkedKeys: tally.parked,
+    rates,
+    processes,
+    typesWithoutListener: typesWithoutListener(tally, processes),
   }
+}
+
+// A process that only writes has no listeners. One of an older version does not report its listeners, so
+// nothing is known then.
+function typesWithoutListener({ pending }: Tally, processes: readonly LivingProcess[]): readonly string[] {
+  const delivering = processes.filter(({ mode }) => mode !== null)
+  if (delivering.some(({ report }) => report === null || report.types === null)) return []
+  const known = new Set(delivering.flatMap(({ report }) => report!.types!))
+  const types = new Set(pending.groups.map(({ eventType }) => eventType))
+  return [...types].filter((type) => !known.has(type)).sort()
 }
 
 function groupsOf({ pending, dead, all }: Tally): readonly OverviewGroup[] {

@@ -31,6 +31,8 @@ export class Delivery {
   isTracked = false
   /** Whether the row was settled as delivered. */
   hasSucceeded = false
+  /** How long its listener took; undefined while none has returned. */
+  listenerMs: number | undefined
   #lock: Holding | undefined
   #lockedBy: string | null
   #deliveries: number

@@ -27,13 +27,16 @@ import {
 import { Announcer } from '../wake/announcer.ts'
 import { answeringInTime, answerTimes } from '../store-calls/answering-in-time.ts'
 import { NodeKeeper } from '../hold/node-keeper.ts'
+import { ProcessReporter } from '../hold/process-reporter.ts'
 import { StoreUpkeep } from '../store-calls/store-upkeep.ts'
+import { upkeepOf } from '../store-calls/upkeep-of.ts'
 import { OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import { type CancelAnswer, type OutboxStore, requireParts } from '../store/index.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
+import { sendoffVersion } from '../version.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
@@ -73,6 +76,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly #nodeKeeper: NodeKeeper
   readonly #purge: OutboxPurgeScheduler | undefined
   readonly #upkeep: StoreUpkeep | undefined
+  readonly #reporter: ProcessReporter | undefined
   #writeOrder: WriteOrder
   #state: State = 'new'
   #isBarred = false
@@ -111,6 +115,24 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
+    const startedAt = clock.now()
+    const { reports } = limited
+    this.#reporter =
+      reports &&
+      new ProcessReporter({
+        reports,
+        id: lease.owner,
+        clock,
+        logger,
+        describe: () => ({
+          version: sendoffVersion,
+          host: hostname(),
+          pid: process.pid,
+          startedAt,
+          types: this.engine === undefined ? [] : (this.listeners.eventTypes ?? null),
+          ...(this.engine?.state ?? nothingHeld),
+        }),
+      })
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
     this.engine =
       delivering === undefined
@@ -122,6 +144,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
               staysMember: () => this.#nodeKeeper.staysMember(),
             },
             announcer,
+            ...(this.#reporter && { counts: this.#reporter.counts }),
             clock,
             codec,
             lease,
@@ -181,7 +204,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         logger,
         recovery,
       })
-    const upkeep = limited.upkeep?.bind(limited)
+    const upkeep = upkeepOf(limited)
     this.#upkeep = upkeep && new StoreUpkeep({ upkeep, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,
@@ -197,6 +220,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         // A process that only writes locks keys as the delivering processes' mode demands.
         this.#writeOrder = writeOrderOf(mode === 'writerOnly' ? lastMode : mode)
         this.#setBarred(false)
+        this.#reporter?.heartbeat()
       },
       onConflict: ({ mode: tableMode }) => {
         this.#writeOrder = writeOrderOf(tableMode)
@@ -301,6 +325,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       await this.#attempt('Stopping the upkeep', drainTimeoutMs, () => this.#upkeep?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.engine?.close())
       this.engine?.abandon()
+      await this.#attempt('Reporting for the last time', drainTimeoutMs, () => this.#reporter?.close())
       await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())
     }
     await this.#attempt('Closing the store', drainTimeoutMs, () => this.#store.close())
@@ -359,6 +384,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         )
   }
 }
+
+const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 }, partitions: 0 }
 
 /** The locks that writers take for the order that a mode keeps. */
 function writeOrderOf(mode: string | null): WriteOrder {

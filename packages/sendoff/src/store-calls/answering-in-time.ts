@@ -59,6 +59,7 @@ const ofParts: {
   partitions: { acquire: 'callMs', release: 'callMs', shares: 'callMs' },
   nodes: { join: 'callMs', leave: 'callMs' },
   controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
+  reports: { report: 'callMs', living: 'callMs', statistics: 'callMs', forgetStatistics: 'patientMs' },
   wakeUps: { announce: 'callMs' },
 }
 

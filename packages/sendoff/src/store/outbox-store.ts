@@ -5,6 +5,7 @@ import type { OutboxLooks } from './looks.ts'
 import type { OutboxOwners } from './owners.ts'
 import type { OutboxPartitions } from './partitions.ts'
 import type { OutboxControls, OutboxOrderingKeys, OutboxPeople } from './people.ts'
+import type { OutboxReports } from './reports.ts'
 import type { OutboxWakeUps, PurgeRequest, PurgeResult, OutboxUpkeep } from './upkeep.ts'
 import type { OutboxWriting } from './writing.ts'
 
@@ -47,6 +48,9 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
   /** Pauses. A store without this part cannot pause anything. */
   readonly controls?: OutboxControls
 
+  /** Reports of processes, and statistics. Without this part, an outbox delivers but does not report. */
+  readonly reports?: OutboxReports
+
   /** Signals between processes. Without this part, pollers find rows at their intervals. */
   readonly wakeUps?: OutboxWakeUps
 
@@ -60,7 +64,16 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
 
 /** The parts that a store may leave out. */
 export type StorePart =
-  'lanes' | 'partitions' | 'people' | 'looks' | 'actions' | 'orderingKeys' | 'controls' | 'wakeUps' | 'purge'
+  | 'lanes'
+  | 'partitions'
+  | 'people'
+  | 'looks'
+  | 'actions'
+  | 'orderingKeys'
+  | 'controls'
+  | 'reports'
+  | 'wakeUps'
+  | 'purge'
 
 /** A store that has these parts. */
 export type StoreWith<Tx, Part extends StorePart> = OutboxStore<Tx> & Required<Pick<OutboxStore<Tx>, Part>>

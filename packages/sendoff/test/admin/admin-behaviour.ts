@@ -53,6 +53,51 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       )
     })
 
+    it('the overview shows processes, rates, and pending types without a listener', async () => {
+      const { store, admin } = await opened()
+      await write(store, 1, { eventType: 'Placed' })
+      await write(store, 1, { eventType: 'Orphan' })
+      await store.nodes.join({ id: 'p1', mode: 'multiNode', ttlMs: 30_000 })
+      const report = {
+        version: '1.0.0',
+        host: 'h',
+        pid: 1,
+        startedAt: 1,
+        types: ['Placed'],
+        queues: { hot: 0, cold: 0 },
+        held: { leased: 0, locked: 0 },
+        partitions: 0,
+        hotShare: null,
+        listenerBuckets: '',
+      }
+      const { at } = await admin.overview()
+      const counts = { done: 10, failed: 5, dead: 0, deferred: 0, hot: 0, listenerMs: 10 }
+      const buckets = { listenerBuckets: '20:10', deliveryBuckets: '30:10' }
+      const kind = { eventType: 'Placed', destination: '' }
+      const minute = at - (at % 60_000)
+      await store.reports!.report({
+        id: 'p1',
+        report,
+        statistics: [{ minute, ...kind, ...counts, ...buckets }],
+      })
+      const { processes, rates, typesWithoutListener } = await admin.overview()
+
+      deepEqual(
+        processes.map(({ id, mode, report: known }) => [id, mode, known?.host]),
+        [['p1', 'multiNode', 'h']],
+      )
+      deepEqual(
+        rates.map(({ eventType, donePerMinute, failedPerMinute }) => [
+          eventType,
+          donePerMinute,
+          failedPerMinute,
+        ]),
+        [['Placed', 2, 1]],
+      )
+      ok(rates[0]!.listener.p50Ms! < rates[0]!.delivery.p50Ms!)
+      deepEqual(typesWithoutListener, ['Orphan'])
+    })
+
     it('pages follow one another by cursors, newest or oldest first', async () => {
       const { store, admin } = await opened()
       const ids = (await write(store, 25)).map(({ eventId }) => eventId)

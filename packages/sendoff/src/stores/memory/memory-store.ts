@@ -13,10 +13,11 @@ import { MemoryEvents } from './memory-events.ts'
 import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { memoryLooks } from './memory-looks.ts'
-import { memoryNodes } from './memory-nodes.ts'
+import { type MemoryNodes, memoryNodes } from './memory-nodes.ts'
 import { memoryOrderingKeys } from './memory-ordering-keys.ts'
 import { memoryPartitions } from './memory-partitions.ts'
 import { memoryPeople } from './memory-people.ts'
+import { memoryReports } from './memory-reports.ts'
 import { MemoryTx } from './memory-transaction.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
@@ -51,6 +52,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   })
   const partitions = memoryPartitions(now, events, locks)
   const settleParts = { events, history, locks, partitions }
+  const nodes: MemoryNodes = new Map()
   const transactions = new Mutex()
   let lastSeq = 0
   const nextSeq = () => ++lastSeq
@@ -91,7 +93,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     looks: memoryLooks(now, events, controls),
     actions: memoryActions({ now, events, history, locks, audit }),
     controls,
-    nodes: memoryNodes(now, controls),
+    nodes: memoryNodes(now, controls, nodes),
+    reports: memoryReports(now, nodes),
     purge: async (request) => purgeRows(events, history, request, now()),
 
     // The rows stay: a caller that still holds the store can read them.

@@ -21,6 +21,7 @@ import { mysqlNodes } from './mysql-nodes.ts'
 import { mysqlOrderingKeys } from './mysql-ordering-keys.ts'
 import { mysqlPartitions } from './mysql-partitions.ts'
 import { mysqlPeople } from './mysql-people.ts'
+import { mysqlReports } from './mysql-reports.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
@@ -126,6 +127,7 @@ export function mysqlStore<Client extends MysqlClient>(
     actions: mysqlActions(own, statements, driver),
     controls: mysqlControls(own, statements),
     nodes: mysqlNodes(own, statements),
+    reports: mysqlReports(own, statements, tables),
 
     purge: (request) => purgeRows(own, statements, tables, request),
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),

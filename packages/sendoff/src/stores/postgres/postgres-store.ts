@@ -22,6 +22,7 @@ import { postgresNodes } from './postgres-nodes.ts'
 import { postgresOrderingKeys } from './postgres-ordering-keys.ts'
 import { postgresPartitions } from './postgres-partitions.ts'
 import { postgresPeople } from './postgres-people.ts'
+import { postgresReports } from './postgres-reports.ts'
 import { postgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
@@ -142,6 +143,7 @@ export function postgresStore<Client extends PostgresClient>(
     actions: postgresActions(own, statements, driver),
     controls: postgresControls(own, statements),
     nodes: postgresNodes(own, statements),
+    reports: postgresReports(own, statements, tables),
     ...(notify && { wakeUps }),
 
     purge: (request) => purgeRows(own, statements, tables, request),

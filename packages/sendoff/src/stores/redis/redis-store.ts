@@ -18,6 +18,7 @@ import { redisLocks } from './redis-locks.ts'
 import { redisLooks } from './redis-looks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisPeople } from './redis-people.ts'
+import { redisReports } from './redis-reports.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import { checkSchema, migrate } from './schema-version.ts'
 import { pingScript } from './scripts/upkeep-scripts.ts'
@@ -98,6 +99,7 @@ export function redisStore<Client extends RedisClient>(
     actions: redisActions(run, place),
     controls: redisControls(run),
     nodes: redisNodes(run),
+    reports: redisReports(run),
     wakeUps,
     purge: (request) => purgeRows(run, request),
 

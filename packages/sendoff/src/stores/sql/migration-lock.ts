@@ -15,13 +15,13 @@ export interface MigrationLock {
 export const migrationLockName = 'migration'
 
 /** How long the lock outlives a process that crashed. */
-const lockMs = 10_000
+const lockMs = 5_000
 
-const renewEveryMs = 2_500
+const renewEveryMs = 1_000
 const askEveryMs = 100
 
 /** Longer than the lock of a process that crashed. */
-const waitMs = 15_000
+const waitMs = 8_000
 
 /**
  * Runs `work` while this process holds the lock. Waits for another process that holds it, but not beyond the

@@ -23,6 +23,7 @@ import { sqliteNodes } from './sqlite-nodes.ts'
 import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
 import { sqlitePeople } from './sqlite-people.ts'
+import { sqliteReports } from './sqlite-reports.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
@@ -114,6 +115,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
     actions: sqliteActions(own),
     controls: sqliteControls(own),
     nodes: sqliteNodes(own),
+    reports: sqliteReports(own, tables),
     purge: (request) => purgeRows(own, request),
 
     close: () => own.close(),

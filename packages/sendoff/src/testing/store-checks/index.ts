@@ -13,6 +13,7 @@ import { lockChecks } from './lock-checks.ts'
 import { lookChecks } from './look-checks.ts'
 import { migrateChecks } from './migrate-checks.ts'
 import { nodeChecks } from './node-checks.ts'
+import { reportChecks } from './report-checks.ts'
 import { partitionChecks } from './partition-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
@@ -44,6 +45,7 @@ export const storeChecks: readonly StoreCheck[] = [
   ...keyChecks,
   ...controlChecks,
   ...nodeChecks,
+  ...reportChecks,
   ...queryChecks,
   ...replayChecks,
   ...lookChecks,

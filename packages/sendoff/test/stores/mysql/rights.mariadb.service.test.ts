@@ -103,6 +103,9 @@ describe('mysql store: users with the rights that the page grants them', () => {
     deepEqual(await reading.people.query({ limit: 5 }), [])
     deepEqual(await reading.people.attempts({ eventId: 'e', destination: '' }), [])
     deepEqual(await reading.controls.paused(), [])
+    deepEqual(await reading.reports.living(), [])
+    deepEqual(await reading.reports.statistics({ lastMs: 60_000, limit: 5 }), [])
+    await reading.checkSchema()
     await rejects(clients.reader.query(`delete from ${table}`), notPermitted)
   })
 

@@ -93,6 +93,31 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
       equal((await meta())['revision'], undefined)
     })
 
+    it('reports need the migration: without it a call names what to run, and deliveries go on', async (t) => {
+      const { store } = await open(t)
+      const notReady = {
+        code: 'OUTBOX_SCHEMA_NOT_READY',
+        message: /lacks tables or columns of revision 2.*store\.migrate\(\)/,
+      }
+      await rejects(store.reports.living(), notReady)
+      await rejects(store.reports.statistics({ lastMs: 1, limit: 1 }), notReady)
+      await rejects(store.reports.forgetStatistics({ olderThanMs: 1, limit: 1 }), notReady)
+      const warnings: string[] = []
+      const ignore = () => {}
+      const outbox = await Outbox.multiNode({
+        store: Object.assign(Object.create(store) as GrowingStore, { close: async () => {} }),
+        migrate: false,
+        logger: { debug: ignore, info: ignore, warn: (text) => void warnings.push(text), error: ignore },
+      }).start()
+      await outbox.close()
+      ok(warnings.length <= 1 && warnings.every((text) => /could not report/.test(text)), warnings.join())
+
+      // Without a restart.
+      await store.migrate()
+      deepEqual(await store.reports.living(), [])
+      deepEqual(await store.reports.statistics({ lastMs: 1, limit: 1 }), [])
+    })
+
     it('code accepts a newer schema that allows it, and leaves its numbers alone', async (t) => {
       const { store, run, meta, metaTable, keyColumn } = await open(t)
       await store.migrate()

@@ -9,6 +9,7 @@ import { partitionOfRow, partitionStatementsFor } from './partition-statements.t
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 /**
@@ -151,6 +152,7 @@ export function statementsFor(tables: MysqlTables) {
     ...lockStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const
 
   // held. By primary key.

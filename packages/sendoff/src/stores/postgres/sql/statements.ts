@@ -10,6 +10,7 @@ import type { Statement } from '../drivers/postgres-driver.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import { dueFrom, freeRow, noneOf, rows, timeIn, unsettled } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 const wholeNow = timeIn('0')
@@ -160,6 +161,7 @@ export function statementsFor(tables: PostgresTables) {
     ...laneStatementsFor(tables),
     ...keyStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const)
 
   function claim(condition = ''): string {

@@ -76,11 +76,14 @@ export const joinScript = script(
   evenWhenFull,
   `
 local id, mode = ARGV[1], ARGV[2]
-local living, ofLiving = nil, {}
+local living, ofLiving, started = nil, {}, now
 local known = call('HGETALL', nodes)
 for index = 1, #known, 2 do
   local node = cmsgpack.unpack(known[index + 1])
-  if node[2] <= now then call('HDEL', nodes, known[index])
+  if known[index] == id then started = node[2] > now and node[3] or now end
+  if node[2] <= now then
+    call('HDEL', nodes, known[index])
+    call('HDEL', reports, known[index])
   elseif known[index] ~= id and node[1] ~= '' then
     living = living or node[1]
     if node[1] == living then ofLiving[#ofLiving + 1] = known[index] end
@@ -90,7 +93,7 @@ if mode ~= '' and living and living ~= mode then
   table.sort(ofLiving)
   return { 0, living, ofLiving }
 end
-call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]) }))
+call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]), started }))
 if mode ~= '' then call('HSET', meta, 'mode', mode) end
 return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
 `,
@@ -132,7 +135,7 @@ if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
 export const pausedScript = script("return call('SMEMBERS', paused)")
 
 /** Ends the registration of a process. Argument: its id. */
-export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
+export const leaveScript = script("call('HDEL', nodes, ARGV[1])", "call('HDEL', reports, ARGV[1])")
 
 /** Signals to the processes that listen. Arguments: the channel, the signal's text. */
 export const announceScript = script("call('PUBLISH', ARGV[1], ARGV[2])")

@@ -10,6 +10,7 @@ import { lookStatementsFor } from './look-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
 import { pending, unblocked, unpaused } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 // ? available_at and ? seq to start from, ? now, ? written at the latest.
@@ -184,6 +185,7 @@ export function statementsFor(tables: SqliteTables) {
     ...keyStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const
 
   function settle(outcome: string, rows = held, unblocks = 'blocked_at = null, '): string {
