@@ -4,10 +4,11 @@ import { faultStore } from '../stores/fault-stores.ts'
 
 const [name, location] = process.argv.slice(2) as [string, string]
 
-const { store, end } = (await faultStore(name)).open(location)
+const opened = (await faultStore(name)).open(location)
+const { store } = opened
 await store.checkSchema()
 process.stdout.write('migrating\n')
 await store.migrate()
 process.stdout.write('migrated\n')
 await store.close()
-await end()
+await opened.end()
