@@ -1,10 +1,10 @@
 import { driverOf } from '../../../src/stores/postgres/drivers/driver-of.ts'
-import type { PostgresDriver, PostgresSession } from '../../../src/stores/postgres/drivers/postgres-driver.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrate, migrationsFor } from '../../../src/stores/postgres/schema/migrations.ts'
 import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
 import { addTimePartitions } from '../../../src/stores/postgres/schema/time-partition-upkeep.ts'
 import { type GrowingStore, growingSchemaSuite, killedBefore } from '../sql/growing-schema-suite.ts'
+import { killable } from './killable-driver.ts'
 import { newSchema } from './test-store.ts'
 
 for (const options of [{}, { partitionBy: 'day' }] as const) {
@@ -51,27 +51,4 @@ for (const options of [{}, { partitionBy: 'day' }] as const) {
       },
     }
   })
-}
-
-function killable<Tx extends object>(
-  driver: PostgresDriver<Tx>,
-  killer: { step(): void },
-): PostgresDriver<Tx> {
-  const counted = (session: PostgresSession): PostgresSession => ({
-    async run(statement, values) {
-      killer.step()
-      return session.run(statement, values)
-    },
-  })
-  return {
-    ...driver,
-    ...counted(driver),
-    transaction: (work, isolation) =>
-      driver.transaction(async (tx) => {
-        const result = await work(tx)
-        killer.step()
-        return result
-      }, isolation),
-    session: (tx) => counted(driver.session(tx)),
-  }
 }

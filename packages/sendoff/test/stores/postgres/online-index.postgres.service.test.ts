@@ -3,7 +3,10 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { driverOf } from '../../../src/stores/postgres/drivers/driver-of.ts'
 import { buildOnline } from '../../../src/stores/postgres/schema/online-index.ts'
+import { migrate, migrationsFor } from '../../../src/stores/postgres/schema/migrations.ts'
 import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
+import { killedBefore } from '../sql/growing-schema-suite.ts'
+import { killable } from './killable-driver.ts'
 import { newStore, processOf, waitingFor, withClient, write } from './test-store.ts'
 
 const index = {
@@ -91,6 +94,27 @@ describe('postgres store: an index that is built online', () => {
     })
     await buildOnline(driver, tables, index)
     equal((await indexes(pool, schema, index.name))[0]?.valid, true)
+  })
+
+  it('is resumed if the migration that builds it is killed before any of its statements', async (t) => {
+    for (let count = 0; ; count += 1) {
+      const { store, pool, schema, tables } = await newTable(t, count % 2 === 0 ? {} : { partitionBy: 'day' })
+      await write(store, 1)
+      await pool.query(`update "${schema}".outbox_event_meta set value = '1' where key = 'revision'`)
+      const migrations = migrationsFor(tables).map((step) => ({
+        ...step,
+        indexes: step.revision === 2 ? [index] : [],
+      }))
+      const killer = killedBefore(count)
+      const driver = driverOf(pool, { prepare: true })
+      await migrate(killable(driver, killer), tables, migrations).catch(() => {})
+      await pool.query(`update "${schema}".outbox_event_lock set until = now() where name = 'migration'`)
+      await store.checkSchema()
+      await migrate(driver, tables, migrations)
+
+      equal((await indexes(pool, schema, index.name))[0]?.valid, true, `killed before statement ${count}`)
+      if (!killer.wasKilled) return
+    }
   })
 
   it('lets writers go on while another transaction is in its way', async (t) => {

@@ -19,7 +19,7 @@ import { firstSchema } from './first-schema.ts'
 import { migrationLock } from './migration-lock.ts'
 import { buildOnline, isInTheWay, lockTimeout, type OnlineIndex } from './online-index.ts'
 import type { PostgresTables } from './postgres-tables.ts'
-import { secondIndexes, secondSchema } from './second-schema.ts'
+import { secondSchema } from './second-schema.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
@@ -31,7 +31,10 @@ export interface Migration {
   readonly revision: number
   /** Run in one transaction. None of them may take long on a large table. */
   readonly statements: readonly string[]
-  /** Built after the transaction, one by one, while writers and workers use the tables. */
+  /**
+   * Built after the transaction, one by one, while writers and workers use the tables. PostgreSQL waits for
+   * every transaction that is older than such an index, and the process that migrates starts only after that.
+   */
   readonly indexes: readonly OnlineIndex[]
 }
 
@@ -39,7 +42,7 @@ export interface Migration {
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
   return [
     { revision: 1, statements: [...firstSchema(tables), ...writeFunction(tables)], indexes: [] },
-    { revision: 2, statements: secondSchema(tables), indexes: secondIndexes(tables) },
+    { revision: 2, statements: secondSchema(tables), indexes: [] },
   ]
 }
 
@@ -68,6 +71,7 @@ export function schemaSql(tables: PostgresTables, from = 0): string {
 export async function migrate<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
+  migrations: readonly Migration[] = migrationsFor(tables),
 ): Promise<void> {
   const before = await storedSchema(driver, tables)
   if (isComplete(before)) return
@@ -75,7 +79,7 @@ export async function migrate<Tx extends object>(
   const what = `change the tables of "${tables.table}"`
   await patiently({ what, isInTheWay }, () => runStatements(driver, tables))
   await underMigrationLock(migrationLock(driver, tables), async () => {
-    for (const { revision, indexes } of migrationsFor(tables)) {
+    for (const { revision, indexes } of migrations) {
       if (!needsSteps(before, revision)) continue
       for (const index of indexes) await buildOnline(driver, tables, index)
     }

@@ -22,8 +22,8 @@ const askEveryMs = 200
 
 /**
  * Builds an index by CREATE INDEX CONCURRENTLY, outside any transaction. An index that a crash left INVALID
- * is dropped first. A table in time partitions gets the index part by part: PostgreSQL cannot build the index of
- * the whole table concurrently.
+ * is dropped first. A table in time partitions gets the index part by part: PostgreSQL cannot build the index
+ * of the whole table concurrently.
  */
 export async function buildOnline<Tx extends object>(
   driver: PostgresDriver<Tx>,
