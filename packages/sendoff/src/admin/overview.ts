@@ -10,7 +10,7 @@ import type {
 } from '../store/index.ts'
 import { type DeliveryRate, readRates } from './delivery-rates.ts'
 import type { EventState } from './event-filter.ts'
-import { countBound } from './limits.ts'
+import { countBound, scanWindow } from './limits.ts'
 
 /** The state of an outbox at a glance. */
 export interface Overview {
@@ -64,7 +64,7 @@ export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<O
   const blocked =
     tally.blocked === 0
       ? []
-      : (await looks.scan({ filter, order: 'newest', limit: 20, window: 20 })).rows.map(
+      : (await looks.scan({ filter, order: 'newest', limit: 20, window: scanWindow })).rows.map(
           (row) => row.orderingKey,
         )
   const groups = groupsOf(tally)
@@ -133,6 +133,6 @@ function countsOf(
     DONE: of('DONE', all.isExact),
     DEAD: { count: dead.total, isExact: dead.isExact },
     PENDING: { count: pending.total, isExact: pending.isExact },
-    BLOCKED: { count: blocked, isExact: blocked < countBound },
+    BLOCKED: { count: blocked, isExact: pending.isExact || dead.isExact },
   }
 }

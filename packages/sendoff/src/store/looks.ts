@@ -26,7 +26,7 @@ export interface OutboxLooks {
 
   /**
    * Groups the `newest` DEAD rows by event type, destination and error text. Texts are cut at
-   * `maxFailureText` characters.
+   * `maxFailureText` characters. Texts that differ in digits alone may be one group, under one of them.
    */
   failures(request: FailuresRequest): Promise<FailuresAnswer>
 }
@@ -53,7 +53,7 @@ export interface Tally {
   readonly dead: TallyPart
   /** Rows in any state, so that DONE rows are counted, too. */
   readonly all: TallyPart
-  /** How many rows are blocked, up to `bound`. */
+  /** How many rows are blocked. If more than `bound` are pending and more are dead, at least as many. */
   readonly blocked: number
   /** The parked ordering keys by name: up to `maxParkedKeys`. */
   readonly parked: readonly string[]

@@ -49,7 +49,7 @@ async function tally(
   const pending = groupsOf(await session.run(statements.tallyPending, counted))
   const dead = groupsOf(await session.run(statements.tallyDead, counted))
   const all = groupsOf(await session.run(statements.tallyAll, counted))
-  const [[blockedCount] = []] = await session.run(statements.countBlocked, [String(bound)])
+  const [[blockedCount] = []] = await session.run(statements.countBlocked, counted)
   const parked = await session.run(statements.parkedKeys, [String(maxParkedKeys)])
   const [due] = await session.run(statements.oldestDue)
   const [[at] = []] = await session.run(statements.lookBound)

@@ -271,17 +271,17 @@ export const actionChecks: readonly PartCheck[] = [
       const plan = await startPlan(store)
       for (const action of ['a', 'b'])
         await store.actions.record({ entry: { actor: null, action }, rows: [] })
-      await wait(50)
+      await wait(1_000)
       await store.actions.record({ entry: { actor: null, action: 'c' }, rows: [] })
       const left = async () =>
         (await store.actions.audit({ limit: 10 })).map(({ id, action }) => [id, action])
 
-      equal(await store.actions.purgeAudit({ olderThanMs: 40, limit: 1 }), 1)
+      equal(await store.actions.purgeAudit({ olderThanMs: 990, limit: 1 }), 1)
       deepEqual(
         (await left()).map(([, action]) => action),
         ['c', 'b', 'test'],
       )
-      equal(await store.actions.purgeAudit({ olderThanMs: 40, limit: 10 }), 1)
+      equal(await store.actions.purgeAudit({ olderThanMs: 990, limit: 10 }), 1)
       deepEqual(
         (await left()).map(([, action]) => action),
         ['c', 'test'],

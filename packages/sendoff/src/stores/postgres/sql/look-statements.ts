@@ -30,14 +30,23 @@ const lookMatching = noneOf([
 interface Scope {
   readonly where: string
   readonly bySeq: boolean
+  /** What a scan asks for besides. It is no part of the window, which would otherwise have no end. */
+  readonly also?: string
 }
+
+/** The rows in <table>_attention, in the words of that index. */
+const needsAttention = '(status = 3 or blocked_at is not null)'
 
 /** The statements by which operators look at the table, for checked names. They only read. */
 export function lookStatementsFor({ schema, table, events, control }: PostgresTables) {
   const scopes = {
     Pending: { where: pending, bySeq: true },
     Dead: { where: 'status = 3', bySeq: true },
-    Blocked: { where: `blocked_at is not null and ${pending}`, bySeq: true },
+    Blocked: {
+      where: needsAttention,
+      bySeq: true,
+      also: noneOf(['blocked_at is null', 'status & 1 = 1']),
+    },
     // $7 ordering key.
     Key: { where: 'status & 1 = 0 and ordering_key = $7', bySeq: true },
     // $1 and $2 the lowest and the highest id.
@@ -62,10 +71,16 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
     tallyDead: tally(`where status = 3 order by seq desc limit ${rows('$1')}`),
     tallyAll: tally('order by event_id desc, destination desc limit $1::integer'),
 
-    // $1 rows. By <table>_attention.
+    // $1 rows. Looks for blocked rows among the newest of <table>_attention, and of <table>_written. One of
+    // both is exact, unless there are many dead and many pending rows.
     countBlocked: `
-  select count(*)
-    from (select 1 from ${events} where blocked_at is not null and ${pending} limit ${rows('$1')}) as blocked`,
+  select greatest(
+           (select count(*)
+              from (select status from ${events} where ${needsAttention} order by seq desc limit ${rows('$1')}) as seen
+             where status <> 3),
+           (select count(*)
+              from (select blocked_at from ${events} where ${pending} order by seq desc limit ${rows('$1')}) as seen
+             where blocked_at is not null))`,
 
     // No parameters. Estimates how many rows the table has, and how many entries <table>_written and
     // <table>_attention: by their sizes now, and the rows per page at the time of the last statistics. A time
@@ -93,16 +108,17 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
    order by available_at, seq
    limit ${rows('1')}`,
 
-    // $1 rows. The newest rows by <table>_attention.
+    // $1 rows. The newest rows by <table>_attention. Texts that differ in their digits alone are one group:
+    // errors mostly name an order or a duration, and each row would be a group of its own.
     failures: `
-  select event_type, destination, error, count(*), ${inMs('min(ended)')}, ${inMs('max(ended)')}, min(event_id)
-    from (select event_type, destination, left(coalesce(last_error, ''), ${maxFailureText}) as error,
+  select event_type, destination, min(error), count(*), ${inMs('min(ended)')}, ${inMs('max(ended)')}, min(event_id)
+    from (select event_type, destination, left(coalesce(last_error, ''), ${maxFailureText}) collate "C" as error,
                  coalesce(done_at, created_at) as ended, event_id
             from ${events}
            where status = 3
            order by seq desc
            limit ${rows('$1')}) as newest
-   group by event_type, destination, error`,
+   group by event_type, destination, translate(error, '0123456789', '0000000000')`,
 
     ...windows('Newest', '<', 'desc'),
     ...windows('Oldest', '>', 'asc'),
@@ -144,7 +160,7 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
   select ${storedColumns('event')}
     from ${events} as event
    where ${scope.where} and ${place} and ${end} and ${unused} and ${unusedEnd}
-     and ${lookMatching}
+     and ${lookMatching}${scope.also === undefined ? '' : ` and ${scope.also}`}
    order by ${by}
    limit ${limited('$6')}`
   }
