@@ -89,7 +89,7 @@ async function measureLook<Tx>(
   times: number,
 ): Promise<{ p95Ms: number }> {
   const store = database.openStore()
-  const repeat = await look(outboxAdmin({ store: store as never }))
+  const repeat = await look(outboxAdmin({ store: store }))
   // The first calls open connections and prepare statements.
   for (let warmUp = 0; warmUp < Math.min(times, 6); warmUp++) await repeat()
   const durations: number[] = []

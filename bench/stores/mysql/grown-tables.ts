@@ -31,5 +31,5 @@ const dialect: StandingDialect = {
 export const mysqlAdminTables: AdminTables = {
   rows: { done: 1_000_000, dead: 100_000, due: 100_000 },
   isShared: true,
-  addStandingRows: mysqlGrownTables.addStandingRows,
+  addStandingRows: (...args) => mysqlGrownTables.addStandingRows(...args),
 }

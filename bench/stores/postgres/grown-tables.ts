@@ -30,7 +30,7 @@ const dialect: StandingDialect = {
 export const postgresAdminTables: AdminTables = {
   rows: { done: 5_000_000, dead: 100_000, due: 100_000 },
   isShared: true,
-  addStandingRows: postgresGrownTables.addStandingRows,
+  addStandingRows: (...args) => postgresGrownTables.addStandingRows(...args),
   freezeStatistics: (database, conditions) =>
     withClient(databaseUrl(database, conditions), async (client) => {
       await client.query('alter table outbox_event set (autovacuum_enabled = false)')

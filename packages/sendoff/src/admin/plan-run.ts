@@ -93,7 +93,7 @@ export async function runPlan<Tx>(parts: RunParts<Tx>, plan: Plan, options: RunO
     entry: { actor, action, detail, plan: JSON.stringify(plan), state: 'running', progress },
     rows: [],
   })
-  return new PlanRun(parts, plan, options, { id, affected: 0, progress }, false).run()
+  return new PlanRun(parts, plan, options, { id, affected: 0, progress }).run()
 }
 
 /** Continues a plan from where its audit entry says it is. */
@@ -102,7 +102,9 @@ export async function resumePlan<Tx>(
   entry: AuditEntry,
   options: RunOptions,
 ): Promise<PlanResult> {
-  return new PlanRun(parts, JSON.parse(entry.plan!) as Plan, options, entry, true).run()
+  const { at } = await parts.store.looks.bound()
+  const sinceLastMs = Math.max(0, at - (entry.updatedAt ?? at))
+  return new PlanRun(parts, JSON.parse(entry.plan!) as Plan, options, entry, sinceLastMs).run()
 }
 
 class PlanRun<Tx> {
@@ -124,13 +126,13 @@ class PlanRun<Tx> {
     plan: Plan,
     options: RunOptions,
     { id, affected, progress }: Pick<AuditEntry, 'id' | 'affected' | 'progress'>,
-    isResumed: boolean,
+    sinceLastMs?: number,
   ) {
     this.#parts = parts
     this.#plan = plan
     this.#options = options
     this.#id = id
-    this.#isResumed = isResumed
+    this.#isResumed = sinceLastMs !== undefined
     this.#acted = affected
     this.#text = progress!
     this.#stored = JSON.parse(progress!) as StoredProgress
@@ -139,7 +141,9 @@ class PlanRun<Tx> {
       1,
       Math.min(options.batchSize ?? runDefaults.batchSize, Math.ceil(this.#ratePerSecond / 10)),
     )
-    this.#pace = new Pace(parts.clock, this.#ratePerSecond, isResumed ? this.#batchSize : 0)
+    // The last batch of the process before counts, too.
+    const owed = this.#batchSize - ((sinceLastMs ?? Infinity) / 1_000) * this.#ratePerSecond
+    this.#pace = new Pace(parts.clock, this.#ratePerSecond, Math.max(0, owed))
   }
 
   async run(): Promise<PlanResult> {

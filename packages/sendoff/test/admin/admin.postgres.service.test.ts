@@ -52,7 +52,7 @@ describe('admin on PostgreSQL', () => {
 
   it('a plan whose process is killed is resumed by another: each event once, at the same pace', async (t) => {
     const count = process.env['SENDOFF_TEST_SCALE'] === 'full' ? 100_000 : 3_000
-    const ratePerSecond = count / 3
+    const ratePerSecond = count / 8
     const { store, schema: own } = await newStore(t)
     for (let left = count; left > 0; left -= 1_000) await kill(store, Math.min(left, 1_000), 'Error: no')
     const script = new URL('./admin-process.ts', import.meta.url)

@@ -13,30 +13,42 @@ import {
 } from '../../store/index.ts'
 import { highestText, idRange, scanAnswer } from '../sql/scan-answer.ts'
 import { tallyPart } from '../sql/tally-part.ts'
-import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
 import type { PostgresTables } from './schema/postgres-tables.ts'
 import { readStoredRow } from './sql/row-columns.ts'
 import { numberArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
-/** The table of a PostgreSQL store, as operators see it. */
-export function postgresLooks(
-  session: PostgresSession,
+/**
+ * The table of a PostgreSQL store, as operators see it.
+ *
+ * With old statistics, PostgreSQL overrates the cost of some of these statements. It then compiles them,
+ * which takes half a second. They read few rows, so compiling never pays.
+ */
+export function postgresLooks<Tx extends object>(
+  driver: PostgresDriver<Tx>,
   statements: PostgresStatements,
   { schema, table }: PostgresTables,
 ): OutboxLooks {
+  const uncompiled = <Result>(work: (session: PostgresSession) => Promise<Result>) =>
+    driver.transaction(async (tx) => {
+      const session = driver.session(tx)
+      await session.run(statements.withoutCompiling)
+      return work(session)
+    })
+
   return {
     async describe() {
-      const [[database] = []] = await session.run(statements.database)
+      const [[database] = []] = await driver.run(statements.database)
       return { kind: 'postgres', name: `${database}.${schema}.${table}` }
     },
-    tally: ({ bound }) => tally(session, statements, bound),
+    tally: ({ bound }) => uncompiled((session) => tally(session, statements, bound)),
     async bound() {
-      const [[at, seq] = []] = await session.run(statements.lookBound)
+      const [[at, seq] = []] = await driver.run(statements.lookBound)
       return { at: Number(at), seq: Number(seq) }
     },
-    scan: (request) => scan(session, statements, request),
-    failures: ({ newest }) => failures(session, statements, newest),
+    scan: (request) => uncompiled((session) => scan(session, statements, request)),
+    failures: ({ newest }) => uncompiled((session) => failures(session, statements, newest)),
   }
 }
 

@@ -54,6 +54,9 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
   } as const satisfies Record<string, Scope>
 
   return {
+    // No parameters. Until the end of the transaction.
+    withoutCompiling: `select set_config('jit', 'off', true)`,
+
     // No parameters.
     database: 'select current_database()',
 
