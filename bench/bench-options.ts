@@ -14,7 +14,7 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 60, sustained 60, outage 30
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
-  --scale N             share of the rows that stand in the tables of growth: 1
+  --scale N             share of the rows that stand in the tables of growth and admin: 1
   --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
@@ -45,6 +45,7 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   sustained: 60,
   relay: 0,
   outage: 30,
+  admin: 0,
 }
 
 /** Reads the command line. Throws a `UsageError` that says what is wrong with it. */

@@ -25,6 +25,7 @@ export const metrics = {
   outageCpuRatio: { unit: 'times the CPU that it takes otherwise', decimals: 2, isCost: true },
   outageSendsPerSecond: { unit: 'sends/s in the outage', decimals: 1, isCost: true },
   openBreakers: { unit: 'breakers open at its end', decimals: 0 },
+  p95Ms: { unit: 'ms, p95', decimals: 1, isCost: true },
   cpuMsPerSecond: { unit: 'ms of CPU per second', decimals: 2, isCost: true },
   statementsPerSecond: { unit: 'statements/s', decimals: 2, isCost: true },
   idleTransactionsPerSecond: { unit: 'transactions/s caused', decimals: 2, isCost: true },

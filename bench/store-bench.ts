@@ -13,6 +13,7 @@ export const suiteNames = [
   'sustained',
   'relay',
   'outage',
+  'admin',
 ] as const
 
 export type SuiteName = (typeof suiteNames)[number]

@@ -39,7 +39,7 @@ const engine = [
 export const sendoffZones: readonly Zone[] = [
   {
     name: 'tools',
-    holds: ['{clock,closest-name,describe-error,duration-text,errors,options,webhook-signature}.ts'],
+    holds: ['{clock,closest-name,describe-error,duration-text,errors,latency-buckets,options,version,webhook-signature}.ts'],
     sees: [],
   },
   { name: 'store', holds: ['store/**', 'transactions.ts'], sees: ['tools'] },
@@ -71,6 +71,7 @@ export const sendoffZones: readonly Zone[] = [
   },
   { name: 'purge', holds: ['purge/**'], sees: [...ground, 'store calls'] },
   { name: 'dead', holds: ['dead/**'], sees: ground },
+  { name: 'admin', holds: ['admin/**'], sees: ground },
   { name: 'modes', holds: ['modes/**'], sees: engine },
   { name: 'outbox', holds: ['outbox/**'], sees: [...engine, 'modes'] },
   { name: 'mail', holds: ['mail/**'], sees: [...engine, 'outbox'] },

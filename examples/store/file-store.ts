@@ -2,19 +2,12 @@
  * A store in one JSON file. Only one store in one process may use the file at a time. Each call that changes
  * something writes the whole file, so it is for small tables.
  *
- * Of the optional parts it has only `people`. It leaves out `controls` (nothing can be paused), `purge`
- * (settled rows and idempotency keys stay), and `wakeUps` (there is no other process). It also leaves out
- * `lanes`, `partitions` and `orderingKeys` (no delivery in order), and `ping`, `doctor`, `upkeep`,
+ * Of the optional parts it has only `people`. It leaves out `controls` (nothing can be paused), `looks` and
+ * `actions` (operators can neither browse nor replay), `purge` (settled rows and idempotency keys stay), and
+ * `wakeUps` (there is no other process). It also leaves out `lanes`, `partitions` and `orderingKeys` (no delivery in order), and `ping`, `doctor`, `upkeep`,
  * `dropSilent` and `refusedCommit`.
  */
-import {
-  EventStatus,
-  type NodeAnswer,
-  type NodeRequest,
-  type RowFilter,
-  type RowId,
-  type StoreWith,
-} from 'sendoff/store'
+import type { NodeAnswer, NodeRequest, RowFilter, StoreWith } from 'sendoff/store'
 import * as delivering from './file-store-delivering.ts'
 import { type FileRow, keyOf, type State, stateFile } from './file-store-state.ts'
 import { type FileTx, writing } from './file-store-writing.ts'
@@ -61,7 +54,6 @@ export function fileStore({ path, now = Date.now }: FileStoreOptions): StoreWith
         file.read((state) => structuredClone(matching(state, filter).slice(0, limit))),
       count: (filter) => file.read((state) => matching(state, filter).length),
       attempts: (row) => file.read((state) => structuredClone(state.failures.get(keyOf(row)) ?? [])),
-      replay: changing(replay),
     },
     migrate: file.create,
     checkSchema: () => file.read(() => {}),
@@ -101,14 +93,4 @@ function matching(state: State, filter: Omit<RowFilter, 'limit'>): FileRow[] {
     .filter((row) => isSame(row, 'eventType') && isSame(row, 'aggregateType') && isSame(row, 'aggregateId'))
     .filter((row) => isSame(row, 'tenantId') && isSame(row, 'eventId'))
     .sort((a, b) => a.seq - b.seq)
-}
-
-function replay(state: State, rows: readonly RowId[], now: number): number {
-  const reset = { status: EventStatus.NEW, availableAt: now, attempts: 0, losses: 0 }
-  const cleared = { doneAt: null, lastError: null, lockedBy: null, lockedUntil: null, blockedAt: null }
-  const found = [...new Set(rows.map(keyOf))].flatMap((key) => state.rows.get(key) ?? [])
-  const dead = found.filter(({ status }) => status === EventStatus.DEAD)
-
-  for (const row of dead) Object.assign(row, reset, cleared, { deliveries: row.deliveries + 1 })
-  return dead.length
 }

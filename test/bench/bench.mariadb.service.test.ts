@@ -12,6 +12,21 @@ describe('the benchmarks on MariaDB', () => {
   after(() => folder.remove())
   const run = { store: 'mysql', folder: folder.path }
 
+  it('admin measures every look of an operator', async () => {
+    const lines = await benchLines(run, 'admin', '--scale', '0.0005')
+
+    deepEqual(subjectsOf(lines, 'p95Ms'), [
+      'overview',
+      'page-1',
+      'page-100',
+      'dead-page-1',
+      'dead-page-100',
+      'groups',
+      'event',
+      'text-search',
+    ])
+  })
+
   it('drain measures every mode and limit', async () => {
     const lines = await benchLines(run, 'drain', '--events', '300')
 

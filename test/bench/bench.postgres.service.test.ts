@@ -15,6 +15,22 @@ describe('the benchmarks on PostgreSQL', () => {
   after(() => folder.remove())
   const run = { store: 'postgres', folder: folder.path }
 
+  it('admin measures every look of an operator', async () => {
+    const looks = [
+      'overview',
+      'page-1',
+      'page-100',
+      'dead-page-1',
+      'dead-page-100',
+      'groups',
+      'event',
+      'text-search',
+    ]
+    const lines = await benchLines(run, 'admin', '--scale', '0.0005')
+
+    deepEqual(subjectsOf(lines, 'p95Ms'), [...looks, ...looks.map((look) => `${look}-stale`)])
+  })
+
   it('drain measures every mode, peer and limit', async () => {
     const lines = await benchLines(run, 'drain', '--events', '300')
 

@@ -12,6 +12,21 @@ describe('the benchmarks on SQLite', () => {
   after(() => folder.remove())
   const run = { store: 'sqlite', folder: folder.path }
 
+  it('admin measures every look of an operator', async () => {
+    const lines = await benchLines(run, 'admin', '--scale', '0.0005')
+
+    deepEqual(subjectsOf(lines, 'p95Ms'), [
+      'overview',
+      'page-1',
+      'page-100',
+      'dead-page-1',
+      'dead-page-100',
+      'groups',
+      'event',
+      'text-search',
+    ])
+  })
+
   it('drain measures every mode and every limit', async () => {
     const lines = await benchLines(run, 'drain', '--events', '300')
 

@@ -1,4 +1,5 @@
 import mysql from 'mysql2/promise'
+import type { AdminTables } from '../../suites/admin.ts'
 import type { GrownTables } from '../../suites/growth.ts'
 import { addStandingRows, type StandingDialect } from '../sql/standing-rows.ts'
 import { databaseUrl, withConnection } from './mysql-server.ts'
@@ -24,4 +25,11 @@ const dialect: StandingDialect = {
     select i from numbers) as numbers`,
   // Servers end a recursion after a thousand steps.
   rowsPerStatement: 1_000,
+}
+
+/** The tables of the suite of operators' looks. */
+export const mysqlAdminTables: AdminTables = {
+  rows: { done: 1_000_000, dead: 100_000, due: 100_000 },
+  isShared: true,
+  addStandingRows: (...args) => mysqlGrownTables.addStandingRows(...args),
 }

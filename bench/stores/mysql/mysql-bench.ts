@@ -1,12 +1,13 @@
 import { mariadb } from '../../../test/services/servers/mariadb/mariadb.ts'
 import { mysql } from '../../../test/services/servers/mysql/mysql.ts'
 import type { StoreBench } from '../../store-bench.ts'
+import { adminSuite } from '../../suites/admin.ts'
 import { drainSubjects } from '../../suites/drain.ts'
 import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { writeSubjects } from '../../suites/write.ts'
-import { mysqlGrownTables } from './grown-tables.ts'
+import { mysqlAdminTables, mysqlGrownTables } from './grown-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { mysqlDatabases } from './mysql-database.ts'
@@ -23,6 +24,7 @@ export const mysqlBench: StoreBench = {
       subjects: [...writeSubjects(mysqlDatabases, { concurrent: true, serverCpuUs }), limitInsert],
       limit: 'limit-insert',
     },
+    admin: adminSuite(mysqlDatabases, mysqlAdminTables),
     latency: { subjects: latencySubjects(mysqlDatabases) },
     idle: { subjects: idleSubjects(mysqlDatabases), seconds: 20 },
     growth: growthSuite(mysqlDatabases, mysqlGrownTables, [

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { AdminTables } from '../../suites/admin.ts'
 import type { GrownTables } from '../../suites/growth.ts'
 import { addStandingRows, type StandingDialect } from '../sql/standing-rows.ts'
 import { databaseUrl, withClient } from './postgres-server.ts'
@@ -23,4 +24,16 @@ const dialect: StandingDialect = {
   json: (text) => `cast(${text} as json)`,
   numbers: (first, last) => `generate_series(${first}, ${last}) as numbers (i)`,
   rowsPerStatement: Infinity,
+}
+
+/** The tables of the suite of operators' looks. */
+export const postgresAdminTables: AdminTables = {
+  rows: { done: 5_000_000, dead: 100_000, due: 100_000 },
+  isShared: true,
+  addStandingRows: (...args) => postgresGrownTables.addStandingRows(...args),
+  freezeStatistics: (database, conditions) =>
+    withClient(databaseUrl(database, conditions), async (client) => {
+      await client.query('alter table outbox_event set (autovacuum_enabled = false)')
+      await client.query('analyze outbox_event')
+    }),
 }

@@ -8,6 +8,7 @@ import { peerDrain, peerIdle, peerLatency, peerWrites } from '../../peers/peer-s
 import { pgBoss } from '../../peers/pg-boss.ts'
 import { pgTransactionalOutbox } from '../../peers/pg-transactional-outbox.ts'
 import type { StoreBench } from '../../store-bench.ts'
+import { adminSuite } from '../../suites/admin.ts'
 import { drainSubjects } from '../../suites/drain.ts'
 import { growthSuite } from '../../suites/growth.ts'
 import { idleSubjects } from '../../suites/idle.ts'
@@ -17,7 +18,7 @@ import { outageSubjects } from '../../suites/outage.ts'
 import { relaySubjects } from '../../suites/relay.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
-import { postgresGrownTables } from './grown-tables.ts'
+import { postgresAdminTables, postgresGrownTables } from './grown-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
@@ -44,6 +45,7 @@ export const postgresBench: StoreBench = {
       limit: 'limit-claim-update',
       peer,
     },
+    admin: adminSuite(postgresDatabases, postgresAdminTables),
     ordered: { subjects: [...orderedSubjects(postgresDatabases), peerDrain(graphileWorker)], peer },
     write: {
       subjects: [

@@ -69,6 +69,20 @@ const kinds = {
       locked_until: time(1),
     }),
   },
+  /** Due since an hour ago. */
+  due: { prefix: '0H', columns: (time) => ({ status: '0', available_at: time(-1) }) },
+  /** Failed for good, with errors of a few kinds that name their orders. */
+  dead: {
+    prefix: '0J',
+    columns: (time) => ({
+      status: '3',
+      attempts: '10',
+      deliveries: '20',
+      available_at: time(twoDaysAgo),
+      done_at: time(-1),
+      last_error: `concat('TimeoutError', i % 5, ': order ord_', i, ' took ', i % 977, ' ms')`,
+    }),
+  },
 } as const satisfies Record<string, Kind>
 
 // No parameters.

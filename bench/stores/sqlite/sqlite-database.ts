@@ -67,7 +67,12 @@ function sqliteDatabase(
   }
 }
 
-function openFile(name: string, { folder, driver }: Conditions): SqliteHandle {
-  const file = join(folder, `${name}.db`)
-  return driver === 'better' ? new Database(file) : new DatabaseSync(file)
+/** Returns the file of a database. */
+export function fileOf(name: string, { folder }: Conditions): string {
+  return join(folder, `${name}.db`)
+}
+
+function openFile(name: string, conditions: Conditions): SqliteHandle {
+  const file = fileOf(name, conditions)
+  return conditions.driver === 'better' ? new Database(file) : new DatabaseSync(file)
 }

@@ -36,6 +36,8 @@ export function observedPartitions(partitions: OutboxPartitions, history: Proces
       return partitions.release({ owner, partitions: given })
     },
 
+    look: () => partitions.look(),
+
     // Also records what a lost reply would have said.
     async shares(owner) {
       const since = history.now()

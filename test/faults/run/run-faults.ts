@@ -3,6 +3,7 @@ import { temporaryFolder } from '../../services/machine/temporary-folder.ts'
 import { checkHistory, type HistorySummary, summarizeHistory, type Violation } from '../judge/checker.ts'
 import type { Behaviour } from '../history/history-record.ts'
 import { type FaultMode, keepsOrder } from '../processes/node-setup.ts'
+import type { OldRelease } from '../releases/first-release.ts'
 import { RunningFaults } from './running-faults.ts'
 import { scale } from './scale.ts'
 import type { RenewalLosses } from '../processes/silent-renewals.ts'
@@ -50,6 +51,11 @@ export interface FaultRunOptions {
   readonly handOverMs: number
   /** How long everything may take after the last fault, in ms. */
   readonly settleLimitMs: number
+  /**
+   * An older release that all processes begin with. While harm is done, each next process of a slot has the
+   * new code or the old one by chance, and migrations are begun and killed.
+   */
+  readonly oldRelease?: OldRelease
   /** Folder that keeps the data and the history; by default a temporary one that is removed. */
   readonly folder?: string
 }
@@ -224,6 +230,12 @@ export interface FaultRun {
   readonly violations: readonly Violation[]
   readonly summary: HistorySummary
   readonly durationMs: number
+  /** Starts of old processes, those of them after new code came in, and killed migrations. */
+  readonly rollout: {
+    readonly oldStarts: number
+    readonly oldRestarts: number
+    readonly killedMigrations: number
+  }
 }
 
 /** Starts processes that write and deliver, harms them and their database, and judges what happened. */
@@ -239,6 +251,11 @@ export async function runFaults(options: FaultRunOptions): Promise<FaultRun> {
       violations: checkHistory(evidence),
       summary: summarizeHistory(evidence),
       durationMs: performance.now() - startedAt,
+      rollout: {
+        oldStarts: run.oldStarts,
+        oldRestarts: run.oldRestarts,
+        killedMigrations: run.killedMigrations,
+      },
     }
   } finally {
     await run.destroy()

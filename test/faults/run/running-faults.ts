@@ -12,6 +12,7 @@ import type { Evidence } from '../judge/judged-history.ts'
 import { lockHarms, lockHolder } from '../stores/lock-harms.ts'
 import type { NodeSettings } from '../processes/node-setup.ts'
 import type { FaultRunOptions } from './run-faults.ts'
+import { ProcessGroup, within } from '../../services/processes/process-group.ts'
 import { SeededRandom } from './seeded-random.ts'
 import type { WritingPlan } from '../processes/writer-process.ts'
 
@@ -29,6 +30,11 @@ export class RunningFaults {
   readonly #failures: unknown[] = []
   readonly #preparedAt = Date.now()
   #startedAt = 0
+  #isRollingOut = false
+  /** How many processes began with the old release, and how many of them after the first new code. */
+  oldStarts = 0
+  oldRestarts = 0
+  killedMigrations = 0
 
   static async prepare(options: FaultRunOptions, folder: string): Promise<RunningFaults> {
     const kind = await faultStore(options.store)
@@ -57,7 +63,9 @@ export class RunningFaults {
       ...(processFaults !== undefined && { processFaults }),
     })
     await this.#kind.prepare(this.#site.location)
-    await this.#opened.store.migrate()
+    const { oldRelease } = this.#options
+    // Otherwise the processes of the old release make the schema.
+    if (oldRelease === undefined) await this.#opened.store.migrate()
     for (const slot of workers) this.#addWorker(slot)
     for (const [index, slot] of writers.entries()) this.#addWriter(slot, index >= this.#options.writers.only)
     // A process that only writes uses the mode that the workers have set.
@@ -66,6 +74,8 @@ export class RunningFaults {
     await Promise.all(this.#writers.map((process) => process.start()))
 
     const harm: Promise<void>[] = []
+    if (oldRelease !== undefined)
+      harm.push(this.#rollOut().catch((error: unknown) => void this.#failures.push(error)))
     for (const fault of plan) {
       await delay(fault.afterMs)
       harm.push(this.#do(fault).catch((error: unknown) => void this.#failures.push(error)))
@@ -174,10 +184,42 @@ export class RunningFaults {
     }
   }
 
+  /** Kills one migration after another a little later, until one is done. */
+  async #rollOut(): Promise<void> {
+    const { store, durationMs } = this.#options
+    await delay(durationMs / 4)
+    this.#isRollingOut = true
+    for (let killed = 0; ; killed += 1) {
+      const group = new ProcessGroup(process.execPath, [
+        script('migrating-process.ts'),
+        store,
+        this.#site.location,
+      ])
+      await group.untilOutput(/^migrating$/m, 30_000)
+      const killAfterMs = killed * this.#random.between(2, 12)
+      const end = await within(killAfterMs, group.ended)
+      await group.stop('SIGKILL')
+      if (end === undefined && !group.output.includes('migrated')) continue
+      if (end !== undefined && end.code !== 0) throw new Error(`The migration failed:\n${group.output}`)
+      this.killedMigrations = killed
+      return
+    }
+  }
+
+  /** The program of a process, of the old release or of this one. */
+  #program(name: string): readonly string[] {
+    const { oldRelease } = this.#options
+    const isOld = oldRelease !== undefined && (!this.#isRollingOut || this.#random.chance(0.5))
+    if (!isOld) return [script(name)]
+    this.oldStarts += 1
+    if (this.#isRollingOut) this.oldRestarts += 1
+    return [...oldRelease.nodeArguments, join(oldRelease.programs, name)]
+  }
+
   #addWorker(slot: string): void {
     this.#workers.push(
       this.#process(slot, (name) => [
-        script('worker-process.ts'),
+        ...this.#program('worker-process.ts'),
         JSON.stringify(this.#settings(slot, name)),
       ]),
     )
@@ -207,7 +249,7 @@ export class RunningFaults {
     })
     this.#writers.push(
       this.#process(slot, (name) => [
-        script('writer-process.ts'),
+        ...this.#program('writer-process.ts'),
         JSON.stringify(this.#settings(slot, name)),
         JSON.stringify(writing(name)),
       ]),

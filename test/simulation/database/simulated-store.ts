@@ -6,8 +6,13 @@ import { changeHeld } from './statements/held-statements.ts'
 import { lockKeys, readLanes, readOneLane } from './statements/lane-statements.ts'
 import { acquireLock, holdRows, pollPending, releaseLock, renewLock } from './statements/lock-statements.ts'
 import { joinNode, pausedTargets } from './statements/node-statements.ts'
-import { acquirePartitions, readShares, releasePartitions } from './statements/partition-statements.ts'
-import { countRows, queryRows, replayRows } from './statements/people-statements.ts'
+import {
+  acquirePartitions,
+  lookAtShares,
+  readShares,
+  releasePartitions,
+} from './statements/partition-statements.ts'
+import { countRows, queryRows } from './statements/people-statements.ts'
 import { settleRows } from './statements/settle-statements.ts'
 import { insertRows } from './statements/write-statements.ts'
 import type { DatabaseTransaction } from './transaction.ts'
@@ -63,6 +68,7 @@ export function simulatedStore(db: SimulatedDatabase, calls: ProcessCalls): Simu
         calls.call('hold', (tx) => holdRows(db, tx, owner, rows), { isUncertain: isParticipant(owner.lock) }),
     },
     partitions: {
+      look: () => calls.call('look', () => lookAtShares(db)),
       shares: (owner) => calls.call('shares', (tx) => readShares(db, tx, owner)),
       acquire: (request) => calls.call('acquirePartitions', (tx) => acquirePartitions(db, tx, request)),
       release: (request) => calls.call('releasePartitions', (tx) => releasePartitions(db, tx, request)),
@@ -81,7 +87,6 @@ export function simulatedStore(db: SimulatedDatabase, calls: ProcessCalls): Simu
       count: (filter) => calls.call('count', () => countRows(db, filter)),
       attempts: ({ eventId, destination }) =>
         calls.now('attempts', () => db.attempts.get(`${eventId}/${destination}`) ?? []),
-      replay: (rows) => calls.call('replay', (tx) => replayRows(db, tx, rows)),
     },
     wakeUps: {
       async listen(callback) {

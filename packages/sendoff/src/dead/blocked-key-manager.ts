@@ -1,9 +1,11 @@
-import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../store/index.ts'
+import type { BlockedKey, BlockedKeyFilter, NewAuditEntry, OutboxOrderingKeys } from '../store/index.ts'
 
 /** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
   /** The part of the store that manages ordering keys. */
   readonly keys: OutboxOrderingKeys
+  /** The actor of every decision in the audit. Default: none. */
+  readonly actor?: string
   /** Called when events may be due again. */
   readonly onChanged: () => void
 }
@@ -26,7 +28,7 @@ export class BlockedKeyManager {
 
   /** Makes the first event of a key due now. Returns false if it does not wait. */
   retry(orderingKey: string): Promise<boolean> {
-    return this.#changed(this.#options.keys.retry(orderingKey))
+    return this.#changed(this.#options.keys.retry(orderingKey, this.#entry('retryKey', { orderingKey })))
   }
 
   /**
@@ -34,7 +36,8 @@ export class BlockedKeyManager {
    * any other.
    */
   skip(orderingKey: string, reason = 'Skipped by hand.'): Promise<boolean> {
-    return this.#changed(this.#options.keys.skip({ orderingKey, reason }))
+    const audit = this.#entry('skipKey', { orderingKey, reason })
+    return this.#changed(this.#options.keys.skip({ orderingKey, reason }, audit))
   }
 
   /**
@@ -42,11 +45,15 @@ export class BlockedKeyManager {
    * settled.
    */
   park(orderingKey: string): Promise<void> {
-    return this.#options.keys.park(orderingKey)
+    return this.#options.keys.park(orderingKey, this.#entry('park', { orderingKey }))
   }
 
   unpark(orderingKey: string): Promise<void> {
-    return this.#changed(this.#options.keys.unpark(orderingKey))
+    return this.#changed(this.#options.keys.unpark(orderingKey, this.#entry('unpark', { orderingKey })))
+  }
+
+  #entry(action: string, detail: object): NewAuditEntry {
+    return { actor: this.#options.actor ?? null, action, detail: JSON.stringify(detail) }
   }
 
   async #changed<Answer>(change: Promise<Answer>): Promise<Answer> {

@@ -5,6 +5,8 @@ import { type Logger, standardLogger } from '../observe/logger.ts'
 import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
 import {
   type FailedAttempt,
+  type NewAuditEntry,
+  type OutboxActions,
   type OutboxPeople,
   requireParts,
   type RowFilter,
@@ -33,7 +35,9 @@ export interface ReplayOptions {
 /** Options of `DeadEventManager`. */
 export interface DeadEventManagerOptions {
   /** The store of the events. */
-  readonly store: Pick<StoreParts, 'people'>
+  readonly store: Pick<StoreParts, 'people' | 'actions'>
+  /** The actor of replays in the audit. Default: none. */
+  readonly actor?: string
   /** Gets the faults that are not thrown. By default, they go to standard error. */
   readonly logger?: Logger
   /** Called after events were replayed. */
@@ -64,6 +68,7 @@ export class DeadEventManager {
   constructor(options: DeadEventManagerOptions) {
     checkOptions('DeadEventManager', options, {
       store: anything,
+      actor: text,
       logger: anything,
       onReplayed: callable,
       clock: anything,
@@ -95,9 +100,11 @@ export class DeadEventManager {
   /** Makes one DEAD event NEW again. Returns false if there is none with that id. */
   replay(eventId: string, destination = ''): Promise<boolean> {
     return this.#orIfLenient('replay', false, async () => {
-      const replayed = await this.#people.replay([{ eventId, destination }])
-      if (replayed > 0) this.#options.onReplayed?.()
-      return replayed > 0
+      const audit = this.#entry({ eventId, destination })
+      const answer = await this.#actions.run({ action: 'replay', rows: [{ eventId, destination }], audit })
+      const isReplayed = answer.kind === 'ran' && answer.rows.length > 0
+      if (isReplayed) this.#options.onReplayed?.()
+      return isReplayed
     })
   }
 
@@ -122,6 +129,14 @@ export class DeadEventManager {
     return requireParts(this.#options.store, ['people'], 'DeadEventManager').people
   }
 
+  get #actions(): OutboxActions<never> {
+    return requireParts(this.#options.store, ['actions'], 'A replay').actions
+  }
+
+  #entry(detail: object): NewAuditEntry {
+    return { actor: this.#options.actor ?? null, action: 'replay', detail: JSON.stringify(detail) }
+  }
+
   // An event that dies again meanwhile is behind the place reached, so it is not replayed forever.
   async #replayAll(
     filter: DeadEventFilter,
@@ -129,6 +144,7 @@ export class DeadEventManager {
     progress: { replayed: number },
   ): Promise<number> {
     const people = this.#people
+    const actions = this.#actions
     const { onReplayed, clock = systemClock } = this.#options
     const { ratePerSecond, onProgress, signal } = options
     const limit = Math.min(
@@ -137,12 +153,16 @@ export class DeadEventManager {
     )
     const startedAt = clock.monotonic()
     let afterSeq = 0
+    let id: string | undefined
 
     while (!signal?.aborted) {
       const rows = await people.query({ ...filter, status: [EventStatus.DEAD], afterSeq, limit })
       if (rows.length === 0) break
 
-      progress.replayed += await people.replay(rows)
+      id ??= await actions.record({ entry: this.#entry(filter), rows: [] })
+      const step = { id, expects: null, progress: null, state: null }
+      const answer = await actions.run({ action: 'replay', rows, audit: step })
+      if (answer.kind === 'ran') progress.replayed += answer.rows.length
       onReplayed?.()
       onProgress?.(progress.replayed)
       afterSeq = rows.at(-1)!.seq

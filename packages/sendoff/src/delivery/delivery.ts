@@ -36,6 +36,8 @@ export class Delivery {
    * settlement until then, because it names the old fence.
    */
   reclaim: Promise<void> | undefined
+  /** How long its listener took; undefined while none has returned. */
+  listenerMs: number | undefined
   #lock: Holding | undefined
   #lockedBy: string | null
   #deliveries: number

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
+import type { DeliveryCounts, DeliveryEnd } from '../observe/delivery-counts.ts'
 import type { Logger } from '../observe/logger.ts'
 import type { MetricsExporter } from '../observe/metrics.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
@@ -15,6 +16,7 @@ export interface DeliveryReportsOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: MetricsExporter
+  readonly counts?: DeliveryCounts
   readonly chain: ProcessingChain
   readonly lanes: LaneTurns | undefined
 }
@@ -23,12 +25,14 @@ export interface DeliveryReportsOptions {
 export class DeliveryReports {
   readonly #options: DeliveryReportsOptions
   readonly #metrics: MetricsExporter
+  readonly #counts: DeliveryCounts | undefined
   readonly #failures: FailureReports
   readonly #unroutableTypes = new Set<string>()
 
   constructor(options: DeliveryReportsOptions) {
     this.#options = options
     this.#metrics = options.metrics
+    this.#counts = options.counts
     this.#failures = new FailureReports(options.clock, options.logger)
   }
 
@@ -36,6 +40,7 @@ export class DeliveryReports {
     if ('failure' in outcome) {
       this.#failures.report(delivery, outcome, this.#options.chain.maxAttemptsOf(delivery))
     }
+    if (this.#counts !== undefined) this.#count(this.#counts, delivery, outcome)
     switch (outcome.kind) {
       case 'retry':
       case 'block':
@@ -47,6 +52,21 @@ export class DeliveryReports {
       default:
         return this.#metrics.incrementDispatchSuccess()
     }
+  }
+
+  #count(counts: DeliveryCounts, { row, source, listenerMs }: Delivery, { kind }: Outcome): void {
+    const end = endOf[kind]
+    // A row that was never tried may have been written for later. A retry changes its due time.
+    const since = row.attempts === 0 ? Math.max(row.createdAt, row.availableAt) : row.createdAt
+    counts.add({
+      eventType: row.eventType,
+      destination: row.destination,
+      end,
+      isHot: source === 'hot',
+      listenerMs,
+      deliveryMs:
+        end === 'done' ? Math.max(0, this.#options.clock.now() + counts.storeAheadMs - since) : undefined,
+    })
   }
 
   refused({ row }: Delivery): void {
@@ -76,4 +96,13 @@ export class DeliveryReports {
   flush(): void {
     this.#failures.flush()
   }
+}
+
+const endOf: Readonly<Record<Outcome['kind'], DeliveryEnd>> = {
+  done: 'done',
+  delete: 'done',
+  retry: 'failed',
+  block: 'failed',
+  defer: 'deferred',
+  dead: 'dead',
 }

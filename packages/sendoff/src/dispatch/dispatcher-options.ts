@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import { JsonCodec } from '../event/json-codec.ts'
+import type { DeliveryCounts } from '../observe/delivery-counts.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
@@ -96,6 +97,8 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly logger?: Logger
   /** Counts deliveries and outcomes. Default: none. */
   readonly metrics?: MetricsExporter
+  /** Counts deliveries by type and destination, for the statistics of the store. Default: none. */
+  readonly counts?: DeliveryCounts
   /** The event types and destinations that are paused. Default: none. */
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed. Otherwise leaves them to the poller. */

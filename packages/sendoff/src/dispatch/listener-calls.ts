@@ -61,6 +61,8 @@ export class ListenerCalls {
     void processing.then((outcomes) => {
       const endedAt = clock.monotonic()
       metrics.recordListenerDurationMs(endedAt - startedAt)
+      // A batch is one call: each of its events counts for its share.
+      for (const delivery of deliveries) delivery.listenerMs = (endedAt - startedAt) / deliveries.length
       prefetch?.ended(endedAt, endedAt - startedAt, places)
       this.#end(call, outcomes)
     })

@@ -161,6 +161,11 @@ export class OutboxDispatcher {
     return this.#room.coldRoom()
   }
 
+  /** How many deliveries wait in each queue. */
+  get queueLengths(): { readonly hot: number; readonly cold: number } {
+    return { hot: this.hotQueue.length, cold: this.#queues.cold.length }
+  }
+
   /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait too long. */
   reserveHot(): boolean {
     return this.#room.reserveHot()

@@ -1,6 +1,7 @@
 import { OutboxError } from '../errors.ts'
 import { anything, checkOptions } from '../options.ts'
 import {
+  type NewAuditEntry,
   type OutboxControls,
   type PauseTarget,
   requireParts,
@@ -14,12 +15,15 @@ import {
  */
 export class Pauses {
   readonly #store: Pick<StoreParts, 'controls'>
+  readonly #actor: string | null
   #eventTypes: ReadonlySet<string> = new Set()
   #destinations: ReadonlySet<string> = new Set()
   #refreshing: Promise<void> | undefined
 
-  constructor(controls: OutboxControls | undefined) {
+  /** `actor` is the actor of pauses in the audit. */
+  constructor(controls: OutboxControls | undefined, actor: string | null = null) {
     this.#store = { controls }
+    this.#actor = actor
   }
 
   get #controls(): OutboxControls {
@@ -28,7 +32,7 @@ export class Pauses {
 
   async pause(target: PauseTarget): Promise<void> {
     checkTarget(target)
-    await this.#controls.pause(target)
+    await this.#controls.pause(target, this.#entry('pause', target))
     this.update(await this.#controls.paused())
   }
 
@@ -39,8 +43,12 @@ export class Pauses {
 
   async resume(target: PauseTarget): Promise<void> {
     checkTarget(target)
-    await this.#controls.resume(target)
+    await this.#controls.resume(target, this.#entry('resume', target))
     this.update(await this.#controls.paused())
+  }
+
+  #entry(action: string, target: PauseTarget): NewAuditEntry {
+    return { actor: this.#actor, action, detail: JSON.stringify(target) }
   }
 
   /**

@@ -108,7 +108,10 @@ export class OutboxBackend<Tx> {
    * Makes a DEAD event pending again. Returns false if there is none with this id and an empty destination.
    */
   async replayDead(eventId: string): Promise<boolean> {
-    return (await this.#people.replay([{ eventId, destination: '' }])) > 0
+    const { actions } = requireParts(this.#store, ['actions'], 'OutboxBackend.replayDead')
+    const audit = { actor: this.#lease.owner, action: 'replay', detail: JSON.stringify({ eventId }) }
+    const answer = await actions.run({ action: 'replay', rows: [{ eventId, destination: '' }], audit })
+    return answer.kind === 'ran' && answer.rows.length > 0
   }
 
   /** Counts the DEAD rows that match the filter. */

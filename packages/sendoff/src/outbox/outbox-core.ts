@@ -14,6 +14,7 @@ import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { metricsFrom } from '../observe/metrics.ts'
 import { usualLockTimes } from '../modes/lock-times.ts'
 import { modes } from '../modes/modes.ts'
+import { cancelEvent, type CancelOptions, type CancelTarget } from './cancel-event.ts'
 import { type EngineOptions, OutboxEngine } from './outbox-engine.ts'
 import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
@@ -26,13 +27,16 @@ import {
 import { Announcer } from '../wake/announcer.ts'
 import { answeringInTime, answerTimes } from '../store-calls/answering-in-time.ts'
 import { NodeKeeper } from '../hold/node-keeper.ts'
+import { ProcessReporter } from '../hold/process-reporter.ts'
 import { StoreUpkeep } from '../store-calls/store-upkeep.ts'
+import { upkeepOf } from '../store-calls/upkeep-of.ts'
 import { OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
-import { type OutboxStore, requireParts } from '../store/index.ts'
+import { type CancelAnswer, type OutboxStore, requireParts } from '../store/index.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
+import { sendoffVersion } from '../version.ts'
 import { OutboxWriter } from '../write/outbox-writer.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
 
@@ -62,6 +66,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly pauses: Pauses
   /** The parts that deliver; undefined in `writerOnly`. */
   readonly engine: OutboxEngine | undefined
+  /** The name of this process, unique per start. */
+  readonly owner: string
   readonly #options: CoreOptions<Tx, StoreTx, TxOptions>
   readonly #store: OutboxStore<StoreTx>
   /** The store with a time limit on its calls. */
@@ -70,6 +76,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly #nodeKeeper: NodeKeeper
   readonly #purge: OutboxPurgeScheduler | undefined
   readonly #upkeep: StoreUpkeep | undefined
+  readonly #reporter: ProcessReporter | undefined
   #writeOrder: WriteOrder
   #state: State = 'new'
   #isBarred = false
@@ -93,6 +100,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     const recovery = new StoreRecovery(clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
+    this.owner = lease.owner
     this.#store = store
     this.#limited = limited
     this.#clock = clock
@@ -102,10 +110,29 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     }
     this.pauses = new Pauses(
       limited.controls && operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen),
+      lease.owner,
     )
     const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
+    const startedAt = clock.now()
+    const { reports } = limited
+    this.#reporter =
+      reports &&
+      new ProcessReporter({
+        reports,
+        id: lease.owner,
+        clock,
+        logger,
+        describe: () => ({
+          version: sendoffVersion,
+          host: hostname(),
+          pid: process.pid,
+          startedAt,
+          types: this.engine === undefined ? [] : (this.listeners.eventTypes ?? null),
+          ...(this.engine?.state ?? nothingHeld),
+        }),
+      })
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
     this.engine =
       delivering === undefined
@@ -117,6 +144,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
               staysMember: () => this.#nodeKeeper.staysMember(),
             },
             announcer,
+            ...(this.#reporter && { counts: this.#reporter.counts }),
             clock,
             codec,
             lease,
@@ -150,9 +178,10 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     }
     this.deadEvents = new DeadEventManager({
       store: {
-        people:
-          store.people && operatorCalls(store.people, ['attempts', 'count', 'query', 'replay'], requireOpen),
+        people: store.people && operatorCalls(store.people, ['attempts', 'count', 'query'], requireOpen),
+        actions: store.actions && operatorCalls(store.actions, ['record', 'run'], requireOpen),
       },
+      actor: lease.owner,
       logger,
       clock,
       onReplayed: changed,
@@ -161,6 +190,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       store.orderingKeys &&
       new BlockedKeyManager({
         keys: operatorCalls(store.orderingKeys, ['blocked', 'retry', 'skip', 'park', 'unpark'], requireOpen),
+        actor: lease.owner,
         onChanged: changed,
       })
 
@@ -175,7 +205,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         logger,
         recovery,
       })
-    const upkeep = limited.upkeep?.bind(limited)
+    const upkeep = upkeepOf(limited)
     this.#upkeep = upkeep && new StoreUpkeep({ upkeep, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,
@@ -191,12 +221,24 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         // A process that only writes locks keys as the delivering processes' mode demands.
         this.#writeOrder = writeOrderOf(mode === 'writerOnly' ? lastMode : mode)
         this.#setBarred(false)
+        this.#reporter?.heartbeat()
       },
       onConflict: ({ mode: tableMode }) => {
         this.#writeOrder = writeOrderOf(tableMode)
         this.#setBarred(true)
       },
     })
+  }
+
+  /** Cancels a pending event that no worker holds. */
+  async cancel(target: CancelTarget, options?: CancelOptions<Tx>): Promise<CancelAnswer> {
+    if (!this.isWritable) throw this.stateError('cancel')
+    try {
+      const parts = { store: this.#store, transactions: this.transactions, actor: this.owner }
+      return await cancelEvent(parts, target, options)
+    } catch (error) {
+      throw storeFailure('cancel() of the store failed', error, 'Try again when the database responds.')
+    }
   }
 
   /** Finds blocked ordering keys, and unblocks them. */
@@ -284,6 +326,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       await this.#attempt('Stopping the upkeep', drainTimeoutMs, () => this.#upkeep?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.engine?.close())
       this.engine?.abandon()
+      await this.#attempt('Reporting for the last time', drainTimeoutMs, () => this.#reporter?.close())
       await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())
     }
     await this.#attempt('Closing the store', drainTimeoutMs, () => this.#store.close())
@@ -342,6 +385,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         )
   }
 }
+
+const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 }, partitions: 0 }
 
 /** The locks that writers take for the order that a mode keeps. */
 function writeOrderOf(mode: string | null): WriteOrder {

@@ -8,13 +8,14 @@ import type { PartitionKeeper } from '../hold/partition-keeper.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import { blindBusyIntervalMs } from '../modes/mode-defaults.ts'
 import type { Mode, ModeEnds, ModeOptions, ModeParts } from '../modes/mode.ts'
+import type { DeliveryCounts } from '../observe/delivery-counts.ts'
 import type { Logger } from '../observe/logger.ts'
 import { claimRows, namedRow } from '../poll/claim-source.ts'
 import { memberSource } from '../poll/member-source.ts'
 import { OutboxPoller, pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
-import type { WakeUp } from '../store/index.ts'
+import type { ProcessReport, WakeUp } from '../store/index.ts'
 import type { Announcer } from '../wake/announcer.ts'
 import { PollerAlarm } from '../wake/poller-alarm.ts'
 import type { OutboxOptions } from './outbox-options.ts'
@@ -22,6 +23,7 @@ import type { OutboxOptions } from './outbox-options.ts'
 /** The parts that the engine shares with the writer. */
 export interface OutboxEngineParts extends Omit<ModeParts, 'inFlight' | 'waker' | 'skipRecentMs'> {
   readonly announcer: Announcer
+  readonly counts?: DeliveryCounts
   readonly codec: JsonCodec
 }
 
@@ -95,6 +97,18 @@ export class OutboxEngine {
     this.#keeper?.start()
     this.poller.start()
     this.#stopListening = this.#listen()
+  }
+
+  /** What this process holds now, for its report. */
+  get state(): Pick<ProcessReport, 'queues' | 'held' | 'partitions'> {
+    let locked = 0
+    for (const { lock, ended } of this.dispatcher.inFlight.values())
+      if (lock !== undefined && !ended) locked++
+    return {
+      queues: this.dispatcher.queueLengths,
+      held: { leased: this.dispatcher.inFlight.size - locked, locked },
+      partitions: this.#keeper?.active.length ?? 0,
+    }
   }
 
   /** Resolves when no event is queued, no listener runs, and no settlement is outstanding. */

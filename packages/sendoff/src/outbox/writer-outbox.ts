@@ -4,11 +4,12 @@ import { didYouMean } from '../closest-name.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
 import type { DefinedEvent, EventToWrite, PlainEventType } from '../event/event-type.ts'
-import type { PauseTarget } from '../store/index.ts'
+import type { CancelAnswer, PauseTarget } from '../store/index.ts'
 import type { TransactionOptions } from '../transactions.ts'
 import type { EventWriter } from '../write/event-writer.ts'
 import type { OutboxWriter, WriteOptions } from '../write/outbox-writer.ts'
 import type { TxContext } from '../write/tx-context.ts'
+import type { CancelOptions, CancelTarget } from './cancel-event.ts'
 import type { OutboxCore } from './outbox-core.ts'
 
 /**
@@ -92,6 +93,14 @@ export class WriterOutbox<
   writeAll(events: readonly (EventEnvelope | EventToWrite)[], options?: WriteOptions<Tx>): Promise<string[]> {
     if (!this.#core.isWritable) return Promise.reject(this.#core.stateError('writeAll'))
     return this.writer.writeAll(events, options)
+  }
+
+  /**
+   * Makes a pending event DEAD that no worker holds, by its id or by its idempotency key. It is part of the
+   * caller's transaction, if there is one. Rows that a worker holds are returned as `held`, and stay.
+   */
+  cancel(target: CancelTarget, options?: CancelOptions<Tx>): Promise<CancelAnswer> {
+    return this.#core.cancel(target, options)
   }
 
   /**

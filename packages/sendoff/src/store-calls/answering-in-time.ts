@@ -61,6 +61,7 @@ const ofParts: {
   controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
   // The settler asks which settlements were written. Operators' calls are not limited.
   people: { query: 'callMs' },
+  reports: { report: 'callMs', living: 'callMs', statistics: 'callMs', forgetStatistics: 'patientMs' },
   wakeUps: { announce: 'callMs' },
 }
 

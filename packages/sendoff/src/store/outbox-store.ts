@@ -1,8 +1,11 @@
+import type { OutboxActions } from './actions.ts'
 import type { OutboxLanes } from './lanes.ts'
 import type { OutboxLeases } from './leases.ts'
+import type { OutboxLooks } from './looks.ts'
 import type { OutboxOwners } from './owners.ts'
 import type { OutboxPartitions } from './partitions.ts'
 import type { OutboxControls, OutboxOrderingKeys, OutboxPeople } from './people.ts'
+import type { OutboxReports } from './reports.ts'
 import type { OutboxWakeUps, PurgeRequest, PurgeResult, OutboxUpkeep } from './upkeep.ts'
 import type { OutboxWriting } from './writing.ts'
 
@@ -33,11 +36,20 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
   /** Rows for operators. `outbox.deadEvents` needs this part. */
   readonly people?: OutboxPeople
 
+  /** The table as operators see it. `sendoff/admin` needs this part. */
+  readonly looks?: OutboxLooks
+
+  /** What operators do to rows, with an audit. Replays and cancellations need this part. */
+  readonly actions?: OutboxActions<Tx>
+
   /** Operators' decisions about ordering keys. `outbox.blockedKeys` needs this part. */
   readonly orderingKeys?: OutboxOrderingKeys
 
   /** Pauses. A store without this part cannot pause anything. */
   readonly controls?: OutboxControls
+
+  /** Reports of processes, and statistics. Without this part, an outbox delivers but does not report. */
+  readonly reports?: OutboxReports
 
   /** Signals between processes. Without this part, pollers find rows at their intervals. */
   readonly wakeUps?: OutboxWakeUps
@@ -51,7 +63,17 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
 }
 
 /** The parts that a store may leave out. */
-export type StorePart = 'lanes' | 'partitions' | 'people' | 'orderingKeys' | 'controls' | 'wakeUps' | 'purge'
+export type StorePart =
+  | 'lanes'
+  | 'partitions'
+  | 'people'
+  | 'looks'
+  | 'actions'
+  | 'orderingKeys'
+  | 'controls'
+  | 'reports'
+  | 'wakeUps'
+  | 'purge'
 
 /** A store that has these parts. */
 export type StoreWith<Tx, Part extends StorePart> = OutboxStore<Tx> & Required<Pick<OutboxStore<Tx>, Part>>

@@ -18,6 +18,8 @@ export interface OutboxPartitions {
    * Returns undefined if the lock is no longer the owner's.
    */
   shares(owner: OwnerFence): Promise<PartitionShares | undefined>
+  /** Returns the same for an operator, without an owner. Changes nothing, and names no dead participant. */
+  look(): Promise<PartitionShares>
   /**
    * Takes partitions that no process owns, and raises the epoch of each. Returns those that the owner got;
    * none if the lock is no longer the owner's.

@@ -1,3 +1,4 @@
+import type { NewAuditEntry } from './actions.ts'
 import type { EventStatus } from './event-status.ts'
 import type { RowId, StoredRow } from './rows.ts'
 
@@ -11,12 +12,6 @@ export interface OutboxPeople {
 
   /** Returns the failed attempts at one row, oldest first. They stay when the row is replayed. */
   attempts(row: RowId): Promise<readonly FailedAttempt[]>
-
-  /**
-   * Makes DEAD rows NEW and due at once. Sets attempts and losses to 0, and clears error, lease and end.
-   * Leaves other rows alone. Returns how many rows it replayed.
-   */
-  replay(rows: readonly RowId[]): Promise<number>
 }
 
 /** Which rows to find. */
@@ -44,7 +39,10 @@ export interface FailedAttempt {
   readonly lockedBy: string | null
 }
 
-/** Ordering keys, for operators. */
+/**
+ * Ordering keys, for operators. With `audit`, a call that changes something adds this entry in the same
+ * transaction, if the store has `actions`.
+ */
 export interface OutboxOrderingKeys {
   /**
    * Returns the keys that need an operator, by name: those that are parked, or whose first pending row is
@@ -55,16 +53,16 @@ export interface OutboxOrderingKeys {
    * Makes the first pending row of a key due now, and lifts its block. Returns false if the row does not
    * wait, or if a process holds it.
    */
-  retry(orderingKey: string): Promise<boolean>
+  retry(orderingKey: string, audit?: NewAuditEntry): Promise<boolean>
   /**
    * Makes the first pending row of a key DEAD, with `reason`. A process that holds it cannot settle it any
    * more. Returns false if no row is pending.
    */
-  skip(request: SkipRequest): Promise<boolean>
+  skip(request: SkipRequest, audit?: NewAuditEntry): Promise<boolean>
   /** Stops the delivery of this key until it is unparked. */
-  park(orderingKey: string): Promise<void>
+  park(orderingKey: string, audit?: NewAuditEntry): Promise<void>
   /** Lifts `park`. */
-  unpark(orderingKey: string): Promise<void>
+  unpark(orderingKey: string, audit?: NewAuditEntry): Promise<void>
 }
 
 /** The key whose first row is skipped, and why. */
@@ -93,14 +91,17 @@ export interface BlockedKey {
 /** How many rows behind a blocked one are counted at most. */
 export const maxCountedWaiting = 1_000
 
-/** Switches that operators set while the system runs. They apply to every claim and read at once. */
+/**
+ * Switches that operators set while the system runs. They apply to every claim and read at once. With
+ * `audit`, a call adds this entry in the same transaction, if the store has `actions`.
+ */
 export interface OutboxControls {
   /**
    * Stops the delivery of an event type, or to a destination, until `resume`. Its rows stay where they are.
    */
-  pause(target: PauseTarget): Promise<void>
+  pause(target: PauseTarget, audit?: NewAuditEntry): Promise<void>
   /** Lifts `pause`. */
-  resume(target: PauseTarget): Promise<void>
+  resume(target: PauseTarget, audit?: NewAuditEntry): Promise<void>
   /** Returns what is paused. */
   paused(): Promise<readonly PauseTarget[]>
 }

@@ -3,14 +3,16 @@ import type { PauseTarget } from './people.ts'
 /** For the start, the end and the upkeep of an outbox. */
 export interface OutboxUpkeep {
   /**
-   * Brings the schema to the current version, and recreates any part of it that was dropped. Many processes
-   * may call it at once.
+   * Brings the schema to the current revision, and recreates any part of it that was dropped. Many processes
+   * may call it at once. Processes of the version before keep working. If another process is at a step that
+   * takes long, it may resolve before that one is done.
    */
   migrate(): Promise<void>
 
   /**
-   * Rejects with `OUTBOX_SCHEMA_NOT_READY` if `migrate` would have something to do. Changes nothing, and
-   * needs no right to create anything.
+   * Rejects with `OUTBOX_SCHEMA_NOT_READY` if no outbox can run on the schema before `migrate`. Rejects with
+   * `OUTBOX_SCHEMA_TOO_NEW` if this code is too old for it. A schema of the version before is enough. Changes
+   * nothing, and needs no right to create anything.
    */
   checkSchema(): Promise<void>
 
@@ -39,6 +41,11 @@ export interface OutboxUpkeep {
    * an hour. Returns what an operator has to do, in words. Left out if there is no such work.
    */
   upkeep?(): Promise<readonly string[]>
+
+  /**
+   * Whether the error says that the database user may only read. Left out if the database has no such users.
+   */
+  refusedWrite?(error: unknown): boolean
 
   /** Closes what the store itself opened. Clients that were handed in stay open. */
   close(): Promise<void>

@@ -95,7 +95,11 @@ describe('the dead event manager', () => {
     async function fail(): Promise<never> {
       throw new Error('away')
     }
-    const store = { people: { ...memoryStore().people, query: fail, count: fail, replay: fail } }
+    const { people, actions } = memoryStore()
+    const store = {
+      people: { ...people, query: fail, count: fail },
+      actions: { ...actions, run: fail },
+    } as never
     const strict = new DeadEventManager({ store })
     await rejects(strict.query(), /away/)
     await rejects(strict.replayAll(), /away/)

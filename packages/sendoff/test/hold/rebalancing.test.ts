@@ -136,6 +136,7 @@ function recorded(store: StoreWith<any, 'people'>, record: OwnershipRecord): Sto
       return partitions.release(request)
     },
     shares: (owner) => partitions.shares(owner),
+    look: () => partitions.look(),
   }
   const { locks } = store
   const recordedLocks: StoreWith<any, 'people'>['locks'] = {

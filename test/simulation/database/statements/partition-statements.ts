@@ -28,10 +28,23 @@ export function* readShares(
     yield 'pause'
     if (!isOwner(db, owner)) return undefined
   }
-  const living = participants(db)
+  const answer = sharesOf(db, participants(db), owner.token)
+  yield 'pause'
+  return answer
+}
+
+/** Returns the owners of partitions to an operator, and changes nothing. */
+export function* lookAtShares(db: SimulatedDatabase): Program<PartitionShares> {
+  const living = participants(db).filter(({ row }) => row.until > db.now())
+  const answer = sharesOf(db, living)
+  yield 'pause'
+  return answer
+}
+
+function sharesOf(db: SimulatedDatabase, living: readonly Participant[], asker?: string): PartitionShares {
   const tokens = new Set(living.map(({ row }) => row.token))
-  const others = living.filter(({ row }) => row.token !== owner.token)
-  const answer: PartitionShares = {
+  const others = living.filter(({ row }) => row.token !== asker)
+  return {
     participants: [...tokens],
     partitions: db.partitions.map(({ committed }, partition) => ({
       partition,
@@ -40,8 +53,11 @@ export function* readShares(
     })),
     nextEndMs: Math.min(...others.map(({ row }) => row.until - db.now())),
   }
-  yield 'pause'
-  return answer
+}
+
+interface Participant {
+  readonly name: string
+  readonly row: LockRow
 }
 
 /** Expires participants whose locks have run out, except those with a settlement under way. */
@@ -107,7 +123,7 @@ export function* releasePartitions(
   yield 'pause'
 }
 
-function participants(db: SimulatedDatabase): { readonly name: string; readonly row: LockRow }[] {
+function participants(db: SimulatedDatabase): Participant[] {
   return [...db.locks].flatMap(([name, { committed: row }]) =>
     row !== undefined && name.startsWith(participantPrefix) ? [{ name, row }] : [],
   )

@@ -1,13 +1,7 @@
-import { replayedFields } from '../../../../packages/sendoff/src/stores/memory/replay-rows.ts'
 import { asStoredRow } from '../../../../packages/sendoff/src/stores/memory/memory-row.ts'
-import {
-  EventStatus,
-  type RowFilter,
-  type RowId,
-  type StoredRow,
-} from '../../../../packages/sendoff/src/store/index.ts'
+import type { RowFilter, StoredRow } from '../../../../packages/sendoff/src/store/index.ts'
 import type { SimulatedDatabase } from '../simulated-database.ts'
-import type { DatabaseTransaction, Program } from '../transaction.ts'
+import type { Program } from '../transaction.ts'
 
 /** Reads rows for operators, in write order. */
 export function* queryRows(db: SimulatedDatabase, filter: RowFilter): Program<readonly StoredRow[]> {
@@ -21,25 +15,6 @@ export function* countRows(db: SimulatedDatabase, filter: Omit<RowFilter, 'limit
   const { length } = matching(db, filter)
   yield 'pause'
   return length
-}
-
-/** Replays DEAD rows. Returns how many. */
-export function* replayRows(
-  db: SimulatedDatabase,
-  tx: DatabaseTransaction,
-  ids: readonly RowId[],
-): Program<number> {
-  yield 'pause'
-  let count = 0
-  for (const cell of new Set(ids.map((id) => db.eventCell(id)))) {
-    yield* tx.lock(cell, 'noKeyUpdate')
-    const row = cell.committed
-    if (row?.status !== EventStatus.DEAD) continue
-    db.writeEvent(tx, cell, { ...row, ...replayedFields(row, Math.floor(db.now())) })
-    count += 1
-  }
-  yield 'pause'
-  return count
 }
 
 function matching(db: SimulatedDatabase, filter: Omit<RowFilter, 'limit'>): StoredRow[] {

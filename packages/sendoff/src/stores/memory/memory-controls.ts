@@ -1,4 +1,5 @@
 import type { OutboxControls, PauseTarget, RowId } from '../../store/index.ts'
+import type { MemoryAudit } from './memory-audit.ts'
 
 /** The controls of a memory store. */
 export interface MemoryControls extends OutboxControls {
@@ -8,21 +9,23 @@ export interface MemoryControls extends OutboxControls {
 }
 
 /** Makes controls with nothing paused or parked. */
-export function memoryControls(): MemoryControls {
+export function memoryControls(audit: MemoryAudit): MemoryControls {
   const eventTypes = new Set<string>()
   const destinations = new Set<string>()
 
   return {
     parkedKeys: new Set(),
 
-    async pause(target) {
+    async pause(target, entry) {
       if ('eventType' in target) eventTypes.add(target.eventType)
       else destinations.add(target.destination)
+      if (entry !== undefined) audit.add(entry, [])
     },
 
-    async resume(target) {
+    async resume(target, entry) {
       if ('eventType' in target) eventTypes.delete(target.eventType)
       else destinations.delete(target.destination)
+      if (entry !== undefined) audit.add(entry, [])
     },
 
     async paused(): Promise<PauseTarget[]> {

@@ -46,13 +46,22 @@ export class MemoryEvents implements MemoryTables {
     return this.#idempotencyKeys.get(key)
   }
 
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
+  rowsOf(eventId: string): readonly MemoryRow[] {
+    return this.matching({ eventId }, Infinity)
+  }
+
+  keep(
+    rows: ReadonlyMap<string, MemoryRow>,
+    idempotencyKeys: ReadonlyMap<string, KeyUse>,
+    afterCommit: readonly (() => void)[],
+  ): void {
     // A nested transaction hands over its rows when it ends, behind later rows of the outer transaction.
     for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
       this.#rows.set(rowIdText(row), row)
       this.#enter(row)
     }
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
+    for (const change of afterCommit) change()
   }
 
   /** Returns the row if it is pending and the process still holds it. */

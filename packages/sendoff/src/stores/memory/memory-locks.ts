@@ -15,6 +15,7 @@ export interface MemoryLock {
   readonly name: string
   readonly token: string
   readonly until: number
+  readonly bounds: Bounds | null
   readonly held: readonly FencedRow[]
 }
 

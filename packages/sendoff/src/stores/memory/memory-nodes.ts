@@ -1,35 +1,42 @@
-import type { OutboxControls, OutboxNodes } from '../../store/index.ts'
+import type { OutboxControls, OutboxNodes, ProcessReport } from '../../store/index.ts'
 
-interface Node {
+/** A process that is registered in memory. */
+export interface MemoryNode {
   readonly id: string
   readonly mode: string | null
+  readonly startedAt: number
   readonly until: number
+  readonly report: ProcessReport | null
+  readonly reportedAt: number | null
 }
 
+/** The registered processes by id. */
+export type MemoryNodes = Map<string, MemoryNode>
+
 /** The processes that use a memory store. */
-export function memoryNodes(now: () => number, controls: OutboxControls): OutboxNodes {
-  let nodes: Node[] = []
+export function memoryNodes(now: () => number, controls: OutboxControls, nodes: MemoryNodes): OutboxNodes {
   let lastMode: string | null = null
 
   return {
     async join({ id, mode, ttlMs }) {
       const time = now()
-      nodes = nodes.filter((node) => node.until > time)
+      for (const node of nodes.values()) if (node.until <= time) nodes.delete(node.id)
 
-      const others = nodes.filter((node) => node.id !== id)
+      const others = [...nodes.values()].filter((node) => node.id !== id)
       const living = others.find((node) => node.mode !== null)?.mode ?? null
       if (mode !== null && living !== null && living !== mode) {
         const ofLiving = others.filter((node) => node.mode === living)
         return { kind: 'conflict', mode: living, nodes: ofLiving.map((node) => node.id).sort() }
       }
 
-      nodes = [...others, { id, mode, until: time + ttlMs }]
+      const { startedAt = time, report = null, reportedAt = null } = nodes.get(id) ?? {}
+      nodes.set(id, { id, mode, startedAt, until: time + ttlMs, report, reportedAt })
       lastMode = mode ?? lastMode
       return { kind: 'joined', paused: await controls.paused(), mode: lastMode }
     },
 
     async leave(id) {
-      nodes = nodes.filter((node) => node.id !== id)
+      nodes.delete(id)
     },
   }
 }

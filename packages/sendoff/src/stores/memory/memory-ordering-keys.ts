@@ -1,6 +1,7 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { BlockedKey, OutboxOrderingKeys } from '../../store/index.ts'
+import type { BlockedKey, NewAuditEntry, OutboxOrderingKeys, RowId } from '../../store/index.ts'
 import { maxCountedWaiting } from '../../store/index.ts'
+import type { MemoryAudit } from './memory-audit.ts'
 import type { MemoryControls } from './memory-controls.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import type { MemoryRow } from './memory-row.ts'
@@ -13,6 +14,7 @@ export function memoryOrderingKeys(
   events: MemoryEvents,
   { parkedKeys }: MemoryControls,
   history: MemoryHistory,
+  audit: MemoryAudit,
 ): OutboxOrderingKeys {
   return {
     async blocked({ limit, after = '' }) {
@@ -24,31 +26,39 @@ export function memoryOrderingKeys(
         .slice(0, limit)
     },
 
-    async retry(key) {
+    async retry(key, entry) {
       const head = headOf(key)
       const time = now()
       if (head === undefined || isLeased(head, time)) return false
       if (head.blockedAt === null && head.availableAt <= time) return false
 
       events.change(head, { blockedAt: null, availableAt: time, deliveries: head.deliveries + 1 })
+      record(entry, [head])
       return true
     },
 
-    async skip({ orderingKey, reason }) {
+    async skip({ orderingKey, reason }, entry) {
       const head = headOf(orderingKey)
       if (head === undefined) return false
 
       settleRow(events, history, head, { kind: 'dead', failure: { error: reason, counted: false } }, now())
+      record(entry, [head])
       return true
     },
 
-    async park(key) {
+    async park(key, entry) {
       parkedKeys.add(key)
+      record(entry, [])
     },
 
-    async unpark(key) {
+    async unpark(key, entry) {
       parkedKeys.delete(key)
+      record(entry, [])
     },
+  }
+
+  function record(entry: NewAuditEntry | undefined, rows: readonly RowId[]): void {
+    if (entry !== undefined) audit.add(entry, rows)
   }
 
   // A row that was written for later does not hold up its key until a process has held it.

@@ -1,8 +1,8 @@
 import { partitionCount, partitionOfRow } from '../../store/partition-of.ts'
-import type { OutboxPartitions, OwnedPartition } from '../../store/index.ts'
+import type { OutboxPartitions, OwnedPartition, PartitionShares } from '../../store/index.ts'
 import { participantPrefix } from '../../store/index.ts'
 import type { MemoryEvents } from './memory-events.ts'
-import type { MemoryLocks } from './memory-locks.ts'
+import type { MemoryLock, MemoryLocks } from './memory-locks.ts'
 
 /** The partitions of a memory store. */
 export interface MemoryPartitions extends OutboxPartitions {
@@ -32,18 +32,15 @@ export function memoryPartitions(
         locks.remove(lock.name)
         events.countLossesOf(lock.held, (row) => partitions[partitionOfRow(row)]!.owner === lock.token)
       }
-      const living = locks.withPrefix(participantPrefix)
-      const participants = new Set(living.map(({ token }) => token))
-      const ends = living.filter(({ token }) => token !== owner.token).map(({ until }) => until - time)
-      return {
-        participants: [...participants],
-        partitions: partitions.map((partition, index) => ({
-          partition: index,
-          owner: participants.has(partition.owner ?? '') ? partition.owner : null,
-          epoch: partition.epoch,
-        })),
-        nextEndMs: Math.min(...ends),
-      }
+      return sharesOf(locks.withPrefix(participantPrefix), time, owner.token)
+    },
+
+    async look() {
+      const time = now()
+      return sharesOf(
+        locks.withPrefix(participantPrefix).filter(({ until }) => until > time),
+        time,
+      )
     },
 
     async acquire({ owner, partitions: wanted }) {
@@ -70,5 +67,19 @@ export function memoryPartitions(
       const partition = partitions[index]
       return partition?.owner === token && partition.epoch === epoch
     },
+  }
+
+  function sharesOf(living: readonly MemoryLock[], time: number, asker?: string): PartitionShares {
+    const participants = new Set(living.map(({ token }) => token))
+    const ends = living.filter(({ token }) => token !== asker).map(({ until }) => until - time)
+    return {
+      participants: [...participants],
+      partitions: partitions.map((partition, index) => ({
+        partition: index,
+        owner: participants.has(partition.owner ?? '') ? partition.owner : null,
+        epoch: partition.epoch,
+      })),
+      nextEndMs: Math.min(...ends),
+    }
   }
 }

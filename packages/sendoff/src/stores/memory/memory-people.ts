@@ -1,11 +1,10 @@
 import type { OutboxPeople } from '../../store/index.ts'
 import type { MemoryEvents } from './memory-events.ts'
 import { asStoredRow, rowIdText } from './memory-row.ts'
-import { replayRows } from './replay-rows.ts'
 import type { MemoryHistory } from './settle-rows.ts'
 
-/** The operators' part of a memory store: queries and replays. */
-export function memoryPeople(now: () => number, events: MemoryEvents, history: MemoryHistory): OutboxPeople {
+/** The operators' part of a memory store: queries. */
+export function memoryPeople(events: MemoryEvents, history: MemoryHistory): OutboxPeople {
   return {
     async query(filter) {
       return events.matching(filter, filter.limit).map(asStoredRow)
@@ -17,10 +16,6 @@ export function memoryPeople(now: () => number, events: MemoryEvents, history: M
 
     async attempts(row) {
       return [...(history.get(rowIdText(row)) ?? [])]
-    },
-
-    async replay(rows) {
-      return replayRows(events, rows, now())
     },
   }
 }

@@ -6,14 +6,18 @@ import { Mutex } from '../mutex.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
+import { memoryActions } from './memory-actions.ts'
+import { MemoryAudit } from './memory-audit.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
 import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
-import { memoryNodes } from './memory-nodes.ts'
+import { memoryLooks } from './memory-looks.ts'
+import { type MemoryNodes, memoryNodes } from './memory-nodes.ts'
 import { memoryOrderingKeys } from './memory-ordering-keys.ts'
 import { memoryPartitions } from './memory-partitions.ts'
 import { memoryPeople } from './memory-people.ts'
+import { memoryReports } from './memory-reports.ts'
 import { MemoryTx } from './memory-transaction.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
@@ -38,7 +42,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
 
-  const controls = memoryControls()
+  const audit = new MemoryAudit(now)
+  const controls = memoryControls(audit)
   const events = new MemoryEvents((row) => controls.isPaused(row))
   const history: MemoryHistory = new Map()
   const locks = memoryLocks(now, (bounds, held) => {
@@ -47,6 +52,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   })
   const partitions = memoryPartitions(now, events, locks)
   const settleParts = { events, history, locks, partitions }
+  const nodes: MemoryNodes = new Map()
   const transactions = new Mutex()
   let lastSeq = 0
   const nextSeq = () => ++lastSeq
@@ -82,10 +88,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
     lanes: memoryLanes(now, events, locks, controls),
     partitions,
-    orderingKeys: memoryOrderingKeys(now, events, controls, history),
-    people: memoryPeople(now, events, history),
+    orderingKeys: memoryOrderingKeys(now, events, controls, history, audit),
+    people: memoryPeople(events, history),
+    looks: memoryLooks(now, events, controls),
+    actions: memoryActions({ now, events, history, locks, audit }),
     controls,
-    nodes: memoryNodes(now, controls),
+    nodes: memoryNodes(now, controls, nodes),
+    reports: memoryReports(now, nodes),
     purge: async (request) => purgeRows(events, history, request, now()),
 
     // The rows stay: a caller that still holds the store can read them.

@@ -7,7 +7,12 @@ import type { MemoryRow } from './memory-row.ts'
 export interface MemoryTables {
   findRow(id: string): MemoryRow | undefined
   findIdempotencyKey(key: string): KeyUse | undefined
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void
+  rowsOf(eventId: string): readonly MemoryRow[]
+  keep(
+    rows: ReadonlyMap<string, MemoryRow>,
+    idempotencyKeys: ReadonlyMap<string, KeyUse>,
+    afterCommit: readonly (() => void)[],
+  ): void
 }
 
 /** Which event used an idempotency key, and when. */
@@ -21,6 +26,7 @@ export class MemoryTx implements MemoryTables {
   readonly #around: MemoryTables
   readonly #rows = new Map<string, MemoryRow>()
   readonly #idempotencyKeys = new Map<string, KeyUse>()
+  readonly #afterCommit: (() => void)[] = []
   readonly #nestedMutex = new Mutex()
   #nestedCount = 0
   #hasEnded = false
@@ -46,7 +52,23 @@ export class MemoryTx implements MemoryTables {
     return this.#idempotencyKeys.get(key) ?? this.#around.findIdempotencyKey(key)
   }
 
-  keep(rows: ReadonlyMap<string, MemoryRow>, idempotencyKeys: ReadonlyMap<string, KeyUse>): void {
+  /** Returns the rows of an event, including those that this transaction adds. */
+  rowsOf(eventId: string): readonly MemoryRow[] {
+    const added = [...this.#rows.values()].filter((row) => row.eventId === eventId)
+    return [...this.#around.rowsOf(eventId), ...added]
+  }
+
+  /** Runs `change` when the outermost transaction commits. */
+  afterCommit(change: () => void): void {
+    this.#afterCommit.push(change)
+  }
+
+  keep(
+    rows: ReadonlyMap<string, MemoryRow>,
+    idempotencyKeys: ReadonlyMap<string, KeyUse>,
+    afterCommit: readonly (() => void)[] = [],
+  ): void {
+    this.#afterCommit.push(...afterCommit)
     rows.forEach((row, id) => this.#rows.set(id, row))
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
   }
@@ -57,7 +79,7 @@ export class MemoryTx implements MemoryTables {
       const result = await work(this)
       this.assertOpen()
       if (this.#nestedCount > 0) throw nestedStillOpen()
-      this.#around.keep(this.#rows, this.#idempotencyKeys)
+      this.#around.keep(this.#rows, this.#idempotencyKeys, this.#afterCommit)
       return result
     } finally {
       this.#hasEnded = true

@@ -1,15 +1,36 @@
-import type { OutboxControls, PauseTarget } from '../../store/index.ts'
-import type { MysqlSession } from './drivers/mysql-driver.ts'
+import type { NewAuditEntry, OutboxControls, PauseTarget } from '../../store/index.ts'
+import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import { recordEntry } from '../sql/run-action.ts'
+import { actionSteps } from './mysql-actions.ts'
 import { textOf } from './sql/row-columns.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The controls of a MySQL store. */
-export function mysqlControls(session: MysqlSession, statements: MysqlStatements): OutboxControls {
+export function mysqlControls(driver: StoreDriver, statements: MysqlStatements): OutboxControls {
+  const { setControl, liftControl } = statements
   return {
-    pause: async (target) => void (await session.run(statements.setControl, controlOf(target))),
-    resume: async (target) => void (await session.run(statements.liftControl, controlOf(target))),
-    paused: async () => (await pausesAndMode(session, statements)).paused,
+    pause: (target, audit) => changeControl(driver, statements, setControl, controlOf(target), audit),
+    resume: (target, audit) => changeControl(driver, statements, liftControl, controlOf(target), audit),
+    paused: async () => (await pausesAndMode(driver, statements)).paused,
   }
+}
+
+/** Sets or lifts a control. With an audit entry, both are one transaction. */
+export async function changeControl(
+  driver: StoreDriver,
+  statements: MysqlStatements,
+  statement: string,
+  values: readonly Value[],
+  audit: NewAuditEntry | undefined,
+): Promise<void> {
+  if (audit === undefined) {
+    await driver.run(statement, values)
+    return
+  }
+  await driver.briefly(async (session) => {
+    await session.run(statement, values)
+    await recordEntry(actionSteps(session, statements), audit, [])
+  })
 }
 
 /** Returns the pauses, and the last mode that a process joined with. */

@@ -49,6 +49,18 @@ export function isUnknownTable(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1146
 }
 
+/** Whether a table or a column does not exist, as before a migration. */
+export function lacksSchema(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno === 1146 || errno === 1054
+}
+
+/** Whether the user may not write, or the server or transaction is read-only. */
+export function isWriteRefused(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno !== undefined && (errno === 1142 || errno === 1143 || readOnly.has(errno))
+}
+
 /** Whether the database user lacks a right. */
 export function isNotPermitted(error: unknown): boolean {
   const errno = serverErrorOf(error)?.errno

@@ -2,12 +2,16 @@ import { EventStatus } from '../../store/event-status.ts'
 import type {
   BlockedKey,
   BlockedKeyFilter,
+  NewAuditEntry,
   OutboxOrderingKeys,
   SkipRequest,
   StoredRow,
 } from '../../store/index.ts'
 import { maxCountedWaiting } from '../../store/index.ts'
+import { recordEntry } from '../sql/run-action.ts'
 import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { actionSteps } from './mysql-actions.ts'
+import { changeControl } from './mysql-controls.ts'
 import { recordOutcomes } from './settle-rows.ts'
 import { readStoredRow, textOf } from './sql/row-columns.ts'
 import { rowLimit } from './sql/row-limit.ts'
@@ -21,10 +25,12 @@ const keysAtOnce = 100
 export function mysqlOrderingKeys(driver: StoreDriver, statements: MysqlStatements): OutboxOrderingKeys {
   return {
     blocked: (filter) => blockedKeys(driver, statements, filter),
-    retry: (orderingKey) => retryKey(driver, statements, orderingKey),
-    skip: (request) => skipHead(driver, statements, request),
-    park: (orderingKey) => parkKey(driver, statements, orderingKey),
-    unpark: (orderingKey) => unparkKey(driver, statements, orderingKey),
+    retry: (orderingKey, audit) => retryKey(driver, statements, orderingKey, audit),
+    skip: (request, audit) => skipHead(driver, statements, request, audit),
+    park: (orderingKey, audit) =>
+      changeControl(driver, statements, statements.setControl, ['park', Buffer.from(orderingKey)], audit),
+    unpark: (orderingKey, audit) =>
+      changeControl(driver, statements, statements.liftControl, ['park', Buffer.from(orderingKey)], audit),
   }
 }
 
@@ -90,10 +96,18 @@ async function waitingBehind(
 }
 
 /** Makes the first row of a key due. Returns false if it is due already, or if a process holds it. */
-function retryKey(driver: StoreDriver, statements: MysqlStatements, orderingKey: string): Promise<boolean> {
+function retryKey(
+  driver: StoreDriver,
+  statements: MysqlStatements,
+  orderingKey: string,
+  audit: NewAuditEntry | undefined,
+): Promise<boolean> {
   return driver.briefly(async (session) => {
     const head = await lockedHead(session, statements, orderingKey)
-    return head !== undefined && (await session.run(statements.retryNow, [head.seq])).affectedRows > 0
+    if (head === undefined) return false
+    const isRetried = (await session.run(statements.retryNow, [head.seq])).affectedRows > 0
+    if (isRetried && audit !== undefined) await recordEntry(actionSteps(session, statements), audit, [head])
+    return isRetried
   })
 }
 
@@ -102,6 +116,7 @@ function skipHead(
   driver: StoreDriver,
   statements: MysqlStatements,
   { orderingKey, reason }: SkipRequest,
+  audit: NewAuditEntry | undefined,
 ): Promise<boolean> {
   return driver.briefly(async (session) => {
     const head = await lockedHead(session, statements, orderingKey)
@@ -109,6 +124,7 @@ function skipHead(
 
     const outcome = { kind: 'dead', failure: { error: reason, counted: false } } as const
     await recordOutcomes(session, statements, [{ row: head, outcome }], () => head.attempts)
+    if (audit !== undefined) await recordEntry(actionSteps(session, statements), audit, [head])
     return true
   })
 }
@@ -120,20 +136,4 @@ async function lockedHead(
 ): Promise<StoredRow | undefined> {
   const { rows } = await session.run(lockHead, [Buffer.from(orderingKey)])
   return rows[0] && readStoredRow(rows[0])
-}
-
-async function parkKey(
-  session: MysqlSession,
-  { setControl }: MysqlStatements,
-  orderingKey: string,
-): Promise<void> {
-  await session.run(setControl, ['park', Buffer.from(orderingKey)])
-}
-
-async function unparkKey(
-  session: MysqlSession,
-  { liftControl }: MysqlStatements,
-  orderingKey: string,
-): Promise<void> {
-  await session.run(liftControl, ['park', Buffer.from(orderingKey)])
 }

@@ -18,6 +18,13 @@ import type { MysqlStatements } from './sql/statements.ts'
 export function mysqlPartitions(driver: StoreDriver, statements: MysqlStatements): OutboxPartitions {
   return {
     shares: (owner) => readShares(driver, statements, owner),
+    async look() {
+      const { participants, owned } = divided((await driver.run(statements.shares)).rows)
+      return sharesOf(
+        participants.filter(({ leftMs }) => leftMs > 0),
+        owned,
+      )
+    },
     acquire: (request) => acquirePartitions(driver, statements, request),
     release: (request) => releasePartitions(driver, statements, request),
   }
@@ -67,10 +74,10 @@ function divided(rows: Rows): { participants: Participant[]; owned: Map<number, 
 function sharesOf(
   participants: readonly Participant[],
   owned: ReadonlyMap<number, Owned>,
-  { token: asker }: OwnerFence,
+  asker?: OwnerFence,
 ): PartitionShares {
   const tokens = new Set(participants.map(({ token }) => token))
-  const ends = participants.filter(({ token }) => token !== asker).map(({ leftMs }) => leftMs)
+  const ends = participants.filter(({ token }) => token !== asker?.token).map(({ leftMs }) => leftMs)
   return {
     participants: [...tokens],
     partitions: Array.from({ length: partitionCount }, (_, partition) => {

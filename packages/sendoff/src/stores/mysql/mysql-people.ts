@@ -1,7 +1,6 @@
 import type { OutboxPeople } from '../../store/index.ts'
 import type { StoreDriver } from './drivers/mysql-driver.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { replayRows } from './replay-rows.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The rows of a MySQL store, for operators. */
@@ -10,6 +9,5 @@ export function mysqlPeople(driver: StoreDriver, statements: MysqlStatements): O
     query: (filter) => queryRows(driver, statements, filter),
     count: (filter) => countRows(driver, statements, filter),
     attempts: (row) => failedAttempts(driver, statements, row),
-    replay: (rows) => replayRows(driver, statements, rows),
   }
 }

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
@@ -10,14 +11,17 @@ import type { MysqlClient, MysqlTx } from './drivers/mysql-client.ts'
 import { ownDriver } from './drivers/own-driver.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
+import { mysqlActions } from './mysql-actions.ts'
 import { mysqlControls } from './mysql-controls.ts'
-import { isCommitRefused } from './mysql-errors.ts'
+import { isCommitRefused, isWriteRefused } from './mysql-errors.ts'
 import { mysqlLanes } from './mysql-lanes.ts'
 import { mysqlLocks } from './mysql-locks.ts'
+import { mysqlLooks } from './mysql-looks.ts'
 import { mysqlNodes } from './mysql-nodes.ts'
 import { mysqlOrderingKeys } from './mysql-ordering-keys.ts'
 import { mysqlPartitions } from './mysql-partitions.ts'
 import { mysqlPeople } from './mysql-people.ts'
+import { mysqlReports } from './mysql-reports.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
@@ -50,8 +54,11 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
 
 /** A store in MySQL or MariaDB. It has all parts except wake-ups. */
 export interface MysqlStore<Tx> extends CompleteStore<Tx> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, OptionCheck>> = {
@@ -89,7 +96,7 @@ export function mysqlStore<Client extends MysqlClient>(
   const store: MysqlStore<object> = {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     async migrate() {
       await migrate(own, tables)
       await addTimePartitions(own, tables)
@@ -99,6 +106,7 @@ export function mysqlStore<Client extends MysqlClient>(
     transaction: (work, options) =>
       options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
     refusedCommit: isCommitRefused,
+    refusedWrite: isWriteRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
@@ -115,8 +123,11 @@ export function mysqlStore<Client extends MysqlClient>(
     partitions: mysqlPartitions(own, statements),
     orderingKeys: mysqlOrderingKeys(own, statements),
     people: mysqlPeople(own, statements),
+    looks: mysqlLooks(own, statements, tables),
+    actions: mysqlActions(own, statements, driver),
     controls: mysqlControls(own, statements),
     nodes: mysqlNodes(own, statements),
+    reports: mysqlReports(own, statements, tables),
 
     purge: (request) => purgeRows(own, statements, tables, request),
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),

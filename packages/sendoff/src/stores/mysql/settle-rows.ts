@@ -1,5 +1,5 @@
 import type { Outcome, OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
-import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import type { CallersSession, MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-epochs.ts'
 import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
 import { textOf } from './sql/row-columns.ts'
@@ -102,7 +102,7 @@ async function settleEach(
 
 /** Records the outcomes of rows that this transaction has locked. */
 export async function recordOutcomes(
-  session: MysqlSession,
+  session: CallersSession,
   statements: MysqlStatements,
   accepted: readonly Settlement[],
   attemptsBefore: (seq: number) => number,
@@ -113,7 +113,7 @@ export async function recordOutcomes(
 }
 
 async function removeRows(
-  session: MysqlSession,
+  session: CallersSession,
   statements: MysqlStatements,
   accepted: readonly Settlement[],
 ): Promise<void> {
@@ -125,7 +125,7 @@ async function removeRows(
 }
 
 async function forgetHistory(
-  session: MysqlSession,
+  session: CallersSession,
   { deleteAttempts }: MysqlStatements,
   removed: readonly Settlement[],
 ): Promise<void> {
@@ -134,7 +134,7 @@ async function forgetHistory(
 }
 
 async function changeRows(
-  session: MysqlSession,
+  session: CallersSession,
   statements: MysqlStatements,
   accepted: readonly Settlement[],
 ): Promise<void> {
@@ -146,7 +146,7 @@ async function changeRows(
 }
 
 async function addHistory(
-  session: MysqlSession,
+  session: CallersSession,
   { addAttempts }: MysqlStatements,
   accepted: readonly Settlement[],
   attemptsBefore: (seq: number) => number,

@@ -1,13 +1,18 @@
 import type { OutboxControls, PauseTarget } from '../../store/index.ts'
-import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { auditedRun } from './audited-run.ts'
+import type { PostgresDriver, Value } from './drivers/postgres-driver.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** The controls of a PostgreSQL store. */
-export function postgresControls(session: PostgresSession, statements: PostgresStatements): OutboxControls {
+export function postgresControls<Tx extends object>(
+  driver: PostgresDriver<Tx>,
+  statements: PostgresStatements,
+): OutboxControls {
+  const run = auditedRun(driver, statements)
   return {
-    pause: async (target) => void (await session.run(statements.pause, controlOf(target))),
-    resume: async (target) => void (await session.run(statements.resume, controlOf(target))),
-    paused: async () => pausesAndMode(await session.run(statements.paused)).paused,
+    pause: async (target, audit) => void (await run(statements.pause, controlOf(target), audit)),
+    resume: async (target, audit) => void (await run(statements.resume, controlOf(target), audit)),
+    paused: async () => pausesAndMode(await driver.run(statements.paused)).paused,
   }
 }
 

@@ -45,9 +45,21 @@ export function isCommitRefused(error: unknown): boolean {
   return code !== undefined && !code.startsWith('08') && !code.startsWith('57P0')
 }
 
+/** Whether the user may not write, or the server or transaction is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  const code = serverErrorOf(error)?.code
+  return code === '42501' || code === '25006'
+}
+
 /** Whether the database user lacks a right. */
 export function isNotPermitted(error: unknown): boolean {
   return serverErrorOf(error)?.code === '42501'
+}
+
+/** Whether a table or a column does not exist, as before a migration. */
+export function lacksSchema(error: unknown): boolean {
+  const code = serverErrorOf(error)?.code
+  return code === '42P01' || code === '42703'
 }
 
 /**

@@ -1,21 +1,28 @@
-import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys, SkipRequest } from '../../store/index.ts'
+import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
-import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
+import { auditedRun, changedRow } from './audited-run.ts'
+import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readStoredRow } from './sql/row-columns.ts'
 import { storable } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** The ordering keys of a PostgreSQL store, for operators. */
-export function postgresOrderingKeys(
-  session: PostgresSession,
+export function postgresOrderingKeys<Tx extends object>(
+  driver: PostgresDriver<Tx>,
   statements: PostgresStatements,
 ): OutboxOrderingKeys {
+  const { retryKey, skipKey, pause, resume } = statements
+  const control = auditedRun(driver, statements)
+  const change = auditedRun(driver, statements, changedRow)
   return {
-    blocked: (filter) => blockedKeys(session, statements, filter),
-    retry: (orderingKey) => retryKey(session, statements, orderingKey),
-    skip: (request) => skipHead(session, statements, request),
-    park: (orderingKey) => parkKey(session, statements, orderingKey),
-    unpark: (orderingKey) => unparkKey(session, statements, orderingKey),
+    blocked: (filter) => blockedKeys(driver, statements, filter),
+    retry: async (orderingKey, audit) => (await change(retryKey, [orderingKey], audit)).length > 0,
+    async skip({ orderingKey, reason }, audit) {
+      const values = [orderingKey, storedErrorText(storable(reason))]
+      return (await change(skipKey, values, audit)).length > 0
+    },
+    park: async (orderingKey, audit) => void (await control(pause, ['park', orderingKey], audit)),
+    unpark: async (orderingKey, audit) => void (await control(resume, ['park', orderingKey], audit)),
   }
 }
 
@@ -25,38 +32,6 @@ async function blockedKeys(
   { limit, after = '' }: BlockedKeyFilter,
 ): Promise<readonly BlockedKey[]> {
   return (await session.run(statement, [after, String(Math.max(0, limit))])).map(readBlockedKey)
-}
-
-async function retryKey(
-  session: PostgresSession,
-  { retryKey: statement }: PostgresStatements,
-  orderingKey: string,
-): Promise<boolean> {
-  return (await session.run(statement, [orderingKey])).length > 0
-}
-
-async function skipHead(
-  session: PostgresSession,
-  { skipKey: statement }: PostgresStatements,
-  { orderingKey, reason }: SkipRequest,
-): Promise<boolean> {
-  return (await session.run(statement, [orderingKey, storedErrorText(storable(reason))])).length > 0
-}
-
-async function parkKey(
-  session: PostgresSession,
-  { pause }: PostgresStatements,
-  orderingKey: string,
-): Promise<void> {
-  await session.run(pause, ['park', orderingKey])
-}
-
-async function unparkKey(
-  session: PostgresSession,
-  { resume }: PostgresStatements,
-  orderingKey: string,
-): Promise<void> {
-  await session.run(resume, ['park', orderingKey])
 }
 
 function readBlockedKey([orderingKey, isParked, pending, ...head]: readonly Value[]): BlockedKey {

@@ -17,6 +17,7 @@ export function postgresPartitions(
 ): OutboxPartitions {
   return {
     shares: (owner) => readShares(session, statements, owner),
+    look: async () => sharesOf(await session.run(statements.lookAtShares)),
     acquire: (request) => acquirePartitions(session, statements, request),
     release: (request) => releasePartitions(session, statements, request),
   }
@@ -62,7 +63,7 @@ async function releasePartitions(
 
 // A row has the number of a partition, a token and an epoch. Or it has no number, but a token and the time
 // that is left of its lock.
-function sharesOf(answer: readonly (readonly Value[])[], asker: string): PartitionShares {
+function sharesOf(answer: readonly (readonly Value[])[], asker?: string): PartitionShares {
   const participants = answer.filter(([partition]) => partition === null)
   const others = participants.filter(([, token]) => token !== asker)
 

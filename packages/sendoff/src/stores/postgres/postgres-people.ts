@@ -1,7 +1,6 @@
 import type { OutboxPeople } from '../../store/index.ts'
 import type { PostgresSession } from './drivers/postgres-driver.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { replayRows } from './replay-rows.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** The rows of a PostgreSQL store, for operators. */
@@ -10,6 +9,5 @@ export function postgresPeople(session: PostgresSession, statements: PostgresSta
     query: (filter) => queryRows(session, statements, filter),
     count: (filter) => countRows(session, statements, filter),
     attempts: (row) => failedAttempts(session, statements, row),
-    replay: (rows) => replayRows(session, statements, rows),
   }
 }

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
@@ -11,14 +12,17 @@ import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
+import { postgresActions } from './postgres-actions.ts'
 import { postgresControls } from './postgres-controls.ts'
-import { isCommitRefused } from './postgres-errors.ts'
+import { isCommitRefused, isReadOnly } from './postgres-errors.ts'
 import { postgresLanes } from './postgres-lanes.ts'
 import { postgresLocks } from './postgres-locks.ts'
+import { postgresLooks } from './postgres-looks.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { postgresOrderingKeys } from './postgres-ordering-keys.ts'
 import { postgresPartitions } from './postgres-partitions.ts'
 import { postgresPeople } from './postgres-people.ts'
+import { postgresReports } from './postgres-reports.ts'
 import { postgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
@@ -53,8 +57,11 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
 
 /** A store in PostgreSQL. It has all parts, except wake-ups if `notify` is false. */
 export interface PostgresStore<Tx> extends CompleteStore<Tx> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof PostgresStoreOptions<PostgresClient>, OptionCheck>> = {
@@ -100,7 +107,7 @@ export function postgresStore<Client extends PostgresClient>(
   const store: PostgresStore<object> = {
     capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     async migrate() {
       await migrate(own, tables)
       await addTimePartitions(own, tables)
@@ -114,6 +121,7 @@ export function postgresStore<Client extends PostgresClient>(
         : driver.nested(options.within, work))
     },
     refusedCommit: isCommitRefused,
+    refusedWrite: isReadOnly,
     inTransaction: async (tx) =>
       driver.inTransaction(tx) ?? isInTransaction(driver.session(tx), statements.assertTransaction),
     insert: ({ tx, rows, lease, announce }) =>
@@ -131,8 +139,11 @@ export function postgresStore<Client extends PostgresClient>(
     partitions: postgresPartitions(own, statements),
     orderingKeys: postgresOrderingKeys(own, statements),
     people: postgresPeople(own, statements),
+    looks: postgresLooks(own, statements, tables),
+    actions: postgresActions(own, statements, driver),
     controls: postgresControls(own, statements),
     nodes: postgresNodes(own, statements),
+    reports: postgresReports(own, statements, tables),
     ...(notify && { wakeUps }),
 
     purge: (request) => purgeRows(own, statements, tables, request),

@@ -1,14 +1,15 @@
-import type { OutboxControls, PauseTarget } from '../../store/index.ts'
+import type { NewAuditEntry, OutboxControls, PauseTarget } from '../../store/index.ts'
 import type { RunScript } from './drivers/run-script.ts'
+import { entryValues } from './redis-actions.ts'
 import { pausedScript, pauseScript, resumeScript } from './scripts/upkeep-scripts.ts'
 
 /** The controls of a Redis store. */
 export function redisControls(run: RunScript): OutboxControls {
   return {
-    pause: async (target) => void (await run(pauseScript, [nameOf(target)])),
+    pause: async (target, audit) => void (await run(pauseScript, [nameOf(target), ...auditValues(audit)])),
 
-    async resume(target) {
-      let isMore = (await run(resumeScript, [nameOf(target)])) === 1
+    async resume(target, audit) {
+      let isMore = (await run(resumeScript, [nameOf(target), ...auditValues(audit)])) === 1
       while (isMore) isMore = (await run(resumeScript, [''])) === 1
     },
 
@@ -26,4 +27,8 @@ export function pauseTargets(names: readonly string[]): readonly PauseTarget[] {
 
 function nameOf(target: PauseTarget): string {
   return 'eventType' in target ? `type:${target.eventType}` : `destination:${target.destination}`
+}
+
+function auditValues(audit: NewAuditEntry | undefined): readonly string[] {
+  return audit === undefined ? [] : [JSON.stringify(entryValues(audit))]
 }

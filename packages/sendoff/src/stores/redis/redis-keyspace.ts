@@ -40,12 +40,24 @@ const names = [
   'locks',
   /** Set of paused targets. */
   'paused',
-  /** Hash by id: mode and end of a process, packed. */
+  /** Hash by id: mode, end and start of a process, packed. */
   'nodes',
   /**
    * List of arguments of an insert, if there are more than one script takes. It exists only within a MULTI.
    */
   'staged',
+  /** Hash by id: time and text of the last report of a process, packed. */
+  'reports',
+  /** Hash by minute, process, type and destination: statistics as JSON. */
+  'stats',
+  /** Sorted set of the fields of `stats` by minute. */
+  'statMinutes',
+  /** Hash by id: audit entries as JSON. */
+  'audits',
+  /** Sorted set of the ids of audit entries. */
+  'auditIds',
+  /** Hash by event id and destination: the ids of the audit entries about a row. */
+  'auditsOfRows',
 ] as const
 
 /** The names of all keys of an outbox in Redis. */

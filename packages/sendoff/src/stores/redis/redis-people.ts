@@ -1,14 +1,12 @@
 import type { OutboxPeople } from '../../store/index.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { countRows, failedAttempts, queryRows } from './query-rows.ts'
-import { replayRows } from './replay-rows.ts'
 
-/** The operators' part of a Redis store: queries and replays. */
+/** The operators' part of a Redis store: queries. */
 export function redisPeople(run: RunScript): OutboxPeople {
   return {
     query: (filter) => queryRows(run, filter),
     count: (filter) => countRows(run, filter),
     attempts: (row) => failedAttempts(run, row),
-    replay: (rows) => replayRows(run, rows),
   }
 }

@@ -2,7 +2,7 @@ import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, requireOptions } from '../../options.ts'
 import type { StoreWith } from '../../store/index.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
-import { commitTransaction, isServersWord } from './drivers/commit-transaction.ts'
+import { commitTransaction, isReadOnly, isServersWord } from './drivers/commit-transaction.ts'
 import { driverOf } from './drivers/driver-of.ts'
 import { RecordedTransaction, transactionOf } from './drivers/recorded-transaction.ts'
 import type { RedisClient, RedisTx } from './drivers/redis-client.ts'
@@ -11,11 +11,14 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, noTransaction } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
+import { redisActions } from './redis-actions.ts'
 import { redisControls } from './redis-controls.ts'
 import { redisKeyspace, wakeChannel } from './redis-keyspace.ts'
 import { redisLocks } from './redis-locks.ts'
+import { redisLooks } from './redis-looks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisPeople } from './redis-people.ts'
+import { redisReports } from './redis-reports.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import { checkSchema, migrate } from './schema-version.ts'
 import { pingScript } from './scripts/upkeep-scripts.ts'
@@ -31,7 +34,7 @@ export interface RedisStoreOptions<Client extends RedisClient> {
 }
 
 /** A store in Redis. It has no parts that keep events in order: no lanes, partitions or ordering keys. */
-export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'controls' | 'wakeUps' | 'purge'>
+export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'looks' | 'actions' | 'controls' | 'wakeUps' | 'purge'>
 
 const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, OptionCheck>> = {
   client: anything,
@@ -78,6 +81,7 @@ export function redisStore<Client extends RedisClient>(
     },
 
     refusedCommit: isServersWord,
+    refusedWrite: isReadOnly,
     inTransaction: (tx) => transactionOf(tx)?.isOpen ?? driver.isOpenMulti(tx),
     insert: (request) => insertRows(place, request),
 
@@ -91,8 +95,11 @@ export function redisStore<Client extends RedisClient>(
     pollPending: (request) => pollPending(run, request),
 
     people: redisPeople(run),
+    looks: redisLooks(run, prefix),
+    actions: redisActions(run, place),
     controls: redisControls(run),
     nodes: redisNodes(run),
+    reports: redisReports(run),
     wakeUps,
     purge: (request) => purgeRows(run, request),
 

@@ -1,28 +1,31 @@
 import { OutboxError } from '../../errors.ts'
+import { sendoffVersion } from '../../version.ts'
+import { codeRevision, firstReleaseVersion, knownSchema, oldestCode } from '../schema-revision.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { migrateScript, versionScript } from './scripts/upkeep-scripts.ts'
 
-const version = 1
+type Stored = readonly (string | null)[]
 
-/** Brings the stored data to the current version. */
+/** Brings the stored data to the current revision. */
 export async function migrate(run: RunScript, prefix: string): Promise<void> {
-  assertKnown(prefix, Number(await run(migrateScript, [String(version)])))
+  const values = [firstReleaseVersion, codeRevision, oldestCode].map(String)
+  known(prefix, (await run(migrateScript, [...values, sendoffVersion])) as Stored)
 }
 
-/** Throws if `migrate` would have something to do. */
+/** Throws if there are no data, or if this code is too old for them. */
 export async function checkSchema(run: RunScript, prefix: string): Promise<void> {
-  const stored = await run(versionScript, [])
-  if (stored === null) throw notReady(prefix)
-  assertKnown(prefix, Number(stored))
+  const stored = (await run(versionScript, [])) as Stored
+  if (stored[0] === null) throw notReady(prefix)
+  known(prefix, stored)
 }
 
-function assertKnown(prefix: string, stored: number): void {
-  if (stored <= version) return
-  throw new OutboxError(
-    'OUTBOX_SCHEMA_TOO_NEW',
-    `The data stored under "${prefix}" has version ${stored}, but this version of sendoff knows only ${version}. ` +
-      'Deploy the newer version of sendoff here as well.',
-  )
+function known(prefix: string, [version, revision, oldest, madeBy]: Stored): void {
+  knownSchema(`The data stored under "${prefix}"`, {
+    version: version ?? undefined,
+    revision: revision ?? undefined,
+    oldestCode: oldest ?? undefined,
+    madeBy: madeBy ?? undefined,
+  })
 }
 
 function notReady(prefix: string): OutboxError {

@@ -1,4 +1,5 @@
 import { OutboxError } from '../../errors.ts'
+import type { MissingPart } from '../schema-revision.ts'
 
 /** The table of events if the options name none. */
 export const defaultTable = 'outbox_event'
@@ -31,6 +32,8 @@ export interface SqlTables {
   readonly control: string
   readonly audit: string
   readonly inbox: string
+  readonly stat: string
+  readonly auditEvent: string
 }
 
 /** Returns the tables of a store. `named` makes a name from the ending of each. */
@@ -46,10 +49,16 @@ export function sqlTables(named: (ending: string) => string): SqlTables {
     control: named('_control'),
     audit: named('_audit'),
     inbox: named('_inbox'),
+    stat: named('_stat'),
+    auditEvent: named('_audit_event'),
   }
 }
 
-/** The plain names of a store's tables. */
-export function tableNames(table: string): readonly string[] {
-  return Object.values<string>({ ...sqlTables((ending) => `${table}${ending}`) })
+// The tables that came after the first schema, with their revisions.
+const laterTables: Partial<Record<keyof SqlTables, number>> = { stat: 2, auditEvent: 2 }
+
+/** The plain names of a store's tables, with the revision that brings each. */
+export function tableNames(table: string): readonly MissingPart[] {
+  const names = Object.entries<string>({ ...sqlTables((ending) => `${table}${ending}`) })
+  return names.map(([key, name]) => ({ name, revision: laterTables[key as keyof SqlTables] ?? 1 }))
 }

@@ -1,12 +1,21 @@
 import type { OutboxControls, PauseTarget } from '../../store/index.ts'
+import { addEntry } from './audit-entries.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
 /** The controls of an SQLite store. */
 export function sqliteControls(own: OwnDriver): OutboxControls {
   return {
-    pause: (target) => own.write(({ setControl }, now) => void setControl.run(...controlOf(target), now)),
-    resume: (target) => own.write(({ liftControl }) => void liftControl.run(...controlOf(target))),
+    pause: (target, audit) =>
+      own.write((statements, now) => {
+        statements.setControl.run(...controlOf(target), now)
+        if (audit !== undefined) addEntry(statements, audit, [], now)
+      }),
+    resume: (target, audit) =>
+      own.write((statements, now) => {
+        statements.liftControl.run(...controlOf(target))
+        if (audit !== undefined) addEntry(statements, audit, [], now)
+      }),
     paused: () => own.read((statements) => pausesAndMode(statements).paused),
   }
 }

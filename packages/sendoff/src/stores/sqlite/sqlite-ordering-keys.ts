@@ -3,10 +3,12 @@ import {
   type BlockedKey,
   type BlockedKeyFilter,
   maxCountedWaiting,
+  type NewAuditEntry,
   type OutboxOrderingKeys,
   type SkipRequest,
   type StoredRow,
 } from '../../store/index.ts'
+import { addEntry } from './audit-entries.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import { settleRow } from './settle-rows.ts'
 import { readStoredRow } from './sql/row-columns.ts'
@@ -16,10 +18,18 @@ import type { PreparedStatements } from './sql/statements.ts'
 export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
   return {
     blocked: (filter) => own.snapshot((statements, now) => blockedKeys(statements, filter, now)),
-    retry: (key) => own.write((statements, now) => retryKey(statements, key, now)),
-    skip: (request) => own.write((statements, now) => skipHead(statements, request, now)),
-    park: (key) => own.write(({ setControl }, now) => void setControl.run('park', key, now)),
-    unpark: (key) => own.write(({ liftControl }) => void liftControl.run('park', key)),
+    retry: (key, audit) => own.write((statements, now) => retryKey(statements, key, now, audit)),
+    skip: (request, audit) => own.write((statements, now) => skipHead(statements, request, now, audit)),
+    park: (key, audit) =>
+      own.write((statements, now) => {
+        statements.setControl.run('park', key, now)
+        if (audit !== undefined) addEntry(statements, audit, [], now)
+      }),
+    unpark: (key, audit) =>
+      own.write((statements, now) => {
+        statements.liftControl.run('park', key)
+        if (audit !== undefined) addEntry(statements, audit, [], now)
+      }),
   }
 }
 
@@ -41,12 +51,18 @@ function blockedKeys(
 }
 
 /** Makes the first row of a key due. Returns false if it is due already, or if a process holds it. */
-function retryKey(statements: PreparedStatements, key: string, now: number): boolean {
+function retryKey(
+  statements: PreparedStatements,
+  key: string,
+  now: number,
+  audit: NewAuditEntry | undefined,
+): boolean {
   const head = headOf(statements, key, now)
   if (head === undefined || (head.blockedAt === null && head.availableAt <= now)) return false
   if (head.lockedBy !== null && head.lockedUntil! > now) return false
 
   statements.retryNow.run(now, head.seq)
+  if (audit !== undefined) addEntry(statements, audit, [head], now)
   return true
 }
 
@@ -55,12 +71,15 @@ function skipHead(
   statements: PreparedStatements,
   { orderingKey, reason }: SkipRequest,
   now: number,
+  audit: NewAuditEntry | undefined,
 ): boolean {
   const head = headOf(statements, orderingKey, now)
   if (head === undefined) return false
 
   const failure = { error: reason, counted: false }
-  return settleRow(statements, { row: head, outcome: { kind: 'dead', failure } }, now)
+  const isSkipped = settleRow(statements, { row: head, outcome: { kind: 'dead', failure } }, now)
+  if (isSkipped && audit !== undefined) addEntry(statements, audit, [head], now)
+  return isSkipped
 }
 
 // A failed row may be behind others. The key is then not blocked.

@@ -14,6 +14,7 @@ import { ownedLock } from './sqlite-locks.ts'
 export function sqlitePartitions(own: OwnDriver): OutboxPartitions {
   return {
     shares: (owner) => readShares(own, owner),
+    look: () => own.snapshot(lookAtShares),
     acquire: ({ owner, partitions }) =>
       own.write((statements, now) => acquirePartitions(statements, owner, partitions, now)),
     release: ({ owner, partitions }) =>
@@ -33,6 +34,11 @@ function readShares(own: OwnDriver, owner: OwnerFence): Promise<PartitionShares 
   })
 }
 
+interface Participant {
+  readonly token: string
+  readonly until: number
+}
+
 /** Returns the shares; `lapsed` if the lock of a participant has run out. */
 function livingShares(
   statements: PreparedStatements,
@@ -41,12 +47,29 @@ function livingShares(
 ): PartitionShares | 'lapsed' | undefined {
   if (ownedLock(statements, owner, now) === undefined) return undefined
 
-  const living = statements.participants.all() as { token: string; until: number }[]
+  const living = statements.participants.all() as Participant[]
   if (living.some(({ until }) => until <= now)) return 'lapsed'
+  return sharesOf(statements, living, now, owner.token)
+}
 
+function lookAtShares(statements: PreparedStatements, now: number): PartitionShares {
+  const participants = statements.participants.all() as Participant[]
+  return sharesOf(
+    statements,
+    participants.filter(({ until }) => until > now),
+    now,
+  )
+}
+
+function sharesOf(
+  statements: PreparedStatements,
+  living: readonly Participant[],
+  now: number,
+  asker?: string,
+): PartitionShares {
   const participants = new Set(living.map(({ token }) => token))
   const partitions = statements.partitions.all() as PartitionShare[]
-  const ends = living.filter(({ token }) => token !== owner.token).map(({ until }) => until - now)
+  const ends = living.filter(({ token }) => token !== asker).map(({ until }) => until - now)
   return {
     participants: [...participants],
     partitions: partitions.map(({ partition, owner: token, epoch }) => ({

@@ -1,6 +1,7 @@
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { OwnDriver } from './drivers/own-driver.ts'
@@ -12,14 +13,17 @@ import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
 import { sqliteTables } from './schema/sqlite-tables.ts'
 import { settleRows } from './settle-rows.ts'
+import { sqliteActions } from './sqlite-actions.ts'
 import { sqliteControls } from './sqlite-controls.ts'
-import { isDatabaseError } from './sqlite-errors.ts'
+import { isDatabaseError, isReadOnly } from './sqlite-errors.ts'
 import { sqliteLanes } from './sqlite-lanes.ts'
 import { sqliteLocks } from './sqlite-locks.ts'
+import { sqliteLooks } from './sqlite-looks.ts'
 import { sqliteNodes } from './sqlite-nodes.ts'
 import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
 import { sqlitePeople } from './sqlite-people.ts'
+import { sqliteReports } from './sqlite-reports.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
@@ -40,8 +44,11 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
 
 /** A store in SQLite. It has all parts except wake-ups. */
 export interface SqliteStore<Handle extends SqliteHandle> extends CompleteStore<Handle> {
-  /** Returns the whole current schema as SQL, for migrations with a tool of your own. */
-  schemaSql(): string
+  /**
+   * Returns the current schema as SQL, for migrations with a tool of your own. It can be run again. With
+   * `from`, returns only the steps after that revision.
+   */
+  schemaSql(options?: SchemaSqlOptions): string
 }
 
 const optionChecks: Readonly<Record<keyof SqliteStoreOptions<SqliteHandle>, OptionCheck>> = {
@@ -79,7 +86,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
   return {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: () => schemaSql(tables),
+    schemaSql: ({ from } = {}) => schemaSql(tables, from),
     migrate: () => migrate(own, tables),
     checkSchema: () => checkSchema(own, tables),
 
@@ -87,6 +94,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
       within === undefined ? own.transaction(work) : own.nested(within, work),
     // A transaction that fails to commit is rolled back right after.
     refusedCommit: isDatabaseError,
+    refusedWrite: isReadOnly,
     inTransaction: (tx) => own.inTransaction(tx),
     insert: (request) => insertRows(own, request),
 
@@ -103,8 +111,11 @@ export function sqliteStore<Handle extends SqliteHandle>(
     partitions: sqlitePartitions(own),
     orderingKeys: sqliteOrderingKeys(own),
     people: sqlitePeople(own),
+    looks: sqliteLooks(own, tables),
+    actions: sqliteActions(own),
     controls: sqliteControls(own),
     nodes: sqliteNodes(own),
+    reports: sqliteReports(own, tables),
     purge: (request) => purgeRows(own, request),
 
     close: () => own.close(),

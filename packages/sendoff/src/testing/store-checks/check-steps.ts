@@ -140,6 +140,14 @@ export async function insertAndSettle<Tx>(
   return readRow(store, row)
 }
 
+/** Replays rows as an operator would, and returns how many there were. */
+export async function replay<Tx>(store: StoreWith<Tx, 'actions'>, rows: readonly RowId[]): Promise<number> {
+  const ids = rows.map(({ eventId, destination }) => ({ eventId, destination }))
+  const audit = { actor: 'Ann', action: 'replay' }
+  const answer = await store.actions.run({ action: 'replay', rows: ids, audit })
+  return answer.kind === 'ran' ? answer.rows.length : 0
+}
+
 /** Returns the time of the store's clock, as stamped on a row that is removed again. */
 export async function storeTime<Tx>(store: StoreWith<Tx, 'people'>): Promise<number> {
   const row = await insertOne(store, { claimed: true }, leaseOf('clock'))

@@ -1,4 +1,5 @@
 import type { StoreCheck } from '../store-check.ts'
+import { actionChecks } from './action-checks.ts'
 import { claimChecks } from './claim-checks.ts'
 import { claimTypesChecks } from './claim-types-checks.ts'
 import { controlChecks } from './control-checks.ts'
@@ -9,8 +10,10 @@ import { keyChecks } from './key-checks.ts'
 import { laneChecks } from './lane-checks.ts'
 import { leaseChecks } from './lease-checks.ts'
 import { lockChecks } from './lock-checks.ts'
+import { lookChecks } from './look-checks.ts'
 import { migrateChecks } from './migrate-checks.ts'
 import { nodeChecks } from './node-checks.ts'
+import { reportChecks } from './report-checks.ts'
 import { partitionChecks } from './partition-checks.ts'
 import { payloadChecks } from './payload-checks.ts'
 import { pollChecks } from './poll-checks.ts'
@@ -42,8 +45,11 @@ export const storeChecks: readonly StoreCheck[] = [
   ...keyChecks,
   ...controlChecks,
   ...nodeChecks,
+  ...reportChecks,
   ...queryChecks,
   ...replayChecks,
+  ...lookChecks,
+  ...actionChecks,
   ...purgeChecks,
   ...unreadableChecks,
 ]

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { EventStatus } from '../../store/event-status.ts'
 import { type CompleteStore, maxCountedWaiting } from '../../store/index.ts'
 import type { PartCheck } from '../store-check.ts'
-import { insertAndClaim, insertOne, insertRows, only, readRow, settleOne } from './check-steps.ts'
+import { insertAndClaim, insertOne, insertRows, only, readRow, replay, settleOne } from './check-steps.ts'
 import { keyed } from './lane-checks.ts'
 
 const failure = { error: 'Error: no', counted: true }
@@ -107,7 +107,7 @@ export const keyChecks: readonly PartCheck[] = [
   },
   {
     name: 'keys: skip lifts the block, and returns false if no row is pending',
-    needs: ['people', 'orderingKeys'],
+    needs: ['people', 'actions', 'orderingKeys'],
     async run({ store }) {
       const head = await block(store, 'x')
       equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }), true)
@@ -115,7 +115,7 @@ export const keyChecks: readonly PartCheck[] = [
       equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }), false)
       deepEqual(await namesOf(store, { limit: 10 }), [])
 
-      equal(await store.people.replay([head]), 1)
+      equal(await replay(store, [head]), 1)
     },
   },
   {

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionCount } from '../../store/partition-of.ts'
 import type { CompleteStore, NewRow, Row } from '../../store/index.ts'
 import type { PartCheck } from '../store-check.ts'
-import { eventIds, insertAndClaim, insertOne, insertRows, only, settleOne } from './check-steps.ts'
+import { eventIds, insertAndClaim, insertOne, insertRows, only, replay, settleOne } from './check-steps.ts'
 import { lanesOf, readLanes, takePart } from './lane-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
 
@@ -212,7 +212,7 @@ export const laneChecks: readonly PartCheck[] = [
       const next = await insertOne(store, keyed('x'))
       deepEqual(await lanesOf(store, owner), [[next.eventId]])
 
-      await store.people.replay([dead])
+      await replay(store, [dead])
       deepEqual(await lanesOf(store, owner), [eventIds([dead, next])])
     },
   },

@@ -9,6 +9,7 @@ import {
   insertOne,
   insertRows,
   leaseOf,
+  replay,
   settleOne,
 } from './check-steps.ts'
 import { sampleRow, sampleRows } from './sample-rows.ts'
@@ -79,7 +80,7 @@ export const purgeChecks: readonly PartCheck[] = [
     needs: ['people', 'purge'],
     async run({ store, wait }) {
       const row = await insertAndSettle(store, { kind: 'dead', failure })
-      await store.people.replay([row])
+      await replay(store, [row])
       await wait(20)
       await purgeAll(store, { doneOlderThanMs: 0, deadOlderThanMs: 0 })
 

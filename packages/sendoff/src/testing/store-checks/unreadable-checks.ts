@@ -4,7 +4,7 @@ import { JsonCodec } from '../../event/json-codec.ts'
 import { EventStatus } from '../../store/event-status.ts'
 import type { Row, RowId } from '../../store/index.ts'
 import type { PartCheck, StoreCheckContext } from '../store-check.ts'
-import { claimAll, eventIds, insertRows, poll, pollOwner, settleOne } from './check-steps.ts'
+import { claimAll, eventIds, insertRows, poll, pollOwner, replay, settleOne } from './check-steps.ts'
 import { readLanes, takePart } from './lane-steps.ts'
 import { sampleRow } from './sample-rows.ts'
 
@@ -48,7 +48,7 @@ export const unreadableChecks: readonly PartCheck[] = [
   },
   {
     name: 'unreadable: operators see the row, before and after it is settled as DEAD, and can replay it',
-    needs: ['people'],
+    needs: ['people', 'actions'],
     needsSpoiledRow: true,
     async run(context) {
       const { store } = context
@@ -65,7 +65,7 @@ export const unreadableChecks: readonly PartCheck[] = [
       equal(dead!.lastError, 'PayloadParseError: unreadable')
       equal(dead!.seq, spoiled.seq)
       equal((await store.people.attempts(spoiled)).length, 1)
-      equal(await store.people.replay([dead!]), 1)
+      equal(await replay(store, [dead!]), 1)
       ok((await claimAll(store, 'a')).every(isSpoiled))
     },
   },

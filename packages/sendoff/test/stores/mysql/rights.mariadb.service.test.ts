@@ -29,7 +29,7 @@ describe('mysql store: users with the rights that the page grants them', () => {
 
   it('one that may create, read, insert and update migrates', async () => {
     const user = await newUser('migrator')
-    await admin.query(`grant create, select, insert, update on ${database.name}.* to ${user}`)
+    await admin.query(`grant create, alter, select, insert, update on ${database.name}.* to ${user}`)
     const client = database.mysql2Pool({ user, password: 'secret' })
     await mysqlStore({ client, table: 'migrated' }).migrate()
     await mysqlStore({ client, table: 'migrated' }).migrate()
@@ -103,6 +103,9 @@ describe('mysql store: users with the rights that the page grants them', () => {
     deepEqual(await reading.people.query({ limit: 5 }), [])
     deepEqual(await reading.people.attempts({ eventId: 'e', destination: '' }), [])
     deepEqual(await reading.controls.paused(), [])
+    deepEqual(await reading.reports.living(), [])
+    deepEqual(await reading.reports.statistics({ lastMs: 60_000, limit: 5 }), [])
+    await reading.checkSchema()
     await rejects(clients.reader.query(`delete from ${table}`), notPermitted)
   })
 

@@ -38,7 +38,7 @@ describe('mysql store: bringing the schema in', () => {
     const store = newStore()
     await store.migrate()
     const names = await tableNames()
-    equal(names.length, 10)
+    equal(names.length, 12)
     for (const name of names) {
       await pool.query(`drop table ${name}`)
       await store.migrate()
@@ -61,8 +61,8 @@ describe('mysql store: bringing the schema in', () => {
     equal((await tableNames()).length, 0)
 
     await store.migrate()
-    await pool.query(`update events_${tables}_meta set value = '0' where \`key\` = 'version'`)
-    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has version 0.*needs \d/ })
+    await pool.query(`update events_${tables}_meta set value = '0' where \`key\` = 'revision'`)
+    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has revision 0.*needs \d/ })
     await store.migrate()
     const outbox = await start()
     await outbox.close()

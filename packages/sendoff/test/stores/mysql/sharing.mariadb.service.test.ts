@@ -6,7 +6,13 @@ import { EventStatus } from '../../../src/store/event-status.ts'
 import type { Row } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { isDeadlock } from '../../../src/stores/mysql/mysql-errors.ts'
-import { doneOf, eventIds, insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
+import {
+  doneOf,
+  eventIds,
+  insertRows,
+  leaseOf,
+  replay,
+} from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { Gate } from '../../fixtures/gate.ts'
 import { inProcesses } from '../child-processes.ts'
@@ -109,7 +115,7 @@ describe('mysql store: many processes', () => {
       ] as const
       const batch = rows.slice(6).map((row, index) => ({ row, outcome: outcomes[index % 4]! }))
       deepEqual(await store.settle({ settlements: batch }), [])
-      equal(await store.people.replay(rows), 4)
+      equal(await replay(store, rows), 4)
       await store.purge({
         doneOlderThanMs: 0,
         deadOlderThanMs: 0,

@@ -5,12 +5,29 @@ import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { claim, newSchema, newStore, withClient, write } from './test-store.ts'
 
 describe('postgres store: migrations', () => {
-  it('a schema that only newer code knows is refused', async (t) => {
+  it('a schema that only newer code can use is refused, with what to deploy', async (t) => {
+    const { store, pool, table } = await newStore(t)
+    const meta = table.replace('outbox_event', 'outbox_event_meta')
+    await pool.query(`update ${meta} set value = '7' where key = 'revision'`)
+    await store.migrate()
+    await store.checkSchema()
+
+    await pool.query(`update ${meta} set value = '9.1.0' where key = 'made_by'`)
+    await pool.query(`update ${meta} set value = '6' where key = 'oldest_code'`)
+    const refused = {
+      code: 'OUTBOX_SCHEMA_TOO_NEW',
+      message: /has revision 7, and code before revision 6 .*Deploy sendoff 9\.1\.0 here/,
+    }
+    await rejects(store.migrate(), refused)
+    await rejects(store.checkSchema(), refused)
+  })
+
+  it('a schema whose version only newer code knows is refused', async (t) => {
     const { store, pool, table } = await newStore(t)
     const meta = table.replace('outbox_event', 'outbox_event_meta')
     await pool.query(`update ${meta} set value = '1000' where key = 'version'`)
 
-    await rejects(store.migrate(), { code: 'OUTBOX_SCHEMA_TOO_NEW', message: /version 1000/ })
+    await rejects(store.migrate(), { code: 'OUTBOX_SCHEMA_TOO_NEW', message: /before revision 1000/ })
   })
 
   it('a schema brought in as SQL needs no migration', async (t) => {

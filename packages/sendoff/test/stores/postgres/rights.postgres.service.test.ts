@@ -77,6 +77,9 @@ describe('postgres store: users with the rights that the page grants them', () =
     equal((await reading.people.query({ limit: 5 })).length, 1)
     equal((await reading.people.attempts({ eventId: 'e', destination: '' })).length, 0)
     equal((await reading.controls.paused()).length, 0)
+    equal((await reading.reports.living()).length, 0)
+    equal((await reading.reports.statistics({ lastMs: 60_000, limit: 5 })).length, 0)
+    await reading.checkSchema()
     await rejects(reading.claim({ lease: { owner: 'me', ms: 1_000 }, limit: 1 }), notPermitted)
   })
 

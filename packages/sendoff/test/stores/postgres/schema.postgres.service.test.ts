@@ -28,7 +28,7 @@ describe('postgres store: bringing the schema in', () => {
       'select tablename as name from pg_tables where schemaname = $1 order by 1',
       [schema],
     )
-    equal(rows.length, 10)
+    equal(rows.length, 12)
     for (const { name } of rows) {
       await pool.query(`drop table "${schema}"."${name}"`)
       await store.migrate()
@@ -62,8 +62,8 @@ describe('postgres store: bringing the schema in', () => {
     deepEqual((await pool.query('select from pg_namespace where nspname = $1', [schema])).rowCount, 0)
 
     await store.migrate()
-    await pool.query(`update "${schema}".outbox_event_meta set value = '0' where key = 'version'`)
-    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has version 0.*needs 1/ })
+    await pool.query(`update "${schema}".outbox_event_meta set value = '0' where key = 'revision'`)
+    await rejects(start(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /it has revision 0.*needs 1/ })
     await store.migrate()
     const outbox = await start()
     await outbox.close()

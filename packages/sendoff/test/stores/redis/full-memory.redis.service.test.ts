@@ -11,6 +11,7 @@ import {
   leaseOf,
   poll,
   pollOwner,
+  replay,
 } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 
@@ -45,7 +46,7 @@ describe('a redis store whose server has no memory left', { skip }, () => {
       [],
     )
     deepEqual(await store.settle({ settlements: [{ row: third!, outcome: { kind: 'dead', failure } }] }), [])
-    equal(await store.people.replay([third!]), 1)
+    equal(await replay(store, [third!]), 1)
     await store.controls.pause({ eventType: 'Paid' })
     await store.controls.resume({ eventType: 'Paid' })
     equal((await store.nodes.join({ id: 'a', mode: 'singleNode', ttlMs: 30_000 })).kind, 'joined')

@@ -136,9 +136,22 @@ describe('scripts of a redis store', () => {
   it('what only a newer version can read is refused', async () => {
     const { store, keys } = newStore()
     await store.migrate()
-    await client.hset(keyNamed(keys, 'meta'), 'version', '2')
+    await client.hset(keyNamed(keys, 'meta'), 'revision', '7')
+    await store.migrate()
+    await store.checkSchema()
+    deepEqual(await client.hmget(keyNamed(keys, 'meta'), 'version', 'revision', 'oldest_code'), [
+      '1',
+      '7',
+      '1',
+    ])
 
-    await rejects(store.migrate(), { code: 'OUTBOX_SCHEMA_TOO_NEW' })
+    await client.hset(keyNamed(keys, 'meta'), 'oldest_code', '6', 'made_by', '9.1.0')
+    const refused = {
+      code: 'OUTBOX_SCHEMA_TOO_NEW',
+      message: /before revision 6.*Deploy sendoff 9\.1\.0 here/,
+    }
+    await rejects(store.migrate(), refused)
+    await rejects(store.checkSchema(), refused)
   })
 
   it('a prefix that is no hash tag is refused, and so is what is no client', () => {

@@ -8,6 +8,7 @@ import type { SqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { sqliteTables } from '../../../src/stores/sqlite/schema/sqlite-tables.ts'
 import { statementsFor } from '../../../src/stores/sqlite/sql/statements.ts'
+import { replay } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 
 const lease = { owner: 'test', ms: 30_000 }
@@ -119,7 +120,7 @@ describe('sqlite store: upkeep', () => {
         begin select raise(abort, 'not this one'); end`),
     )
 
-    await rejects(store.people.replay(rows), /not this one/)
+    await rejects(replay(store, rows), /not this one/)
     equal(await store.people.count({ status: [EventStatus.DEAD] }), 3)
   })
 
@@ -130,7 +131,9 @@ describe('sqlite store: upkeep', () => {
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
     clock.time += 1_000
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
-    const nodes = await store.transaction(async (tx) => tx.prepare('select * from outbox_event_node').all())
+    const nodes = await store.transaction(async (tx) =>
+      tx.prepare('select id, mode, started_at, until from outbox_event_node').all(),
+    )
     const before = await totalChanges(store)
     await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 5_000 })
 

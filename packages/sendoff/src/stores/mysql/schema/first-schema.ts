@@ -76,7 +76,7 @@ create table if not exists ${meta} (
 create table if not exists ${lock} (
   name     varchar(255) not null primary key,
   token    varchar(255) not null,
-  until    datetime(3)  not null,
+  \`until\`  datetime(3)  not null,
   low_at   datetime(3),
   low_seq  bigint,
   high_at  datetime(3),
@@ -88,7 +88,7 @@ create table if not exists ${node} (
   id         varchar(255) not null primary key,
   mode       varchar(64),
   started_at datetime(3)  not null,
-  until      datetime(3)  not null
+  \`until\`    datetime(3)  not null
 ) ${options}`,
     `
 create table if not exists ${partition} (
@@ -144,7 +144,7 @@ create table if not exists ${inbox} (
 insert into ${partition} (partition_no) values ${partitionRows}
 on duplicate key update partition_no = partition_no`,
     `
-insert into ${lock} (name, token, until) values ${writeLockRows}
+insert into ${lock} (name, token, \`until\`) values ${writeLockRows}
 on duplicate key update name = name`,
     `
 insert into ${meta} (\`key\`, value) values ('partition_by', '${partitionBy ?? 'none'}')

@@ -1,73 +1,107 @@
 import { OutboxError } from '../../../errors.ts'
 import {
-  assertCurrent,
-  assertKnown,
-  assertSameParts,
-  isCurrent,
+  assertUsable,
+  codeRevision,
+  firstReleaseVersion,
+  isComplete,
+  knownSchema,
+  type MissingPart,
+  needsSteps,
+  oldestCode,
   type StoredSchema,
-} from '../../sql/schema-version.ts'
+} from '../../schema-revision.ts'
+import { sendoffVersion } from '../../../version.ts'
+import { underMigrationLock } from '../../sql/migration-lock.ts'
+import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from '../mysql-errors.ts'
 import { placeholders } from '../sql/statement-values.ts'
 import { firstSchema } from './first-schema.ts'
+import { migrationLock } from './migration-lock.ts'
 import type { MysqlTables } from './mysql-tables.ts'
+import { type OnlineStep, onlineSql, runOnline } from './online-step.ts'
+import { secondSchema, secondSteps } from './second-schema.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 /**
  * One step of the schema. Published steps never change: some databases have run them already. Every statement
  * can run again, because MySQL commits after each, and a step may break off halfway. It then recreates
- * whatever was dropped by hand.
+ * whatever was dropped by hand. Processes of the version before work on while a step runs and after it.
  */
 export interface Migration {
-  readonly version: number
+  readonly revision: number
+  /** Create tables and their rows. None of them changes a table that exists. */
   readonly statements: readonly string[]
+  /** Change tables that writers and workers use meanwhile. */
+  readonly online: readonly OnlineStep[]
 }
 
-/** How many seconds to wait for another process that migrates. */
+/** How many seconds to wait for another process that creates tables. */
 const lockSeconds = 300
 
 /** Returns every step from an empty database to the current schema, for checked names. */
 export function migrationsFor(tables: MysqlTables): readonly Migration[] {
-  return [{ version: 1, statements: firstSchema(tables) }]
-}
-
-/**
- * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
- * nothing to do.
- */
-export function schemaSql(tables: MysqlTables): string {
-  const statements = [
-    ...migrationsFor(tables).flatMap((migration) => migration.statements),
-    recordVersion(tables, newestVersion(tables)),
+  return [
+    { revision: 1, statements: firstSchema(tables), online: [] },
+    { revision: 2, statements: secondSchema(tables), online: secondSteps },
   ]
-  return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
 /**
- * Runs the missing steps, or all of them if a table is missing. If many processes do so at once, one does the
- * work.
+ * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
+ * then finds nothing to do.
+ */
+export function schemaSql(tables: MysqlTables, from = 0): string {
+  const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
+  const texts = [
+    ...steps.flatMap((step) => [
+      `-- Revision ${step.revision}.\n${step.statements[0]!.trim()}`,
+      ...step.statements.slice(1),
+      ...step.online.flatMap((online) => onlineSql(tables, online)),
+    ]),
+    ...recordSchema(tables),
+  ]
+  return texts.map((text) => `${text.trim()};\n`).join('\n')
+}
+
+/**
+ * Runs the missing steps. If many processes do so at once, one does the work. If another process is at an
+ * online step for long, this one leaves the rest to it.
  */
 export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
-  if (isCurrent(await storedSchema(driver, tables), newestVersion(tables))) return
+  const before = await storedSchema(driver, tables)
+  if (isComplete(before)) return
 
   await driver.connected(async (session) => {
     const isDone = await upkeepLock(session, tables, lockSeconds, async () => {
-      await runMissing(session, tables)
+      await runStatements(session, tables)
       return true
     })
     if (isDone === undefined) throw stillMigrating(tables)
   })
+  await underMigrationLock(migrationLock(driver, tables), async () => {
+    for (const { revision, online } of migrationsFor(tables)) {
+      if (!needsSteps(before, revision)) continue
+      for (const step of online) await runOnline(driver, tables, step)
+    }
+    for (const text of recordSchema(tables)) await driver.run(text)
+  })
 }
 
 /**
- * Throws if `migrate` would have to change the schema, or would refuse the connection. Needs only the rights
- * of a worker.
+ * Throws if this code cannot deliver on the schema, or if `migrate` would refuse the connection. Needs only
+ * the rights of a worker.
  */
 export async function checkSchema(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
-  assertCurrent(tables.table, await storedSchema(driver, tables), newestVersion(tables))
+  assertUsable(placeOf(tables), await storedSchema(driver, tables))
+}
+
+/** Names the schema in errors. */
+export function placeOf({ table }: MysqlTables): string {
+  return `The schema of table "${table}"`
 }
 
 // In that mode, a quote would end the text, and the server would take the rest for SQL.
@@ -82,36 +116,39 @@ async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
   )
 }
 
-async function runMissing(session: MysqlSession, tables: MysqlTables): Promise<void> {
+async function runStatements(session: MysqlSession, tables: MysqlTables): Promise<void> {
   // We check again under the lock: another process may have been faster.
   const stored = await storedSchema(session, tables)
-  if (isCurrent(stored, newestVersion(tables))) return
+  if (isComplete(stored)) return
 
-  for (const migration of migrationsFor(tables)) {
-    if (stored.missing.length === 0 && migration.version <= stored.version) continue
-    for (const text of migration.statements) await session.run(text)
-    await session.run(recordVersion(tables, migration.version))
+  for (const { revision, statements } of migrationsFor(tables)) {
+    if (!needsSteps(stored, revision)) continue
+    for (const text of statements) await session.run(text)
   }
-}
-
-function newestVersion(tables: MysqlTables): number {
-  return Math.max(...migrationsFor(tables).map((migration) => migration.version))
+  // The first release can start from here on. The revision follows when everything is there.
+  await session.run(raise(tables, 'version', firstReleaseVersion))
 }
 
 async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
   const missing = await missingTables(session, tables)
-  if (missing.includes(`${tables.table}_meta`)) return { version: 0, missing }
+  if (missing.some(({ name }) => name === `${tables.table}_meta`)) return { revision: 0, version: 0, missing }
 
   const { rows } = await session.run(`select \`key\`, value from ${tables.meta}`)
-  const values = new Map(rows.map(([key, value]) => [String(key), String(value)]))
-  const version = Number(values.get('version') ?? 0)
-  assertKnown(tables.table, version, newestVersion(tables))
-  assertSameParts('mysqlStore', tables, values.get('partition_by'))
-  return { version, missing }
+  const known = new Map(rows.map(([key, value]) => [String(key), String(value)]))
+  const values = {
+    version: known.get('version'),
+    revision: known.get('revision'),
+    oldestCode: known.get('oldest_code'),
+    madeBy: known.get('made_by'),
+  }
+  const stored = knownSchema(placeOf(tables), values)
+  assertSameParts('mysqlStore', tables, known.get('partition_by'))
+  return { ...stored, missing }
 }
 
-async function missingTables(session: MysqlSession, tables: MysqlTables): Promise<readonly string[]> {
-  const names = tableNames(tables.table)
+async function missingTables(session: MysqlSession, tables: MysqlTables): Promise<readonly MissingPart[]> {
+  const parts = tableNames(tables.table)
+  const names = parts.map(({ name }) => name)
   // ? database, ? names. Some servers keep names in lower case.
   const text = `
   select lower(table_name)
@@ -119,9 +156,10 @@ async function missingTables(session: MysqlSession, tables: MysqlTables): Promis
    where table_schema = coalesce(?, database()) and table_name in (${placeholders(names.length)})`
   const { rows } = await session.run(text, [tables.database, ...names])
   const seen = new Set(rows.map(([name]) => String(name)))
-  const missing: string[] = []
-  for (const name of names) {
-    if (!seen.has(name.toLowerCase()) && (await isMissing(session, tables, name))) missing.push(name)
+  const missing: MissingPart[] = []
+  for (const part of parts) {
+    if (!seen.has(part.name.toLowerCase()) && (await isMissing(session, tables, part.name)))
+      missing.push(part)
   }
   return missing
 }
@@ -141,9 +179,23 @@ async function isMissing(session: MysqlSession, { database }: MysqlTables, name:
   }
 }
 
-function recordVersion({ meta }: MysqlTables, version: number): string {
-  return `insert into ${meta} (\`key\`, value) values ('version', '${version}')
-on duplicate key update value = '${version}'`
+// A schema that newer code has made keeps its higher numbers.
+function recordSchema(tables: MysqlTables): readonly string[] {
+  const { meta } = tables
+  const stored = `(select cast(value as signed) from (select value from ${meta} where \`key\` = 'revision') as known)`
+  return [
+    `insert into ${meta} (\`key\`, value)
+select 'made_by', '${sendoffVersion}' from (select 1) as one where coalesce(${stored}, 0) < ${codeRevision}
+on duplicate key update value = '${sendoffVersion}'`,
+    raise(tables, 'version', firstReleaseVersion),
+    raise(tables, 'oldest_code', oldestCode),
+    raise(tables, 'revision', codeRevision),
+  ]
+}
+
+function raise({ meta }: MysqlTables, key: string, value: number): string {
+  return `insert into ${meta} (\`key\`, value) values ('${key}', '${value}')
+on duplicate key update value = greatest(cast(value as signed), ${value})`
 }
 
 function stillMigrating({ table }: MysqlTables): OutboxError {

@@ -86,7 +86,7 @@ export function laneStatementsFor(tables: MysqlTables) {
    limit ${limit}`,
 
     // ? held, ? name, ? token. By primary key.
-    hold: `update ${lock} set held = ? where name = ? and token = ? and until > ${now}`,
+    hold: `update ${lock} set held = ? where name = ? and token = ? and \`until\` > ${now}`,
   } as const
 }
 

@@ -10,15 +10,15 @@ export function lockStatementsFor(tables: MysqlTables) {
 
   return {
     // ? name, ? token. By primary key. Returns a row if another owner has the lock. Locks nothing.
-    lockOfOthers: `select 1 from ${lock} where name = ? and token <> ? and until > ${now}`,
+    lockOfOthers: `select 1 from ${lock} where name = ? and token <> ? and \`until\` > ${now}`,
 
     // ? name, ? token. By primary key. Returns a row if the lock is this owner's. Locks nothing.
-    ownLock: `select 1 from ${lock} where name = ? and token = ? and until > ${now}`,
+    ownLock: `select 1 from ${lock} where name = ? and token = ? and \`until\` > ${now}`,
 
     // ? name. By primary key. Makes the row if it does not exist, and locks it: waits for settlements of the
     // last owner.
     makeLock: `
-  insert into ${lock} (name, token, until)
+  insert into ${lock} (name, token, \`until\`)
   values (?, '', '1970-01-01')
       on duplicate key update name = name`,
 
@@ -33,20 +33,20 @@ export function lockStatementsFor(tables: MysqlTables) {
 
     // ? name for each, in order. By primary key. Makes and locks rows, as makeLock.
     makeLocks: (count: number) => `
-  insert into ${lock} (name, token, until)
+  insert into ${lock} (name, token, \`until\`)
   values ${Array.from({ length: count }, () => "(?, '', '1970-01-01')").join()}
       on duplicate key update name = name`,
 
     // ? token, ? name. By primary key. Returns whether the lock is the owner's own, whether it has run out,
     // and what it records.
     lockRow: `
-  select token = ?, until <= ${now}, held, ${bounds}
+  select token = ?, \`until\` <= ${now}, held, ${bounds}
     from ${lock}
    where name = ?
      for update`,
 
     // ? token, timeIn, ? name. By primary key.
-    takeLock: `update ${lock} set token = ?, until = ${timeIn} where name = ?`,
+    takeLock: `update ${lock} set token = ?, \`until\` = ${timeIn} where name = ?`,
 
     // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq. By the index `due` between the
     // bounds, about as many rows as the last owner held. A row that another transaction has locked is being
@@ -68,8 +68,8 @@ export function lockStatementsFor(tables: MysqlTables) {
     // timeIn, ? name, ? token. By primary key.
     renewLock: `
   update ${lock}
-     set until = ${timeIn}
-   where name = ? and token = ? and until > ${now}`,
+     set \`until\` = ${timeIn}
+   where name = ? and token = ? and \`until\` > ${now}`,
 
     // ? name, ? token. By primary key. What the owner held is forgotten with the row.
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
@@ -79,7 +79,7 @@ export function lockStatementsFor(tables: MysqlTables) {
     shareLock: `
   select 1
     from ${lock}
-   where name = ? and token = ? and until > ${now}
+   where name = ? and token = ? and \`until\` > ${now}
     lock in share mode`,
 
     // due, freeRow, ? name, ? token. By primary key: the bounds that are recorded, and whether anything is
@@ -91,7 +91,7 @@ export function lockStatementsFor(tables: MysqlTables) {
                     and ${freeRow(tables, options)}),
          ${bounds}
     from ${lock}
-   where name = ? and token = ? and until > ${now}`,
+   where name = ? and token = ? and \`until\` > ${now}`,
 
     // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched.
     pollDue: (options: DueOptions, limit: number) => `
@@ -106,7 +106,7 @@ export function lockStatementsFor(tables: MysqlTables) {
     recordBounds: `
   update ${lock}
      set low_at = ?, low_seq = ?, high_at = ?, high_seq = ?
-   where name = ? and token = ? and until > ${now}`,
+   where name = ? and token = ? and \`until\` > ${now}`,
 
     // ? name. By primary key.
     forgetHeld: `

@@ -14,7 +14,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
     // No parameters. Both by primary key, in one consistent read. Returns names and tokens of participants
     // with the microseconds that are left, and then partitions with their owners and epochs.
     shares: `
-  select name, token, timestampdiff(microsecond, ${now}, until), null
+  select name, token, timestampdiff(microsecond, ${now}, \`until\`), null
     from ${lock} force index (primary)
    where name >= '${participantPrefix}' and name < '${participantEnd}'
    union all
@@ -25,7 +25,7 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
     lapsedLocks: (names: string) => `
   select name, held, token
     from ${lock} force index (primary)
-   where name in (${names}) and until <= ${now}
+   where name in (${names}) and \`until\` <= ${now}
    order by name
      for update`,
 

@@ -1,12 +1,15 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { actionStatementsFor } from './action-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
+import { lookStatementsFor } from './look-statements.ts'
 import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 /**
@@ -141,12 +144,15 @@ export function statementsFor(tables: MysqlTables) {
     deleteAttempts: (rowIds: string) => `
   delete from ${attempt} using ${attempt} force index (event) where ${rowIds}`,
 
+    ...actionStatementsFor(tables),
+    ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
     ...keyStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const
 
   // held. By primary key.

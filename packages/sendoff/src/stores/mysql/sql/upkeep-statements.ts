@@ -31,14 +31,6 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    where event_id = ? and destination = ?
    order by id`,
 
-    // rowIds. By the index `event`. The fence rises here, too: a process that held the row before it died
-    // must not settle it now.
-    replay: (rowIds: string) => `
-  update ${events} force index (event)
-     set status = 0, available_at = ${wholeNow}, attempts = 0, losses = 0, deliveries = deliveries + 1,
-         done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
-   where ${rowIds} and status = 3`,
-
     // ago (a row below this age is young), ? seq to start behind. By primary key. Returns how many rows one
     // step of a purge reads, the last of them, and whether all are young.
     purgeWindow: (limit: number) => `
@@ -86,23 +78,23 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     // out.
     keepNode: `
   update ${node}
-     set until = ${timeIn}
-   where id = ? and mode <=> ? and until > ${now}`,
+     set \`until\` = ${timeIn}
+   where id = ? and mode <=> ? and \`until\` > ${now}`,
 
     // No parameters. By primary key. Until the end of the transaction no other process joins.
     lockNodes: `select value from ${meta} where \`key\` = 'version' for update`,
 
     // No parameters. Reads the table, which has a row for each process.
-    forgetNodes: `delete from ${node} where until <= ${now}`,
+    forgetNodes: `delete from ${node} where \`until\` <= ${now}`,
 
     // ? id, ? mode. Reads the table. Returns living processes with another mode; none if the mode is null.
     nodesOfOtherMode: `select id, mode from ${node} where id <> ? and mode <> ? order by id`,
 
     // ? id, ? mode, timeIn, ? mode, timeIn. By primary key.
     joinNode: `
-  insert into ${node} (id, mode, started_at, until)
+  insert into ${node} (id, mode, started_at, \`until\`)
   values (?, ?, ${wholeNow}, ${timeIn})
-      on duplicate key update mode = ?, until = ${timeIn}`,
+      on duplicate key update mode = ?, \`until\` = ${timeIn}`,
 
     // ? id. By primary key.
     leaveNode: `delete from ${node} where id = ?`,

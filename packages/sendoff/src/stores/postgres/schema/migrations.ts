@@ -1,85 +1,130 @@
 import {
-  assertCurrent,
-  assertKnown,
-  assertSameParts,
-  isCurrent,
+  assertUsable,
+  codeRevision,
+  firstReleaseVersion,
+  isComplete,
+  knownSchema,
+  needsSteps,
+  oldestCode,
   type StoredSchema,
-} from '../../sql/schema-version.ts'
+} from '../../schema-revision.ts'
+import { sendoffVersion } from '../../../version.ts'
+import { underMigrationLock } from '../../sql/migration-lock.ts'
+import { patiently } from '../../sql/patiently.ts'
+import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
-import { firstSchema } from './first-schema.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
-import type { PostgresTables } from './postgres-tables.ts'
 import { textArray } from '../sql/statement-values.ts'
+import { firstSchema } from './first-schema.ts'
+import { migrationLock } from './migration-lock.ts'
+import { buildOnline, isInTheWay, lockTimeout, type OnlineIndex } from './online-index.ts'
+import type { PostgresTables } from './postgres-tables.ts'
+import { secondSchema } from './second-schema.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
  * One step of the schema. Published steps never change: some databases have run them already. Every statement
- * can run again, and then recreates whatever was dropped by hand.
+ * can run again, and then recreates whatever was dropped by hand. Processes of the version before work on
+ * while a step runs and after it.
  */
 export interface Migration {
-  readonly version: number
+  readonly revision: number
+  /** Run in one transaction. None of them may take long on a large table. */
   readonly statements: readonly string[]
+  /**
+   * Built after the transaction, one by one, while writers and workers use the tables. PostgreSQL waits for
+   * every transaction that is older than such an index, and the process that migrates starts only after that.
+   */
+  readonly indexes: readonly OnlineIndex[]
 }
 
 /** Returns every step from an empty database to the current schema, for checked names. */
 export function migrationsFor(tables: PostgresTables): readonly Migration[] {
-  return [{ version: 1, statements: [...firstSchema(tables), ...writeFunction(tables)] }]
-}
-
-/**
- * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
- * nothing to do.
- */
-export function schemaSql(tables: PostgresTables): string {
-  const statements = [
-    `create schema if not exists "${tables.schema}"`,
-    ...migrationsFor(tables).flatMap((migration) => migration.statements),
-    recordVersion(tables, newestVersion(tables)),
+  return [
+    { revision: 1, statements: [...firstSchema(tables), ...writeFunction(tables)], indexes: [] },
+    { revision: 2, statements: secondSchema(tables), indexes: [] },
   ]
-  return statements.map((statement) => `${statement.trim()};\n`).join('\n')
 }
 
 /**
- * Runs the missing steps, or all of them if a table is missing. If many processes do so at once, one does the
- * work.
+ * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
+ * then finds nothing to do. The SQL may run in one transaction, so it builds indexes in the plain way.
+ */
+export function schemaSql(tables: PostgresTables, from = 0): string {
+  const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
+  const texts = [
+    `create schema if not exists "${tables.schema}"`,
+    ...steps.flatMap((step) => [
+      `-- Revision ${step.revision}.\n${step.statements[0]!.trim()}`,
+      ...step.statements.slice(1),
+      ...step.indexes.map((index) => plainIndex(tables, index)),
+    ]),
+    ...recordSchema(tables),
+  ]
+  return texts.map((text) => `${text.trim()};\n`).join('\n')
+}
+
+/**
+ * Runs the missing steps. If many processes do so at once, one does the work. If another process is at an
+ * online step for long, this one leaves the rest to it.
  */
 export async function migrate<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
+  migrations: readonly Migration[] = migrationsFor(tables),
 ): Promise<void> {
-  const newest = newestVersion(tables)
-  if (isCurrent(await storedSchema(driver, tables), newest)) return
+  const before = await storedSchema(driver, tables)
+  if (isComplete(before)) return
 
+  const what = `change the tables of "${tables.table}"`
+  await patiently({ what, isInTheWay }, () => runStatements(driver, tables))
+  await underMigrationLock(migrationLock(driver, tables), async () => {
+    for (const { revision, indexes } of migrations) {
+      if (!needsSteps(before, revision)) continue
+      for (const index of indexes) await buildOnline(driver, tables, index)
+    }
+    for (const text of recordSchema(tables)) await driver.run({ text })
+  })
+}
+
+/** Throws if this code cannot deliver on the schema. Needs only the right to read `<table>_meta`. */
+export async function checkSchema(session: PostgresSession, tables: PostgresTables): Promise<void> {
+  assertUsable(placeOf(tables), await storedSchema(session, tables))
+}
+
+/** Names the schema in errors. */
+export function placeOf({ table }: PostgresTables): string {
+  return `The schema of table "${table}"`
+}
+
+async function runStatements<Tx extends object>(
+  driver: PostgresDriver<Tx>,
+  tables: PostgresTables,
+): Promise<void> {
   await driver.transaction(async (tx) => {
     const session = driver.session(tx)
-    // $1 name. One lock for a schema and everything in it.
+    // $1 name. One lock for a schema and everything in it, to the end of the transaction.
     const lock = 'select pg_advisory_xact_lock(hashtextextended($1, 0))::text'
     await session.run({ text: lock }, [`sendoff ${tables.schema}`])
     // We check again under the lock: another process may have been faster.
     const stored = await storedSchema(session, tables)
-    if (isCurrent(stored, newest)) return
+    if (isComplete(stored)) return
 
+    await session.run({ text: lockTimeout })
     await createSchema(session, tables)
-    for (const migration of migrationsFor(tables)) {
-      if (stored.missing.length === 0 && migration.version <= stored.version) continue
-      for (const text of migration.statements) await session.run({ text })
+    for (const { revision, statements } of migrationsFor(tables)) {
+      if (!needsSteps(stored, revision)) continue
+      for (const text of statements) await session.run({ text })
     }
-    await session.run({ text: recordVersion(tables, newest) })
+    // The first release can start from here on. The revision follows when everything is there.
+    await session.run({ text: raise(tables, 'version', firstReleaseVersion) })
   })
-}
-
-/** Throws if `migrate` would have to change the schema. Needs only the right to read `<table>_meta`. */
-export async function checkSchema(session: PostgresSession, tables: PostgresTables): Promise<void> {
-  assertCurrent(tables.table, await storedSchema(session, tables), newestVersion(tables))
-}
-
-function newestVersion(tables: PostgresTables): number {
-  return Math.max(...migrationsFor(tables).map((migration) => migration.version))
 }
 
 async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
   const { schema, table, meta, partitionBy } = tables
-  const names = [...tableNames(table), ...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
+  const first = [...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
+  const parts = [...tableNames(table), ...first.map((name) => ({ name, revision: 1 }))]
   // $1 schema, $2 names. Reads the catalog: to_regclass may return the state from before the lock was
   // granted.
   const text = `
@@ -89,16 +134,23 @@ async function storedSchema(session: PostgresSession, tables: PostgresTables): P
                       where nspname = $1 and relname = name)
      and not exists (select from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
                       where nspname = $1 and proname = name)`
-  const missing = (await session.run({ text }, [schema, textArray(names)])).map(([name]) => name!)
-  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
+  const rows = await session.run({ text }, [schema, textArray(parts.map(({ name }) => name))])
+  const absent = new Set(rows.map(([name]) => name))
+  const missing = parts.filter(({ name }) => absent.has(name))
+  if (absent.has(`${table}_meta`)) return { revision: 0, version: 0, missing }
 
   const known = new Map(
     (await session.run({ text: `select key, value from ${meta}` })).map(([key, value]) => [key, value!]),
   )
-  const version = Number(known.get('version') ?? 0)
-  assertKnown(table, version, newestVersion(tables))
+  const values = {
+    version: known.get('version'),
+    revision: known.get('revision'),
+    oldestCode: known.get('oldest_code'),
+    madeBy: known.get('made_by'),
+  }
+  const stored = knownSchema(placeOf(tables), values)
   assertSameParts('postgresStore', tables, known.get('partition_by'))
-  return { version, missing }
+  return { ...stored, missing }
 }
 
 // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
@@ -108,7 +160,24 @@ async function createSchema(session: PostgresSession, { schema }: PostgresTables
   if (known.length === 0) await session.run({ text: `create schema "${schema}"` })
 }
 
-function recordVersion({ meta }: PostgresTables, version: number): string {
-  return `insert into ${meta} (key, value) values ('version', '${version}')
-on conflict (key) do update set value = excluded.value`
+function plainIndex({ schema }: PostgresTables, { name, table, on }: OnlineIndex): string {
+  return `create index if not exists "${name}" on "${schema}"."${table}" ${on}`
+}
+
+// A schema that newer code has made keeps its higher numbers.
+function recordSchema(tables: PostgresTables): readonly string[] {
+  const { meta } = tables
+  const isOlder = `coalesce((select value from ${meta} where key = 'revision'), '0')::integer < ${codeRevision}`
+  return [
+    `insert into ${meta} (key, value) select 'made_by', '${sendoffVersion}' where ${isOlder}
+on conflict (key) do update set value = excluded.value`,
+    raise(tables, 'version', firstReleaseVersion),
+    raise(tables, 'oldest_code', oldestCode),
+    raise(tables, 'revision', codeRevision),
+  ]
+}
+
+function raise({ meta }: PostgresTables, key: string, value: number): string {
+  return `insert into ${meta} as known (key, value) values ('${key}', '${value}')
+on conflict (key) do update set value = excluded.value where known.value::integer < excluded.value::integer`
 }

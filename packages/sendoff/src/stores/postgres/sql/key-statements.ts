@@ -73,7 +73,7 @@ export function keyStatementsFor(tables: PostgresTables) {
     left join lateral (${headOf('listed.key', storedColumns('event'))}) as head on true
    order by key`,
 
-    // $1 key. By <table>_key. Returns nothing if there is nothing to do.
+    // $1 key. By <table>_key. Returns the row; nothing if there is nothing to do.
     retryKey: `
   with head as materialized (${headOf('$1', 'event_id, destination, available_at, blocked_at, locked_until')}
        for no key update
@@ -85,9 +85,9 @@ export function keyStatementsFor(tables: PostgresTables) {
      and event.destination = head.destination
      and (head.blocked_at is not null or head.available_at > ${now})
      and (head.locked_until is null or head.locked_until <= ${now})
-  returning 1`,
+  returning event.event_id, event.destination`,
 
-    // $1 key, $2 reason. By <table>_key. Returns nothing if nothing is pending.
+    // $1 key, $2 reason. By <table>_key. Returns the row; nothing if none is pending.
     skipKey: `
   with head as materialized (${headOf('$1', 'event_id, destination, attempts, locked_by')}
        for no key update
@@ -101,7 +101,7 @@ export function keyStatementsFor(tables: PostgresTables) {
   insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
   select event_id, destination, attempts, ${wholeNow}, $2, locked_by
     from head
-  returning 1`,
+  returning event_id, destination`,
   } as const
 
   function headOf(key: string, columns: string): string {

@@ -27,6 +27,20 @@ export function partitionStatementsFor(tables: PostgresTables) {
     where exists (select from owner)
     order by partition_no)`,
 
+    // No parameters. Reads both tables, and returns the same for an operator. Leaves dead participants out.
+    lookAtShares: `
+  with participant as materialized (
+    select token, date_part('epoch', until - clock_timestamp()) * 1000 as left_ms
+      from ${lock}
+     where ${isParticipant} and until > clock_timestamp()
+  )
+  select null::smallint, token, null::bigint, left_ms
+    from participant
+   union all
+  (select partition_no, case when owner in (select token from participant) then owner end, epoch, null
+     from ${partition}
+    order by partition_no)`,
+
     // No parameters. Expires dead participants. Each row that they recorded as held counts a loss, by
     // <table>_written, if it is in one of their partitions.
     //

@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto'
+import { actionStatementsFor } from './action-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
+import { lookStatementsFor } from './look-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import type { Statement } from '../drivers/postgres-driver.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import { dueFrom, freeRow, noneOf, rows, timeIn, unsettled } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 const wholeNow = timeIn('0')
@@ -153,12 +156,15 @@ export function statementsFor(tables: PostgresTables) {
     from given
    where place not in (select place from changed union all select place from removed)`,
 
+    ...actionStatementsFor(tables),
+    ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...keyStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const)
 
   function claim(condition = ''): string {

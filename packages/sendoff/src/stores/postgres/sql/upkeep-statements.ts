@@ -44,27 +44,6 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    where event_id = $1 and destination = $2
    order by id`,
 
-    // $1 event ids, $2 destinations. By primary key, in ascending order. The condition for DEAD is worded so
-    // that PostgreSQL does not read all dead rows. The fence rises here, too: a process that held the row
-    // before it died must not settle it now.
-    replay: `
-  with dead as materialized (
-    select event.event_id, event.destination
-      from unnest((select $1::text[]), (select $2::text[])) as given (event_id, destination)
-      join ${events} as event using (event_id, destination)
-     where status & 3 = 3
-     order by event.event_id, event.destination
-       for no key update of event
-  ), replayed as (
-    update ${events} as event
-       set status = 0, available_at = ${timeIn('0')}, attempts = 0, losses = 0, deliveries = event.deliveries + 1,
-           done_at = null, last_error = null, locked_by = null, locked_until = null, blocked_at = null
-      from dead
-     where event.event_id = dead.event_id and event.destination = dead.destination
-    returning 1
-  )
-  select count(*) from replayed`,
-
     // $1 and $2 primary key to start behind, $3 limit, $4 to $6 the ages of outlivedRow, $7 age in ms under
     // which a row is young. By primary key, which for most rows is in the order of time. Rows that a
     // transaction has locked are left for the next time. Returns how many rows were examined, the first event

@@ -19,19 +19,20 @@ export interface TransactionPlace {
  */
 export async function commitTransaction(
   { driver, keyspace, channel }: TransactionPlace,
-  { inserts, calls }: RecordedTransaction,
+  { inserts, scripts, calls }: RecordedTransaction,
   multi: () => object,
 ): Promise<void> {
   const commands = insertCommands(inserts, channel)
-  if (commands.length === 0 && calls.length === 0) return
-  if (commands.length === 1 && calls.length === 0) {
+  const others = scripts.length + calls.length
+  if (commands.length === 0 && others === 0) return
+  if (commands.length === 1 && others === 0) {
     const { script, values } = commands[0]!
     return takeAnswer(inserts, await driver.run(script, keyspace, values).catch(serversWord))
   }
 
   const sent = multi()
   // The inserts come first, so that their results are found by their place.
-  for (const { script, values } of commands) driver.queue(sent, script, keyspace, values)
+  for (const { script, values } of [...commands, ...scripts]) driver.queue(sent, script, keyspace, values)
   for (const { method, values } of calls) Reflect.apply(Reflect.get(sent, method) as () => void, sent, values)
 
   const answers = await driver.exec(sent).catch((error: unknown) => {
@@ -69,6 +70,14 @@ function serversWord(error: unknown): unknown {
  */
 export function isServersWord(error: unknown): boolean {
   return error instanceof Error && /^[A-Z]{3,} /.test(error.message)
+}
+
+/** Whether the server refused a command because the user may only read, or because it is a replica. */
+export function isReadOnly(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /NOPERM|READONLY|ACL failure|user executing the script can't/.test(error.message)
+  )
 }
 
 function commitUnknown(cause: unknown): OutboxError {

@@ -3,6 +3,7 @@ import type { InsertResult, Lease, NewRow } from '../../../store/index.ts'
 import { duplicateEventId } from '../../../store/duplicate-event-id.ts'
 import { Mutex } from '../../mutex.ts'
 import { transactionEnded } from '../../transaction-ended.ts'
+import type { Script } from '../scripts/script.ts'
 
 /** Rows that a transaction adds, and the callback for their results. */
 export interface RecordedInsert {
@@ -16,6 +17,12 @@ export interface RecordedInsert {
 export interface RecordedCall {
   readonly method: string | symbol
   readonly values: readonly unknown[]
+}
+
+/** A script of the store that runs with the transaction. Its result is not read. */
+export interface RecordedScript {
+  readonly script: Script
+  readonly values: readonly string[]
 }
 
 export type KnownResult = Exclude<InsertResult, { readonly kind: 'queued' }>
@@ -45,6 +52,7 @@ const endings = new Set<string | symbol>([
  */
 export class RecordedTransaction {
   readonly inserts: RecordedInsert[] = []
+  readonly scripts: RecordedScript[] = []
   readonly calls: RecordedCall[] = []
   readonly #shape: () => object
   readonly #around: RecordedTransaction | undefined
@@ -80,6 +88,12 @@ export class RecordedTransaction {
     rowIds.forEach((id) => this.#rowIds.add(id))
     this.inserts.push(insert)
     return insert.rows.map((_, index) => ({ kind: 'queued', result: () => insert.results?.[index] }))
+  }
+
+  /** Records a script of the store to run at the end. */
+  recordScript(script: RecordedScript): void {
+    this.assertOpen()
+    this.scripts.push(script)
   }
 
   /**
@@ -118,6 +132,7 @@ export class RecordedTransaction {
     const result = await part.run(work)
     this.assertOpen()
     this.inserts.push(...part.inserts)
+    this.scripts.push(...part.scripts)
     this.calls.push(...part.calls)
     part.#rowIds.forEach((id) => this.#rowIds.add(id))
     return result

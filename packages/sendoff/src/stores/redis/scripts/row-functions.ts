@@ -54,6 +54,14 @@ end
 
 local function forget(members, eventIds)
   if #members == 0 then return end
+  if call('EXISTS', auditsOfRows) == 1 then
+    local names = {}
+    for index, row in ipairs(read(rows, members)) do
+      local head = headOf(row)
+      if head[1] then names[#names + 1] = head[1] .. '\\n' .. tostring(head[2]) end
+    end
+    send('HDEL', auditsOfRows, names)
+  end
   local idsGone, known = {}, eventIds and read(ids, eventIds)
   for index = 1, #members do
     if known and known[index] == members[index] then idsGone[#idsGone + 1] = eventIds[index]

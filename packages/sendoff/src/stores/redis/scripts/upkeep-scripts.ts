@@ -1,44 +1,6 @@
+import { addAudit } from './audit-functions.ts'
 import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
 import { script } from './script.ts'
-
-/** Makes DEAD rows NEW. Returns how many. Arguments: pairs of event id and destination. */
-export const replayScript = script(
-  evenWhenFull,
-  rowsOfEvent,
-  `
-local replayed, changed, newDue, newPending = {}, {}, {}, {}
-local seen = {}
-for index = 1, #ARGV, 2 do
-  local member = memberOf(ARGV[index], ARGV[index + 1])
-  local packed = member and not seen[member] and call('HGET', state, member)
-  local fields = packed and stateOf(packed)
-  if fields and fields[STATUS] == DEAD then
-    seen[member] = true
-    fields[STATUS], fields[ATTEMPTS], fields[LOSSES] = NEW, 0, 0
-    -- The fence rises here too: a process that held the row before it died must not settle it now.
-    fields[DELIVERIES] = fields[DELIVERIES] + 1
-    fields[AVAILABLE_AT] = now
-    fields[LOCKED_BY], fields[LOCKED_UNTIL], fields[DONE_AT] = false, false, false
-    fields[BLOCKED_AT], fields[LAST_ERROR] = false, false
-    replayed[#replayed + 1] = member
-    changed[#changed + 1] = member
-    changed[#changed + 1] = cmsgpack.pack(fields)
-    newDue[#newDue + 1] = now
-    newDue[#newDue + 1] = member
-    newPending[#newPending + 1] = tonumber(member)
-    newPending[#newPending + 1] = member
-  end
-end
-send('HSET', state, changed)
-send('ZREM', dead, replayed)
-send('ZADD', due, newDue)
-send('ZADD', pending, newPending)
-count(DEAD, -#replayed)
-count(NEW, #replayed)
-sendCounts()
-return #replayed
-`,
-)
 
 /**
  * Deletes old rows among the first ones behind a `seq`, and old idempotency keys. Arguments: `seq` (empty
@@ -85,18 +47,20 @@ return { #outlived, #oldKeys, last }
 )
 
 /**
- * Lifts a pause and brings back some of the rows that were set aside. Argument: the name of the pause, empty
- * to continue. Returns 1 while there are more.
+ * Lifts a pause and brings back some of the rows that were set aside. Arguments: the name of the pause, empty
+ * to continue; perhaps an audit entry as JSON. Returns 1 while there are more.
  */
 export const resumeScript = script(
   evenWhenFull,
   headOf,
   rankOf,
+  addAudit,
   `
 if ARGV[1] ~= '' then
   call('SREM', paused, ARGV[1])
   call('HSET', meta, 'unparkFrom', '-inf 0')
 end
+if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
 `,
   isPaused,
   unpark,
@@ -112,11 +76,14 @@ export const joinScript = script(
   evenWhenFull,
   `
 local id, mode = ARGV[1], ARGV[2]
-local living, ofLiving = nil, {}
+local living, ofLiving, started = nil, {}, now
 local known = call('HGETALL', nodes)
 for index = 1, #known, 2 do
   local node = cmsgpack.unpack(known[index + 1])
-  if node[2] <= now then call('HDEL', nodes, known[index])
+  if known[index] == id then started = node[2] > now and node[3] or now end
+  if node[2] <= now then
+    call('HDEL', nodes, known[index])
+    call('HDEL', reports, known[index])
   elseif known[index] ~= id and node[1] ~= '' then
     living = living or node[1]
     if node[1] == living then ofLiving[#ofLiving + 1] = known[index] end
@@ -126,31 +93,49 @@ if mode ~= '' and living and living ~= mode then
   table.sort(ofLiving)
   return { 0, living, ofLiving }
 end
-call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]) }))
+call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]), started }))
 if mode ~= '' then call('HSET', meta, 'mode', mode) end
 return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
 `,
 )
 
-/** Sets the version of the stored data if there is none, and returns it. Argument: the version. */
+const schemaValues = "return call('HMGET', meta, 'version', 'revision', 'oldest_code', 'made_by')"
+
+/**
+ * Sets what is stored about the schema. Data that newer code has made keep their higher numbers. Returns
+ * version, revision, the oldest code and the package that made it. Arguments: the same.
+ */
 export const migrateScript = script(
   evenWhenFull,
   `
 call('HSETNX', meta, 'version', ARGV[1])
-return call('HGET', meta, 'version')
+if tonumber(call('HGET', meta, 'revision') or '0') < tonumber(ARGV[2]) then
+  call('HSET', meta, 'revision', ARGV[2], 'made_by', ARGV[4])
+end
+if tonumber(call('HGET', meta, 'oldest_code') or '0') < tonumber(ARGV[3]) then
+  call('HSET', meta, 'oldest_code', ARGV[3])
+end
 `,
+  schemaValues,
 )
 
-/** Returns the version of the stored data; nothing without data. */
-export const versionScript = script("return call('HGET', meta, 'version')")
+/** Returns what is stored about the schema, as `migrateScript`; nothing without data. */
+export const versionScript = script(schemaValues)
 
-/** Sets a pause. Argument: what to pause. */
-export const pauseScript = script(evenWhenFull, "call('SADD', paused, ARGV[1])")
+/** Sets a pause. Arguments: what to pause; perhaps an audit entry as JSON. */
+export const pauseScript = script(
+  evenWhenFull,
+  addAudit,
+  `
+call('SADD', paused, ARGV[1])
+if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
+`,
+)
 
 export const pausedScript = script("return call('SMEMBERS', paused)")
 
 /** Ends the registration of a process. Argument: its id. */
-export const leaveScript = script("call('HDEL', nodes, ARGV[1])")
+export const leaveScript = script("call('HDEL', nodes, ARGV[1])", "call('HDEL', reports, ARGV[1])")
 
 /** Signals to the processes that listen. Arguments: the channel, the signal's text. */
 export const announceScript = script("call('PUBLISH', ARGV[1], ARGV[2])")

@@ -1,75 +1,102 @@
 import {
-  assertCurrent,
-  assertKnown,
-  isCurrent as isCurrentSchema,
+  assertUsable,
+  codeRevision,
+  firstReleaseVersion,
+  isComplete,
+  knownSchema,
+  needsSteps,
+  oldestCode,
   type StoredSchema,
-} from '../../sql/schema-version.ts'
+} from '../../schema-revision.ts'
+import { sendoffVersion } from '../../../version.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { OwnDriver } from '../drivers/own-driver.ts'
 import type { SqliteHandle } from '../drivers/sqlite-client.ts'
 import { prepareStatement } from '../drivers/sqlite-client.ts'
+import { type AddedColumn, addColumns } from './added-columns.ts'
 import { firstSchema } from './first-schema.ts'
+import { grownTables } from './grown-tables.ts'
+import { rebuiltTable } from './rebuilt-table.ts'
+import { secondColumns, secondIndexes, secondTables } from './second-schema.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
  * One step of the schema. Published steps never change: some databases have run them already. Every statement
- * can run again, and then recreates whatever was dropped by hand.
+ * can run again, and then recreates whatever was dropped by hand. Processes of the version before work on
+ * after a step. SQLite has one writer at a time, so no step is online: they all run in one transaction.
  */
 export interface Migration {
-  readonly version: number
+  readonly revision: number
+  /** Creates tables. */
   readonly sql: string
+  /** Columns of tables that may exist already. */
+  readonly columns: readonly AddedColumn[]
+  /** Creates indexes on added columns. */
+  readonly indexes: string
 }
 
 /** Returns every step from an empty database to the current schema. */
 export function migrationsFor(tables: SqliteTables): readonly Migration[] {
-  return [{ version: 1, sql: firstSchema(tables) }]
+  return [
+    { revision: 1, sql: firstSchema(tables), columns: [], indexes: '' },
+    {
+      revision: 2,
+      sql: secondTables(tables),
+      columns: secondColumns,
+      indexes: secondIndexes(tables),
+    },
+  ]
 }
 
 /**
- * Returns the whole current schema, for operators who apply it with their own tool. `migrate` then finds
- * nothing to do.
+ * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
+ * then finds nothing to do.
  */
-export function schemaSql(tables: SqliteTables): string {
-  const steps = migrationsFor(tables).map((migration) => migration.sql)
-  return [...steps, recordVersion(tables)].join('\n')
+export function schemaSql(tables: SqliteTables, from = 0): string {
+  const all = migrationsFor(tables)
+  const steps = all.filter(({ revision }) => revision > from)
+  const columns = all.flatMap((step) => step.columns)
+  return [
+    ...steps.map(({ revision, sql }) => `-- Revision ${revision}.${sql}`),
+    ...(steps.length === 0 ? [] : grownTables.map((grown) => rebuiltTable(tables, grown, columns))),
+    ...steps.map(({ indexes }) => indexes),
+    recordSchema(tables),
+  ].join('\n')
 }
 
-/** Brings the schema to the current version. Takes the write lock only if there is something to do. */
+/** Brings the schema to the current revision. Takes the write lock only if there is something to do. */
 export function migrate(own: OwnDriver, tables: SqliteTables): Promise<void> {
   return own.alone(async (session) => {
-    if (await session.read(() => isCurrent(session.handle, tables))) return
+    if (await session.read(() => isComplete(storedSchema(session.handle, tables)))) return
     await session.write(() => runMissingSteps(session.handle, tables))
   })
 }
 
-/** Throws if `migrate` would have to change the schema. */
+/** Throws if this code cannot deliver on the schema. */
 export function checkSchema(own: OwnDriver, tables: SqliteTables): Promise<void> {
   return own.alone((session) =>
-    session.read(() =>
-      assertCurrent(tables.table, storedSchema(session.handle, tables), newestVersion(tables)),
-    ),
+    session.read(() => assertUsable(placeOf(tables), storedSchema(session.handle, tables))),
   )
 }
 
-/** Whether the schema is complete and current. Throws if it is newer than this code. */
-function isCurrent(handle: SqliteHandle, tables: SqliteTables): boolean {
-  return isCurrentSchema(storedSchema(handle, tables), newestVersion(tables))
+/** Names the schema in errors. */
+export function placeOf({ table }: SqliteTables): string {
+  return `The schema of table "${table}"`
 }
 
-/** Runs the missing steps, or all of them if a table is missing. */
+/** Runs the steps of every revision that is not recorded, or lacks a table. */
 function runMissingSteps(handle: SqliteHandle, tables: SqliteTables): void {
   // We check again under the lock: another process may have been faster.
-  if (isCurrent(handle, tables)) return
+  const stored = storedSchema(handle, tables)
+  if (isComplete(stored)) return
 
-  const { version, missing } = storedSchema(handle, tables)
-  for (const migration of migrationsFor(tables)) {
-    if (missing.length > 0 || migration.version > version) handle.exec(migration.sql)
+  for (const { revision, sql, columns, indexes } of migrationsFor(tables)) {
+    if (!needsSteps(stored, revision)) continue
+    handle.exec(sql)
+    addColumns(handle, tables, columns)
+    handle.exec(indexes)
   }
-  handle.exec(recordVersion(tables))
-}
-
-function newestVersion(tables: SqliteTables): number {
-  return Math.max(...migrationsFor(tables).map((migration) => migration.version))
+  handle.exec(recordSchema(tables))
 }
 
 function storedSchema(handle: SqliteHandle, tables: SqliteTables): StoredSchema {
@@ -79,15 +106,39 @@ function storedSchema(handle: SqliteHandle, tables: SqliteTables): StoredSchema 
     handle,
     `select 1 from sqlite_schema where type = 'table' and name = ? collate nocase`,
   )
-  const missing = tableNames(table).filter((name) => known.get(name) === undefined)
-  if (missing.includes(`${table}_meta`)) return { version: 0, missing }
+  const missing = tableNames(table).filter(({ name }) => known.get(name) === undefined)
+  if (missing.some(({ name }) => name === `${table}_meta`)) return { revision: 0, version: 0, missing }
 
-  const row = prepareStatement(handle, `select value from ${meta} where key = 'version'`).get()
-  const version = Number((row as { value: string } | undefined)?.value ?? 0)
-  assertKnown(table, version, newestVersion(tables))
-  return { version, missing }
+  const rows = prepareStatement(handle, `select key, value from ${meta}`).all() as {
+    key: string
+    value: string
+  }[]
+  const values = new Map(rows.map(({ key, value }) => [key, value]))
+  return {
+    ...knownSchema(placeOf(tables), {
+      version: values.get('version'),
+      revision: values.get('revision'),
+      oldestCode: values.get('oldest_code'),
+      madeBy: values.get('made_by'),
+    }),
+    missing,
+  }
 }
 
-function recordVersion(tables: SqliteTables): string {
-  return `insert or replace into ${tables.meta} (key, value) values ('version', '${newestVersion(tables)}');`
+// A schema that newer code has made keeps its higher numbers.
+function recordSchema(tables: SqliteTables): string {
+  const { meta } = tables
+  const stored = `coalesce((select cast(value as integer) from ${meta} where key = 'revision'), 0)`
+  return [
+    `insert into ${meta} (key, value) select 'made_by', '${sendoffVersion}' where ${stored} < ${codeRevision}
+on conflict (key) do update set value = excluded.value;`,
+    raise(tables, 'version', firstReleaseVersion),
+    raise(tables, 'oldest_code', oldestCode),
+    raise(tables, 'revision', codeRevision),
+  ].join('\n')
+}
+
+function raise({ meta }: SqliteTables, key: string, value: number): string {
+  return `insert into ${meta} (key, value) values ('${key}', '${value}')
+on conflict (key) do update set value = excluded.value where cast(value as integer) < ${value};`
 }

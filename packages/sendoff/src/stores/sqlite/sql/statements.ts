@@ -1,13 +1,16 @@
 import type { SqliteHandle, SqliteStatement } from '../drivers/sqlite-client.ts'
 import { prepareStatement } from '../drivers/sqlite-client.ts'
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
+import { actionStatementsFor } from './action-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
+import { lookStatementsFor } from './look-statements.ts'
 import { partitionStatementsFor } from './partition-statements.ts'
 import { rowColumns } from './row-columns.ts'
 import { pending, unblocked, unpaused } from './row-conditions.ts'
+import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
 // ? available_at and ? seq to start from, ? now, ? written at the latest.
@@ -174,12 +177,15 @@ export function statementsFor(tables: SqliteTables) {
     // ? event id, ? destination. By <table>_attempt_row. The history is deleted with its row.
     deleteAttempts: `delete from ${attempt} where event_id = ? and destination = ?`,
 
+    ...actionStatementsFor(tables),
+    ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...keyStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...upkeepStatementsFor(tables),
+    ...reportStatementsFor(tables),
   } as const
 
   function settle(outcome: string, rows = held, unblocks = 'blocked_at = null, '): string {
@@ -213,6 +219,14 @@ const readingRows: ReadonlySet<string> = new Set([
   'query',
   'queryDead',
   'queryEvents',
+  'scanPendingNewest',
+  'scanPendingOldest',
+  'scanDeadNewest',
+  'scanDeadOldest',
+  'scanKeyNewest',
+  'scanKeyOldest',
+  'scanAllNewest',
+  'scanAllOldest',
 ])
 
 /** Returns the statements. Each is prepared on this handle at its first use. */

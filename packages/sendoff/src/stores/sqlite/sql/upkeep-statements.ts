@@ -71,14 +71,6 @@ export function upkeepStatementsFor(tables: SqliteTables) {
      and destination = ?
    order by id`,
 
-    // ? now, ? event id, ? destination. By the unique index. The fence rises here, too: a process that held
-    // the row before it died must not settle it now.
-    replay: `
-  update ${events}
-     set status = 0, available_at = ?, attempts = 0, losses = 0, deliveries = deliveries + 1, done_at = null,
-         last_error = null, locked_by = null, locked_until = null, blocked_at = null
-   where event_id = ? and destination = ? and status = 3`,
-
     // ? seq to start behind, ? limit. By primary key. Reads the rows that one step of a purge examines.
     purgeWindow: `
   select count(*) as size, max(seq) as last, min(created_at) as oldest

@@ -1,18 +1,5 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { RowId } from '../../store/index.ts'
-import type { MemoryEvents } from './memory-events.ts'
-import { type MemoryRow, rowIdText } from './memory-row.ts'
-
-/** Replays DEAD rows. Returns how many it replayed. */
-export function replayRows(events: MemoryEvents, rows: readonly RowId[], now: number): number {
-  return rows.filter((id) => {
-    const row = events.findRow(rowIdText(id))
-    if (row?.status !== EventStatus.DEAD) return false
-
-    events.change(row, replayedFields(row, now))
-    return true
-  }).length
-}
+import type { MemoryRow } from './memory-row.ts'
 
 /** Returns the fields that a replay changes. */
 export function replayedFields(row: MemoryRow, now: number): Partial<MemoryRow> {

@@ -1,0 +1,125 @@
+import { OutboxError } from '../errors.ts'
+import { EventEnvelope } from '../event/event-envelope.ts'
+import type { DefinedEvent } from '../event/event-type.ts'
+import { JsonCodec } from '../event/json-codec.ts'
+import { describeIssues } from '../event/standard-schema.ts'
+import { checkOptions, text } from '../options.ts'
+import type { NewRow, StoredRow, StoreWith } from '../store/index.ts'
+
+/** The header of a new event that names the event which it replaces. */
+export const replacesHeader = 'sendoff-replaces'
+
+/** Options of `replayEdited`. */
+export interface ReplacementOptions {
+  /** The destination of the event to replace. Default: none. */
+  readonly destination?: string
+}
+
+/** The event that was written in place of another. */
+export interface Replacement {
+  readonly eventId: string
+  /** False if the event was replaced before: it is replaced once. */
+  readonly isNew: boolean
+}
+
+/** Writes a new event with another payload in place of a settled one. */
+export async function replaceEvent<Tx>(
+  store: StoreWith<Tx, 'people' | 'actions'>,
+  actor: string,
+  events: readonly DefinedEvent<never>[],
+  eventId: string,
+  payload: unknown,
+  options: ReplacementOptions,
+): Promise<Replacement> {
+  checkOptions('replayEdited', options, { destination: text })
+  const { destination = '' } = options
+  const rows = await store.people.query({ eventId, limit: 1_000 })
+  const row = rows.find((each) => each.destination === destination)
+  if (row === undefined) throw noEvent(eventId, destination)
+
+  await checkPayload(events, row, payload)
+  const added = replacementOf(row, payload)
+  const detail = JSON.stringify({ replaces: eventId, ...(destination !== '' && { destination }) })
+  const entry = { actor, action: 'replayEdited', detail }
+
+  const result = await store.transaction(async (tx) => {
+    // In modes that keep order, the commit order of a key has to be its write order.
+    if (row.orderingKey !== null) await store.lanes?.lock({ tx, keys: [row.orderingKey] })
+    await store.lanes?.lock({ tx, keys: 'all' })
+    const [inserted] = await store.insert({ tx, rows: [added], announce: true })
+    if (inserted!.kind !== 'duplicate') {
+      await store.actions.record({ entry, rows: [row, added], tx })
+    }
+    return inserted!
+  })
+  const known = result.kind === 'queued' ? result.result() : result
+  if (known?.kind === 'duplicate') return { eventId: known.eventId, isNew: false }
+  await store.wakeUps?.announce().catch(() => {})
+  return { eventId: added.eventId, isNew: true }
+}
+
+async function checkPayload(
+  events: readonly DefinedEvent<never>[],
+  { eventType, aggregateType }: StoredRow,
+  payload: unknown,
+): Promise<void> {
+  const known = events.find((event) => event.name === eventType && event.aggregateType === aggregateType)
+  const result = await known?.schema?.['~standard'].validate(payload)
+  if (result?.issues === undefined) return
+  throw new OutboxError(
+    'OUTBOX_INVALID_PAYLOAD',
+    `The payload of a "${eventType}" event does not fit its schema: ${describeIssues(result.issues)}. Nothing was written.`,
+  )
+}
+
+function replacementOf(row: StoredRow, payload: unknown): NewRow {
+  const { eventType, aggregateType, aggregateId, tenantId, contentType, destination } = row
+  const codec = JsonCodec.getDefault()
+  const envelope = EventEnvelope.encoded(
+    {
+      eventType,
+      aggregateType,
+      ...(aggregateId !== null && { aggregateId }),
+      ...(tenantId !== null && { tenantId }),
+      ...(contentType !== null && { contentType }),
+      headers: { ...headersOf(row), [replacesHeader]: row.eventId },
+      idempotencyKey: `sendoff/replaces/${row.eventId}/${destination}`.slice(0, 200),
+    },
+    payload instanceof Uint8Array ? payload : jsonOf(eventType, payload, codec),
+    codec,
+  )
+  const { orderingKey, partitionNo } = row
+  return { ...envelope.toRow(false), destination, orderingKey, partitionNo }
+}
+
+function headersOf({ headers }: StoredRow): Record<string, string> {
+  try {
+    return JsonCodec.parseStringMap(headers)
+  } catch {
+    return {}
+  }
+}
+
+function jsonOf(eventType: string, payload: unknown, codec: JsonCodec): string {
+  let json: string | undefined
+  let cause: unknown
+  try {
+    json = codec.toJson(payload)
+  } catch (error) {
+    cause = error
+  }
+  if (json !== undefined) return json
+  throw new OutboxError(
+    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
+    `The payload of a "${eventType}" event cannot be written as JSON. Write plain data, or bytes as a Uint8Array.`,
+    { cause },
+  )
+}
+
+function noEvent(eventId: string, destination: string): OutboxError {
+  const where = destination === '' ? '' : ` for destination "${destination}"`
+  return new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `There is no event ${eventId}${where}. It may have been purged, or have another destination.`,
+  )
+}

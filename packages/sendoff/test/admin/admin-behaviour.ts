@@ -1,0 +1,405 @@
+import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import { outboxAdmin, type OutboxAdmin, type Plan } from '../../src/admin/index.ts'
+import { defineEvent } from '../../src/event/event-type.ts'
+import type { NewRow, StoreWith } from '../../src/store/index.ts'
+import { EventStatus } from '../../src/store/event-status.ts'
+import { leaseOf } from '../../src/testing/store-checks/check-steps.ts'
+import { sampleRow } from '../../src/testing/store-checks/sample-rows.ts'
+
+/** The parts of a store that every admin needs. */
+export type AdminTestStore<Tx> = StoreWith<Tx, 'people' | 'looks' | 'actions' | 'controls'>
+
+const Placed = defineEvent('Placed', {
+  aggregateType: 'Order',
+  schema: z.object({ total: z.number() }),
+})
+
+/** Tests an admin on a store. `open` returns a migrated, empty store that the test need not close. */
+export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<Tx>>): void {
+  describe(`admin on ${name}`, () => {
+    it('the overview counts events and shows what is paused and due', async () => {
+      const { store, admin } = await opened()
+      await write(store, 3, { eventType: 'Placed', destination: 'mail' })
+      await kill(store, 2, 'Error: no')
+      await admin.pause({ destination: 'mail' })
+      const { counts, groups, paused, oldestDue, at } = await admin.overview()
+
+      deepEqual(
+        [counts.NEW, counts.DEAD, counts.PENDING, counts.DONE].map(({ count, isExact }) => [count, isExact]),
+        [
+          [3, true],
+          [2, true],
+          [3, true],
+          [0, true],
+        ],
+      )
+      ok(
+        groups.some(
+          ({ status, destination, count }) => status === 'NEW' && destination === 'mail' && count === 3,
+        ),
+      )
+      deepEqual(paused, [{ destination: 'mail' }])
+      ok(oldestDue !== undefined && oldestDue.ageMs === at - oldestDue.availableAt)
+      await admin.resume({ destination: 'mail' })
+      deepEqual(await admin.paused(), [])
+      deepEqual(
+        (await admin.audit.list()).entries.map(({ action, actor }) => [action, actor]),
+        [
+          ['resume', 'ann'],
+          ['pause', 'ann'],
+        ],
+      )
+    })
+
+    it('the overview shows processes, rates, and pending types without a listener', async () => {
+      const { store, admin } = await opened()
+      await write(store, 1, { eventType: 'Placed' })
+      await write(store, 1, { eventType: 'Orphan' })
+      await store.nodes.join({ id: 'p1', mode: 'multiNode', ttlMs: 30_000 })
+      const report = {
+        version: '1.0.0',
+        host: 'h',
+        pid: 1,
+        startedAt: 1,
+        types: ['Placed'],
+        queues: { hot: 0, cold: 0 },
+        held: { leased: 0, locked: 0 },
+        partitions: 0,
+        hotShare: null,
+        listenerBuckets: '',
+      }
+      const { at } = await admin.overview()
+      const counts = { done: 10, failed: 5, dead: 0, deferred: 0, hot: 0, listenerMs: 10 }
+      const buckets = { listenerBuckets: '20:10', deliveryBuckets: '30:10' }
+      const kind = { eventType: 'Placed', destination: '' }
+      const minute = at - (at % 60_000)
+      await store.reports!.report({
+        id: 'p1',
+        report,
+        statistics: [{ minute, ...kind, ...counts, ...buckets }],
+      })
+      const { processes, rates, typesWithoutListener } = await admin.overview()
+
+      deepEqual(
+        processes.map(({ id, mode, report: known }) => [id, mode, known?.host]),
+        [['p1', 'multiNode', 'h']],
+      )
+      deepEqual(
+        rates.map(({ eventType, donePerMinute, failedPerMinute }) => [
+          eventType,
+          donePerMinute,
+          failedPerMinute,
+        ]),
+        [['Placed', 2, 1]],
+      )
+      ok(rates[0]!.listener.p50Ms! < rates[0]!.delivery.p50Ms!)
+      deepEqual(typesWithoutListener, ['Orphan'])
+    })
+
+    it('pages follow one another by cursors, newest or oldest first', async () => {
+      const { store, admin } = await opened()
+      const ids = (await write(store, 25)).map(({ eventId }) => eventId)
+      for (const filter of [{}, { status: 'PENDING' }] as const) {
+        for (const order of ['newest', 'oldest'] as const) {
+          const seen: string[] = []
+          let cursor: string | undefined
+          do {
+            const page = await admin.browse(filter, { order, limit: 10, ...(cursor && { cursor }) })
+            seen.push(...page.events.map(({ eventId }) => eventId))
+            cursor = page.cursor
+          } while (cursor !== undefined)
+          deepEqual(seen, order === 'oldest' ? ids : ids.toReversed())
+        }
+      }
+    })
+
+    it('a foreign or altered cursor is refused', async () => {
+      const { store, admin } = await opened()
+      await write(store, 3)
+      const { cursor } = await admin.browse({}, { limit: 1 })
+      const code = { code: 'OUTBOX_INVALID_CURSOR' }
+      await rejects(admin.browse({ eventType: 'Paid' }, { cursor: cursor! }), code)
+      await rejects(admin.browse({}, { cursor: cursor!, order: 'oldest' }), code)
+      await rejects(admin.browse({}, { cursor: `${cursor!}x` }), code)
+      await rejects(admin.browse({}, { cursor: 'x' }), code)
+      await rejects(admin.audit.list({ cursor: cursor! }), code)
+    })
+
+    it('limits of 0, -1 and 1e9 are refused with the range that is allowed', async () => {
+      const { admin } = await opened()
+      for (const limit of [0, -1, 1e9, 1.5]) {
+        const error = { code: 'OUTBOX_INVALID_OPTION', message: /1 to 1000/ }
+        await rejects(admin.browse({}, { limit }), error)
+        await rejects(admin.audit.list({ limit }), error)
+        await rejects(admin.run({} as Plan, { batchSize: limit }), error)
+      }
+    })
+
+    it('one event comes with its attempts, its audit and its neighbours, exactly as stored', async () => {
+      const { store, admin } = await opened()
+      const payload = '{"b":1, "a":2.50}'
+      const fields = { payload, headers: '{"x":"1"}', orderingKey: 'k', partitionNo: 130 }
+      const rows = await write(store, 3, fields)
+      await write(store, 1, { orderingKey: 'other', partitionNo: 7 })
+      await kill(store, 0, 'TypeError: boom', [rows[1]!])
+      await admin.run(await admin.plan('replay', { eventId: rows[1]!.eventId }))
+      const detail = await admin.event(rows[1]!.eventId)
+
+      deepEqual([detail!.row.payload, detail!.row.headers], [payload, '{"x":"1"}'])
+      deepEqual(
+        detail!.attempts.map(({ error }) => error),
+        ['TypeError: boom'],
+      )
+      deepEqual(
+        detail!.audit.map(({ action, actor, affected }) => [action, actor, affected]),
+        [['replay', 'ann', 1]],
+      )
+      deepEqual(
+        [detail!.neighbours.before, detail!.neighbours.after].map((list) =>
+          list.map(({ eventId }) => eventId),
+        ),
+        [[rows[0]!.eventId], [rows[2]!.eventId]],
+      )
+      equal(await admin.event('none'), undefined)
+    })
+
+    it('failures are grouped by class, type and destination, without ids and numbers', async () => {
+      const { store, admin } = await opened()
+      for (const id of [17, 18, 19]) await kill(store, 1, `TimeoutError: order o-${id} took ${id * 100} ms`)
+      await kill(store, 1, 'TypeError: boom')
+      const { groups, examined, isComplete } = await admin.failures()
+
+      deepEqual([examined, isComplete], [4, true])
+      deepEqual(
+        groups.map(({ errorClass, text, count }) => [errorClass, text, count]),
+        [
+          ['TimeoutError', 'TimeoutError: order <id> took <n> ms', 3],
+          ['TypeError', 'TypeError: boom', 1],
+        ],
+      )
+      ok(groups[0]!.sample.error.startsWith('TimeoutError: order o-1'))
+    })
+
+    it('a plan runs on what it previewed, and never on what came since', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 4, 'Error: no')
+      const plan = await admin.plan('replay', { errorClass: 'Error' })
+      deepEqual([plan.count, plan.isExact, plan.sample.length], [4, true, 4])
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const [late] = await kill(store, 1, 'Error: no')
+      const progress: number[] = []
+      const result = await admin.run(JSON.parse(JSON.stringify(plan)) as Plan, {
+        batchSize: 3,
+        onProgress: ({ acted }) => progress.push(acted),
+      })
+
+      deepEqual([result.acted, result.state, result.held], [4, 'done', 0])
+      deepEqual(progress, [3, 4])
+      deepEqual(await statuses(store), [0, 0, 0, 0, EventStatus.DEAD])
+      equal((await admin.event(late!.eventId))!.row.status, EventStatus.DEAD)
+      const entry = await admin.audit.entry(result.id)
+      deepEqual([entry.action, entry.actor, entry.affected, entry.state], ['replay', 'ann', 4, 'done'])
+      deepEqual((JSON.parse(entry.detail!) as { count: number }).count, 4)
+    })
+
+    it('cancel leaves events that a worker holds, and names them', async () => {
+      const { store, admin } = await opened()
+      const rows = await write(store, 3)
+      await store.claim({ lease: leaseOf('worker-7'), limit: 1, rows: [rows[0]!] })
+      const plan = await admin.plan('cancel', { eventType: rows[0]!.eventType }, { reason: 'Not wanted.' })
+      const result = await admin.run(plan)
+
+      deepEqual([result.acted, result.held], [2, 1])
+      deepEqual(result.heldEvents, [{ eventId: rows[0]!.eventId, destination: '', holder: 'worker-7' }])
+      const cancelled = await admin.browse({ status: 'DEAD', errorClass: 'Not wanted.' })
+      equal(cancelled.events.length, 2)
+    })
+
+    it('purge deletes dead events that match', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 2, 'Error: no')
+      await write(store, 1)
+      const result = await admin.run(await admin.plan('purge', { status: 'DEAD' }, { all: true }))
+
+      equal(result.acted, 2)
+      deepEqual(await statuses(store), [0])
+    })
+
+    it('a stopped plan is resumed by another admin, and each event is replayed once', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 10, 'Error: no')
+      const stop = new AbortController()
+      const plan = await admin.plan('replay', {}, { all: true })
+      const first = await admin.run(plan, {
+        batchSize: 2,
+        signal: stop.signal,
+        onProgress: ({ acted }) => acted >= 4 && stop.abort(),
+      })
+      deepEqual([first.state, first.acted], ['stopped', 4])
+      const other = outboxAdmin({ store }).as('bob')
+      const second = await other.resumeRun(first.id)
+
+      deepEqual([second.state, second.acted, second.id], ['done', 10, first.id])
+      const rows = await store.people.query({ limit: 100 })
+      ok(
+        rows.every(
+          ({ status, deliveries }) => status === EventStatus.NEW && deliveries === rows[0]!.deliveries,
+        ),
+      )
+      await rejects(other.resumeRun(first.id), { code: 'OUTBOX_INVALID_PLAN', message: /is done/ })
+    })
+
+    it('a run whose plan another process has resumed stops before its next batch', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 6, 'Error: no')
+      const plan = await admin.plan('replay', {}, { all: true })
+      let taken: Promise<unknown> | undefined
+      const run = admin.run(plan, {
+        batchSize: 1,
+        ratePerSecond: 20,
+        onProgress: ({ id }) => {
+          taken ??= admin.as('bob').resumeRun(id, { ratePerSecond: 1_000 })
+        },
+      })
+
+      await rejects(run, { code: 'OUTBOX_PLAN_OVERTAKEN' })
+      deepEqual(((await taken) as { acted: number }).acted, 6)
+      equal((await admin.audit.list()).entries.length, 1)
+    })
+
+    it('two operators who run plans on the same events at once change each event once', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 20, 'Error: no')
+      const plans = await Promise.all(
+        ['ann', 'bob'].map((name) => admin.as(name).plan('replay', {}, { all: true })),
+      )
+      const results = await Promise.all(plans.map((plan) => admin.run(plan, { batchSize: 3 })))
+
+      equal(results[0]!.acted + results[1]!.acted, 20)
+      const rows = await store.people.query({ limit: 100 })
+      ok(rows.every(({ deliveries }) => deliveries === rows[0]!.deliveries))
+    })
+
+    it('a foreign, altered or empty plan is refused', async () => {
+      const { store, admin } = await opened()
+      await kill(store, 2, 'Error: no')
+      const plan = await admin.plan('replay', { eventType: 'OrderPlaced' })
+      const full = await admin.plan('replay', {}, { all: true })
+      const code = { code: 'OUTBOX_INVALID_PLAN' }
+      await rejects(admin.run({ ...full, action: 'purge' }), { ...code, message: /altered/ })
+      await rejects(admin.run({ ...full, bound: { ...full.bound, seq: 1e9 } }), code)
+      await rejects(admin.run({} as Plan), code)
+      await rejects(admin.run(null as unknown as Plan), code)
+      const other = await opened()
+      await rejects(other.admin.run(full), { ...code, message: /made for/ })
+      if (plan.count === 0) await rejects(admin.run(plan), { ...code, message: /no event/ })
+      const none = await admin.plan('replay', { eventType: 'None' })
+      deepEqual([none.count, none.isExact], [0, true])
+      await rejects(admin.run(none), { ...code, message: /no event/ })
+      deepEqual((await admin.audit.list()).entries, [])
+    })
+
+    it('a plan for everything has to say so, and for states that its action cannot change is refused', async () => {
+      const { admin } = await opened()
+      const code = { code: 'OUTBOX_INVALID_OPTION' }
+      await rejects(admin.plan('cancel', {}), { ...code, message: /all: true/ })
+      await rejects(admin.plan('replay', { status: 'DEAD' }), { ...code, message: /all: true/ })
+      await rejects(admin.plan('replay', { status: 'NEW', eventType: 'A' }), { ...code, message: /DEAD/ })
+      await rejects(admin.plan('explode' as 'purge', { eventType: 'A' }), code)
+      await rejects(admin.browse({ status: 'LOST' as 'NEW' }), code)
+      await rejects(admin.browse({ evenType: 'A' } as object), { code: 'OUTBOX_UNKNOWN_OPTION' })
+    })
+
+    it('an action needs an actor, and looking does not', async () => {
+      const { store } = await opened()
+      await kill(store, 1, 'Error: no')
+      const admin = outboxAdmin({ store })
+      const plan = await admin.plan('replay', {}, { all: true })
+      await rejects(admin.run(plan), { code: 'OUTBOX_INVALID_OPTION', message: /admin\.as/ })
+      await rejects(admin.pause({ eventType: 'A' }), /admin\.as/)
+      equal((await admin.browse()).events.length, 1)
+    })
+
+    it('an edited event is written once, names the one it replaces, and fits its schema', async () => {
+      const { store, admin } = await opened()
+      const [dead] = await kill(store, 1, 'Error: no', undefined, {
+        eventType: 'Placed',
+        aggregateType: 'Order',
+        headers: '{"trace":"t"}',
+      })
+      await rejects(admin.replayEdited(dead!.eventId, { total: 'many' }), { code: 'OUTBOX_INVALID_PAYLOAD' })
+      await rejects(admin.replayEdited('none', { total: 1 }), { code: 'OUTBOX_INVALID_OPTION' })
+      const first = await admin.replayEdited(dead!.eventId, { total: 1 })
+      const second = await admin.replayEdited(dead!.eventId, { total: 2 })
+
+      deepEqual([first.isNew, second], [true, { eventId: first.eventId, isNew: false }])
+      notEqual(first.eventId, dead!.eventId)
+      const { row, audit } = (await admin.event(first.eventId))!
+      equal(row.payload, '{"total":1}')
+      deepEqual(JSON.parse(row.headers!), { trace: 't', 'sendoff-replaces': dead!.eventId })
+      equal(audit[0]!.action, 'replayEdited')
+      equal((await admin.event(dead!.eventId))!.audit[0]!.action, 'replayEdited')
+    })
+
+    it('the audit is listed page by page, and purged', async () => {
+      const { admin } = await opened()
+      for (const eventType of ['a', 'b', 'c']) await admin.pause({ eventType })
+      const first = await admin.audit.list({ limit: 2 })
+      const second = await admin.audit.list({ limit: 2, cursor: first.cursor! })
+      deepEqual(
+        [...first.entries, ...second.entries].map(({ detail }) => detail),
+        ['c', 'b', 'a'].map((eventType) => JSON.stringify({ eventType })),
+      )
+      await rejects(admin.audit.entry('77777'), { code: 'OUTBOX_INVALID_OPTION', message: /no entry/ })
+      await rejects(admin.audit.entry('x'), { code: 'OUTBOX_INVALID_OPTION' })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      equal(await admin.audit.purge({ olderThanMs: 1 }), 3)
+      deepEqual(
+        (await admin.audit.list()).entries.map(({ action }) => action),
+        ['purgeAudit'],
+      )
+    })
+
+    async function opened(): Promise<{ store: AdminTestStore<Tx>; admin: OutboxAdmin<Tx> }> {
+      const store = await open()
+      const events = [Placed] as never
+      return { store, admin: outboxAdmin({ store, events }).as('ann') }
+    }
+  })
+}
+
+let written = 0
+
+/** Writes rows whose ids rise, and returns them in write order. */
+export async function write<Tx>(
+  store: AdminTestStore<Tx>,
+  count: number,
+  fields: Partial<NewRow> = {},
+): Promise<readonly NewRow[]> {
+  const rows = Array.from({ length: count }, () =>
+    sampleRow({ eventId: `01M5${String(++written).padStart(22, '0')}`, ...fields }),
+  )
+  await store.transaction((tx) => store.insert({ tx, rows }))
+  return rows
+}
+
+/** Writes rows, or takes these, and makes them DEAD. */
+export async function kill<Tx>(
+  store: AdminTestStore<Tx>,
+  count: number,
+  error: string,
+  rows?: readonly NewRow[],
+  fields: Partial<NewRow> = {},
+): Promise<readonly NewRow[]> {
+  const killed = rows ?? (await write(store, count, fields))
+  const held = await store.claim({ lease: leaseOf('killer'), limit: killed.length, rows: killed })
+  const failure = { error, counted: true }
+  await store.settle({ settlements: held.map((row) => ({ row, outcome: { kind: 'dead', failure } })) })
+  return killed
+}
+
+async function statuses<Tx>(store: AdminTestStore<Tx>): Promise<number[]> {
+  return (await store.people.query({ limit: 100 })).map(({ status }) => status)
+}

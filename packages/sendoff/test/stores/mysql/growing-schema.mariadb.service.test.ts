@@ -1,0 +1,3 @@
+import { runMysqlGrowingSchema } from './run-growing-schema.ts'
+
+runMysqlGrowingSchema('MARIADB_URL')

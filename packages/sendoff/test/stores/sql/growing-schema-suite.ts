@@ -1,0 +1,177 @@
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
+import type { CompleteStore } from '../../../src/store/index.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
+
+/** A store whose schema tests change by hand. */
+export interface GrowingStore extends CompleteStore<any> {
+  schemaSql(options?: { from?: number }): string
+}
+
+/** A database with the schema of revision 1, as the first release made it. */
+export interface FirstSchema {
+  readonly store: GrowingStore
+  /** Runs SQL of several statements. */
+  readonly run: (sql: string) => Promise<void>
+  /** The rows of `<table>_meta`. */
+  readonly meta: () => Promise<Record<string, string>>
+  /** Columns and indexes of all tables, as text in a stable order. */
+  readonly shape: () => Promise<readonly string[]>
+  /** The name of `<table>_meta` in SQL, and its column `key`. */
+  readonly metaTable: string
+  readonly keyColumn: string
+  /**
+   * Migrates with code that is killed before its statement number `count`. Returns whether it was. Leaves the
+   * lock row of the killed process behind, but lets it run out.
+   */
+  readonly migrateUntilKilled: (count: number) => Promise<boolean>
+}
+
+const lease = { owner: 'test', ms: 30_000 }
+
+/** The rules of a schema that grows under running processes, for every SQL store. */
+export function growingSchemaSuite(name: string, open: (t: TestContext) => Promise<FirstSchema>): void {
+  describe(`${name}: a schema that grows`, () => {
+    it('a migrated table still has the version that the first release accepts', async (t) => {
+      const { store, meta } = await open(t)
+      deepEqual((await meta())['version'], '1')
+      equal((await meta())['revision'], undefined)
+      await store.migrate()
+
+      const { version, revision, oldest_code: oldest, made_by: madeBy } = await meta()
+      deepEqual({ version, revision, oldest }, { version: '1', revision: '2', oldest: '1' })
+      ok(/^\d+\.\d+\.\d+/.test(madeBy ?? ''))
+    })
+
+    it('rows, leases and registrations stay when the schema grows', async (t) => {
+      const { store } = await open(t)
+      await store.transaction((tx) => store.insert({ tx, rows: sampleRows(3), lease }))
+      const [held] = await store.claim({ lease, limit: 1 })
+      await store.nodes.join({ id: 'old', mode: 'multiNode', ttlMs: 60_000 })
+      await store.migrate()
+
+      equal((await store.nodes.join({ id: 'new', mode: 'ordered', ttlMs: 1_000 })).kind, 'conflict')
+      deepEqual(await store.settle({ settlements: [{ row: held!, outcome: { kind: 'done' } }] }), [])
+      equal(await store.people.count({}), 3)
+    })
+
+    it('the SQL of the schema leads from revision 1 to the same tables as migrate, and can run again', async (t) => {
+      const migrated = await open(t)
+      await migrated.store.migrate()
+      const shape = await migrated.shape()
+      for (const from of [0, 1]) {
+        const { store, run, meta, shape: shapeNow } = await open(t)
+        await store.nodes.join({ id: 'old', mode: 'multiNode', ttlMs: 60_000 })
+        for (let round = 0; round < 2; round += 1) {
+          await run(store.schemaSql({ from }))
+          deepEqual(await shapeNow(), shape)
+        }
+        equal((await meta())['revision'], '2')
+        equal((await store.nodes.join({ id: 'new', mode: 'ordered', ttlMs: 1_000 })).kind, 'conflict')
+        await store.migrate()
+        deepEqual(await shapeNow(), shape)
+      }
+    })
+
+    it('new code starts and delivers before its migration', async (t) => {
+      const { store, meta } = await open(t)
+      await store.checkSchema()
+      const metrics = new SignalMetrics()
+      const outbox = await Outbox.multiNode({
+        store,
+        listeners: new ListenerRegistry().registerDefault(() => {}),
+        migrate: false,
+        logger: false,
+        metrics,
+      }).start()
+      await outbox.transaction(() => outbox.write('E', 1))
+      await metrics.until((seen) => seen.dispatchSuccess === 1)
+      await outbox.close()
+      equal((await meta())['revision'], undefined)
+    })
+
+    it('reports need the migration: without it a call names what to run, and deliveries go on', async (t) => {
+      const { store } = await open(t)
+      const notReady = {
+        code: 'OUTBOX_SCHEMA_NOT_READY',
+        message: /lacks tables or columns of revision 2.*store\.migrate\(\)/,
+      }
+      await rejects(store.reports.living(), notReady)
+      await rejects(store.reports.statistics({ lastMs: 1, limit: 1 }), notReady)
+      await rejects(store.reports.forgetStatistics({ olderThanMs: 1, limit: 1 }), notReady)
+      const warnings: string[] = []
+      const ignore = () => {}
+      const outbox = await Outbox.multiNode({
+        store: Object.assign(Object.create(store) as GrowingStore, { close: async () => {} }),
+        migrate: false,
+        logger: { debug: ignore, info: ignore, warn: (text) => void warnings.push(text), error: ignore },
+      }).start()
+      await outbox.close()
+      ok(warnings.length <= 1 && warnings.every((text) => /could not report/.test(text)), warnings.join())
+
+      // Without a restart.
+      await store.migrate()
+      deepEqual(await store.reports.living(), [])
+      deepEqual(await store.reports.statistics({ lastMs: 1, limit: 1 }), [])
+    })
+
+    it('code accepts a newer schema that allows it, and leaves its numbers alone', async (t) => {
+      const { store, run, meta, metaTable, keyColumn } = await open(t)
+      await store.migrate()
+      await run(`update ${metaTable} set value = '7' where ${keyColumn} = 'revision'`)
+      await store.migrate()
+      await store.checkSchema()
+      await run(store.schemaSql())
+      equal((await meta())['revision'], '7')
+
+      await run(`update ${metaTable} set value = '9.1.0' where ${keyColumn} = 'made_by'`)
+      await run(`update ${metaTable} set value = '6' where ${keyColumn} = 'oldest_code'`)
+      const refused = {
+        code: 'OUTBOX_SCHEMA_TOO_NEW',
+        message: /has revision 7, and code before revision 6 .*Deploy sendoff 9\.1\.0 here/,
+      }
+      await rejects(store.migrate(), refused)
+      await rejects(store.checkSchema(), refused)
+    })
+
+    it('a migration that is killed before any of its statements is resumed', async (t) => {
+      const migrated = await open(t)
+      await migrated.store.migrate()
+      const shape = await migrated.shape()
+      for (let count = 0; ; count += 1) {
+        const { store, meta, shape: shapeNow, migrateUntilKilled } = await open(t)
+        const wasKilled = await migrateUntilKilled(count)
+        // Both the old and the new code can start on what is left.
+        equal((await meta())['version'], '1')
+        await store.checkSchema()
+        await store.transaction((tx) => store.insert({ tx, rows: sampleRows(1), lease }))
+        equal((await store.claim({ lease, limit: 1 })).length, 1)
+        await store.migrate()
+
+        deepEqual(await shapeNow(), shape, `killed before statement ${count}`)
+        equal((await meta())['revision'], '2')
+        if (!wasKilled) {
+          ok(count > 3)
+          return
+        }
+      }
+    })
+  })
+}
+
+/** Counts statements, and throws from the given one on, as if the process had been killed. */
+export function killedBefore(count: number): { step(): void; wasKilled: boolean } {
+  let seen = 0
+  const killer = {
+    wasKilled: false,
+    step() {
+      if (seen === count) killer.wasKilled = true
+      else seen += 1
+      if (killer.wasKilled) throw new Error('killed')
+    },
+  }
+  return killer
+}
