@@ -39,7 +39,9 @@ const engine = [
 export const sendoffZones: readonly Zone[] = [
   {
     name: 'tools',
-    holds: ['{clock,closest-name,describe-error,duration-text,errors,latency-buckets,options,version,webhook-signature}.ts'],
+    holds: [
+      '{clock,closest-name,describe-error,duration-text,errors,latency-buckets,options,version,webhook-signature}.ts',
+    ],
     sees: [],
   },
   { name: 'store', holds: ['store/**', 'transactions.ts'], sees: ['tools'] },

@@ -3,7 +3,7 @@ import { temporaryFolder } from '../../services/machine/temporary-folder.ts'
 import { checkHistory, type HistorySummary, summarizeHistory, type Violation } from '../judge/checker.ts'
 import type { Behaviour } from '../history/history-record.ts'
 import { type FaultMode, keepsOrder } from '../processes/node-setup.ts'
-import type { OldRelease } from '../releases/first-release.ts'
+import { firstRelease, type OldRelease } from '../releases/first-release.ts'
 import { RunningFaults } from './running-faults.ts'
 import { scale } from './scale.ts'
 import type { RenewalLosses } from '../processes/silent-renewals.ts'
@@ -96,6 +96,9 @@ export const usualRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   handOverMs: 20_000,
   settleLimitMs: 60_000,
 }
+
+/** Harms of the site during a rollout. */
+export const rolloutHarms = scale<readonly string[]>({ small: [], full: ['terminate', 'cut'] })
 
 /** Any slow event here holds up everything behind it. */
 const orderedBehaviours: FaultRunOptions['behaviours'] = {
@@ -290,10 +293,13 @@ if (import.meta.main) {
       keys: { type: 'string' },
       workers: { type: 'string' },
       folder: { type: 'string' },
+      rollout: { type: 'boolean', default: false },
     },
   })
   const mode = values.mode as FaultMode
   const scenario = scenarios[values.scenario ?? ''] ?? runOf(mode)
+  const oldRelease = values.rollout ? await firstRelease() : undefined
+  if (typeof oldRelease === 'string') throw new Error(oldRelease)
   console.log(`seed ${values.seed}`)
   const run = await runFaults({
     ...scenario,
@@ -305,8 +311,10 @@ if (import.meta.main) {
     durationMs: Number(values['duration-ms'] ?? scenario.durationMs),
     keys: Number(values.keys ?? (keepsOrder(mode) ? runOf(mode).keys : 0)),
     workers: Number(values.workers ?? scenario.workers),
+    ...(oldRelease !== undefined && { oldRelease, harms: rolloutHarms }),
     ...(values.folder === undefined ? {} : { folder: values.folder }),
   })
+  if (values.rollout) console.log(run.rollout)
   console.log(run.summary, `${Math.round(run.durationMs)} ms`)
   for (const { rule, message } of run.violations) console.log(`VIOLATION ${rule}: ${message}`)
   process.exitCode = run.violations.length > 0 ? 1 : 0

@@ -12,7 +12,8 @@ import type { Evidence } from '../judge/judged-history.ts'
 import { lockHarms, lockHolder } from '../stores/lock-harms.ts'
 import type { NodeSettings } from '../processes/node-setup.ts'
 import type { FaultRunOptions } from './run-faults.ts'
-import { ProcessGroup, within } from '../../services/processes/process-group.ts'
+import { ProcessGroup } from '../../services/processes/process-group.ts'
+import { scale } from './scale.ts'
 import { SeededRandom } from './seeded-random.ts'
 import type { WritingPlan } from '../processes/writer-process.ts'
 
@@ -184,25 +185,22 @@ export class RunningFaults {
     }
   }
 
-  /** Kills one migration after another a little later, until one is done. */
+  /** Lets one migration after another be killed a little later, until one is done. */
   async #rollOut(): Promise<void> {
     const { store, durationMs } = this.#options
     await delay(durationMs / 4)
     this.#isRollingOut = true
-    for (let killed = 0; ; killed += 1) {
+    for (let count = 0; ; count += this.#random.integer(1, scale({ small: 6, full: 2 }))) {
       const group = new ProcessGroup(process.execPath, [
         script('migrating-process.ts'),
         store,
         this.#site.location,
+        String(count),
       ])
-      await group.untilOutput(/^migrating$/m, 30_000)
-      const killAfterMs = killed * this.#random.between(2, 12)
-      const end = await within(killAfterMs, group.ended)
-      await group.stop('SIGKILL')
-      if (end === undefined && !group.output.includes('migrated')) continue
-      if (end !== undefined && end.code !== 0) throw new Error(`The migration failed:\n${group.output}`)
-      this.killedMigrations = killed
-      return
+      const { code, signal } = await group.ended
+      if (code === 0) return
+      if (signal !== 'SIGKILL') throw new Error(`The migration failed:\n${group.output}`)
+      this.killedMigrations += 1
     }
   }
 

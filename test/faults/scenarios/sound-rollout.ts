@@ -2,7 +2,7 @@ import { ok } from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { firstRelease } from '../releases/first-release.ts'
 import type { FaultMode } from '../processes/node-setup.ts'
-import { partitionedRun, usualRun } from '../run/run-faults.ts'
+import { partitionedRun, rolloutHarms, usualRun } from '../run/run-faults.ts'
 import { scale } from '../run/scale.ts'
 import { soundRun } from './sound-run.ts'
 
@@ -20,7 +20,7 @@ export async function soundRollout(test: TestContext, store: string, mode: Fault
   })
   const { summary, rollout } = await soundRun(test, {
     ...(mode === 'partitioned' ? partitionedRun : usualRun),
-    harms: scale<readonly string[]>({ small: [], full: ['terminate', 'cut'] }),
+    harms: rolloutHarms,
     ...size,
     store,
     mode,

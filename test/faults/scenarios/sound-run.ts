@@ -37,5 +37,5 @@ function commandOf(options: FaultRunOptions): string {
   // No two scenarios have the same behaviours.
   const name = Object.keys(scenarios).find((each) => scenarios[each]!.behaviours === options.behaviours)
   const scenario = name === undefined ? '' : ` --scenario ${name}`
-  return `node test/faults/run/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}`
+  return `node test/faults/run/run-faults.ts --store ${store} --mode ${mode}${scenario} --seed ${seed} --events ${events} --faults ${faults} --duration-ms ${durationMs} --keys ${keys} --workers ${workers}${options.oldRelease ? ' --rollout' : ''}`
 }

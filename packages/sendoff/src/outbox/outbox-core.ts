@@ -116,7 +116,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     this.announcer = announcer
     const metrics = metricsFrom(options.metrics, logger)
     const startedAt = clock.now()
-    const { reports } = limited
+    // A report that succeeds says nothing about calls that deliveries need.
+    const { reports } = answeringInTime(store, clock, times)
     this.#reporter =
       reports &&
       new ProcessReporter({
@@ -205,7 +206,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         logger,
         recovery,
       })
-    const upkeep = upkeepOf(limited)
+    const upkeep = upkeepOf(limited.upkeep?.bind(limited), reports)
     this.#upkeep = upkeep && new StoreUpkeep({ upkeep, clock, logger, recovery })
     this.#nodeKeeper = new NodeKeeper({
       nodes: limited.nodes,

@@ -11,12 +11,13 @@ const batchSize = 1_000
  * undefined if there is none.
  */
 export function upkeepOf(
-  store: Pick<OutboxStore<never>, 'upkeep' | 'reports'>,
-): (() => Promise<readonly string[]>) | undefined {
-  if (store.upkeep === undefined && store.reports === undefined) return undefined
+  upkeep: OutboxStore<never>['upkeep'],
+  reports: OutboxStore<never>['reports'],
+): OutboxStore<never>['upkeep'] {
+  if (upkeep === undefined && reports === undefined) return undefined
   return async () => {
-    const warnings = (await store.upkeep?.()) ?? []
-    await forgetStatistics(store.reports)
+    const warnings = (await upkeep?.()) ?? []
+    await forgetStatistics(reports)
     return warnings
   }
 }
