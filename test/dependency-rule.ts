@@ -194,7 +194,15 @@ function adapterOf(file: string): string {
 }
 
 /** The parts of `packages/sendoff/src` that a simulation cannot replace. They use the time and chance of the machine. */
-const outsideSimulation = ['stores/**', 'publishers/**', 'transactions/**', 'mail/**', 'testing/**', '*.ts']
+const outsideSimulation = [
+  'stores/**',
+  'publishers/**',
+  'transactions/**',
+  'mail/**',
+  'admin/**',
+  'testing/**',
+  '*.ts',
+]
 
 /** Files that name a source of time or chance as a default that callers replace. */
 const withDefaults = [

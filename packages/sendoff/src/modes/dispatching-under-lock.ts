@@ -23,8 +23,8 @@ export function dispatchingUnderLock(
 
 /**
  * Returns the settings of a dispatcher for rows that were read under a lock, in order. While a listener runs,
- * the closing process keeps the lock: no other process may begin an event of the same lane. `giveUpIdle` gives up what
- * no listener needs; `onReleased` is called after the lock is released.
+ * the closing process keeps the lock: no other process may begin an event of the same lane. `giveUpIdle`
+ * gives up what no listener needs; `onReleased` is called after the lock is released.
  */
 export function dispatchingInOrder(
   lock: NamedLock,

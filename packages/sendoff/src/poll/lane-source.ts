@@ -29,8 +29,8 @@ export interface LaneSourceOptions {
 const window = 4_000
 
 /**
- * The longest pause between two scans from the start, in milliseconds. A scan may have taken long only because
- * its answer was late.
+ * The longest pause between two scans from the start, in milliseconds. A scan may have taken long only
+ * because its answer was late.
  */
 const longestPauseMs = 5_000
 

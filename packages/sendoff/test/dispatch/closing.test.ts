@@ -275,7 +275,7 @@ onEveryStore(
     await closing
     const reader = open()
     await reader.migrate()
-    const row = (await rowOf(reader, running!))!
+    const row = (await rowOf(reader, running))!
     deepEqual([row.status, row.losses, listener.ids.length], [1, 0, 1])
     await reader.close()
   },

@@ -203,7 +203,7 @@ export const laneChecks: readonly PartCheck[] = [
   },
   {
     name: 'lanes: settled rows are not read, and a replayed one has its old place',
-    needs: ['lanes', 'people'],
+    needs: ['lanes', 'people', 'actions'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
       const dead = await insertAndClaim(store, 'b', keyed('x'))

@@ -7,7 +7,7 @@ export function rowIdValues(rows: readonly RowId[]): [ids: string, destinations:
   return [textArray(distinct.map((row) => row.eventId)), textArray(distinct.map((row) => row.destination))]
 }
 
-/** Row ids as parameters, each once, with the fences and holders that are wanted; a null fence stands for any. */
+/** Row ids as parameters, each once, with the wanted fences and holders; a null fence stands for any. */
 export function namedRowValues(
   rows: readonly NamedRow[],
 ): [ids: string, destinations: string, deliveries: string, holders: string] {

@@ -61,8 +61,8 @@ export function statementsFor(tables: PostgresTables) {
           and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($9::text[], $10::text[]))'])}`),
 
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids, $8
-    // destinations, $9 and $10 their fences and holders, a null fence for any. By primary key. Includes rows that the claimer holds
-    // already; they count no loss.
+    // destinations, $9 and $10 their fences and holders, a null fence for any. By primary key. Includes rows
+    // that the claimer holds already; they count no loss.
     claimKeys: `
   with due as materialized (
     select event_id, destination
