@@ -46,7 +46,8 @@ export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
     const refusals = unsettled.flatMap(({ answer }) => (answer?.underLock ? [answer.at] : []))
     // A holder that gets a refusal may still give the lock back.
     if (holding.isGivenBack && refusals.length === 0) continue
-    const toldAt = Math.min(...refusals)
+    // A killed process also leaves behind what it began after a refusal that had another reason.
+    const toldAt = Math.max(Math.min(...refusals), history.killedAt(process) ?? -Infinity)
     const left = unsettled.map(({ delivery }) => delivery)
     yield {
       holding,
