@@ -1,4 +1,12 @@
-import { boundsAround, EventStatus, inDueOrder, isPending, nextPlace, storedErrorText } from 'sendoff/store'
+import {
+  boundsAround,
+  EventStatus,
+  hasChanged,
+  inDueOrder,
+  isPending,
+  nextPlace,
+  storedErrorText,
+} from 'sendoff/store'
 import type {
   ClaimRequest,
   ClaimTypesAnswer,
@@ -21,11 +29,15 @@ import { type FileRow, keyOf, type Lock, type State } from './file-store-state.t
 
 /** Leases rows that are due and free. */
 export function claim(state: State, { rows, lease, limit, ...range }: ClaimRequest, now: number): Row[] {
-  const keys = rows && new Set(rows.map(keyOf))
-  const isOwn = (row: FileRow) => keys !== undefined && row.lockedBy === lease.owner
+  const named = rows && new Map(rows.map((row) => [keyOf(row), row]))
+  const isOwn = (row: FileRow) => named !== undefined && row.lockedBy === lease.owner
+  const isWanted = (row: FileRow) => {
+    const wanted = named?.get(keyOf(row))
+    return named === undefined || (wanted !== undefined && !hasChanged(row, wanted))
+  }
 
   return dueRows(state, range, now)
-    .filter((row) => (isFree(row, now) || isOwn(row)) && (keys?.has(keyOf(row)) ?? true))
+    .filter((row) => (isFree(row, now) || isOwn(row)) && isWanted(row))
     .slice(0, limit)
     .map((row) => take(row, { lease, now, isLoss: row.lockedBy !== null && !isOwn(row) }))
 }

@@ -6,6 +6,7 @@ export { boundsAround, inDueOrder, nextPlace, placeBehind } from './due-order.ts
 export { duplicateEventId } from './duplicate-event-id.ts'
 export { maxErrorLength, storedErrorText } from './error-text.ts'
 export { EventStatus, isPending } from './event-status.ts'
+export { hasChanged } from './has-changed.ts'
 export type * from './lanes.ts'
 export type * from './leases.ts'
 export { errorClassOf, inScanOrder, matchesFilter, scanScope, type ScanScope } from './look-filter.ts'

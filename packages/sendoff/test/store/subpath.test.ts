@@ -9,6 +9,7 @@ it('sendoff/store has, as values, what a store needs to keep the contract', () =
     'boundsAround',
     'duplicateEventId',
     'errorClassOf',
+    'hasChanged',
     'idTimeMarginMs',
     'inDueOrder',
     'inScanOrder',
