@@ -70,7 +70,9 @@ async function search(): Promise<number> {
   console.log(summaryOf(result, performance.now() - startedAt))
   if (values.coverage) console.log(coverageTable(result))
   for (const { seed: each, mode, rule, message } of result.findings) {
-    console.log(`BROKEN ${rule}: ${message}\n  npm run simulate -- --seed ${each} --mode ${mode}${sizeArguments()}`)
+    console.log(
+      `BROKEN ${rule}: ${message}\n  npm run simulate -- --seed ${each} --mode ${mode}${sizeArguments()}`,
+    )
   }
   const [first] = result.findings
   if (first !== undefined) await explain(first)
@@ -97,7 +99,8 @@ async function explain({ seed: each, mode, rule }: Omit<Finding, 'number'>): Pro
   if (values.shrink) {
     const before = sizeOf(plan)
     const shrunk = await shrinkPlan(plan, rule, (smaller, tries) => {
-      if (process.stderr.isTTY) process.stderr.write(`\rshrinking: ${before} -> ${sizeOf(smaller)} after ${tries} histories `)
+      if (process.stderr.isTTY)
+        process.stderr.write(`\rshrinking: ${before} -> ${sizeOf(smaller)} after ${tries} histories `)
     })
     plan = shrunk.plan
     console.log(`Shrunk from ${before} to ${sizeOf(plan)} parts, in ${shrunk.tries} histories.`)
@@ -133,7 +136,9 @@ function summaryOf(result: SearchResult, tookMs: number): string {
   const { histories, events, deliveries, calls, virtualMs, coverage, findings } = result
   const perMinute = Math.round((histories / tookMs) * 60_000)
   const hours = (virtualMs / 3_600_000).toFixed(1)
-  const pairs = modes.flatMap((mode) => harmedCalls(mode).flatMap((call) => callFaultKinds.map((kind) => `${mode} ${call}/${kind}`)))
+  const pairs = modes.flatMap((mode) =>
+    harmedCalls(mode).flatMap((call) => callFaultKinds.map((kind) => `${mode} ${call}/${kind}`)),
+  )
   const covered = pairs.filter((pair) => (coverage[pair] ?? 0) > 0).length
   return [
     `${histories} histories in ${(tookMs / 1000).toFixed(1)} s, ${perMinute} a minute: ${events} events, ${deliveries} deliveries, ${calls} calls, ${hours} hours of virtual time`,
@@ -146,7 +151,10 @@ function coverageTable({ coverage }: SearchResult): string {
   return modes
     .map((mode) => {
       const rows = harmedCalls(mode).map((call) =>
-        [call.padEnd(18), ...callFaultKinds.map((kind) => String(coverage[`${mode} ${call}/${kind}`] ?? 0).padStart(13))].join(''),
+        [
+          call.padEnd(18),
+          ...callFaultKinds.map((kind) => String(coverage[`${mode} ${call}/${kind}`] ?? 0).padStart(13)),
+        ].join(''),
       )
       return [mode.padEnd(18) + callFaultKinds.map((kind) => kind.padStart(13)).join(''), ...rows].join('\n')
     })
@@ -163,6 +171,7 @@ function sizeArguments(): string {
 function modesOf(mode: string | undefined): readonly FaultMode[] {
   if (mode === undefined) return simulatedModes
   const known = simulatedModes.find((each) => each === mode)
-  if (known === undefined) throw new Error(`There is no mode "${mode}". The modes are ${simulatedModes.join(', ')}.`)
+  if (known === undefined)
+    throw new Error(`There is no mode "${mode}". The modes are ${simulatedModes.join(', ')}.`)
   return [known]
 }

@@ -69,7 +69,10 @@ export const beginOfTime = Date.UTC(2026, 0, 1)
 export class SimulatedDatabase {
   readonly events = new Map<string, Cell<StoredRow>>()
   readonly attempts = new Map<string, FailedAttempt[]>()
-  readonly partitions = Array.from({ length: partitionCount }, () => new Cell<PartitionRow>({ owner: null, epoch: 0 }))
+  readonly partitions = Array.from(
+    { length: partitionCount },
+    () => new Cell<PartitionRow>({ owner: null, epoch: 0 }),
+  )
   readonly businessRows: string[] = []
   readonly paused = new Map<string, PauseTarget>()
   readonly locks = new Map<string, Cell<LockRow>>()
@@ -114,7 +117,9 @@ export class SimulatedDatabase {
 
   /** Returns the pending rows, committed until now, in the order of time or of writing. */
   pending(order: (a: StoredRow, b: StoredRow) => number): { cell: Cell<StoredRow>; row: StoredRow }[] {
-    return Array.from(this.#pending, (cell) => ({ cell, row: cell.committed! })).sort((a, b) => order(a.row, b.row))
+    return Array.from(this.#pending, (cell) => ({ cell, row: cell.committed! })).sort((a, b) =>
+      order(a.row, b.row),
+    )
   }
 
   lockCell(name: string): Cell<LockRow> {

@@ -1,8 +1,4 @@
-import {
-  type PauseTarget,
-  type StoreWith,
-  type WakeUp,
-} from '../../../packages/sendoff/src/store/index.ts'
+import { type PauseTarget, type StoreWith, type WakeUp } from '../../../packages/sendoff/src/store/index.ts'
 import type { ProcessCalls } from '../world/process-calls.ts'
 import type { SimulatedDatabase } from './simulated-database.ts'
 import { claimRows, claimRowsOfTypes } from './statements/claim-statements.ts'
@@ -22,7 +18,10 @@ export interface SimulatedTx {
 }
 
 /** The store of a simulated process. */
-export type SimulatedStore = StoreWith<SimulatedTx, 'people' | 'lanes' | 'partitions' | 'controls' | 'wakeUps'>
+export type SimulatedStore = StoreWith<
+  SimulatedTx,
+  'people' | 'lanes' | 'partitions' | 'controls' | 'wakeUps'
+>
 
 /** Returns a store on the simulated database, whose calls go through the network of one process. */
 export function simulatedStore(db: SimulatedDatabase, calls: ProcessCalls): SimulatedStore {
@@ -35,7 +34,8 @@ export function simulatedStore(db: SimulatedDatabase, calls: ProcessCalls): Simu
     },
     refusedCommit: (error) => error instanceof Error && error.message === refusal,
     inTransaction: ({ tx }) => tx.state === 'open',
-    insert: ({ tx: { tx }, ...request }) => calls.inside(tx, 'insert', (inner) => insertRows(db, inner, request)),
+    insert: ({ tx: { tx }, ...request }) =>
+      calls.inside(tx, 'insert', (inner) => insertRows(db, inner, request)),
 
     claim: (request) => calls.call('claim', (tx) => claimRows(db, tx, request)),
     claimTypes: (request) => calls.call('claimTypes', (tx) => claimRowsOfTypes(db, tx, request)),

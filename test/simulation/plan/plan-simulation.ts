@@ -114,9 +114,18 @@ function planTransactions(
       slot: random.pick(writers).slot,
       at: random.pick(bursts) + random.between(0, 60),
       events: Array.from({ length: count }, (_, index) =>
-        planEvent(random, `${name}-e${index + 1}`, random.weighted(weights as Record<Behaviour, number>), keys === 0 ? [] : ofKeys),
+        planEvent(
+          random,
+          `${name}-e${index + 1}`,
+          random.weighted(weights as Record<Behaviour, number>),
+          keys === 0 ? [] : ofKeys,
+        ),
       ),
-      openMs: random.chance(0.03) ? random.between(10_000, 45_000) : random.chance(0.2) ? random.between(1, 30) : 0,
+      openMs: random.chance(0.03)
+        ? random.between(10_000, 45_000)
+        : random.chance(0.2)
+          ? random.between(1, 30)
+          : 0,
       rollsBack: random.chance(0.06),
       together: random.chance(0.3),
       hasUndonePart: random.chance(0.04),
@@ -159,9 +168,38 @@ const kindWeights: Readonly<Record<FaultKind | 'call', number>> = {
 /** The calls that each mode makes, for faults to hit. */
 const callsOfMode: Readonly<Record<FaultMode, readonly string[]>> = {
   multiNode: ['claim', 'claimTypes', 'renew', 'release', 'settle', 'join'],
-  singleNode: ['pollPending', 'claim', 'renew', 'release', 'settle', 'acquireLock', 'renewLock', 'releaseLock', 'join'],
-  singleWriter: ['pollPending', 'claim', 'renew', 'release', 'settle', 'acquireLock', 'renewLock', 'releaseLock'],
-  ordered: ['readAll', 'hold', 'settle', 'acquireLock', 'renewLock', 'releaseLock', 'claim', 'release', 'join'],
+  singleNode: [
+    'pollPending',
+    'claim',
+    'renew',
+    'release',
+    'settle',
+    'acquireLock',
+    'renewLock',
+    'releaseLock',
+    'join',
+  ],
+  singleWriter: [
+    'pollPending',
+    'claim',
+    'renew',
+    'release',
+    'settle',
+    'acquireLock',
+    'renewLock',
+    'releaseLock',
+  ],
+  ordered: [
+    'readAll',
+    'hold',
+    'settle',
+    'acquireLock',
+    'renewLock',
+    'releaseLock',
+    'claim',
+    'release',
+    'join',
+  ],
   partitioned: [
     ...['readLanes', 'hold', 'settle', 'acquireLock', 'renewLock', 'releaseLock', 'claim', 'release', 'join'],
     ...['shares', 'acquirePartitions', 'releasePartitions'],
@@ -177,7 +215,11 @@ export const callFaultKinds: readonly CallFaultKind[] = [
 
 /** Returns every call that faults can hit in a mode. */
 export function harmedCalls(mode: FaultMode): readonly string[] {
-  return [...callsOfMode[mode], ...callsOfWriters.filter((call) => call !== 'lockKeys' || keepsOrder(mode)), 'query']
+  return [
+    ...callsOfMode[mode],
+    ...callsOfWriters.filter((call) => call !== 'lockKeys' || keepsOrder(mode)),
+    'query',
+  ]
 }
 
 function planFaults(
@@ -191,7 +233,9 @@ function planFaults(
   const { leaseMs } = usualSettings
   return Array.from({ length: count }, () => {
     // Most faults hit a busy moment.
-    const at = random.chance(0.8) ? random.pick(bursts) + random.between(-20, 400) : random.between(0, durationMs)
+    const at = random.chance(0.8)
+      ? random.pick(bursts) + random.between(-20, 400)
+      : random.between(0, durationMs)
     const { slot } = random.pick(processes)
     return planFault(random, random.weighted(kindWeights), Math.max(1, at), slot, leaseMs, harmedCalls(mode))
   }).sort((a, b) => a.at - b.at)
@@ -227,7 +271,12 @@ function planFault(
     case 'restart':
       return { kind, at, slot, ms: leaseMs * random.pick([0, 0.1, 0.5, 1.5]) }
     case 'freeze':
-      return { kind, at, slot, ms: leaseMs * random.pick([0.05, 0.4, 0.9, 1, 1.1, 1.5, 2.5]) * random.between(0.95, 1.05) }
+      return {
+        kind,
+        at,
+        slot,
+        ms: leaseMs * random.pick([0.05, 0.4, 0.9, 1, 1.1, 1.5, 2.5]) * random.between(0.95, 1.05),
+      }
     case 'drift':
       return { kind, at, slot, rate: random.between(0.98, 1.02) }
     case 'jump':
@@ -241,6 +290,11 @@ function planFault(
     case 'pause':
       return { kind, at, ms: leaseMs * random.between(0.1, 0.6) }
     case 'databaseCrash':
-      return { kind, at, ms: leaseMs * random.pick([0.01, 0.2, 0.7, 1.2]), losesUncertain: random.chance(0.7) }
+      return {
+        kind,
+        at,
+        ms: leaseMs * random.pick([0.01, 0.2, 0.7, 1.2]),
+        losesUncertain: random.chance(0.7),
+      }
   }
 }

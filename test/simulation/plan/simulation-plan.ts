@@ -76,7 +76,12 @@ export type PlannedFault =
   | { readonly kind: 'slowNetwork'; readonly at: number; readonly slot: string; readonly ms: number }
   | { readonly kind: 'lostSignals'; readonly at: number; readonly ms: number }
   | { readonly kind: 'repeatedSignals'; readonly at: number; readonly ms: number }
-  | { readonly kind: 'databaseCrash'; readonly at: number; readonly ms: number; readonly losesUncertain: boolean }
+  | {
+      readonly kind: 'databaseCrash'
+      readonly at: number
+      readonly ms: number
+      readonly losesUncertain: boolean
+    }
   | { readonly kind: 'pause'; readonly at: number; readonly ms: number }
   | { readonly kind: 'call'; readonly at: number; readonly call: PlannedCallFault }
 

@@ -2,7 +2,8 @@ import type { SimulationPlan } from '../plan/simulation-plan.ts'
 import type { SimulationRun, TimelineEntry } from '../world/run-simulation.ts'
 
 /** Calls that a reader of a timeline rarely wants to see, if they went well and found nothing. */
-const dull = /^(join|ping|listen|unlisten|announce|renewLock|leave) of|^(shares|readLanes|readAll|pollPending|claim|acquireLock) of \S+: (\[\]|false|\{"rows":\[\]\}|\{"participants)/
+const dull =
+  /^(join|ping|listen|unlisten|announce|renewLock|leave) of|^(shares|readLanes|readAll|pollPending|claim|acquireLock) of \S+: (\[\]|false|\{"rows":\[\]\}|\{"participants)/
 
 /** Returns the history as lines of text: the time in ms, the process or the database, and what happened. */
 export function timelineText(plan: SimulationPlan, run: SimulationRun, isWhole = false): string {

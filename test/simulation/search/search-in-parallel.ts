@@ -16,7 +16,13 @@ export interface ParallelSearch {
 
 /** Shares a search among worker threads, one for each core, and adds up their results. */
 export async function searchInParallel(options: ParallelSearch): Promise<SearchResult> {
-  const { search, workers = availableParallelism(), stopsAtFirst = false, limitMs = Infinity, onProgress } = options
+  const {
+    search,
+    workers = availableParallelism(),
+    stopsAtFirst = false,
+    limitMs = Infinity,
+    onProgress,
+  } = options
   const done = Array.from({ length: workers }, () => 0)
   const firstBroken = stopsAtFirst ? new Int32Array(new SharedArrayBuffer(4)).fill(2 ** 31 - 1) : undefined
   const running: Worker[] = []

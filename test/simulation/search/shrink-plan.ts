@@ -30,7 +30,7 @@ export async function shrinkPlan(
     return true
   }
 
-  for (let sizeBefore = Infinity; sizeOf(current) < sizeBefore && tries < mostTries; ) {
+  for (let sizeBefore = Infinity; sizeOf(current) < sizeBefore && tries < mostTries;) {
     sizeBefore = sizeOf(current)
     await without(
       () => current.faults,
@@ -55,7 +55,9 @@ export async function shrinkPlan(
 
 /** How many things a plan consists of. */
 export function sizeOf({ faults, transactions, processes }: SimulationPlan): number {
-  return faults.length + processes.length + transactions.reduce((sum, { events }) => sum + 1 + events.length, 0)
+  return (
+    faults.length + processes.length + transactions.reduce((sum, { events }) => sum + 1 + events.length, 0)
+  )
 }
 
 /** Leaves out runs of items: half of them, a quarter, and so on down to single ones. */
@@ -64,7 +66,7 @@ async function without<Item>(
   isKept: (fewer: readonly Item[]) => Promise<boolean>,
 ): Promise<void> {
   for (let size = Math.ceil(items().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let start = 0; start < items().length; ) {
+    for (let start = 0; start < items().length;) {
       const fewer = items().filter((_, index) => index < start || index >= start + size)
       if (!(await isKept(fewer))) start += size
     }

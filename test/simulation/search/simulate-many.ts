@@ -51,7 +51,16 @@ export interface SearchResult {
 
 /** Returns an empty result, to be added to. */
 export function emptyResult(): SearchResult {
-  return { histories: 0, events: 0, deliveries: 0, steps: 0, calls: 0, virtualMs: 0, coverage: {}, findings: [] }
+  return {
+    histories: 0,
+    events: 0,
+    deliveries: 0,
+    steps: 0,
+    calls: 0,
+    virtualMs: 0,
+    coverage: {},
+    findings: [],
+  }
 }
 
 /**

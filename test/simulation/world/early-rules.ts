@@ -21,23 +21,42 @@ export function earlyViolation(
     return { rule: 'a listener begins only for a committed event', message: `${process.name} began ${event}` }
   }
   const by = `${process.name} began ${event} with token ${token}`
-  const doubt = hasEnded(row) ? `it is settled` : row.deliveries !== token ? `its token is ${row.deliveries}` : undefined
-  if (doubt !== undefined) return { rule: 'a listener begins only while its process holds the event', message: `${by}, and ${doubt}` }
+  const doubt = hasEnded(row)
+    ? `it is settled`
+    : row.deliveries !== token
+      ? `its token is ${row.deliveries}`
+      : undefined
+  if (doubt !== undefined)
+    return {
+      rule: 'a listener begins only while its process holds the event',
+      message: `${by}, and ${doubt}`,
+    }
   const isHeld = row.lockedBy === null ? holdsLock(db, row, process) : holdsLease(db, row, process)
   if (!isHeld) {
-    const holder = row.lockedBy === null ? 'no lock of it covers the event' : `${row.lockedBy} holds it until ${row.lockedUntil! - db.now()} ms from now`
-    return { rule: 'a listener begins only while its process holds the event', message: `${by}, and ${holder}` }
+    const holder =
+      row.lockedBy === null
+        ? 'no lock of it covers the event'
+        : `${row.lockedBy} holds it until ${row.lockedUntil! - db.now()} ms from now`
+    return {
+      rule: 'a listener begins only while its process holds the event',
+      message: `${by}, and ${holder}`,
+    }
   }
   return keepsOrder(plan.mode) ? outOfOrder(db, plan, row, by) : undefined
 }
 
-function holdsLease(db: SimulatedDatabase, { lockedBy, lockedUntil }: StoredRow, { name }: SimulatedProcess): boolean {
+function holdsLease(
+  db: SimulatedDatabase,
+  { lockedBy, lockedUntil }: StoredRow,
+  { name }: SimulatedProcess,
+): boolean {
   return lockedBy!.startsWith(`${name}-`) && lockedUntil! > db.now()
 }
 
 function holdsLock(db: SimulatedDatabase, row: StoredRow, { name }: SimulatedProcess): boolean {
   for (const [lock, { committed }] of db.locks) {
-    if (committed === undefined || !committed.token.startsWith(`${name}-`) || committed.until <= db.now()) continue
+    if (committed === undefined || !committed.token.startsWith(`${name}-`) || committed.until <= db.now())
+      continue
     if (!lock.startsWith('partitions/')) return true
     if (db.partitions[partitionOfRow(row)]!.committed!.owner === committed.token) return true
   }

@@ -34,7 +34,8 @@ export class ProcessCalls {
     this.#network = network
     // The server notices the end of its client sooner or later.
     process.onKilled(() => {
-      for (const tx of this.#open) network.after(network.hopMs(this.#actor('end')) * 20, () => db.rollback(tx))
+      for (const tx of this.#open)
+        network.after(network.hopMs(this.#actor('end')) * 20, () => db.rollback(tx))
     })
   }
 
@@ -148,7 +149,8 @@ export class ProcessCalls {
           (outcome) => {
             network.told(process, what, outcome)
             if (fault?.kind === 'silentAnswer') return lost()
-            if (fault?.kind === 'lostAnswer') return answer({ error: connectionLost('The connection was lost.') })
+            if (fault?.kind === 'lostAnswer')
+              return answer({ error: connectionLost('The connection was lost.') })
             answer(outcome, fault?.kind === 'lateAnswer' ? fault.ms : 0)
           },
         ),

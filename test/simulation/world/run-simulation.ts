@@ -5,7 +5,12 @@ import type { ProcessHistory } from '../../faults/history/process-history.ts'
 import { checkHistory, type Violation } from '../../faults/judge/checker.ts'
 import type { Evidence, JudgedSettings } from '../../faults/judge/judged-history.ts'
 import { beginOfTime, SimulatedDatabase } from '../database/simulated-database.ts'
-import type { PlannedFault, PlannedProcess, PlannedTransaction, SimulationPlan } from '../plan/simulation-plan.ts'
+import type {
+  PlannedFault,
+  PlannedProcess,
+  PlannedTransaction,
+  SimulationPlan,
+} from '../plan/simulation-plan.ts'
 import { priorityDelays, randomDelays } from './delays.ts'
 import { earlyViolation } from './early-rules.ts'
 import { Network, type PlannedCallFault } from './network.ts'
@@ -43,7 +48,10 @@ export interface SimulationOptions {
 }
 
 /** Runs a plan to its end, and judges it. */
-export async function runSimulation(plan: SimulationPlan, options: SimulationOptions = {}): Promise<SimulationRun> {
+export async function runSimulation(
+  plan: SimulationPlan,
+  options: SimulationOptions = {},
+): Promise<SimulationRun> {
   return new Simulation(plan, options.withTimeline ?? false).run()
 }
 
@@ -108,7 +116,11 @@ class Simulation {
       this.#time.schedule(transaction.at, () => this.#write(transaction, 1))
     }
     const { leaseMs } = this.#plan.settings
-    const lastAt = Math.max(0, ...this.#plan.faults.map(endOf), ...this.#plan.transactions.map(({ at }) => at))
+    const lastAt = Math.max(
+      0,
+      ...this.#plan.faults.map(endOf),
+      ...this.#plan.transactions.map(({ at }) => at),
+    )
     let limit = Infinity
     this.#time.schedule(lastAt, () => {
       this.#network.calm()
@@ -157,7 +169,8 @@ class Simulation {
   #judged(): SimulationRun {
     const rows = [...this.#db.events.values()].flatMap(({ committed }) => committed ?? [])
     const evidence = this.#evidence(rows)
-    const violations = this.#early === undefined ? [...checkHistory(evidence), ...this.#busyLoop(rows)] : [this.#early]
+    const violations =
+      this.#early === undefined ? [...checkHistory(evidence), ...this.#busyLoop(rows)] : [this.#early]
     return {
       violations,
       virtualMs: this.#time.now,
@@ -257,7 +270,13 @@ class Simulation {
       this.#unwritten -= 1
       return
     }
-    if (node === undefined || node.process.isDead || node.process.isFrozen || slot.isClosing || !this.#ready.has(node.process.name)) {
+    if (
+      node === undefined ||
+      node.process.isDead ||
+      node.process.isFrozen ||
+      slot.isClosing ||
+      !this.#ready.has(node.process.name)
+    ) {
       if (slot.isOver) this.#unwritten -= 1
       else again()
       return

@@ -13,7 +13,12 @@ import { eventTypeOf, heardTypes, plannedListeners } from '../../faults/processe
 import { SeededRandom } from '../../faults/run/seeded-random.ts'
 import type { SimulatedDatabase } from '../database/simulated-database.ts'
 import { type SimulatedTx, simulatedStore } from '../database/simulated-store.ts'
-import type { PlannedEvent, PlannedProcess, PlannedTransaction, SimulationPlan } from '../plan/simulation-plan.ts'
+import type {
+  PlannedEvent,
+  PlannedProcess,
+  PlannedTransaction,
+  SimulationPlan,
+} from '../plan/simulation-plan.ts'
 import { mixed } from './delays.ts'
 import type { Network } from './network.ts'
 import { ProcessCalls } from './process-calls.ts'
@@ -42,7 +47,12 @@ export class SimulatedNode {
   readonly #metrics = new InMemoryMetrics()
   readonly #delivers: boolean
 
-  constructor(process: SimulatedProcess, { delivers }: PlannedProcess, history: ProcessHistory, world: NodeWorld) {
+  constructor(
+    process: SimulatedProcess,
+    { delivers }: PlannedProcess,
+    history: ProcessHistory,
+    world: NodeWorld,
+  ) {
     this.process = process
     this.#world = world
     this.#history = history
@@ -78,7 +88,8 @@ export class SimulatedNode {
         handle.tx.onCommit(() => this.#world.db.businessRows.push(tx))
         const events = await this.#writeEvents(planned.events, planned.together, attempt)
         const undone = planned.hasUndonePart ? await this.#writeUndone(planned, attempt) : []
-        const repeated = planned.repeats === undefined ? [] : await this.#writeRepeated(planned, events, attempt)
+        const repeated =
+          planned.repeats === undefined ? [] : await this.#writeRepeated(planned, events, attempt)
         this.#history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
         if (planned.openMs > 0) await delay(this.process.clock, planned.openMs)
         if (rollsBack) throw plannedRollback

@@ -80,7 +80,8 @@ function* claimNamed(
   for (const { cell } of found) {
     if (cells.length >= limit) break
     const { committed } = cell
-    if (committed !== undefined && isWanted(db, committed, wish) && cell.tryLock(tx, 'update')) cells.push(cell)
+    if (committed !== undefined && isWanted(db, committed, wish) && cell.tryLock(tx, 'update'))
+      cells.push(cell)
   }
   return yield* leased(db, tx, cells, request, true)
 }

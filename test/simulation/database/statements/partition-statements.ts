@@ -57,7 +57,9 @@ function* endShares(db: SimulatedDatabase, tx: DatabaseTransaction): Program<voi
     const row = cell.committed
     if (row === undefined || row.until > beganAt) continue
     tx.write(cell, undefined)
-    const held = unchanged(snapshot, row.held).filter((each) => owners[partitionOfRow(each.row)] === row.token)
+    const held = unchanged(snapshot, row.held).filter(
+      (each) => owners[partitionOfRow(each.row)] === row.token,
+    )
     yield* countLosses(db, tx, held)
   }
 }

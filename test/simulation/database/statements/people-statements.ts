@@ -1,6 +1,11 @@
 import { replayedFields } from '../../../../packages/sendoff/src/stores/memory/replay-rows.ts'
 import { asStoredRow } from '../../../../packages/sendoff/src/stores/memory/memory-row.ts'
-import { EventStatus, type RowFilter, type RowId, type StoredRow } from '../../../../packages/sendoff/src/store/index.ts'
+import {
+  EventStatus,
+  type RowFilter,
+  type RowId,
+  type StoredRow,
+} from '../../../../packages/sendoff/src/store/index.ts'
 import type { SimulatedDatabase } from '../simulated-database.ts'
 import type { DatabaseTransaction, Program } from '../transaction.ts'
 

@@ -1,7 +1,4 @@
-import {
-  failedAttempt,
-  settledFields,
-} from '../../../../packages/sendoff/src/stores/memory/settle-rows.ts'
+import { failedAttempt, settledFields } from '../../../../packages/sendoff/src/stores/memory/settle-rows.ts'
 import {
   type OwnerFence,
   partitionOfRow,
