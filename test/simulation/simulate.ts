@@ -94,7 +94,7 @@ async function replay(each: number, mode: FaultMode): Promise<number> {
 }
 
 /** Writes a failing history as text and as a picture, as small as it can be made. */
-async function explain({ seed: each, mode, rule }: Finding): Promise<void> {
+async function explain({ seed: each, mode, rule }: Omit<Finding, 'number'>): Promise<void> {
   let plan = planSimulation(each, mode, size)
   if (values.shrink) {
     const before = sizeOf(plan)

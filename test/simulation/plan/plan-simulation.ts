@@ -210,7 +210,7 @@ const callsOfWriters: readonly string[] = ['insert', 'commit', 'begin', 'announc
 
 export const callFaultKinds: readonly CallFaultKind[] = [
   ...(['refused', 'cut', 'neverArrives', 'silentAnswer', 'lostAnswer'] as const),
-  ...(['lateArrival', 'lateAnswer', 'stall'] as const),
+  ...(['lateArrival', 'lateAnswer', 'stall', 'freeze'] as const),
 ]
 
 /** Returns every call that faults can hit in a mode. */

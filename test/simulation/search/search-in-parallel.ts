@@ -7,7 +7,7 @@ import { addResult, emptyResult, type Search, type SearchResult } from './simula
 export interface ParallelSearch {
   readonly search: Search
   readonly workers?: number
-  /** Whether to stop at the first broken promise. */
+  /** Whether to stop at the first broken promise. It is the same with any number of workers. */
   readonly stopsAtFirst?: boolean
   /** How long the search may take, in ms. */
   readonly limitMs?: number
@@ -24,11 +24,12 @@ export async function searchInParallel(options: ParallelSearch): Promise<SearchR
     onProgress,
   } = options
   const done = Array.from({ length: workers }, () => 0)
+  const firstBroken = stopsAtFirst ? new Int32Array(new SharedArrayBuffer(4)).fill(2 ** 31 - 1) : undefined
   const running: Worker[] = []
   const results = Array.from({ length: workers }, (_, index) => {
     const task: WorkerTask = {
       search: { ...search, share: { of: workers, index } },
-      stopsAtFirst,
+      firstBroken,
       until: Date.now() + limitMs,
     }
     const worker = new Worker(new URL('./search-worker.ts', import.meta.url), { workerData: task })
@@ -43,21 +44,13 @@ export async function searchInParallel(options: ParallelSearch): Promise<SearchR
       worker.on('exit', (code) => reject(new Error(`A worker of the search ended with code ${code}.`)))
     })
   })
-  if (stopsAtFirst) {
-    // The others need not go on.
-    for (const each of results) {
-      void each.then(
-        ({ findings }) => findings.length > 0 && running.forEach((worker) => void worker.terminate()),
-        () => {},
-      )
-    }
-  }
   const ended = await Promise.allSettled(results)
   const total = emptyResult()
   for (const each of ended) if (each.status === 'fulfilled') addResult(total, each.value)
   const failure = ended.find((each) => each.status === 'rejected')
   if (failure !== undefined && total.findings.length === 0) throw failure.reason
   await Promise.all(running.map((worker) => worker.terminate()))
+  total.findings.sort((a, b) => a.number - b.number)
   return total
 }
 

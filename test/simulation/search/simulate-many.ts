@@ -22,10 +22,14 @@ export interface Search {
   readonly size: PlanSize
   /** Every so many histories, starting with the given one: so that several workers share a search. */
   readonly share?: { readonly of: number; readonly index: number }
+  /** The rules whose violations count. Default: all. */
+  readonly rules?: readonly string[]
 }
 
 /** A history that broke a promise. */
 export interface Finding {
+  /** The place of the history in its search, from 0 on. */
+  readonly number: number
   readonly seed: number
   readonly mode: FaultMode
   readonly rule: string
@@ -59,27 +63,32 @@ export function emptyResult(): SearchResult {
   }
 }
 
-/** Runs histories one after another. Calls back after each; ends early when the callback returns false. */
+/**
+ * Runs histories one after another. Calls back after each with its place in the search, and ends early when the
+ * callback returns false.
+ */
 export async function simulateMany(
   search: Search,
-  onHistory: (result: SearchResult) => boolean = () => true,
+  onHistory: (result: SearchResult, number: number) => boolean = () => true,
 ): Promise<SearchResult> {
   const result = emptyResult()
   const { modes, from, histories, size, share = { of: 1, index: 0 } } = search
   for (let number = share.index; number < histories; number += share.of) {
     const mode = modes[number % modes.length]!
     const plan = planSimulation(from + Math.floor(number / modes.length), mode, size)
-    addRun(result, plan, await runSimulation(plan))
-    if (!onHistory(result)) break
+    const run = await runSimulation(plan)
+    addRun(result, plan, run)
+    const broken = run.violations.find(({ rule }) => search.rules?.includes(rule) ?? true)
+    if (broken !== undefined) {
+      const { rule, message } = broken
+      result.findings.push({ number, seed: plan.seed, mode, rule, message })
+    }
+    if (!onHistory(result, number)) break
   }
   return result
 }
 
-function addRun(
-  result: SearchResult,
-  { seed, mode, transactions }: SimulationPlan,
-  run: SimulationRun,
-): void {
+function addRun(result: SearchResult, { mode, transactions }: SimulationPlan, run: SimulationRun): void {
   result.histories += 1
   result.events += transactions.reduce((sum, { events }) => sum + events.length, 0)
   result.deliveries += run.deliveries
@@ -90,8 +99,6 @@ function addRun(
     const name = `${mode} ${pair}`
     result.coverage[name] = (result.coverage[name] ?? 0) + 1
   }
-  const [first] = run.violations
-  if (first !== undefined) result.findings.push({ seed, mode, rule: first.rule, message: first.message })
 }
 
 /** Adds one result to another. */

@@ -11,9 +11,18 @@ import type { VirtualTime } from './virtual-time.ts'
  * - `lostAnswer`: it has its effect, and fails.
  * - `lateArrival`, `lateAnswer`: it takes seconds to the server, or back. `stall`: it takes seconds there, while
  *   it holds its locks.
+ * - `freeze`: its process freezes as soon as it has sent the call, and reads the answer seconds later.
  */
 export type CallFaultKind =
-  'refused' | 'cut' | 'neverArrives' | 'silentAnswer' | 'lostAnswer' | 'lateArrival' | 'lateAnswer' | 'stall'
+  | 'refused'
+  | 'cut'
+  | 'neverArrives'
+  | 'silentAnswer'
+  | 'lostAnswer'
+  | 'lateArrival'
+  | 'lateAnswer'
+  | 'stall'
+  | 'freeze'
 
 export interface CallFault {
   readonly kind: CallFaultKind

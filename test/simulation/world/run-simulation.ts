@@ -309,7 +309,9 @@ class Simulation {
     const { what, kind, slot, ms } = fault
     this.#harmed.push(`${what}/${kind}`)
     if (what === 'settle') this.#lastHarmedSettle.set(slot, this.#time.now)
-    this.#driver({ kind: 'outage', what: `${kind} of ${what}`, since: this.#time.now, slot })
+    const process = this.#slots.get(slot)?.node?.process
+    if (kind === 'freeze' && process !== undefined) this.#freeze(process, ms)
+    else this.#driver({ kind: 'outage', what: `${kind} of ${what}`, since: this.#time.now, slot })
     if (this.#withTimeline) this.#tell('driver', `${what} of ${slot}: ${kind}, ${Math.round(ms)} ms`)
   }
 
