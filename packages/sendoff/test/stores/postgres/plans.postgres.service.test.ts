@@ -65,7 +65,7 @@ describe('postgres store: plans', () => {
           await planOf(client, settle.text, ['[]', null, null]),
           await planOf(client, renew.text, [...heldValues, '30000']),
           await planOf(client, release.text, heldValues),
-          await planOf(client, claimKeys.text, [...claimValues, '{a}', '{""}']),
+          await planOf(client, claimKeys.text, [...claimValues, '{a}', '{""}', '{1}', '{me}']),
         ]) {
           match(plan, /Index Scan using outbox_event_pkey/, mode)
           ok(!/Seq Scan on outbox_event\b/.test(plan), `${mode}: ${plan}`)

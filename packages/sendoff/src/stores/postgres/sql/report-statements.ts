@@ -23,7 +23,7 @@ export function reportStatementsFor({ node, stat }: PostgresTables) {
   ), counted as (
     insert into ${stat} (minute, node, event_type, destination, ${counts})
     select to_timestamp(minute / 1000), $1, event_type, destination, ${counts}
-      from json_to_recordset($3::json)
+      from json_to_recordset($3::text::json)
            as given (minute float8, event_type text, destination text, done bigint, failed bigint, dead bigint,
                      deferred bigint, hot bigint, listener_ms float8, listener_buckets text, delivery_buckets text)
         on conflict (minute, node, event_type, destination) do update set ${replaced}
