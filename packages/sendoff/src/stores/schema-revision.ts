@@ -116,6 +116,14 @@ export async function needingRevision<Result>(
   }
 }
 
+/** Returns a part of a store all of whose calls need the tables of a revision. */
+export function partNeedingRevision<Part extends object>(needed: NeededRevision, part: Part): Part {
+  const calls = Object.entries(part) as [string, (...args: unknown[]) => Promise<unknown>][]
+  return Object.fromEntries(
+    calls.map(([name, call]) => [name, (...args: unknown[]) => needingRevision(needed, () => call(...args))]),
+  ) as Part
+}
+
 /** Options of `needingRevision`. */
 export interface NeededRevision {
   /** Names the schema in the error. */

@@ -7,6 +7,8 @@ import { after, describe, it } from 'node:test'
 import { outboxAdmin } from '../../src/admin/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { migrationsFor } from '../../src/stores/sqlite/schema/migrations.ts'
+import { sqliteTables } from '../../src/stores/sqlite/schema/sqlite-tables.ts'
 import { kill, testAdmin, write } from './admin-behaviour.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sendoff-admin-'))
@@ -50,6 +52,26 @@ describe('admin on SQLite', () => {
     await rejects(admin.overview(), { code: 'OUTBOX_SCHEMA_NOT_READY', message: /store\.migrate\(\)/ })
     await store.migrate()
     equal((await admin.overview()).counts.DEAD.count, 0)
+    await store.close()
+  })
+
+  it('looks at a schema of the first release, and says what to call before it can act', async () => {
+    const file = newFile()
+    const database = new DatabaseSync(file)
+    const tables = sqliteTables('outbox_event')
+    database.exec(migrationsFor(tables)[0]!.sql)
+    database.exec(`insert into ${tables.meta} values ('version', '1')`)
+    database.close()
+    const store = sqliteStore({ open: () => new DatabaseSync(file) })
+    await kill(store, 1, 'Error: no')
+    const admin = outboxAdmin({ store }).as('ann')
+    equal((await admin.browse({ status: 'DEAD' })).events.length, 1)
+    const plan = await admin.plan('replay', {}, { all: true })
+    const behind = { code: 'OUTBOX_SCHEMA_NOT_READY', message: /store\.migrate\(\)/ }
+    await rejects(admin.run(plan), behind)
+    await rejects(admin.audit.list(), behind)
+    await store.migrate()
+    equal((await admin.run(plan)).acted, 1)
     await store.close()
   })
 

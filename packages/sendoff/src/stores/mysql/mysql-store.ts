@@ -1,3 +1,4 @@
+import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
@@ -13,7 +14,7 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { mysqlActions } from './mysql-actions.ts'
 import { mysqlControls } from './mysql-controls.ts'
-import { isCommitRefused, isWriteRefused } from './mysql-errors.ts'
+import { isCommitRefused, isWriteRefused, lacksSchema } from './mysql-errors.ts'
 import { mysqlLanes } from './mysql-lanes.ts'
 import { mysqlLocks } from './mysql-locks.ts'
 import { mysqlLooks } from './mysql-looks.ts'
@@ -24,7 +25,7 @@ import { mysqlPeople } from './mysql-people.ts'
 import { mysqlReports } from './mysql-reports.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
-import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { mysqlTables } from './schema/mysql-tables.ts'
 import { addTimePartitions } from './schema/time-partition-upkeep.ts'
 import { settleRows } from './settle-rows.ts'
@@ -124,7 +125,10 @@ export function mysqlStore<Client extends MysqlClient>(
     orderingKeys: mysqlOrderingKeys(own, statements),
     people: mysqlPeople(own, statements),
     looks: mysqlLooks(own, statements, tables),
-    actions: mysqlActions(own, statements, driver),
+    actions: partNeedingRevision(
+      { place: placeOf(tables), revision: 2, lacksSchema },
+      mysqlActions(own, statements, driver),
+    ),
     controls: mysqlControls(own, statements),
     nodes: mysqlNodes(own, statements),
     reports: mysqlReports(own, statements, tables),

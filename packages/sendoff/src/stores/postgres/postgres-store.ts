@@ -1,3 +1,4 @@
+import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
@@ -14,7 +15,7 @@ import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { postgresActions } from './postgres-actions.ts'
 import { postgresControls } from './postgres-controls.ts'
-import { isCommitRefused, isReadOnly } from './postgres-errors.ts'
+import { isCommitRefused, isReadOnly, lacksSchema } from './postgres-errors.ts'
 import { postgresLanes } from './postgres-lanes.ts'
 import { postgresLocks } from './postgres-locks.ts'
 import { postgresLooks } from './postgres-looks.ts'
@@ -25,7 +26,7 @@ import { postgresPeople } from './postgres-people.ts'
 import { postgresReports } from './postgres-reports.ts'
 import { postgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
-import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { postgresTables } from './schema/postgres-tables.ts'
 import { addTimePartitions } from './schema/time-partition-upkeep.ts'
 import { settleRows } from './settle-rows.ts'
@@ -140,7 +141,10 @@ export function postgresStore<Client extends PostgresClient>(
     orderingKeys: postgresOrderingKeys(own, statements),
     people: postgresPeople(own, statements),
     looks: postgresLooks(own, statements, tables),
-    actions: postgresActions(own, statements, driver),
+    actions: partNeedingRevision(
+      { place: placeOf(tables), revision: 2, lacksSchema },
+      postgresActions(own, statements, driver),
+    ),
     controls: postgresControls(own, statements),
     nodes: postgresNodes(own, statements),
     reports: postgresReports(own, statements, tables),

@@ -1,3 +1,4 @@
+import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
@@ -10,12 +11,12 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
-import { checkSchema, migrate, schemaSql } from './schema/migrations.ts'
+import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { sqliteTables } from './schema/sqlite-tables.ts'
 import { settleRows } from './settle-rows.ts'
 import { sqliteActions } from './sqlite-actions.ts'
 import { sqliteControls } from './sqlite-controls.ts'
-import { isDatabaseError, isReadOnly } from './sqlite-errors.ts'
+import { isDatabaseError, isReadOnly, lacksSchema } from './sqlite-errors.ts'
 import { sqliteLanes } from './sqlite-lanes.ts'
 import { sqliteLocks } from './sqlite-locks.ts'
 import { sqliteLooks } from './sqlite-looks.ts'
@@ -112,7 +113,7 @@ export function sqliteStore<Handle extends SqliteHandle>(
     orderingKeys: sqliteOrderingKeys(own),
     people: sqlitePeople(own),
     looks: sqliteLooks(own, tables),
-    actions: sqliteActions(own),
+    actions: partNeedingRevision({ place: placeOf(tables), revision: 2, lacksSchema }, sqliteActions(own)),
     controls: sqliteControls(own),
     nodes: sqliteNodes(own),
     reports: sqliteReports(own, tables),
