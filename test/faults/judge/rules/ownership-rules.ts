@@ -56,7 +56,9 @@ function hasTwins(ownerships: readonly Ownership[]): boolean {
  */
 function unheardGains(history: JudgedHistory, partition: number, before: number): number {
   const failed = history.failedGains.filter((gain) => gain.at < before && gain.partitions.includes(partition))
-  return failed.length + history.kills.filter(({ at }) => at < before).length
+  // The end of a process, asked for or not, may come before a late reply.
+  const ended = [...history.kills, ...history.closings].filter(({ at }) => at < before)
+  return failed.length + ended.length
 }
 
 /** Returns whether the owner before could not give it up, or had lost it before without knowing. */
