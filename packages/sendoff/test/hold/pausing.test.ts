@@ -1,5 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
+import type { WakeUp } from '../../src/store/index.ts'
+import { faultyStore } from '../fixtures/faulty-store.ts'
 import { Gate } from '../fixtures/gate.ts'
 import { onEveryStore, startOutbox, writeTested } from '../fixtures/outbox-fixture.ts'
 import { RecordingListener } from '../fixtures/recording-listener.ts'
@@ -54,3 +56,38 @@ onEveryStore('a pause outlives the process that set it', async (test, open, mode
   await next.outbox.resume({ eventType: 'Tested' })
   await next.metrics.until((seen) => seen.dispatchSuccess === 1)
 })
+
+onEveryStore(
+  'a change of pauses does not make a worker deliver again what it delivered',
+  async (test, open, mode) => {
+    const store = open()
+    let wake: (wakeUp: WakeUp) => void = () => {}
+    const wakeUps = {
+      announce: async () => {},
+      async listen(callback: (wakeUp: WakeUp) => void) {
+        wake = callback
+        return async () => {}
+      },
+    }
+    let settlements = 0
+    // The first settlement is refused, as after a lost lock. Pauses change before the row is read again.
+    const faulty = faultyStore(store, {
+      settle: async (settle, request) => (settlements++ === 0 ? request.settlements : settle(request)),
+      async pollPending(poll, request) {
+        if (settlements === 1) {
+          wake({ controls: true })
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+        return poll(request)
+      },
+    })
+    const withWakeUps = new Proxy(faulty, {
+      get: (target, name) => (name === 'wakeUps' ? wakeUps : (Reflect.get(target, name) as unknown)),
+    })
+    const { outbox, listener, metrics } = await startOutbox(test, withWakeUps, { mode })
+    await outbox.transaction(() => outbox.write('Tested', 'once', { deliverAfterMs: 1 }))
+    await metrics.until((seen) => seen.dispatchSuccess === 1)
+    equal(listener.ids.length, 1)
+  },
+  ['singleNode'],
+)
