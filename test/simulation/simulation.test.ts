@@ -1,7 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'
-import { planSimulation } from './plan/plan-simulation.ts'
+import { planSimulation, usualSize } from './plan/plan-simulation.ts'
 import { sequenceDiagram } from './report/sequence-diagram.ts'
 import { timelineText } from './report/timeline-text.ts'
 import { searchInParallel } from './search/search-in-parallel.ts'
@@ -36,7 +35,7 @@ describe('a simulated history', () => {
     const run = await runSimulation(plan, { withTimeline: true })
     const text = timelineText(plan, run)
     match(text, /^seed 7, mode partitioned, (random|priority) delays: 3 processes, 40 events/)
-    match(text, /p\d\.1 {5}start \{/)
+    match(text, /p\d\.1 +start \{/)
     const svg = sequenceDiagram(plan, run)
     match(svg, /^<svg xmlns=/)
     match(svg, /every promise was kept/)
@@ -64,20 +63,12 @@ describe('a simulated history', () => {
 })
 
 describe('the engine in simulated histories', () => {
-  it('keeps every promise for 30 s, with seeds of this commit', async (test) => {
+  it('keeps every promise', async (test) => {
     const isFull = process.env.SENDOFF_TEST_SCALE === 'full'
-    const seed = seedOfCommit()
     const { histories, findings } = await searchInParallel({
-      search: {
-        modes: simulatedModes,
-        from: seed,
-        histories: isFull ? 10_000 : 1_000_000,
-        size: { processes: 3, events: 200, faults: 20 },
-      },
-      limitMs: isFull ? 1_500_000 : 30_000,
+      search: { modes: simulatedModes, from: 5_000_000, histories: isFull ? 2_500 : 500, size: usualSize },
     })
-    test.diagnostic(`${histories} histories from seed ${seed} on`)
-    ok(histories > 0)
+    test.diagnostic(`${histories} histories`)
     deepEqual(
       findings.map((finding) => ({
         ...finding,
@@ -87,16 +78,3 @@ describe('the engine in simulated histories', () => {
     )
   })
 })
-
-/** Returns other seeds for every commit. A checkout without a history has always the same. */
-function seedOfCommit(): number {
-  try {
-    const hash = execFileSync('git', ['rev-parse', 'HEAD'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    return Number.parseInt(hash.slice(0, 7), 16)
-  } catch {
-    return 1
-  }
-}

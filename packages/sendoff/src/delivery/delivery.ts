@@ -126,6 +126,8 @@ export class Delivery {
     this.#attempts = row.attempts
     this.#leaseUntil = until
     this.#lost = false
+    // A listener that has not begun yet need not stop any more.
+    if (this.#aborter === undefined && this.#onAbort === undefined) this.#abortReason = undefined
   }
 
   /**

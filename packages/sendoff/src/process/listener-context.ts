@@ -6,9 +6,12 @@ import type { BatchContext, DispatchContext } from '../route/event-listener.ts'
  */
 export class ListenerContext implements DispatchContext {
   readonly #delivery: Delivery
+  readonly #token: number
 
   constructor(delivery: Delivery) {
     this.#delivery = delivery
+    // The process may have claimed the row again since it read it.
+    this.#token = delivery.deliveries
   }
 
   get attempt(): number {
@@ -20,7 +23,7 @@ export class ListenerContext implements DispatchContext {
   }
 
   get fencingToken(): number {
-    return this.#delivery.row.deliveries
+    return this.#token
   }
 
   get epoch(): number | undefined {
