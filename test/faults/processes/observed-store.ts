@@ -58,7 +58,7 @@ export function observedStore<Tx>(
   }
 }
 
-const keepsLeases = new Set(['settle', 'renew', 'acquire'])
+const keepsLeases = new Set(['claim', 'settle', 'renew', 'acquire'])
 
 interface ObservedCall {
   readonly what: string

@@ -68,6 +68,8 @@ export class SingleWriterSource implements PendingSource {
     this.#tick = undefined
     countSettled(tick)
     endSpan(tick, error)
+    // Closing gave up on a row that was read under the lock. The end of the lock counts it as lost.
+    if (tick.unsettled.some(({ lock }) => lock !== undefined)) return this.#options.lock.abandon()
     try {
       await this.#options.lock.release()
     } catch (failure) {
