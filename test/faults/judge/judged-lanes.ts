@@ -96,6 +96,7 @@ function maybeSettled(
   at: number,
 ): boolean {
   if (endedAt === undefined || endedAt > at) return false
+  if (history.hadEnded(process, at) && history.hasClosedInVain(process, endedAt)) return true
   if ((history.killedAt(process) ?? Infinity) <= at || history.wasAway(process, endedAt, at)) return true
   return history.failedSettlements.some(
     (failed) => failed.event === event && failed.process === process && failed.since <= at,

@@ -69,7 +69,7 @@ function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownershi
   if (history.hadEnded(before.process, next.from)) return true
   // A healthy owner would have renewed its lock within the last lease.
   const { leaseMs } = history.settings
-  return history.wasAway(before.process, Math.max(before.since, next.since - leaseMs), next.from)
+  return history.wasAway(before.process, next.since - leaseMs, next.from)
 }
 
 function describeOwnership({ process, epoch, from, until }: Ownership): string {
