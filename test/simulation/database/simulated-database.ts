@@ -58,7 +58,7 @@ interface Execution {
   abort(error: Error): void
 }
 
-/** After so many ms, a commit is on disk that did not wait for it. */
+/** The server writes a commit that did not wait for the disk after this many ms. */
 const writtenLaterMs = 600
 
 /** Epoch ms at which every simulated world begins. */

@@ -20,7 +20,7 @@ export interface Search {
   /** How many histories to run in all; the modes take turns. */
   readonly histories: number
   readonly size: PlanSize
-  /** Every so many histories, starting with the given one: so that several workers share a search. */
+  /** Which of the workers that share a search this one is. Worker `index` runs every `of`th history. */
   readonly share?: { readonly of: number; readonly index: number }
   /** The rules whose violations count. Default: all. */
   readonly rules?: readonly string[]

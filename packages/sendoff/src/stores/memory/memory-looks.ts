@@ -1,10 +1,10 @@
+import { addFailure } from '../failure-groups.ts'
 import { randomUUID } from 'node:crypto'
 import { EventStatus, isPending } from '../../store/event-status.ts'
 import {
   type FailureGroup,
   inScanOrder,
   matchesFilter,
-  maxFailureText,
   maxParkedKeys,
   type OutboxLooks,
   type ScanAnswer,
@@ -110,19 +110,8 @@ function tallyOf(rows: readonly MemoryRow[]): TallyPart {
 function failureGroups(rows: readonly MemoryRow[]): readonly FailureGroup[] {
   const groups = new Map<string, FailureGroup>()
   for (const { eventType, destination, lastError, doneAt, createdAt, eventId } of rows) {
-    const error = (lastError ?? '').slice(0, maxFailureText)
-    const name = JSON.stringify([eventType, destination, error])
     const endedAt = doneAt ?? createdAt
-    const { count = 0, firstAt = endedAt, lastAt = endedAt } = groups.get(name) ?? {}
-    groups.set(name, {
-      eventType,
-      destination,
-      error,
-      count: count + 1,
-      firstAt: Math.min(firstAt, endedAt),
-      lastAt: Math.max(lastAt, endedAt),
-      sample: eventId,
-    })
+    addFailure(groups, { eventType, destination, error: lastError ?? '', endedAt, eventId })
   }
   return [...groups.values()]
 }

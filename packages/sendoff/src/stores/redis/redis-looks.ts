@@ -1,3 +1,4 @@
+import { addFailure } from '../failure-groups.ts'
 import type { EventStatus } from '../../store/event-status.ts'
 import {
   type FailureGroup,
@@ -169,18 +170,7 @@ async function failures(run: RunScript, newest: number) {
     const answer = await run(failuresScript, [below, String(size), String(4 * maxFailureText)])
     const rows = answer as [string, string, string, string, number, string][]
     for (const [, eventType, destination, text, endedAt, eventId] of rows) {
-      const error = text.slice(0, maxFailureText)
-      const name = JSON.stringify([eventType, destination, error])
-      const { count = 0, firstAt = endedAt, lastAt = endedAt } = groups.get(name) ?? {}
-      groups.set(name, {
-        eventType,
-        destination,
-        error,
-        count: count + 1,
-        firstAt: Math.min(firstAt, endedAt),
-        lastAt: Math.max(lastAt, endedAt),
-        sample: eventId,
-      })
+      addFailure(groups, { eventType, destination, error: text, endedAt, eventId })
     }
     examined += rows.length
     isComplete = rows.length < size
