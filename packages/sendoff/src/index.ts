@@ -10,6 +10,7 @@ export {
 } from './errors.ts'
 export { EventEnvelope } from './event/event-envelope.ts'
 export type { EventFields } from './event/event-fields.ts'
+export type { EventMapping } from './event/event-mapping.ts'
 export {
   AggregateType,
   type DefinedEvent,
@@ -53,6 +54,7 @@ export {
   type ListenerFunction,
 } from './route/event-listener.ts'
 export type { Fallback, FinalFailure } from './route/fallback.ts'
+export type { DestinationOptions, RoutingOptions, RoutingRule } from './route/routing-options.ts'
 export { type ListenerOptions, ListenerRegistry } from './route/listener-registry.ts'
 export { EventStatus } from './store/event-status.ts'
 export type { BlockedKey, FailedAttempt, PauseTarget, StoredRow } from './store/index.ts'

@@ -81,6 +81,12 @@ export const duration: OptionCheck = (value) =>
 export const durationOrZero: OptionCheck = (value) =>
   value === 0 || duration(value) === undefined ? undefined : 'a number of milliseconds, 0 or more'
 
+/** Accepts a number of milliseconds above 0, or Infinity. */
+export const durationOrInfinity: OptionCheck = (value) =>
+  value === Infinity || duration(value) === undefined
+    ? undefined
+    : 'a number of milliseconds above 0, or Infinity'
+
 /** Accepts one of these values. */
 export function oneOf(...values: readonly unknown[]): OptionCheck {
   return (value) =>

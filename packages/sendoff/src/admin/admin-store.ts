@@ -29,6 +29,15 @@ export class AdminStore<Tx> {
     }
   }
 
+  /** Runs `work` on the store, whatever state its schema is in. */
+  async examine<Result>(work: (store: OutboxStore<Tx>) => Promise<Result>): Promise<Result> {
+    try {
+      return await work(this.#store)
+    } catch (error) {
+      throw this.#coded('doctor', error)
+    }
+  }
+
   /** Whether the store has this part. */
   has(part: StorePart): boolean {
     return this.#store[part] !== undefined

@@ -75,7 +75,7 @@ export interface Search {
   readonly budgetMs: number
 }
 
-/** Searches window by window, so that it can stop in between. */
+/** Searches window by window, and stops before a window that would end after its time. */
 export async function search({
   looks,
   clock,
@@ -85,9 +85,11 @@ export async function search({
   limit,
   budgetMs,
 }: Search): Promise<{ readonly rows: readonly StoredRow[]; readonly next: ScanPlace | undefined }> {
-  const endAt = clock.monotonic() + budgetMs
+  const startedAt = clock.monotonic()
   const rows: StoredRow[] = []
   let place = after
+  let spentMs = 0
+  let longestMs = 0
   do {
     const answer = await looks.scan({
       filter,
@@ -98,6 +100,9 @@ export async function search({
     })
     rows.push(...answer.rows)
     place = answer.next
-  } while (place !== undefined && rows.length < limit && clock.monotonic() < endAt)
+    const windowMs = clock.monotonic() - startedAt - spentMs
+    spentMs += windowMs
+    longestMs = Math.max(longestMs, windowMs)
+  } while (place !== undefined && rows.length < limit && spentMs + longestMs < budgetMs)
   return { rows, next: place }
 }

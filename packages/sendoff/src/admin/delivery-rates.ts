@@ -52,7 +52,8 @@ function rateOf(statistics: readonly MinuteStatistics[]): DeliveryRate {
   }
 }
 
-function latencyOf(texts: readonly string[]): Latency {
+/** Returns the percentiles of latencies that processes counted in buckets. */
+export function latencyOf(texts: readonly string[]): Latency {
   const all = new LatencyBuckets()
   for (const text of texts) all.merge(LatencyBuckets.parse(text))
   return { p50Ms: all.percentile(0.5), p99Ms: all.percentile(0.99) }

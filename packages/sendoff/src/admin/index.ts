@@ -3,6 +3,9 @@ export type {
   AuditEntry,
   BlockedKey,
   FailedAttempt,
+  Finding,
+  FindingCode,
+  FindingSeverity,
   HolderOfRow,
   LivingProcess,
   PauseTarget,
@@ -14,8 +17,12 @@ export type {
 } from '../store/index.ts'
 export { EventStatus } from '../store/event-status.ts'
 export type { AuditLog, AuditPage } from './audit-log.ts'
+export type { CopyOptions } from './copied-events.ts'
+export type { DestinationOverview, DestinationState } from './destination-overview.ts'
 export type { BrowseOptions, EventPage } from './browse.ts'
+export type { DeliveriesOptions, DeliveryMinute } from './delivery-minutes.ts'
 export type { DeliveryRate, Latency } from './delivery-rates.ts'
+export type { DoctorOptions } from './doctor.ts'
 export type { EventDetail } from './event-detail.ts'
 export type { EventFilter, EventState } from './event-filter.ts'
 export type { FailureReport, GroupedFailure } from './failure-report.ts'

@@ -3,10 +3,19 @@ import { type Clock, systemClock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
 import { anything, checkOptions, having, invalidOption, requireOptions, text } from '../options.ts'
-import type { OutboxStore, PartitionShares, PauseTarget, RowAction } from '../store/index.ts'
+import type { Finding, OutboxStore, PartitionShares, PauseTarget, RowAction } from '../store/index.ts'
 import { AdminStore } from './admin-store.ts'
 import { AuditLog } from './audit-log.ts'
 import { browse, type BrowseOptions, type EventPage } from './browse.ts'
+import { copyEvents, type CopyOptions } from './copied-events.ts'
+import {
+  type DeliveriesOptions,
+  type DeliveryMinute,
+  minutesAskedFor,
+  readDeliveries,
+} from './delivery-minutes.ts'
+import { type DestinationOverview, readDestinations } from './destination-overview.ts'
+import { type DoctorOptions, doctorRequest, examineOutbox } from './doctor.ts'
 import { type EventDetail, readEvent } from './event-detail.ts'
 import { type EventFilter, lookFilter } from './event-filter.ts'
 import { type FailureReport, readFailures } from './failure-report.ts'
@@ -71,6 +80,15 @@ export class OutboxAdmin<Tx> {
     return this.#store.call('overview', ['looks'], readOverview)
   }
 
+  /**
+   * Returns what is wrong with the outbox and its database, the worst first. Changes nothing. A schema that
+   * is missing or too new is a finding, too.
+   */
+  async doctor(options: DoctorOptions = {}): Promise<readonly Finding[]> {
+    const request = doctorRequest(options)
+    return this.#store.examine((store) => examineOutbox(store, this.#clock, request))
+  }
+
   /** Returns one page of the events that match, newest first by default. */
   async browse(filter: EventFilter = {}, options: BrowseOptions = {}): Promise<EventPage> {
     const wanted = lookFilter('browse', filter)
@@ -84,6 +102,29 @@ export class OutboxAdmin<Tx> {
     return this.#store.call('event', ['people', 'looks', 'actions'], (store) =>
       readEvent(store, eventId, destination),
     )
+  }
+
+  /** Returns the state of each destination: its events, last success, errors, pause and circuit breakers. */
+  destinations(): Promise<DestinationOverview> {
+    return this.#store.call('destinations', ['looks'], readDestinations)
+  }
+
+  /**
+   * Gives the events that match another destination, as if they were written for it now. An event that has
+   * the destination already is left alone. Returns how many were copied.
+   */
+  async copy(filter: Omit<EventFilter, 'destination'>, options: CopyOptions): Promise<number> {
+    const actor = this.#actor('copy')
+    const wanted = lookFilter('copy', filter)
+    return this.#store.call('copy', ['looks', 'people', 'actions', 'routing'], (store) =>
+      copyEvents(store, this.#clock, actor, wanted, options),
+    )
+  }
+
+  /** Returns deliveries of all processes by the minute, the oldest first. The last minute is under way. */
+  async deliveries(options: DeliveriesOptions = {}): Promise<readonly DeliveryMinute[]> {
+    const minutes = minutesAskedFor(options)
+    return this.#store.call('deliveries', ['looks'], (store) => readDeliveries(store, minutes))
   }
 
   /** Returns the newest 10,000 DEAD events, grouped by what went wrong. */

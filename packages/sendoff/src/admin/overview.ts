@@ -84,14 +84,24 @@ export async function readOverview<Tx>(store: StoreWith<Tx, 'looks'>): Promise<O
   }
 }
 
-// A process that only writes has no listeners. One of an older version does not report its listeners, so
-// nothing is known then.
-function typesWithoutListener({ pending }: Tally, processes: readonly LivingProcess[]): readonly string[] {
+/**
+ * Returns the types of pending events that no living process has a listener for. A process that only writes
+ * has no listeners. One of an older version does not report its listeners, so nothing is known then.
+ */
+export function typesWithoutListener(
+  { pending }: Tally,
+  processes: readonly LivingProcess[],
+): readonly string[] {
   const delivering = processes.filter(({ mode }) => mode !== null)
   if (delivering.some(({ report }) => report === null || report.types === null)) return []
   const known = new Set(delivering.flatMap(({ report }) => report!.types!))
   const types = new Set(pending.groups.map(({ eventType }) => eventType))
   return [...types].filter((type) => !known.has(type)).sort()
+}
+
+/** Returns the numbers of rows of a tally, by state. */
+export function tallyCounts(tally: Tally): Overview['counts'] {
+  return countsOf(tally, groupsOf(tally))
 }
 
 function groupsOf({ pending, dead, all }: Tally): readonly OverviewGroup[] {
@@ -126,11 +136,13 @@ function countsOf(
     const alike = groups.filter(({ status }) => status === name)
     return { count: alike.reduce((sum, { count }) => sum + count, 0), isExact }
   }
+  const done = doneOf(all, pending.total + dead.total)
 
   return {
     NEW: of('NEW', pending.isExact),
     RETRY: of('RETRY', pending.isExact),
-    DONE: of('DONE', all.isExact),
+    // The newest rows may all be pending: then no group of DONE rows is known, but their number is.
+    DONE: { count: done.total, isExact: done.isExact },
     DEAD: { count: dead.total, isExact: dead.isExact },
     PENDING: { count: pending.total, isExact: pending.isExact },
     BLOCKED: { count: blocked, isExact: pending.isExact || dead.isExact },

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import { anything, callable, checkOptions, type OptionCheck } from '../options.ts'
-import type { AuditEntry, HolderOfRow, ScanPlace, StoreWith } from '../store/index.ts'
+import type { AuditEntry, HolderOfRow, ScanPlace, StoredRow, StoreWith } from '../store/index.ts'
 import { pageSize, scanWindow } from './limits.ts'
 import { Pace } from './pace.ts'
 import type { Plan } from './plan.ts'
+import { withoutReplayed } from './replayed-since.ts'
 
 /** Options of `run` and `resumeRun`. */
 export interface RunOptions {
@@ -165,7 +166,7 @@ class PlanRun<Tx> {
       if (rows.length > 0) {
         await this.#pace.wait(signal)
         if (signal?.aborted) break
-        await this.#step('running', end, rows)
+        await this.#step('running', end, await this.#meant(rows))
       }
       after = end
       if (next === undefined) return this.#end('done')
@@ -173,16 +174,18 @@ class PlanRun<Tx> {
     return this.#end('stopped')
   }
 
+  /** The rows that the plan means. A scan of pending rows also finds rows that were replayed since. */
+  #meant(rows: readonly StoredRow[]): readonly StoredRow[] | Promise<readonly StoredRow[]> {
+    const { action, bound } = this.#plan
+    return action === 'cancel' ? withoutReplayed(this.#parts.store.actions, rows, bound.at) : rows
+  }
+
   async #end(state: 'done' | 'stopped'): Promise<PlanResult> {
     await this.#step(state, this.#stored.after ?? undefined, [])
     return { ...this.#progress(), state, heldEvents: this.#heldEvents }
   }
 
-  async #step(
-    state: string,
-    end: ScanPlace | undefined,
-    rows: readonly { readonly eventId: string; readonly destination: string; readonly deliveries: number }[],
-  ): Promise<void> {
+  async #step(state: string, end: ScanPlace | undefined, rows: readonly StoredRow[]): Promise<void> {
     const { store, runner } = this.#parts
     const { action, reason } = this.#plan
     const rate = Number.isFinite(this.#ratePerSecond) ? this.#ratePerSecond : null

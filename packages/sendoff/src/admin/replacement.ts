@@ -1,6 +1,8 @@
 import { OutboxError } from '../errors.ts'
+import { encodePayload } from '../event/encode-payload.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
+import { versionHeader } from '../event/event-versions.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues } from '../event/standard-schema.ts'
 import { checkOptions, text } from '../options.ts'
@@ -37,8 +39,9 @@ export async function replaceEvent<Tx>(
   const row = rows.find((each) => each.destination === destination)
   if (row === undefined) throw noEvent(eventId, destination)
 
-  await checkPayload(events, row, payload)
-  const added = replacementOf(row, payload)
+  const definition = events.find((event) => isDefinedBy(row, event))
+  await checkPayload(row, payload, definition)
+  const added = replacementOf(row, payload, definition)
   const detail = JSON.stringify({ replaces: eventId, ...(destination !== '' && { destination }) })
   const entry = { actor, action: 'replayEdited', detail }
 
@@ -58,13 +61,18 @@ export async function replaceEvent<Tx>(
   return { eventId: added.eventId, isNew: true }
 }
 
+function isDefinedBy(row: StoredRow, { name, aggregateType, aliases }: DefinedEvent<never>): boolean {
+  return [{ aggregateType, eventType: name }, ...aliases].some(
+    (type) => type.eventType === row.eventType && type.aggregateType === row.aggregateType,
+  )
+}
+
 async function checkPayload(
-  events: readonly DefinedEvent<never>[],
-  { eventType, aggregateType }: StoredRow,
+  { eventType }: StoredRow,
   payload: unknown,
+  definition: DefinedEvent<never> | undefined,
 ): Promise<void> {
-  const known = events.find((event) => event.name === eventType && event.aggregateType === aggregateType)
-  const result = await known?.schema?.['~standard'].validate(payload)
+  const result = await definition?.schema?.['~standard'].validate(payload)
   if (result?.issues === undefined) return
   throw new OutboxError(
     'OUTBOX_INVALID_PAYLOAD',
@@ -72,8 +80,15 @@ async function checkPayload(
   )
 }
 
-function replacementOf(row: StoredRow, payload: unknown): NewRow {
-  const { eventType, aggregateType, aggregateId, tenantId, contentType, destination } = row
+// A payload that fits the definition of its event has the newest version.
+function replacementOf(
+  row: StoredRow,
+  payload: unknown,
+  definition: DefinedEvent<never> | undefined,
+): NewRow {
+  const { aggregateId, tenantId, contentType, destination } = row
+  const { aggregateType } = definition ?? row
+  const eventType = definition?.name ?? row.eventType
   const codec = JsonCodec.getDefault()
   const envelope = EventEnvelope.encoded(
     {
@@ -82,38 +97,32 @@ function replacementOf(row: StoredRow, payload: unknown): NewRow {
       ...(aggregateId !== null && { aggregateId }),
       ...(tenantId !== null && { tenantId }),
       ...(contentType !== null && { contentType }),
-      headers: { ...headersOf(row), [replacesHeader]: row.eventId },
+      headers: { ...headersOf(row, definition), [replacesHeader]: row.eventId },
       idempotencyKey: `sendoff/replaces/${row.eventId}/${destination}`.slice(0, 200),
     },
-    payload instanceof Uint8Array ? payload : jsonOf(eventType, payload, codec),
+    encodePayload(eventType, payload, codec),
     codec,
   )
   const { orderingKey, partitionNo } = row
   return { ...envelope.toRow(false), destination, orderingKey, partitionNo }
 }
 
-function headersOf({ headers }: StoredRow): Record<string, string> {
+function headersOf(
+  { headers }: StoredRow,
+  definition: DefinedEvent<never> | undefined,
+): Record<string, string> {
+  const kept = readHeaders(headers)
+  if (definition === undefined) return kept
+  delete kept[versionHeader]
+  return definition.version === undefined ? kept : { ...kept, [versionHeader]: String(definition.version) }
+}
+
+function readHeaders(headers: string | null): Record<string, string> {
   try {
     return JsonCodec.parseStringMap(headers)
   } catch {
     return {}
   }
-}
-
-function jsonOf(eventType: string, payload: unknown, codec: JsonCodec): string {
-  let json: string | undefined
-  let cause: unknown
-  try {
-    json = codec.toJson(payload)
-  } catch (error) {
-    cause = error
-  }
-  if (json !== undefined) return json
-  throw new OutboxError(
-    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
-    `The payload of a "${eventType}" event cannot be written as JSON. Write plain data, or bytes as a Uint8Array.`,
-    { cause },
-  )
 }
 
 function noEvent(eventId: string, destination: string): OutboxError {

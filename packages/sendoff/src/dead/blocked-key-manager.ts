@@ -1,4 +1,10 @@
-import type { BlockedKey, BlockedKeyFilter, NewAuditEntry, OutboxOrderingKeys } from '../store/index.ts'
+import type {
+  BlockedKey,
+  BlockedKeyFilter,
+  KeyName,
+  NewAuditEntry,
+  OutboxOrderingKeys,
+} from '../store/index.ts'
 
 /** Options of `BlockedKeyManager`. */
 export interface BlockedKeyManagerOptions {
@@ -19,41 +25,47 @@ export class BlockedKeyManager {
   }
 
   /**
-   * Returns blocked keys by name: those whose first event has failed, and those that are parked. Each comes
-   * with the number of events that wait behind the first. For the next page, pass the last key as `after`.
+   * Returns blocked keys of one destination by name: those whose first event has failed, and those that are
+   * parked. Each comes with the number of events that wait behind the first. For the next page, pass the last
+   * key as `after`. Default: keys of the empty destination.
    */
   query(filter: Partial<BlockedKeyFilter> = {}): Promise<readonly BlockedKey[]> {
     return this.#options.keys.blocked({ limit: 100, ...filter })
   }
 
-  /** Makes the first event of a key due now. Returns false if it does not wait. */
-  retry(orderingKey: string): Promise<boolean> {
-    return this.#changed(this.#options.keys.retry(orderingKey, this.#entry('retryKey', { orderingKey })))
+  /** Makes the first event of a key due now, for one destination. Returns false if it does not wait. */
+  retry(orderingKey: string, destination = ''): Promise<boolean> {
+    const key = { orderingKey, destination }
+    return this.#changed(this.#options.keys.retry(key, this.#entry('retryKey', key)))
   }
 
   /**
-   * Makes the first event of a key DEAD, so that the next one has its turn. An operator can replay it like
-   * any other.
+   * Makes the first event of a key DEAD, for one destination, so that the next one has its turn. An operator
+   * can replay it like any other.
    */
-  skip(orderingKey: string, reason = 'Skipped by hand.'): Promise<boolean> {
-    const audit = this.#entry('skipKey', { orderingKey, reason })
-    return this.#changed(this.#options.keys.skip({ orderingKey, reason }, audit))
+  skip(orderingKey: string, reason = 'Skipped by hand.', destination = ''): Promise<boolean> {
+    const key = { orderingKey, destination }
+    const audit = this.#entry('skipKey', key, { reason })
+    return this.#changed(this.#options.keys.skip({ ...key, reason }, audit))
   }
 
   /**
-   * Stops the delivery of this key until it is unparked. An event that a listener is handling is still
-   * settled.
+   * Stops the delivery of this key to one destination until it is unparked. An event that a listener is
+   * handling is still settled.
    */
-  park(orderingKey: string): Promise<void> {
-    return this.#options.keys.park(orderingKey, this.#entry('park', { orderingKey }))
+  park(orderingKey: string, destination = ''): Promise<void> {
+    const key = { orderingKey, destination }
+    return this.#options.keys.park(key, this.#entry('park', key))
   }
 
-  unpark(orderingKey: string): Promise<void> {
-    return this.#changed(this.#options.keys.unpark(orderingKey, this.#entry('unpark', { orderingKey })))
+  unpark(orderingKey: string, destination = ''): Promise<void> {
+    const key = { orderingKey, destination }
+    return this.#changed(this.#options.keys.unpark(key, this.#entry('unpark', key)))
   }
 
-  #entry(action: string, detail: object): NewAuditEntry {
-    return { actor: this.#options.actor ?? null, action, detail: JSON.stringify(detail) }
+  #entry(action: string, key: KeyName, more: object = {}): NewAuditEntry {
+    const detail = JSON.stringify({ ...detailOf(key), ...more })
+    return { actor: this.#options.actor ?? null, action, detail }
   }
 
   async #changed<Answer>(change: Promise<Answer>): Promise<Answer> {
@@ -61,4 +73,9 @@ export class BlockedKeyManager {
     this.#options.onChanged()
     return answer
   }
+}
+
+// Without routing, entries of the audit do not name the destination.
+function detailOf({ orderingKey, destination = '' }: KeyName): object {
+  return destination === '' ? { orderingKey } : { orderingKey, destination }
 }

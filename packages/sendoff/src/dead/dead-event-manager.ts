@@ -10,6 +10,7 @@ import {
   type OutboxPeople,
   requireParts,
   type RowFilter,
+  type RowId,
   type StoredRow,
   type StoreParts,
 } from '../store/index.ts'
@@ -17,7 +18,7 @@ import {
 /** Selects DEAD events. */
 export type DeadEventFilter = Pick<
   RowFilter,
-  'aggregateId' | 'aggregateType' | 'eventId' | 'eventType' | 'tenantId'
+  'aggregateId' | 'aggregateType' | 'destination' | 'eventId' | 'eventType' | 'tenantId'
 >
 
 /** Options of `replayAll`. */
@@ -53,6 +54,7 @@ export interface DeadEventManagerOptions {
 const filterChecks = {
   aggregateId: text,
   aggregateType: text,
+  destination: text,
   eventId: text,
   eventType: text,
   tenantId: text,
@@ -97,11 +99,16 @@ export class DeadEventManager {
     return this.#orIfLenient('attempts', [], () => this.#people.attempts({ eventId, destination }))
   }
 
-  /** Makes one DEAD event NEW again. Returns false if there is none with that id. */
-  replay(eventId: string, destination = ''): Promise<boolean> {
+  /**
+   * Makes one DEAD event NEW again: its row for one destination, or without one all its DEAD rows. Returns
+   * false if there is none.
+   */
+  replay(eventId: string, destination?: string): Promise<boolean> {
     return this.#orIfLenient('replay', false, async () => {
-      const audit = this.#entry({ eventId, destination })
-      const answer = await this.#actions.run({ action: 'replay', rows: [{ eventId, destination }], audit })
+      const rows = destination === undefined ? await this.#deadRows(eventId) : [{ eventId, destination }]
+      if (rows.length === 0) return false
+      const audit = this.#entry({ eventId, ...(destination !== undefined && { destination }) })
+      const answer = await this.#actions.run({ action: 'replay', rows, audit })
       const isReplayed = answer.kind === 'ran' && answer.rows.length > 0
       if (isReplayed) this.#options.onReplayed?.()
       return isReplayed
@@ -123,6 +130,11 @@ export class DeadEventManager {
       () => progress.replayed,
       () => this.#replayAll(filter, options, progress),
     )
+  }
+
+  async #deadRows(eventId: string): Promise<readonly RowId[]> {
+    const rows = await this.#people.query({ eventId, status: [EventStatus.DEAD], limit: 1_000 })
+    return rows.map(({ destination }) => ({ eventId, destination }))
   }
 
   get #people(): OutboxPeople {

@@ -1,4 +1,5 @@
 import { OutboxError } from '../errors.ts'
+import type { TracedCall } from '../observe/tracing.ts'
 import type { HeldRow, OwnerFence, Row } from '../store/index.ts'
 
 /** The right to work on rows until a given moment. This process renews it in the background. */
@@ -38,6 +39,10 @@ export class Delivery {
   reclaim: Promise<void> | undefined
   /** How long its listener took; undefined while none has returned. */
   listenerMs: number | undefined
+  /** Its span; undefined if it is not traced. */
+  trace: TracedCall | undefined
+  /** Runs code in the context that the event was written in; undefined if none is carried. */
+  within: (<Result>(work: () => Result) => Result) | undefined
   #lock: Holding | undefined
   #lockedBy: string | null
   #deliveries: number

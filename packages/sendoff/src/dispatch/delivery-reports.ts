@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
-import type { DeliveryCounts, DeliveryEnd } from '../observe/delivery-counts.ts'
+import type { DeliveryCounts, DeliveryInStatistics } from '../observe/delivery-counts.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
+import type { OutboxEvents } from '../observe/outbox-events.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
-import type { Outcome } from '../store/index.ts'
-import { FailureReports } from './failure-reports.ts'
+import { filteredEnding, type Outcome } from '../store/index.ts'
+import { FailureReports, fieldsOf } from './failure-reports.ts'
 import type { LaneTurns } from './lane-turns.ts'
 
 /** How many event types without a listener the log names at most. */
@@ -15,8 +16,9 @@ const maxUnroutableTypes = 100
 export interface DeliveryReportsOptions {
   readonly clock: Clock
   readonly logger: Logger
-  readonly metrics: MetricsExporter
+  readonly metrics: EngineMetrics
   readonly counts?: DeliveryCounts
+  readonly events?: OutboxEvents
   readonly chain: ProcessingChain
   readonly lanes: LaneTurns | undefined
 }
@@ -24,48 +26,68 @@ export interface DeliveryReportsOptions {
 /** Reports to metrics and the log how deliveries ended. */
 export class DeliveryReports {
   readonly #options: DeliveryReportsOptions
-  readonly #metrics: MetricsExporter
+  readonly #metrics: EngineMetrics
   readonly #counts: DeliveryCounts | undefined
   readonly #failures: FailureReports
   readonly #unroutableTypes = new Set<string>()
+  readonly #ended = { done: 0, failed: 0, dead: 0, deferred: 0, filtered: 0 }
 
   constructor(options: DeliveryReportsOptions) {
     this.#options = options
     this.#metrics = options.metrics
     this.#counts = options.counts
-    this.#failures = new FailureReports(options.clock, options.logger)
+    this.#failures = new FailureReports(options.clock, options.logger, options.events)
   }
 
   settled(delivery: Delivery, outcome: Outcome): void {
     if ('failure' in outcome) {
       this.#failures.report(delivery, outcome, this.#options.chain.maxAttemptsOf(delivery))
     }
-    if (this.#counts !== undefined) this.#count(this.#counts, delivery, outcome)
-    switch (outcome.kind) {
-      case 'retry':
-      case 'block':
-        return this.#metrics.incrementDispatchFailure()
-      case 'defer':
-        return this.#metrics.incrementDispatchDeferred()
-      case 'dead':
-        return this.#metrics.incrementDispatchDead()
-      default:
-        return this.#metrics.incrementDispatchSuccess()
-    }
+    const end = endOf[outcome.kind]
+    if (this.#counts !== undefined || !this.#metrics.isOff) this.#count(delivery, end, outcome)
+    this.#ended[end]++
   }
 
-  #count(counts: DeliveryCounts, { row, source, listenerMs }: Delivery, { kind }: Outcome): void {
-    const end = endOf[kind]
+  /** Passes on the counts of a batch of settlements. */
+  batchEnded(): void {
+    const { done, failed, dead, deferred, filtered } = this.#ended
+    if (done > 0) this.#metrics.addDispatchSuccess(done)
+    if (failed > 0) this.#metrics.addDispatchFailure(failed)
+    if (dead > 0) this.#metrics.addDispatchDead(dead)
+    if (deferred > 0) this.#metrics.addDispatchDeferred(deferred)
+    if (filtered > 0) this.#metrics.addDispatchFiltered(filtered)
+    Object.assign(this.#ended, { done: 0, failed: 0, dead: 0, deferred: 0, filtered: 0 })
+  }
+
+  #count({ row, source, listenerMs }: Delivery, end: SettledEnd, outcome: Outcome): void {
+    const { eventType, destination } = row
     // A row that was never tried may have been written for later. A retry changes its due time.
     const since = row.attempts === 0 ? Math.max(row.createdAt, row.availableAt) : row.createdAt
-    counts.add({
-      eventType: row.eventType,
-      destination: row.destination,
+    const counted = {
+      eventType,
+      destination,
       end,
       isHot: source === 'hot',
       listenerMs,
       deliveryMs:
-        end === 'done' ? Math.max(0, this.#options.clock.now() + counts.storeAheadMs - since) : undefined,
+        end === 'done'
+          ? Math.max(0, this.#options.clock.now() + (this.#counts?.storeAheadMs ?? 0) - since)
+          : undefined,
+    }
+    if ('filtered' in outcome) return this.#countFiltered(counted)
+    this.#counts?.add(counted)
+    if (!this.#metrics.isOff) this.#metrics.recordDelivery(counted)
+  }
+
+  #countFiltered(counted: DeliveryInStatistics): void {
+    this.#ended.filtered++
+    this.#counts?.add({ ...counted, destination: `${counted.destination}${filteredEnding}` })
+    // No listener ran, and nothing was delivered.
+    this.#metrics.recordDelivery({
+      ...counted,
+      end: 'filtered',
+      listenerMs: undefined,
+      deliveryMs: undefined,
     })
   }
 
@@ -75,6 +97,7 @@ export class DeliveryReports {
       'warn',
       'settlements were refused',
       `The settlement of event ${row.eventId} came too late and was refused: another process holds it and delivers it again.`,
+      fieldsOf(row),
     )
   }
 
@@ -89,6 +112,7 @@ export class DeliveryReports {
       `Event ${eventId} waits, like all events of type ${type}: this process has no listener for it` +
         `${holdsUp ? ', and events written behind it in the same order wait as well' : ''}. ` +
         'Register one, or stop this process where another has one.',
+      fieldsOf(row),
     )
   }
 
@@ -98,7 +122,9 @@ export class DeliveryReports {
   }
 }
 
-const endOf: Readonly<Record<Outcome['kind'], DeliveryEnd>> = {
+type SettledEnd = DeliveryInStatistics['end']
+
+const endOf: Readonly<Record<Outcome['kind'], SettledEnd>> = {
   done: 'done',
   delete: 'done',
   retry: 'failed',

@@ -2,8 +2,12 @@ import { type Clock, systemClock } from '../clock.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import type { DeliveryCounts } from '../observe/delivery-counts.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
+import { engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
+import type { OutboxEvents } from '../observe/outbox-events.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
+import type { DeliverySurroundings } from '../process/delivery-surroundings.ts'
+import type { EventRules } from '../process/event-rules.ts'
 import type { GivenUp } from '../process/processing-chain.ts'
 import type { Processors } from '../process/processor.ts'
 import { exponentialBackoff } from '../retry/exponential-backoff.ts'
@@ -15,6 +19,7 @@ import type { Delivery } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
+import type { SuspectTurns } from './suspect-turns.ts'
 import type { Waker } from '../wake/waker.ts'
 
 /** Settings of dispatching. The defaults suit most applications. */
@@ -97,12 +102,20 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
   readonly logger?: Logger
   /** Counts deliveries and outcomes. Default: none. */
   readonly metrics?: MetricsExporter
+  /** Tells subscribers about failures. Default: none. */
+  readonly events?: OutboxEvents
+  /** Runs listeners in the context of their events. Default: none. */
+  readonly surroundings?: DeliverySurroundings | undefined
+  /** Makes spans of settlements. Default: none. */
+  readonly tracing?: Tracing | undefined
   /** Counts deliveries by type and destination, for the statistics of the store. Default: none. */
   readonly counts?: DeliveryCounts
   /** The event types and destinations that are paused. Default: none. */
   readonly pauses?: Pauses
   /** Lets hot deliveries through while they succeed. Otherwise leaves them to the poller. */
   readonly breaker?: CircuitBreaker
+  /** Whether the breaker decides about cold deliveries, too. Default: false. */
+  readonly breaksCold?: boolean
   /** Called with every result of a listener, before its settlement. */
   readonly onOutcome?: (outcome: Outcome) => void
   /**
@@ -110,6 +123,10 @@ export interface OutboxDispatcherOptions extends Partial<DispatchSettings> {
    * lock runs out: the lock has to be renewed first. If none may begin, `again` is called as soon as one may.
    */
   readonly mayBegin?: (again: () => void) => boolean
+  /** Filters and maps events by the rules of a routing. Default: none. */
+  readonly rules?: EventRules
+  /** The turns in which suspects run, if the process has several dispatchers. Default: none. */
+  readonly suspectTurns?: SuspectTurns
   /** Divides the cold queue into lanes. Each lane runs one delivery after another. */
   readonly lanes?: LaneSettings
   /** Called when the store refused to settle a row that was read under the lock: the lock may be lost. */
@@ -182,7 +199,7 @@ export function withDefaults(options: OutboxDispatcherOptions) {
     ...options,
     clock: options.clock ?? systemClock,
     logger: options.logger ?? standardLogger,
-    metrics: options.metrics ?? noMetrics,
+    metrics: engineMetrics(options.metrics),
     codec: options.codec ?? JsonCodec.getDefault(),
     workerCount: options.workerCount ?? dispatchDefaults.workerCount,
     hotQueueCapacity: options.hotQueueCapacity ?? dispatchDefaults.hotQueueCapacity,

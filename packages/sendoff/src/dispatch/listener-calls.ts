@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
 import type { Outcome } from '../store/index.ts'
 import type { Delivery } from '../delivery/delivery.ts'
@@ -13,7 +13,7 @@ export interface ListenerCallsOptions {
   readonly chain: ProcessingChain
   readonly clock: Clock
   readonly logger: Logger
-  readonly metrics: MetricsExporter
+  readonly metrics: EngineMetrics
   /** Gets the duration of each call. */
   readonly prefetch: Prefetch | undefined
   /** How many milliseconds a listener may take, unless its registration says otherwise. */
@@ -60,7 +60,7 @@ export class ListenerCalls {
     prefetch?.began(startedAt, places)
     void processing.then((outcomes) => {
       const endedAt = clock.monotonic()
-      metrics.recordListenerDurationMs(endedAt - startedAt)
+      if (!metrics.isOff) metrics.recordListenerDurationMs(endedAt - startedAt)
       // A batch is one call: each of its events counts for its share.
       for (const delivery of deliveries) delivery.listenerMs = (endedAt - startedAt) / deliveries.length
       prefetch?.ended(endedAt, endedAt - startedAt, places)

@@ -1,5 +1,6 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
+import type { DeliverySurroundings } from '../process/delivery-surroundings.ts'
 import type { ProcessingChain } from '../process/processing-chain.ts'
 import { isBatchListener, type Route } from '../route/listener-registry.ts'
 import type { KnownResults } from '../settle/known-results.ts'
@@ -15,6 +16,7 @@ export interface ListenerStartsOptions {
   readonly calls: ListenerCalls
   readonly knownResults: KnownResults
   readonly queues: DispatchQueues
+  readonly surroundings?: DeliverySurroundings | undefined
 }
 
 /** Takes the next delivery that can join the batch of `after`. */
@@ -28,12 +30,14 @@ export class ListenerStarts {
   readonly #calls: ListenerCalls
   readonly #knownResults: KnownResults
   readonly #queues: DispatchQueues
+  readonly #surroundings: DeliverySurroundings | undefined
 
-  constructor({ chain, calls, knownResults, queues }: ListenerStartsOptions) {
+  constructor({ chain, calls, knownResults, queues, surroundings }: ListenerStartsOptions) {
     this.#chain = chain
     this.#calls = calls
     this.#knownResults = knownResults
     this.#queues = queues
+    this.#surroundings = surroundings
   }
 
   /** Starts the listener of a delivery, or uses the result that the listener had for the same row before. */
@@ -45,7 +49,11 @@ export class ListenerStarts {
     if (route !== undefined && isBatchListener(route.listener)) {
       return this.#startBatch(delivery, route, filler)
     }
-    this.#calls.start([delivery], this.#chain.process(delivery, route), route?.options.timeoutMs)
+    const processing =
+      this.#surroundings === undefined
+        ? this.#chain.process(delivery, route)
+        : this.#surroundings.around(delivery, () => this.#chain.process(delivery, route))
+    this.#calls.start([delivery], processing, route?.options.timeoutMs)
   }
 
   // A batch is the run of deliveries for the same listener at the front of the queue. It does not wait for
@@ -61,7 +69,9 @@ export class ListenerStarts {
       batch.push(next)
       last = next
     }
-    this.#calls.start(batch, this.#chain.processBatch(batch, route), timeoutMs, maxBatchSize)
+    const process = () => this.#chain.processBatch(batch, route)
+    const processing = this.#surroundings?.aroundBatch(batch, process) ?? process()
+    this.#calls.start(batch, processing, timeoutMs, maxBatchSize)
   }
 
   #canJoin(next: Delivery | undefined, { listener }: Route): boolean {

@@ -2,7 +2,8 @@ import { BoundedQueue } from '../delivery/bounded-queue.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import type { LanesToFill } from '../delivery/lanes-to-fill.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
+import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import { ProcessingChain } from '../process/processing-chain.ts'
 import { HandBack } from '../settle/hand-back.ts'
 import { KnownResults } from '../settle/known-results.ts'
@@ -28,6 +29,7 @@ import { Pump } from './pump.ts'
 import { QueueRoom } from './queue-room.ts'
 import { SettledDeliveries } from './settled-deliveries.ts'
 import { Shutdown } from './shutdown.ts'
+import type { StoppableDispatcher } from './suspect-turns.ts'
 import { Suspects } from './suspects.ts'
 import { UnrunDeliveries } from './unrun-deliveries.ts'
 import { Waiters } from './waiters.ts'
@@ -38,7 +40,7 @@ import { Waiters } from './waiters.ts'
  * Hot deliveries come straight from a commit, cold ones from the poller. Every accepted delivery ends in one
  * of two ways: it is settled, or it is handed back to the store.
  */
-export class OutboxDispatcher {
+export class OutboxDispatcher implements StoppableDispatcher {
   readonly inFlight: InFlightTracker
   readonly hotQueue: BoundedQueue<Delivery>
   /** The lanes of the cold queue, for a source to fill; undefined if the cold queue has none. */
@@ -58,9 +60,13 @@ export class OutboxDispatcher {
   readonly #handBack: HandBack
   readonly #knownResults: KnownResults
   readonly #recovery: StoreRecovery
-  readonly #metrics: MetricsExporter
+  readonly #metrics: EngineMetrics
   readonly #waker: Waker | undefined
+  readonly #calls: ListenerCalls
+  readonly #recordHeld: (() => Promise<void>) | undefined
   readonly #onOutcome: ((outcome: Outcome) => void) | undefined
+  /** The breaker that decides about hot and cold deliveries alike. */
+  readonly #breaker: CircuitBreaker | undefined
   #isClosed = false
 
   constructor(options: OutboxDispatcherOptions) {
@@ -69,6 +75,7 @@ export class OutboxDispatcher {
     this.#waker = settings.waker
     this.#metrics = metrics
     this.#onOutcome = settings.onOutcome
+    this.#breaker = settings.breaksCold === true ? settings.breaker : undefined
     this.inFlight = settings.inFlightTracker ?? new InFlightTracker()
     this.#recovery = settings.recovery ?? new StoreRecovery(clock)
     this.#waiters = new Waiters(clock)
@@ -95,6 +102,7 @@ export class OutboxDispatcher {
       onGivenUp: settings.onGivenUp,
       interceptors: settings.interceptors,
       processors: settings.processors,
+      rules: settings.rules,
     })
     const calls = new ListenerCalls({
       chain,
@@ -106,12 +114,17 @@ export class OutboxDispatcher {
       graceMs: settings.timeoutGraceMs,
       onEnded: (deliveries, outcomes) => this.#ended(deliveries, outcomes),
     })
+    this.#calls = calls
+    this.#recordHeld = settings.recordHeld
     this.#settler = new Settler({
       store,
       clock,
       logger,
       recovery: this.#recovery,
       onSettled: (delivery, settlement, refused) => this.#settled.settled(delivery, settlement, refused),
+      onBatch: () => this.#reports.batchEnded(),
+      metrics,
+      tracing: settings.tracing,
     })
 
     const parts = {
@@ -134,7 +147,12 @@ export class OutboxDispatcher {
     const starts = new ListenerStarts(parts)
     this.#pump = new Pump({ ...parts, unrun: this.#unrun, room: this.#room, starts })
     const running = { ...parts, unrun: this.#unrun, pump: this.#pump, reports: this.#reports }
-    const suspects = new Suspects(running)
+    const { suspectTurns } = settings
+    suspectTurns?.add(this)
+    const suspects = new Suspects({
+      ...running,
+      stopOthers: suspectTurns && (() => suspectTurns.begin(this)),
+    })
     this.#intake = new Intake({ ...running, suspects })
     this.#settled = new SettledDeliveries({ ...running, suspects })
     this.#shutdown = new Shutdown({ ...running, leaseTaker: this })
@@ -154,6 +172,25 @@ export class OutboxDispatcher {
   /** Takes events again. */
   unbar(): void {
     this.#gate.unbar()
+  }
+
+  /**
+   * Begins nothing until `goOn`, because another dispatcher of the process runs a suspect. Hands queued
+   * deliveries back, and resolves when nothing runs.
+   */
+  async standStill(): Promise<void> {
+    this.#gate.standsStill = true
+    await this.#unrun.handBackQueued()
+    await this.#recordHeld?.()
+    await this.#waiters.until(() => this.#calls.size === 0)
+    await this.#settler.drained()
+  }
+
+  /** Begins deliveries again after `standStill`. */
+  goOn(): void {
+    this.#gate.standsStill = false
+    this.#waker?.wake()
+    this.#pump.schedule()
   }
 
   /** How many deliveries `enqueueCold` has room for. */
@@ -190,7 +227,7 @@ export class OutboxDispatcher {
    */
   enqueueCold(delivery: Delivery): boolean {
     const acceptance = this.#intake.accept(delivery, this.#queues.cold)
-    if (acceptance === 'queued') this.#metrics.incrementColdEnqueued()
+    if (acceptance === 'queued') this.#pump.coldQueued()
     return acceptance !== 'refused'
   }
 
@@ -255,6 +292,10 @@ export class OutboxDispatcher {
 
   #ended(deliveries: readonly Delivery[], outcomes: Outcome | readonly Outcome[]): void {
     if (this.#onOutcome !== undefined) [outcomes].flat().forEach(this.#onOutcome)
+    // Settlements come late: many other deliveries would begin before the breaker learns of these.
+    if (this.#breaker !== undefined) {
+      for (const { kind } of [outcomes].flat()) this.#breaker.ended(kind === 'done' || kind === 'delete')
+    }
     if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
     else if (this.#laneTurns === undefined) {
       deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))

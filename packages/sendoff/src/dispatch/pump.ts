@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { DeliveryQueue } from '../delivery/delivery-queue.ts'
 import type { Pauses } from '../hold/pauses.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { Settler } from '../settle/settler.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
@@ -28,13 +28,14 @@ export interface PumpOptions {
   readonly unrun: UnrunDeliveries
   readonly waiters: Waiters
   readonly clock: Clock
-  readonly metrics: MetricsExporter
+  readonly metrics: EngineMetrics
   readonly workerCount: number
   readonly maxUnsettled: number
   readonly settleFirst: boolean
   readonly hotShare: number
   readonly pauses?: Pauses
   readonly breaker?: CircuitBreaker
+  readonly breaksCold?: boolean
   readonly mayBegin?: (again: () => void) => boolean
 }
 
@@ -50,17 +51,19 @@ export class Pump {
   readonly #unrun: UnrunDeliveries
   readonly #waiters: Waiters
   readonly #clock: Clock
-  readonly #metrics: MetricsExporter
+  readonly #metrics: EngineMetrics
   readonly #workerCount: number
   readonly #maxUnsettled: number
   readonly #settleFirst: boolean
   readonly #pauses: Pauses | undefined
   readonly #breaker: CircuitBreaker | undefined
+  readonly #breaksCold: boolean
   readonly #mayBegin: PumpOptions['mayBegin']
   readonly #nextTurn: () => 'hot' | 'cold'
   // Listeners must not run inside the transaction of the code that woke the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   #isScheduled = false
+  #coldQueued = 0
 
   constructor(options: PumpOptions) {
     this.#queues = options.queues
@@ -79,6 +82,7 @@ export class Pump {
     this.#settleFirst = options.settleFirst
     this.#pauses = options.pauses
     this.#breaker = options.breaker
+    this.#breaksCold = options.breaksCold ?? false
     this.#mayBegin = options.mayBegin
     this.#nextTurn = fairTurns(options.hotShare)
   }
@@ -107,8 +111,13 @@ export class Pump {
     }
     this.#flushSettlements()
     this.#room.watchWaiting()
-    this.#metrics.recordQueueDepths(this.#queues.hot.length, this.#queues.cold.length)
+    if (!this.#metrics.isOff) this.#report()
     this.#waiters.changed()
+  }
+
+  /** Counts a delivery that was put into the cold queue, until the next run. */
+  coldQueued(): void {
+    this.#coldQueued++
   }
 
   start(delivery: Delivery): void {
@@ -131,7 +140,7 @@ export class Pump {
         this.#unrun.handBack(delivery)
       } else if (this.#pauses?.isPaused(delivery.row)) {
         this.#unrun.handBackPaused(delivery, this.#pauses)
-      } else if (isHot && this.#breaker?.begin() === false) {
+      } else if ((isHot || this.#breaksCold) && this.#breaker?.begin() === false) {
         // The poller tries it at its next interval. A wake-up for each of these would be too many.
         this.#unrun.leaveToPoller(delivery)
       } else {
@@ -140,8 +149,14 @@ export class Pump {
     }
   }
 
+  #report(): void {
+    this.#metrics.recordQueueDepths(this.#queues.hot.length, this.#queues.cold.length)
+    if (this.#coldQueued > 0) this.#metrics.addColdEnqueued(this.#coldQueued)
+    this.#coldQueued = 0
+  }
+
   get #hasFreeSlot(): boolean {
-    if (this.#gate.suspect !== undefined) return false
+    if (this.#gate.suspect !== undefined || this.#gate.standsStill) return false
     const { backlog } = this.#settler
     const taken = this.#settleFirst ? this.#calls.size + backlog : this.#calls.size
     return taken < this.#workerCount && backlog < this.#maxUnsettled

@@ -15,7 +15,7 @@ import type { UnrunDeliveries } from './unrun-deliveries.ts'
 /** Options of `SettledDeliveries`. */
 export interface SettledDeliveriesOptions extends Pick<
   OutboxDispatcherOptions,
-  'waker' | 'onRefusedUnderLock'
+  'waker' | 'onRefusedUnderLock' | 'breaksCold'
 > {
   readonly inFlight: InFlightTracker
   readonly lanes: LaneTurns | undefined
@@ -52,7 +52,8 @@ export class SettledDeliveries {
   settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean): void {
     this.#inFlight.release(delivery)
     delivery.hasSucceeded = !refused && (outcome.kind === 'done' || outcome.kind === 'delete')
-    if (delivery.source === 'hot') this.#breaker?.ended(delivery.hasSucceeded)
+    if (delivery.source === 'hot' && this.#options.breaksCold !== true)
+      this.#breaker?.ended(delivery.hasSucceeded)
     if (this.#lanes !== undefined) this.#letGo(this.#lanes.settled(delivery, outcome, refused))
     // This process claimed the row again before the store acknowledged the settlement. That claim has no
     // delivery.

@@ -29,6 +29,8 @@ export interface SuspectsOptions extends Pick<
   readonly waiters: Waiters
   readonly clock: Clock
   readonly logger: Logger
+  /** Stops the other dispatchers of the process. Resolves to the function that lets them continue. */
+  readonly stopOthers: (() => Promise<() => void>) | undefined
 }
 
 /**
@@ -39,6 +41,7 @@ export interface SuspectsOptions extends Pick<
  */
 export class Suspects {
   readonly #options: SuspectsOptions
+  #letOthersContinue: (() => void) | undefined
 
   constructor(options: SuspectsOptions) {
     this.#options = options
@@ -94,11 +97,14 @@ export class Suspects {
     await recordHeld?.()
     await waiters.until(() => calls.size === 0)
     await settler.drained()
+    this.#letOthersContinue = await this.#options.stopOthers?.()
   }
 
   #ended(): void {
     const { gate, waker, waiters } = this.#options
     gate.suspect = undefined
+    this.#letOthersContinue?.()
+    this.#letOthersContinue = undefined
     waker?.wake()
     waiters.changed()
   }

@@ -46,7 +46,8 @@ export class UnrunDeliveries {
 
   /** Hands a delivery back without waking the poller, which finds it at its next interval. */
   leaveToPoller(delivery: Delivery): void {
-    void this.#options.handBack.letGo([delivery])
+    void this.#letGo(delivery)
+    this.#options.waiters.changed()
   }
 
   /** Hands back all deliveries that wait in the queues. */

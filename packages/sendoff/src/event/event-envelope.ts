@@ -2,8 +2,10 @@ import { inspect } from 'node:util'
 import { OutboxError, PayloadParseError } from '../errors.ts'
 import type { NewRow, Row } from '../store/index.ts'
 import { maxDelayMs } from '../store/rows.ts'
-import { checkFields, checkTime, type EventFields, invalid } from './event-fields.ts'
+import { checkFields, checkHeaders, checkTime, type EventFields, invalid } from './event-fields.ts'
+import type { EventMapping } from './event-mapping.ts'
 import { AggregateType, type EventType, nameOf } from './event-type.ts'
+import { versionOf } from './event-versions.ts'
 import { JsonCodec } from './json-codec.ts'
 import { partitionOf } from '../store/partition-of.ts'
 import { isTooDeep, maxPayloadDepth } from './payload-depth.ts'
@@ -11,7 +13,9 @@ import { monotonicUlids } from './ulid.ts'
 
 /** The largest payload that can be stored, in bytes. */
 export const maxPayloadBytes = 1_048_576
-const maxHeaderBytes = 65_536
+
+/** The most bytes of all headers of an event, as JSON. */
+export const maxHeaderBytes = 65_536
 
 /** The fields and the payload of an event. The payload is JSON text or bytes. */
 export interface EnvelopeOptions extends EventFields {
@@ -40,6 +44,7 @@ export class EventEnvelope<Payload = unknown> {
   readonly #codec: JsonCodec
   #headers: Readonly<Record<string, string>> | undefined
   #payload: { readonly value: unknown } | undefined
+  #mapping: EventMapping | undefined
   #hasNewId = false
 
   private constructor(data: EnvelopeData, codec: JsonCodec) {
@@ -95,7 +100,7 @@ export class EventEnvelope<Payload = unknown> {
         tenantId: options.tenantId ?? null,
         orderingKey: options.orderingKey ?? (aggregateId === null ? null : `${aggregateType}:${aggregateId}`),
         payload,
-        contentType: options.contentType ?? (typeof payload === 'string' ? null : 'application/octet-stream'),
+        contentType: options.contentType ?? usualContentType(payload),
         headers: headers === undefined ? null : encodeHeaders(headers),
         occurredAt,
         due: dueOf(occurredAt, now, availableAt, deliverAfterMs),
@@ -142,6 +147,16 @@ export class EventEnvelope<Payload = unknown> {
     return this.#data.orderingKey
   }
 
+  /** The key for the message of a publisher: the ordering key, unless a rule of the routing mapped it. */
+  get messageKey(): string | null {
+    return this.#mapping?.messageKey === undefined ? this.#data.orderingKey : this.#mapping.messageKey
+  }
+
+  /** Where the destination puts the event, if a rule of the routing says so. */
+  get target(): string | undefined {
+    return this.#mapping?.target
+  }
+
   /** The content type of the payload; null for JSON. */
   get contentType(): string | null {
     return this.#data.contentType
@@ -165,6 +180,11 @@ export class EventEnvelope<Payload = unknown> {
       this.#data.headers === null
         ? noHeaders
         : Object.freeze(JsonCodec.parseStringMap(this.#data.headers, this.#codec)))
+  }
+
+  /** The version of the payload: 1 unless its definition or the header `event-version` names another. */
+  get version(): number {
+    return this.#data.headers === null ? 1 : versionOf(this.headers)
   }
 
   /** The payload as JSON text; undefined if it is bytes. */
@@ -204,8 +224,45 @@ export class EventEnvelope<Payload = unknown> {
     return copy
   }
 
-  /** Returns the row to insert. */
-  toRow(claimed: boolean): NewRow {
+  /** Returns the same event with other names, and with another encoded payload and headers if given. */
+  rewritten({ payload, headers, ...names }: Rewriting): EventEnvelope {
+    const data = this.#data
+    const isOtherKind = payload !== undefined && typeof payload !== typeof data.payload
+    return new EventEnvelope(
+      {
+        ...data,
+        ...names,
+        ...(payload !== undefined && { payload }),
+        ...(isOtherKind && { contentType: usualContentType(payload) }),
+        ...(headers !== undefined && { headers: encodeHeaders(headers) }),
+      },
+      this.#codec,
+    )
+  }
+
+  /**
+   * Returns the same event as a rule maps it for one destination. `payload` is JSON text or bytes. Throws
+   * `OUTBOX_INVALID_EVENT` if a mapped part breaks a rule.
+   */
+  mapped(mapping: EventMapping, payload: string | Uint8Array | undefined): EventEnvelope {
+    const { headers } = mapping
+    if (headers !== undefined) checkHeaders(headers)
+    const data = {
+      ...this.#data,
+      ...(headers !== undefined && { headers: encodeHeaders(headers) }),
+      ...(payload !== undefined && {
+        payload,
+        contentType: typeof payload === 'string' ? null : 'application/octet-stream',
+      }),
+    }
+    const copy = new EventEnvelope(data, this.#codec)
+    if (payload === undefined) copy.#payload = this.#payload
+    copy.#mapping = mapping
+    return copy
+  }
+
+  /** Returns the row to insert, for one destination. */
+  toRow(claimed: boolean, destination = ''): NewRow {
     const data = this.#data
     const { due, orderingKey } = data
     // A second write of the same envelope may find its row in the store.
@@ -213,7 +270,7 @@ export class EventEnvelope<Payload = unknown> {
     this.#hasNewId = false
     return {
       eventId: data.eventId,
-      destination: '',
+      destination,
       eventType: data.eventType,
       aggregateType: data.aggregateType,
       aggregateId: data.aggregateId,
@@ -254,6 +311,14 @@ type PlainFields = {
   readonly [Name in keyof Omit<EnvelopeOptions, 'eventType'>]: EnvelopeOptions[Name] | undefined
 } & Pick<EnvelopeOptions, 'eventType'>
 
+/** What an upgrade changes in an event. */
+interface Rewriting {
+  readonly eventType: string
+  readonly aggregateType: string
+  readonly payload?: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 interface EnvelopeData {
   readonly eventId: string
   readonly eventType: string
@@ -268,6 +333,10 @@ interface EnvelopeData {
   /** Only on events that are being written. `inMs` is set if the database's clock decides. */
   readonly due?: { readonly at: number; readonly inMs?: number } | undefined
   readonly idempotencyKey?: string | null
+}
+
+function usualContentType(payload: string | Uint8Array): string | null {
+  return typeof payload === 'string' ? null : 'application/octet-stream'
 }
 
 function dueOf(

@@ -2,6 +2,7 @@ import { OutboxError } from '../errors.ts'
 import { anything, checkOptions, kindOf } from '../options.ts'
 import { maxDelayMs } from '../store/rows.ts'
 import type { AggregateType } from './event-type.ts'
+import { isVersion, versionHeader } from './event-versions.ts'
 
 /** Fields of an event besides its type and payload. */
 export interface EventFields {
@@ -127,7 +128,8 @@ export function checkTime(name: string, ms: number): void {
   throw invalid(`has ${name} outside the years 1000 to 9999. Not every store can keep such a time.`)
 }
 
-function checkHeaders(headers: unknown): void {
+/** Throws for headers that are not an object of strings. */
+export function checkHeaders(headers: unknown): void {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     throw invalid(`needs an object of strings as headers, not ${kindOf(headers)}.`)
   }
@@ -135,5 +137,11 @@ function checkHeaders(headers: unknown): void {
     if (typeof value !== 'string') throw invalid(`needs a string as header "${name}", not ${kindOf(value)}.`)
     checkCharacters('headers', name)
     checkCharacters('headers', value)
+    // A worker would wait for a version that no process will ever know.
+    if (name === versionHeader && !isVersion(value)) {
+      throw invalid(
+        `needs a whole number of at least 1 as header "${versionHeader}": it is the version of the payload.`,
+      )
+    }
   }
 }

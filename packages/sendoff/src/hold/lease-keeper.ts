@@ -5,6 +5,7 @@ import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { validUntil } from '../delivery/local-validity.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
+import { type EngineMetrics, engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
 import type { Lease, OutboxStore } from '../store/index.ts'
 
 /** Options of `LeaseKeeper`. */
@@ -19,6 +20,8 @@ export interface LeaseKeeperOptions {
   readonly logger?: Logger
   /** Reports when the store answers again, so that the keeper soon repeats a failed renewal. */
   readonly recovery?: StoreRecovery
+  /** Counts lost leases. Default: none. */
+  readonly metrics?: MetricsExporter
   /** The rows that this process holds. */
   readonly inFlight: InFlightTracker
 }
@@ -36,6 +39,7 @@ const looksPerTerm = 20
  */
 export class LeaseKeeper {
   readonly #options: Required<LeaseKeeperOptions>
+  readonly #metrics: EngineMetrics
   readonly #backOff: BackOff
   #cancelRenewal: Cancel | undefined
   #cancelLook: Cancel | undefined
@@ -45,7 +49,14 @@ export class LeaseKeeper {
 
   constructor(options: LeaseKeeperOptions) {
     const { clock = systemClock } = options
-    this.#options = { clock, logger: standardLogger, recovery: new StoreRecovery(clock), ...options }
+    this.#metrics = engineMetrics(options.metrics)
+    this.#options = {
+      clock,
+      logger: standardLogger,
+      recovery: new StoreRecovery(clock),
+      ...options,
+      metrics: this.#metrics,
+    }
     const ms = this.#intervalMs
     this.#backOff = new BackOff({
       ...this.#options,
@@ -84,7 +95,7 @@ export class LeaseKeeper {
         const row = rows[index]!
         if (!lost.has(row)) delivery.leaseRenewed(until)
         // The row is not lost if this process has claimed it again in the meantime.
-        else if (!delivery.ended && delivery.held.deliveries === row.deliveries) delivery.lose()
+        else if (!delivery.ended && delivery.held.deliveries === row.deliveries) this.#lose(delivery)
       })
       return true
     } catch (error) {
@@ -93,6 +104,11 @@ export class LeaseKeeper {
       )
       return false
     }
+  }
+
+  #lose(delivery: Delivery): void {
+    if (!delivery.isLost) this.#metrics.addLeasesLost(1)
+    delivery.lose()
   }
 
   #leased(): Delivery[] {
@@ -144,7 +160,7 @@ export class LeaseKeeper {
     let nextEnd = Infinity
     for (const delivery of this.#leased()) {
       if (delivery.isHeld(now)) nextEnd = Math.min(nextEnd, delivery.leaseUntil)
-      else delivery.lose()
+      else this.#lose(delivery)
     }
     if (nextEnd < now + this.#retryMs && !this.#isRenewing && now >= this.#lastTry + this.#retryMs) {
       this.#scheduleRenewal(0)

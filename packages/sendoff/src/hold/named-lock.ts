@@ -17,6 +17,8 @@ export interface NamedLockOptions {
   /** A token that is unique to this start of the process. */
   readonly token: string
   readonly ttlMs: number
+  /** The destination whose rows are read under the lock. Default: any. */
+  readonly destination?: string | undefined
   /** How many milliseconds before its end the lock is renewed. */
   readonly renewMarginMs: number
   readonly clock: Clock
@@ -102,14 +104,18 @@ export class NamedLock {
   }
 
   async #acquireNow(): Promise<LockHolding | undefined> {
-    const { locks, clock, ttlMs } = this.#options
+    const { locks, clock, ttlMs, destination } = this.#options
     const askedAt = clock.monotonic()
     // After a request without an answer, we ask again with the same token. The store may have granted the
     // lock to that token, and would refuse another.
     if (!this.#isUnanswered) this.#acquisitions++
     const { fence } = this
     this.#isUnanswered = true
-    const isAcquired = await locks.acquire({ ...fence, ttlMs })
+    const isAcquired = await locks.acquire({
+      ...fence,
+      ttlMs,
+      ...(destination !== undefined && { destination }),
+    })
     this.#isUnanswered = false
     if (!isAcquired) {
       if (!this.#isStandingBy) this.#options.onStandBy?.(fence)

@@ -59,16 +59,12 @@ export class DispatcherHotPath implements HotPath {
     return this.#options.lease
   }
 
-  reserve(event: EventEnvelope): HotSlot | ColdReason {
+  reserve(event: EventEnvelope, destination = ''): HotSlot | ColdReason {
     const { dispatcher, listeners, pauses, mayDeliver, clock, breaker } = this.#options
     if (event.dueInMs(clock.now()) > 0) return 'delayed'
-    if (listeners.routeFor(event.aggregateType, event.eventType) === undefined) return 'noListener'
-    if (
-      !dispatcher.accepts ||
-      !mayDeliver() ||
-      pauses.isPaused({ eventType: event.eventType, destination: '' })
-    )
-      return 'stopped'
+    const { aggregateType, eventType } = event
+    if (listeners.routeFor(aggregateType, eventType, destination) === undefined) return 'noListener'
+    if (!dispatcher.accepts || !mayDeliver() || pauses.isPaused({ eventType, destination })) return 'stopped'
     if (breaker?.isOpen) return 'broken'
     if (!dispatcher.reserveHot()) return 'full'
 

@@ -1,6 +1,6 @@
-import { timingSafeEqual } from 'node:crypto'
-import { callable, checkOptions, duration, having, type OptionCheck, requireOptions } from '../options.ts'
-import { webhookKey, webhookSignature } from '../webhook-signature.ts'
+import { callable, checkOptions, duration, having, requireOptions } from '../options.ts'
+import { bodyWithin, isSigned, secretList } from '../webhook-request.ts'
+import { webhookKey } from '../webhook-signature.ts'
 import { checkedAddress } from './mail-address.ts'
 import type { SuppressionList } from './suppression-list.ts'
 
@@ -27,13 +27,6 @@ export interface BounceWebhookOptions {
   readonly toleranceMs?: number
 }
 
-const secrets: OptionCheck = (value) =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.every((secret) => typeof secret === 'string' && secret !== '')
-    ? undefined
-    : 'a list of secrets'
-
 const maxBodyBytes = 1_048_576
 
 /** Defaults of `bounceWebhook`. */
@@ -49,24 +42,24 @@ export const bounceWebhookDefaults = { toleranceMs: 300_000 }
 export function bounceWebhook(options: BounceWebhookOptions): (request: Request) => Promise<Response> {
   checkOptions('bounceWebhook', options, {
     suppressions: having('add'),
-    secrets,
+    secrets: secretList,
     bouncesOf: callable,
     toleranceMs: duration,
   })
   requireOptions('bounceWebhook', options, ['suppressions', 'secrets', 'bouncesOf'])
   options.secrets.forEach(webhookKey)
-  const { suppressions, bouncesOf } = options
+  const { suppressions, bouncesOf, secrets, toleranceMs = bounceWebhookDefaults.toleranceMs } = options
 
   return async (request) => {
     if (request.method !== 'POST') return answer(405)
     let body: Buffer | undefined
     try {
-      body = await bodyOf(request)
+      body = await bodyWithin(maxBodyBytes, request)
     } catch {
       return answer(400)
     }
     if (body === undefined) return answer(413)
-    if (!isSigned(request.headers, body, options)) return answer(401)
+    if (!isSigned(request.headers, body, { secrets, toleranceMs })) return answer(401)
 
     let bounces: readonly Bounce[]
     try {
@@ -78,45 +71,6 @@ export function bounceWebhook(options: BounceWebhookOptions): (request: Request)
     for (const { address, reason } of bounces) await suppressions.add(address, reason)
     return answer(204)
   }
-}
-
-/** Returns the body, or undefined if it is too large. It stops reading at the limit. */
-async function bodyOf({ headers, body }: Request): Promise<Buffer | undefined> {
-  if (body === null) return Buffer.alloc(0)
-  if (Number(headers.get('content-length')) > maxBodyBytes) {
-    await body.cancel()
-    return undefined
-  }
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  // Leaving the loop cancels the rest of the body.
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > maxBodyBytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function isSigned(headers: Headers, body: Buffer, options: BounceWebhookOptions): boolean {
-  const id = headers.get('webhook-id')
-  const timestamp = headers.get('webhook-timestamp')
-  const signatures = headers.get('webhook-signature')?.split(' ') ?? []
-  const ageMs = Math.abs(Date.now() - Number(timestamp) * 1_000)
-  if (
-    id === null ||
-    timestamp === null ||
-    !(ageMs <= (options.toleranceMs ?? bounceWebhookDefaults.toleranceMs))
-  )
-    return false
-
-  return options.secrets.some((secret) => {
-    const expected = webhookSignature({ id, timestamp, body }, secret)
-    return signatures.some((signature) => {
-      const given = Buffer.from(signature.replace(/^v1,/, ''), 'base64')
-      return given.length === expected.length && timingSafeEqual(given, expected)
-    })
-  })
 }
 
 function answer(status: number): Response {

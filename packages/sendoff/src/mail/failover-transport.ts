@@ -1,6 +1,6 @@
+import { inTime } from '../answers.ts'
 import { describeError } from '../describe-error.ts'
 import { checkOptions, duration, having, invalidOption, type OptionCheck } from '../options.ts'
-import { inTime } from './in-time.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import type { ComposedMail, MailTransport, RejectedRecipient, SendContext } from './mail-transport.ts'
 
@@ -76,7 +76,7 @@ async function rejectedBy(
   unavailable: TransportUnavailableError[],
 ): Promise<readonly RejectedRecipient[]> {
   try {
-    return (await inTime((limits) => transport.send(mail, limits), context, timeoutMs)).rejected
+    return (await inTime(timeoutMs, (signal) => transport.send(mail, { signal }), context)).rejected
   } catch (error) {
     if (error instanceof TransportUnavailableError) unavailable.push(error)
     const reason = `${transport.name}: ${describeError(error)}`

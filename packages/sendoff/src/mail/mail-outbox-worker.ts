@@ -1,5 +1,6 @@
 import { systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
+import type { OutboxHealth } from '../observe/health.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import { Outbox } from '../outbox/outbox.ts'
 import type { Processor } from '../process/processor.ts'
@@ -87,6 +88,11 @@ export class MailOutboxWorker<Tx, StoreTx = Tx> {
   /** Resolves when no due mail is left to be sent here. */
   drain(): Promise<void> {
     return this.#outbox.drain()
+  }
+
+  /** Returns whether this worker is live and ready, and what it does. */
+  health(): Promise<OutboxHealth> {
+    return this.#outbox.health()
   }
 
   /** Pauses a provider in every process. Its mails stay in the table. */

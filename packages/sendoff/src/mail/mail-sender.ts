@@ -1,3 +1,4 @@
+import { inTime } from '../answers.ts'
 import { describeError } from '../describe-error.ts'
 import { RetryAfterError, UnrecoverableError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
@@ -5,7 +6,6 @@ import type { Logger } from '../observe/logger.ts'
 import { DispatchResult } from '../route/dispatch-result.ts'
 import type { DispatchContext, EventListener, ListenerAnswer } from '../route/event-listener.ts'
 import type { Availability } from './availability.ts'
-import { inTime } from './in-time.ts'
 import { mailboxOf } from './mail-address.ts'
 import { TransportUnavailableError } from './mail-errors.ts'
 import { type Recipient, recipientsOf } from './mail-message.ts'
@@ -162,7 +162,11 @@ export class MailSender implements EventListener {
     if (availability.restMs > 0) throw new Postponed(availability.restMs, outageReason)
     await this.#verified(availability.begin(), discreet, signal)
     try {
-      const { rejected } = await inTime((context) => transport.send(mail, context), { signal }, sendTimeoutMs)
+      const { rejected } = await inTime(
+        sendTimeoutMs,
+        (limited) => transport.send(mail, { signal: limited }),
+        { signal },
+      )
       availability.answered()
       return rejected
     } catch (error) {
@@ -185,7 +189,7 @@ export class MailSender implements EventListener {
     if (this.#verification === undefined) return
     let error: unknown
     try {
-      error = await inTime(() => this.#verification!, { signal }, 2 * sendTimeoutMs)
+      error = await inTime(2 * sendTimeoutMs, () => this.#verification!, { signal })
     } catch (interrupted) {
       if (mustVerify) availability.untold()
       throw interrupted
@@ -195,9 +199,8 @@ export class MailSender implements EventListener {
 
   /** Returns the error that keeps the transport from sending; undefined if it can send. */
   async #verify(timeoutMs: number): Promise<unknown> {
-    const { signal } = new AbortController()
     try {
-      await inTime((context) => this.#options.transport.verify!(context), { signal }, timeoutMs)
+      await inTime(timeoutMs, (signal) => this.#options.transport.verify!({ signal }))
       return undefined
     } catch (error) {
       return error ?? new Error('The transport cannot be used.')

@@ -2,6 +2,7 @@ import { describeError } from '../describe-error.ts'
 import type { LeaseTaker, OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows, namedRow } from '../poll/claim-source.ts'
+import type { HeldRecord } from '../poll/held-record.ts'
 import type { ModeParts } from './mode.ts'
 
 /** Records in the store which rows this process holds without a lease. */
@@ -28,19 +29,19 @@ export function dispatchingUnderLock(
  */
 export function dispatchingInOrder(
   lock: NamedLock,
-  held: HeldRows,
+  held: HeldRecord,
   parts: ModeParts,
   { giveUpIdle, onReleased }: InOrderClosing = {},
 ): Partial<OutboxDispatcherOptions> {
   return {
     ...recordingHeld(lock, held),
     onlyRunning: async () => {
-      if (parts.inFlight.unclaimed().length > 0) await giveUpIdle?.()
+      if (held.unclaimed().length > 0) await giveUpIdle?.()
     },
     onClosed: () =>
       releasing(parts, async () => {
         // A listener that was given up may still run. Its lane continues when the lock has run out.
-        if (parts.inFlight.unclaimed().length > 0 || lock.holding === undefined) return
+        if (held.unclaimed().length > 0 || lock.holding === undefined) return
         await lock.release()
         await onReleased?.()
       }),

@@ -6,9 +6,10 @@ import type { NamedLock } from '../hold/named-lock.ts'
 import type { PartitionKeeper } from '../hold/partition-keeper.ts'
 import type { Pauses } from '../hold/pauses.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
+import type { OutboxEvents } from '../observe/outbox-events.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
-import type { CircuitBreaker } from '../process/circuit-breaker.ts'
+import type { CircuitBreaker, CircuitBreakerOptions } from '../process/circuit-breaker.ts'
 import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { Lease, OutboxStore } from '../store/index.ts'
@@ -53,9 +54,28 @@ export interface ModeParts {
   readonly recovery: StoreRecovery
   readonly clock: Clock
   readonly logger: Logger
-  readonly metrics: MetricsExporter
+  readonly metrics: EngineMetrics
+  readonly events: OutboxEvents
+  /** The destination that these parts deliver to. */
+  readonly scope: DestinationScope
+  /**
+   * Returns what `make` made for the first destination: parts that all destinations of this process share.
+   */
+  readonly shared: <Part>(make: () => Part) => Part
   /** The poller skips events that were written less than this many milliseconds ago. */
   readonly skipRecentMs: number
+}
+
+/** One destination of this process. */
+export interface DestinationScope {
+  /** Its name; empty without routing. */
+  readonly destination: string
+  /** Whether this process has a routing, so that its engines deliver only what they have listeners for. */
+  readonly isNamed: boolean
+  /** Whether the table may have rows for other destinations. */
+  hasOthers(): boolean
+  /** Its circuit breaker, if it has one. */
+  readonly breaker?: CircuitBreakerOptions | false | undefined
 }
 
 /** Says whether this process may use the table in its mode. */

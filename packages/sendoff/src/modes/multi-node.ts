@@ -1,4 +1,3 @@
-import { claimSource } from '../poll/claim-source.ts'
 import { pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
 import { TypedClaimSource } from '../poll/typed-claim-source.ts'
@@ -25,10 +24,12 @@ export const multiNode: Mode = {
  * process that has one.
  */
 function sourceOf({ listeners, poller, onUnroutable }: ModeOptions, parts: ModeParts): PendingSource {
-  if (onUnroutable !== 'defer') return claimSource(parts)
+  const { destination } = parts.scope
   return new TypedClaimSource({
     ...parts,
-    listeners,
+    destination,
+    hasOthers: () => parts.scope.hasOthers(),
+    types: () => (onUnroutable === 'defer' ? listeners.typesTo(destination) : undefined),
     intervalMs: poller?.intervalMs ?? pollerDefaults.intervalMs,
   })
 }

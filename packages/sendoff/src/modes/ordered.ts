@@ -1,4 +1,5 @@
 import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
+import { HeldRecord } from '../poll/held-record.ts'
 import { LaneIntake } from '../poll/lane-intake.ts'
 import { onlyLane, OrderedSource } from '../poll/ordered-source.ts'
 import { requireParts } from '../store/index.ts'
@@ -7,7 +8,7 @@ import { dispatchingInOrder } from './dispatching-under-lock.ts'
 import { usualLockTimes } from './lock-times.ts'
 import { laneBatches, orderedDefaults } from './mode-defaults.ts'
 import type { Mode, ModeOptions } from './mode.ts'
-import { namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
+import { losingRowsWith, namedLockOf, pollerLock, standByWarning } from './named-lock-of.ts'
 
 interface OrderedSettings extends ModeOptions {
   readonly onFailure?: 'dead' | 'retryForever'
@@ -27,10 +28,13 @@ export const ordered: Mode<OrderedSettings> = {
       name: pollerLock,
       onStandBy: standByWarning(parts),
     })
-    const intake = new LaneIntake({ ...parts, store, lock })
+    losingRowsWith(lock, parts)
+    const held = new HeldRecord({ store, lock })
+    held.add(parts.inFlight)
+    const intake = new LaneIntake({ ...parts, store, lock, held })
     return {
       lock,
-      dispatching: { ...dispatchingInOrder(lock, intake, parts), ...oneByOne(options) },
+      dispatching: { ...dispatchingInOrder(lock, held, parts), ...oneByOne(options) },
       polling: laneBatches,
       connect: ({ lanes }) => ({
         source: new OrderedSource({ ...parts, intake, store, lanes: lanes!, lock }),

@@ -1,16 +1,17 @@
 import type { OutboxDispatcherOptions } from '../dispatch/dispatcher-options.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
-import type { Tracer } from '../observe/tracing.ts'
+import type { Tracer } from '../observe/tick-span.ts'
 import { OwnerSource } from '../poll/owner-source.ts'
 import { SingleWriterSource } from '../poll/single-writer-source.ts'
 import { CircuitBreaker, type CircuitBreakerOptions } from '../process/circuit-breaker.ts'
+import { destinationOutage } from '../process/destination-outage.ts'
 import { FailurePause } from '../process/failure-pause.ts'
 import { dispatchingUnderLock } from './dispatching-under-lock.ts'
 import { hotPathOf } from './hot-path-of.ts'
 import type { LockTimes } from './lock-times.ts'
 import type { Mode, ModeOptions, ModeParts } from './mode.ts'
 import { singleWriterDefaults } from './mode-defaults.ts'
-import { namedLockOf, pollerLock } from './named-lock-of.ts'
+import { lockOfDestination, losingRowsWith, namedLockOf, pollerLock } from './named-lock-of.ts'
 
 interface SingleWriterSettings extends ModeOptions {
   readonly lock?: Partial<LockTimes> & { readonly name?: string }
@@ -33,9 +34,15 @@ export const singleWriter: Mode<SingleWriterSettings> = {
 
   open(options, parts) {
     const { lock: { name = pollerLock } = {}, tracer } = options
-    const lock = namedLockOf(parts, { ...lockTimes(parts.lease.ms, options), name })
+    const { destination } = parts.scope
+    const lock = namedLockOf(parts, {
+      ...lockTimes(parts.lease.ms, options),
+      name: lockOfDestination(name, parts),
+      destination,
+    })
+    losingRowsWith(lock, parts)
     const breaker = breakerOf(options, parts)
-    const source = new OwnerSource({ ...parts, lock })
+    const source = new OwnerSource({ ...parts, lock, destination })
     return {
       lock,
       breaker,
@@ -67,14 +74,19 @@ function lockTimes(leaseMs: number, { lock = {} }: SingleWriterSettings): LockTi
 }
 
 function breakerOf(
-  { circuitBreaker = {} }: SingleWriterSettings,
-  { clock, logger, metrics }: ModeParts,
+  options: SingleWriterSettings,
+  { clock, logger, metrics, events, scope }: ModeParts,
 ): CircuitBreaker | undefined {
+  const circuitBreaker = scope.breaker ?? options.circuitBreaker ?? {}
   if (circuitBreaker === false) return undefined
+  const tell = destinationOutage({ clock, events }, scope.destination)
   return new CircuitBreaker(circuitBreaker, {
     clock,
     logger,
-    onState: (state) => metrics.recordCircuitBreakerState(state),
+    onState(state) {
+      metrics.recordCircuitBreakerState(state)
+      tell(state)
+    },
   })
 }
 

@@ -15,8 +15,11 @@ export interface CountedDelivery {
   readonly deliveryMs: number | undefined
 }
 
-/** How a delivery ended, as statistics count it. */
-export type DeliveryEnd = 'done' | 'failed' | 'dead' | 'deferred'
+/** How a delivery ended. A `filtered` event is DONE without its listener, because no rule said yes. */
+export type DeliveryEnd = 'done' | 'failed' | 'dead' | 'deferred' | 'filtered'
+
+/** A delivery as statistics count it: one that was filtered is done, under a destination of its own. */
+export type DeliveryInStatistics = CountedDelivery & { readonly end: Exclude<DeliveryEnd, 'filtered'> }
 
 /** The counts of one event type and destination. */
 export class KindCounts {
@@ -53,7 +56,7 @@ export class DeliveryCounts {
     this.#onFirst = onFirst
   }
 
-  add({ eventType, destination, end, isHot, listenerMs, deliveryMs }: CountedDelivery): void {
+  add({ eventType, destination, end, isHot, listenerMs, deliveryMs }: DeliveryInStatistics): void {
     if (this.#isRead) {
       this.#onFirst()
       this.#isRead = false

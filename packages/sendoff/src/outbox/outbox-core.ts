@@ -4,18 +4,30 @@ import { type Clock, systemClock } from '../clock.ts'
 import { BlockedKeyManager } from '../dead/blocked-key-manager.ts'
 import { DeadEventManager } from '../dead/dead-event-manager.ts'
 import { closeDefaults } from '../dispatch/dispatcher-options.ts'
+import { didYouMean } from '../closest-name.ts'
 import { describeError } from '../describe-error.ts'
 import { coldOnly } from '../wake/poller-wake-ups.ts'
 import { Pauses } from '../hold/pauses.ts'
 import { StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { JsonCodec } from '../event/json-codec.ts'
+import { CarriedContext } from '../observe/context-carrier.ts'
+import type { OutboxHealth } from '../observe/health.ts'
 import { type Logger, loggerFrom } from '../observe/logger.ts'
-import { metricsFrom } from '../observe/metrics.ts'
+import { OutboxEvents } from '../observe/outbox-events.ts'
+import { tracingFrom } from '../observe/safe-tracing.ts'
+import { WriteContext } from '../observe/write-context.ts'
+import { pollerDefaults } from '../poll/outbox-poller.ts'
+import { DeliverySurroundings } from '../process/delivery-surroundings.ts'
+import { healthOf } from './health-of.ts'
+import type { MetricsSource, ProcessState, TableState } from '../observe/metrics-source.ts'
+import { metricsFrom, observeWith } from '../observe/metrics.ts'
 import { usualLockTimes } from '../modes/lock-times.ts'
 import { modes } from '../modes/modes.ts'
 import { cancelEvent, type CancelOptions, type CancelTarget } from './cancel-event.ts'
-import { type EngineOptions, OutboxEngine } from './outbox-engine.ts'
+import type { Attachment, InboxParts } from './inbox-parts.ts'
+import type { EngineOptions } from './outbox-engine.ts'
+import { OutboxEngines } from './outbox-engines.ts'
 import { operatorCalls, storeFailure } from './outbox-operator-calls.ts'
 import {
   checkOutboxOptions,
@@ -24,15 +36,18 @@ import {
   type WriterOnlyOptions,
   outboxDefaults,
 } from './outbox-options.ts'
+import { RoutingState } from './routing-state.ts'
 import { Announcer } from '../wake/announcer.ts'
 import { answeringInTime, answerTimes } from '../store-calls/answering-in-time.ts'
+import { TableLook } from './table-look.ts'
 import { NodeKeeper } from '../hold/node-keeper.ts'
 import { ProcessReporter } from '../hold/process-reporter.ts'
 import { StoreUpkeep } from '../store-calls/store-upkeep.ts'
 import { upkeepOf } from '../store-calls/upkeep-of.ts'
-import { OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
+import { keyRetentionOf, OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
-import { type CancelAnswer, type OutboxStore, requireParts } from '../store/index.ts'
+import { Routing } from '../route/routing.ts'
+import { type CancelAnswer, type OutboxStore, requireParts, usualDoctorRequest } from '../store/index.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
@@ -53,7 +68,7 @@ type CoreOptions<Tx, StoreTx, TxOptions> = WriterOnlyOptions<Tx, StoreTx, TxOpti
  * Builds the parts of an outbox for its mode, and runs them from start to close. Each part is explained in
  * its own file.
  */
-export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
+export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implements MetricsSource {
   readonly writer: OutboxWriter<Tx, StoreTx, Id>
   /** Finds and replays DEAD events. */
   readonly deadEvents: DeadEventManager
@@ -64,19 +79,29 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   readonly logger: Logger
   readonly announcer: Announcer
   readonly pauses: Pauses
+  /** Tells subscribers about failures and outages. */
+  readonly events: OutboxEvents
   /** The parts that deliver; undefined in `writerOnly`. */
-  readonly engine: OutboxEngine | undefined
+  readonly engine: OutboxEngines | undefined
   /** The name of this process, unique per start. */
   readonly owner: string
+  /** The parts that an inbox uses. */
+  readonly inboxParts: InboxParts<Tx, StoreTx, TxOptions>
   readonly #options: CoreOptions<Tx, StoreTx, TxOptions>
   readonly #store: OutboxStore<StoreTx>
   /** The store with a time limit on its calls. */
   readonly #limited: OutboxStore<StoreTx>
   readonly #clock: Clock
   readonly #nodeKeeper: NodeKeeper
+  readonly #recovery: StoreRecovery
+  readonly #tableLook: TableLook
+  #unobserve: (() => void) | undefined
   readonly #purge: OutboxPurgeScheduler | undefined
   readonly #upkeep: StoreUpkeep | undefined
   readonly #reporter: ProcessReporter | undefined
+  readonly #attachments: Attachment[] = []
+  readonly #routing: Routing | undefined
+  readonly #routingState: RoutingState
   #writeOrder: WriteOrder
   #state: State = 'new'
   #isBarred = false
@@ -97,7 +122,14 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     const delivering = mode === 'writerOnly' ? undefined : modes[mode]
     const lockTimes = delivering?.lockTimes(leaseMs, engineOptions) ?? usualLockTimes(leaseMs)
     const times = answerTimes(leaseMs, lockTimes.ttlMs, lockTimes.renewMarginMs)
-    const recovery = new StoreRecovery(clock)
+    const events = new OutboxEvents(clock, logger)
+    this.events = events
+    const tracing = tracingFrom(options.tracing, logger)
+    const carried = options.context?.length ? new CarriedContext(options.context, logger) : undefined
+    const isCarrying = tracing !== undefined || carried !== undefined
+    const recovery = new StoreRecovery(clock, events)
+    this.#recovery = recovery
+    this.#tableLook = new TableLook(store.looks, clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
     this.owner = lease.owner
@@ -112,8 +144,17 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       limited.controls && operatorCalls(limited.controls, ['pause', 'resume', 'paused'], requireOpen),
       lease.owner,
     )
+    this.#routing = options.routing && new Routing(options.routing)
     const announcer = new Announcer({ wakeUps: limited.wakeUps, clock, logger, recovery })
     this.announcer = announcer
+    this.#routingState = new RoutingState({
+      routing: this.#routing,
+      store: limited,
+      clock,
+      logger,
+      hasOneDestination: mode === 'ordered',
+      onPublished: () => announcer.announceControls(),
+    })
     const metrics = metricsFrom(options.metrics, logger)
     const startedAt = clock.now()
     // A report that succeeds says nothing about calls that deliveries need.
@@ -132,27 +173,38 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
           startedAt,
           types: this.engine === undefined ? [] : (this.listeners.eventTypes ?? null),
           ...(this.engine?.state ?? nothingHeld),
+          ...(this.#routingState.expansion && { routingVersion: this.#routingState.expansion.version }),
         }),
       })
     const announce = (partitions?: readonly number[], inMs?: number) => announcer.announce(partitions, inMs)
     this.engine =
       delivering === undefined
         ? undefined
-        : new OutboxEngine(delivering, engineOptions, {
-            store: limited as OutboxStore<never>,
-            membership: {
-              isMember: () => this.#nodeKeeper.isMember,
-              staysMember: () => this.#nodeKeeper.staysMember(),
+        : new OutboxEngines({
+            mode: delivering,
+            options: engineOptions,
+            routing: this.#routing,
+            isRouted: () => this.#routingState.expansion !== undefined,
+            onControls: () => this.#routingState.refresh(),
+            parts: {
+              store: limited as OutboxStore<never>,
+              membership: {
+                isMember: () => this.#nodeKeeper.isMember,
+                staysMember: () => this.#nodeKeeper.staysMember(),
+              },
+              announcer,
+              ...(this.#reporter && { counts: this.#reporter.counts }),
+              clock,
+              codec,
+              lease,
+              logger,
+              metrics,
+              events,
+              tracing,
+              surroundings: isCarrying ? new DeliverySurroundings(carried, tracing) : undefined,
+              pauses: this.pauses,
+              recovery,
             },
-            announcer,
-            ...(this.#reporter && { counts: this.#reporter.counts }),
-            clock,
-            codec,
-            lease,
-            logger,
-            metrics,
-            pauses: this.pauses,
-            recovery,
           })
     this.transactions = new AmbientTransactions({
       store,
@@ -165,8 +217,11 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       codec,
       clock,
       logger,
+      metrics,
+      writeContext: isCarrying ? new WriteContext(carried, tracing) : undefined,
       writerHook: options.writerHook as WriterHook | undefined,
       writeOrder: () => this.#writeOrder,
+      destinationsOf: () => this.#routingState.destinationsOf,
       // A process that only writes still wakes other processes, if the store has wake-ups.
       hotPath:
         this.engine?.hotPath ??
@@ -204,6 +259,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         mayPurge: () => this.#nodeKeeper.isMember,
         clock,
         logger,
+        metrics,
         recovery,
       })
     const upkeep = upkeepOf(limited.upkeep?.bind(limited), reports)
@@ -217,8 +273,9 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       clock,
       logger,
       recovery,
-      onHeartbeat: ({ paused, mode: lastMode }) => {
+      onHeartbeat: ({ paused, mode: lastMode, routing }) => {
         this.pauses.update(paused)
+        this.#routingState.follow(routing ?? null)
         // A process that only writes locks keys as the delivering processes' mode demands.
         this.#writeOrder = writeOrderOf(mode === 'writerOnly' ? lastMode : mode)
         this.#setBarred(false)
@@ -229,6 +286,26 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         this.#setBarred(true)
       },
     })
+    this.inboxParts = {
+      store,
+      limited,
+      transactions: this.transactions,
+      writer: this.writer as OutboxWriter<Tx, StoreTx, string | null>,
+      codec,
+      clock,
+      random: options.random ?? Math.random,
+      logger,
+      recovery,
+      tracing,
+      keyRetentionMs: purge ? keyRetentionOf(purge) : Infinity,
+      requireOpen: (what) => {
+        if (!this.isOpen) throw this.stateError(what)
+      },
+      attach: (attachment) => {
+        this.#attachments.push(attachment)
+        if (this.#state === 'started') attachment.start()
+      },
+    }
   }
 
   /** Cancels a pending event that no worker holds. */
@@ -262,10 +339,14 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       await (migrate
         ? this.#startStep('bringing the schema up to date', () => this.#store.migrate())
         : this.#startStep('checking the schema', () => this.#limited.checkSchema()))
-      const warnings = await this.#startStep('asking for settings of the database', () =>
-        this.#limited.doctor?.(),
+      const findings = await this.#startStep('examining the database', () =>
+        this.#limited.doctor?.(usualDoctorRequest),
       )
-      for (const warning of warnings ?? []) this.logger.warn(warning)
+      for (const { code, severity, message, fix } of findings ?? []) {
+        if (severity !== 'info') this.logger.warn(`${message} ${fix} (${code})`)
+      }
+      this.requireKnownDestinations()
+      await this.#startStep('publishing the routing', () => this.#routingState.publish())
       await this.#startStep('registering this process', () => this.#nodeKeeper.join())
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'
@@ -274,8 +355,39 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     // The outbox may have been closed during the awaits above.
     this.requireStarted('start')
     this.engine?.start()
+    for (const each of this.#attachments) each.start()
+    this.#unobserve = observeWith(this.#options.metrics, this, this.logger)
     this.#purge?.start()
     this.#upkeep?.start()
+  }
+
+  /** What this process holds and does now. */
+  process(): ProcessState {
+    return {
+      ...(this.engine?.state ?? nothingHeld),
+      sincePollMs: this.engine?.sincePollMs,
+      isOutage: this.#recovery.isOutage,
+      breakers: this.engine?.breakers ?? {},
+    }
+  }
+
+  /** The state of the table, at most 5 s old; undefined if the store does not answer soon. */
+  table(): Promise<TableState | undefined> {
+    return this.#tableLook.read()
+  }
+
+  /** Whether this process is live and ready, and why not. */
+  health(): Promise<OutboxHealth> {
+    const { leaseMs = outboxDefaults.leaseMs, poller, health = {} } = this.#options
+    return healthOf({
+      source: this,
+      notStarted: this.isStarted ? undefined : `The outbox is not started: it is ${this.#state}.`,
+      isBarred: this.#isBarred,
+      hasLooks: this.#store.looks !== undefined,
+      sinceTryMs: this.isStarted ? this.engine?.sinceTryMs : undefined,
+      stalledMs: stalledAfter * ((poller?.intervalMs ?? pollerDefaults.intervalMs) + leaseMs),
+      thresholds: health,
+    })
   }
 
   async #startStep<Result>(
@@ -316,6 +428,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
   async #close(): Promise<void> {
     const started = this.#state === 'started'
     this.#state = 'closing'
+    this.#unobserve?.()
     const {
       drainTimeoutMs = closeDefaults.drainTimeoutMs,
       shutdownTimeoutMs = closeDefaults.shutdownTimeoutMs,
@@ -323,6 +436,9 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
     const engineMs = 2 * drainTimeoutMs + shutdownTimeoutMs + closingMarginMs
     if (started) {
       await this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.transactions.ended())
+      for (const each of this.#attachments) {
+        await this.#attempt('Stopping an inbox', drainTimeoutMs, () => each.close())
+      }
       await this.#attempt('Stopping the purge', drainTimeoutMs, () => this.#purge?.close())
       await this.#attempt('Stopping the upkeep', drainTimeoutMs, () => this.#upkeep?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.engine?.close())
@@ -348,6 +464,21 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
       this.logger.warn(`${what} failed. ${describeError(error)}`)
     } finally {
       cancel()
+    }
+  }
+
+  /**
+   * Throws `OUTBOX_UNKNOWN_DESTINATION` if a listener is for a destination that the routing does not name.
+   */
+  requireKnownDestinations(): void {
+    const known = this.#routing?.destinations ?? new Map([['', {}]])
+    for (const destination of this.listeners.destinations) {
+      if (known.has(destination)) continue
+      throw new OutboxError(
+        'OUTBOX_UNKNOWN_DESTINATION',
+        `A listener is registered for destination "${destination}", but the routing of this outbox does not name it.` +
+          `${didYouMean(destination, [...known.keys()])} Add it to the option "routing": destinations: { ${JSON.stringify(destination)}: {} }.`,
+      )
     }
   }
 
@@ -386,6 +517,9 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> {
         )
   }
 }
+
+/** How many intervals and leases may pass without a poll before the poller counts as stuck. */
+const stalledAfter = 5
 
 const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 }, partitions: 0 }
 

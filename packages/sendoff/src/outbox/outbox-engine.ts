@@ -1,61 +1,72 @@
-import { describeError } from '../describe-error.ts'
 import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
+import type { SuspectTurns } from '../dispatch/suspect-turns.ts'
 import { OutboxDispatcher } from '../dispatch/outbox-dispatcher.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { LeaseKeeper } from '../hold/lease-keeper.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import type { PartitionKeeper } from '../hold/partition-keeper.ts'
-import type { Pauses } from '../hold/pauses.ts'
 import { blindBusyIntervalMs } from '../modes/mode-defaults.ts'
 import type { Mode, ModeEnds, ModeOptions, ModeParts } from '../modes/mode.ts'
 import type { DeliveryCounts } from '../observe/delivery-counts.ts'
-import type { Logger } from '../observe/logger.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import { claimRows, namedRow } from '../poll/claim-source.ts'
 import { memberSource } from '../poll/member-source.ts'
+import { openSource } from '../poll/open-source.ts'
 import { OutboxPoller, pollerDefaults } from '../poll/outbox-poller.ts'
 import type { PendingSource } from '../poll/pending-source.ts'
-import type { CircuitBreaker } from '../process/circuit-breaker.ts'
-import type { ProcessReport, WakeUp } from '../store/index.ts'
+import { CircuitBreaker } from '../process/circuit-breaker.ts'
+import { destinationOutage } from '../process/destination-outage.ts'
+import type { DeliverySurroundings } from '../process/delivery-surroundings.ts'
+import type { EventRules } from '../process/event-rules.ts'
+import type { ProcessReport } from '../store/index.ts'
 import type { Announcer } from '../wake/announcer.ts'
 import { PollerAlarm } from '../wake/poller-alarm.ts'
 import type { OutboxOptions } from './outbox-options.ts'
 
-/** The parts that the engine shares with the writer. */
+/** The parts that the engine shares with the writer and with engines of other destinations. */
 export interface OutboxEngineParts extends Omit<ModeParts, 'inFlight' | 'waker' | 'skipRecentMs'> {
   readonly announcer: Announcer
   readonly counts?: DeliveryCounts
   readonly codec: JsonCodec
+  readonly tracing?: Tracing | undefined
+  readonly surroundings?: DeliverySurroundings | undefined
+  /** Filters and maps events by the rules of a routing. */
+  readonly rules?: EventRules
+  /** The turns in which suspects run, if there are several engines. */
+  readonly suspectTurns?: SuspectTurns
 }
 
 /** Options of any delivering mode, with the registry of its listeners. */
 export type EngineOptions = OutboxOptions<never, never> & Pick<ModeOptions, 'listeners'>
 
-/** The parts of an outbox that deliver, put together for its mode. */
+/** The parts of an outbox that deliver to one destination, put together for its mode. */
 export class OutboxEngine {
+  readonly destination: string
   readonly hotPath: ModeEnds['hotPath']
   readonly poller: OutboxPoller
   readonly dispatcher: OutboxDispatcher
   readonly breaker: CircuitBreaker | undefined
-  readonly #alarm: PollerAlarm
+  readonly alarm: PollerAlarm
+  readonly keeper: PartitionKeeper | undefined
   readonly #lock: NamedLock | undefined
-  readonly #keeper: PartitionKeeper | undefined
   readonly #source: PendingSource
   readonly #leaseKeeper: LeaseKeeper
-  readonly #logger: Logger
-  readonly #pauses: Pauses
-  readonly #options: OutboxOptions<never, never>
-  #stopListening: Promise<(() => Promise<void>) | undefined> | undefined
+  readonly #options: EngineOptions
 
   constructor(mode: Mode, options: EngineOptions, engineParts: OutboxEngineParts) {
-    const { lease, store, membership } = engineParts
-    this.#alarm = new PollerAlarm(engineParts)
+    const { lease, store, membership, scope } = engineParts
+    this.destination = scope.destination
+    this.alarm = new PollerAlarm(engineParts)
     const parts = {
       ...engineParts,
-      waker: this.#alarm,
-      inFlight: options.inFlightTracker ?? new InFlightTracker(),
+      waker: this.alarm,
+      inFlight: (scope.destination === '' && options.inFlightTracker) || new InFlightTracker(),
       skipRecentMs: options.poller?.skipRecentMs ?? pollerDefaults.skipRecentMs,
     }
     const setup = mode.open(options, parts)
+    // The breaker of a mode leaves the cold path alone. That of a destination decides about both.
+    const coldBreaker = setup.breaker === undefined ? destinationBreaker(parts) : undefined
+    this.breaker = setup.breaker ?? coldBreaker
 
     const dispatcher = new OutboxDispatcher({
       timeoutGraceMs: lease.ms,
@@ -65,6 +76,7 @@ export class OutboxEngine {
       inFlightTracker: parts.inFlight,
       claimAgain: async ({ held, source }) => (await claimRows(parts, [namedRow(held, null)], source))[0],
       ...setup.dispatching,
+      ...(coldBreaker && { breaker: coldBreaker, breaksCold: true }),
     })
     const { source, hotPath, keeper } = setup.connect(dispatcher)
     this.poller = new OutboxPoller({
@@ -72,8 +84,13 @@ export class OutboxEngine {
       ...(store.wakeUps === undefined && { busyIntervalMs: blindBusyIntervalMs }),
       ...setup.polling,
       ...options.poller,
-      alarm: this.#alarm,
-      source: memberSource(source, () => membership.staysMember()),
+      alarm: this.alarm,
+      source: memberSource(
+        scope.isNamed
+          ? openSource(source, () => options.listeners.has(this.destination), coldBreaker)
+          : source,
+        () => membership.staysMember(),
+      ),
       handler: {
         handle: (delivery) => dispatcher.enqueueCold(delivery),
         availableCapacity: () => dispatcher.coldQueueRemainingCapacity(),
@@ -81,22 +98,21 @@ export class OutboxEngine {
     })
     this.#leaseKeeper = new LeaseKeeper(parts)
     this.dispatcher = dispatcher
-    this.hotPath = hotPath
-    this.breaker = setup.breaker
+    this.hotPath = coldBreaker === undefined ? hotPath : unbrokenHotPath(hotPath, coldBreaker)
     this.#lock = setup.lock
-    this.#keeper = keeper
+    this.keeper = keeper
     this.#source = source
-    this.#logger = parts.logger
-    this.#pauses = parts.pauses
     this.#options = options
   }
 
-  start(): void {
+  /** Begins to deliver. Returns whether it polls by itself. */
+  start(): boolean {
     this.#leaseKeeper.start()
-    if (!(this.#options.poller?.enabled ?? pollerDefaults.enabled)) return
-    this.#keeper?.start()
+    const polls = this.#options.poller?.enabled ?? pollerDefaults.enabled
+    if (!polls) return false
+    this.keeper?.start()
     this.poller.start()
-    this.#stopListening = this.#listen()
+    return true
   }
 
   /** What this process holds now, for its report. */
@@ -107,7 +123,7 @@ export class OutboxEngine {
     return {
       queues: this.dispatcher.queueLengths,
       held: { leased: this.dispatcher.inFlight.size - locked, locked },
-      partitions: this.#keeper?.active.length ?? 0,
+      partitions: this.keeper?.active.length ?? 0,
     }
   }
 
@@ -117,15 +133,15 @@ export class OutboxEngine {
     await this.dispatcher.idle()
   }
 
-  async close(): Promise<void> {
-    await this.#unlisten()
+  /**
+   * Takes no more rows from the store. Resolves to a promise of the end of the last poll, which may need the
+   * dispatcher.
+   */
+  async stopPolling(): Promise<{ readonly polled: Promise<void> }> {
     const polled = this.poller.close()
     // A source with `drained` waits for its deliveries, which need the dispatcher: do not await the poll.
     if (this.#source.drained === undefined) await polled
-    await this.#keeper?.stop()
-    await this.dispatcher.close(this.#options)
-    await polled
-    this.abandon()
+    return { polled }
   }
 
   /**
@@ -134,14 +150,14 @@ export class OutboxEngine {
    */
   async bar(): Promise<void> {
     this.#lock?.abandon()
-    this.#keeper?.lost()
+    this.keeper?.lost()
     await this.dispatcher.bar()
   }
 
   /** Takes rows again. */
   unbar(): void {
     this.dispatcher.unbar()
-    this.#keeper?.wake()
+    this.keeper?.wake()
     this.wake()
   }
 
@@ -154,46 +170,49 @@ export class OutboxEngine {
   /** Polls soon: rows may be due that this process has not written. */
   wake(): void {
     this.dispatcher.forgetResults()
+    this.pollAgain()
+  }
+
+  /** Polls soon, and reads again the rows that had to wait. */
+  pollAgain(): void {
     this.#source.forgetWaiting?.()
-    this.#alarm.wake()
+    this.alarm.wake()
   }
+}
 
-  // Without wake-ups, the poller still polls at its intervals.
-  async #listen(): Promise<(() => Promise<void>) | undefined> {
-    const { wakeUps } = this.#options.store
-    if (wakeUps === undefined) return undefined
-    try {
-      const stop = await wakeUps.listen((wakeUp) => this.#woken(wakeUp))
-      // Signals that came between the first poll and this moment were not heard.
-      this.#woken({})
-      return stop
-    } catch (error) {
-      this.#logger.warn(`Listening for wake-ups failed; events are found by polling. ${describeError(error)}`)
-      return undefined
-    }
-  }
+function destinationBreaker({
+  scope,
+  clock,
+  logger,
+  events,
+  waker,
+}: Pick<ModeParts, 'scope' | 'clock' | 'logger' | 'events' | 'waker'>): CircuitBreaker | undefined {
+  const { breaker, destination } = scope
+  if (breaker === undefined || breaker === false) return undefined
+  const tell = destinationOutage({ clock, events }, destination)
+  const circuitBreaker: CircuitBreaker = new CircuitBreaker(breaker, {
+    clock,
+    logger,
+    name: destination,
+    onState(state) {
+      tell(state)
+      // The poller has nothing to do while the breaker is open.
+      waker.wake(state === 'open' ? circuitBreaker.coolDownMs : 0)
+    },
+  })
+  return circuitBreaker
+}
 
-  // A database that is down must not keep the engine from finishing the work at hand.
-  async #unlisten(): Promise<void> {
-    const stop = await this.#stopListening
-    try {
-      await stop?.()
-    } catch (error) {
-      this.#logger.warn(`Ending the wake-ups failed. ${describeError(error)}`)
-    }
-  }
-
-  #woken({ partitions, inMs = [0], controls = false }: WakeUp): void {
-    if (controls) void this.#controlsChanged()
-    else inMs.forEach((ms) => this.#alarm.wake(ms, partitions))
-    if (partitions === undefined && inMs.includes(0)) this.#keeper?.wake()
-  }
-
-  // Without this refresh, rows that were just resumed would be handed back as paused until the next
-  // heartbeat.
-  async #controlsChanged(): Promise<void> {
-    await this.#pauses.refresh()
-    this.#source.forgetWaiting?.()
-    this.#alarm.wake()
+/** Leaves events to the poller while the breaker of their destination is open. */
+function unbrokenHotPath(hotPath: ModeEnds['hotPath'], breaker: CircuitBreaker): ModeEnds['hotPath'] {
+  return {
+    lease: hotPath.lease,
+    reserve: (event, destination) => {
+      const isDelayed = event.isDelayed()
+      return breaker.isOpen && !isDelayed ? 'broken' : hotPath.reserve(event, destination)
+    },
+    leftToPoller: (left, isAnnounced) => hotPath.leftToPoller(left, isAnnounced),
+    perhapsLater: () => hotPath.perhapsLater(),
+    ...(hotPath.idle && { idle: () => hotPath.idle!() }),
   }
 }

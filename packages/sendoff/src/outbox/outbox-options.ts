@@ -4,9 +4,12 @@ import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { OutboxError } from '../errors.ts'
 import { delay } from '../event/delay.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
+import type { ContextCarrier } from '../observe/context-carrier.ts'
+import type { HealthThresholds } from '../observe/health.ts'
 import type { Logger } from '../observe/logger.ts'
 import { type MetricsExporter, metricsMethods } from '../observe/metrics.ts'
-import type { Tracer } from '../observe/tracing.ts'
+import type { Tracer } from '../observe/tick-span.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import {
   callable,
   checkOptions,
@@ -25,6 +28,7 @@ import {
 import { circuitBreakerChecks, type CircuitBreakerOptions } from '../process/circuit-breaker.ts'
 import { type PurgeOptions, purgeOptionChecks } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
+import type { RoutingOptions } from '../route/routing-options.ts'
 import type { OutboxStore } from '../store/index.ts'
 import type { SqlTx, TransactionOptions, Transactions } from '../transactions.ts'
 import type { MaybeHook, WriterHook } from '../write/writer-hook.ts'
@@ -43,12 +47,25 @@ export interface WriterOnlyOptions<
   readonly store: OutboxStore<StoreTx>
   /** Runs the transactions of an ORM or a driver. Default: the store's own. */
   readonly transactions?: Transactions<Tx, StoreTx | SqlTx, TxOptions>
+  /**
+   * Which events go to which destinations. Processes without it follow the routing of the table. Default:
+   * every event has one destination, the empty one.
+   */
+  readonly routing?: RoutingOptions
   /** Takes part in every write, and may change or suppress events. Default: none. */
   readonly writerHook?: Hook
   /** Turns payloads and headers into JSON text and back. Default: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
   /** Gets all reports of faults; `false` for none. By default, warnings and errors go to standard error. */
   readonly logger?: Logger | false
+  /** Counts what the outbox does. Default: none. */
+  readonly metrics?: MetricsExporter
+  /** Makes spans of what the outbox does, and carries the trace of a write to its delivery. Default: none. */
+  readonly tracing?: Tracing
+  /** Carry values of the writing code to listeners, such as a tenant. Default: none. */
+  readonly context?: readonly ContextCarrier[]
+  /** When `health()` says that the outbox is not ready. */
+  readonly health?: HealthThresholds
   /** A name for this process, shown on the rows it holds. The outbox adds a unique ending. */
   readonly ownerId?: string
   /** Deletes old events at intervals; nothing is deleted by default. */
@@ -87,8 +104,6 @@ export interface OutboxOptions<
   readonly drainTimeoutMs?: number
   /** How long `close()` waits for running listeners, in milliseconds. Default: 15 s. */
   readonly shutdownTimeoutMs?: number
-  /** Counts what the outbox does. Default: none. */
-  readonly metrics?: MetricsExporter
 }
 
 /** Options of `Outbox.singleWriter`. */
@@ -184,8 +199,13 @@ const writerChecks: Record<string, OptionCheck> = {
   store: having('claim', 'insert', 'settle', 'transaction'),
   transactions: having('transaction', 'storeTx'),
   writerHook: having(),
+  routing: having(),
   codec: having('toJson', 'fromJson'),
   logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
+  metrics: having(...metricsMethods),
+  tracing: having('write', 'deliver', 'settle', 'tick'),
+  context: having('map'),
+  health: having(),
   ownerId: text,
   purge: (value) => (value === true ? undefined : having()(value)),
   migrate: flag,
@@ -198,7 +218,6 @@ const orderedChecks: Record<string, OptionCheck> = {
   listeners: (value) => (value instanceof ListenerRegistry ? undefined : 'a ListenerRegistry'),
   inFlightTracker: (value) => (value instanceof InFlightTracker ? undefined : 'an InFlightTracker'),
   poller: having(),
-  metrics: having(...metricsMethods),
   coldQueueCapacity: count,
   maxAttempts: countOrInfinity,
   retryPolicy: having('computeDelayMs'),
@@ -285,6 +304,20 @@ export function checkOutboxOptions(mode: OutboxMode, options: object): void {
       mode === 'writerOnly' ? { ...consumedPurgeChecks, ageMs } : consumedPurgeChecks,
     )
   }
+  const { context = [], health = {} } = options as Partial<WriterOnlyOptions<never, never>>
+  for (const carrier of context) {
+    checkOptions(`a carrier in the context of ${what}`, carrier, {
+      name: text,
+      capture: callable,
+      restore: callable,
+    })
+    requireOptions(`a carrier in the context of ${what}`, carrier, ['name', 'capture', 'restore'])
+  }
+  checkOptions(`the health of ${what}`, health, {
+    maxPollAgeMs: duration,
+    maxLagMs: duration,
+    maxDeadMs: duration,
+  })
   const { lock = {}, circuitBreaker = {} } = options as Partial<SingleWriterOptions<never, never>>
   checkOptions(`the lock of ${what}`, lock, { name: text, ttlMs: duration, renewMarginMs: duration })
   requireMarginWithin(what, lock, (options as Partial<OutboxOptions<never, never>>).leaseMs)

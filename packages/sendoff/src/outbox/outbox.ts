@@ -10,7 +10,7 @@ import type {
 import type { TransactionOptions } from '../transactions.ts'
 import type { MaybeHook, WrittenId } from '../write/writer-hook.ts'
 import { OutboxCore } from './outbox-core.ts'
-import type { OutboxEngine } from './outbox-engine.ts'
+import type { OutboxEngines } from './outbox-engines.ts'
 import type {
   DeliveringMode,
   OrderedOptions,
@@ -44,7 +44,7 @@ export class Outbox<
   Id extends string | null = string,
 > extends WriterOutbox<Tx, StoreTx, TxOptions, Id> {
   readonly #core: OutboxCore<Tx, StoreTx, TxOptions, Id>
-  readonly #engine: OutboxEngine
+  readonly #engine: OutboxEngines
 
   private constructor(mode: DeliveringMode, options: OutboxOptions<Tx, StoreTx, TxOptions, MaybeHook>) {
     const core = new OutboxCore<Tx, StoreTx, TxOptions, Id>(mode, options)
@@ -147,6 +147,7 @@ export class Outbox<
   ): this
   on(...args: readonly unknown[]): this {
     this.#core.listeners.register(...(args as Parameters<ListenerRegistry['register']>))
+    if (this.#core.isStarted) this.#core.requireKnownDestinations()
     // Events of this type may be waiting for a listener.
     this.wake()
     return this
@@ -154,27 +155,26 @@ export class Outbox<
 
   /** The state of the circuit breaker between commits and listeners; undefined without one. */
   get circuitBreakerState(): CircuitBreakerState | undefined {
-    return this.#engine.breaker?.state
+    return this.#engine.unnamed.breaker?.state
   }
 
   /** Polls for due rows now, and resolves when they are in the queue. */
   async poll(): Promise<void> {
     this.#core.requireStarted('poll')
-    await this.#engine.poller.poll()
+    await this.#engine.poll()
   }
 
   /** Makes the poller poll for due rows after `inMs` milliseconds: 0. Does not wait for the poll. */
   wake(inMs = 0): void {
-    if (this.#core.isStarted) this.#engine.poller.wake(inMs)
+    if (this.#core.isStarted) this.#engine.wakePollers(inMs)
   }
 
   /** Resolves when nothing due is left here: in the table, in a queue, or with a listener. */
   async drain(): Promise<void> {
     this.#core.requireStarted('drain')
-    const { poller, dispatcher } = this.#engine
     do {
-      await poller.poll()
-      const found = dispatcher.inFlight.size > 0
+      await this.#engine.poll()
+      const found = this.#engine.heldRows > 0
       await this.#engine.idle()
       if (!found) return
     } while (this.#core.isStarted)

@@ -4,12 +4,15 @@ import { didYouMean } from '../closest-name.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
 import type { DefinedEvent, EventToWrite, PlainEventType } from '../event/event-type.ts'
+import type { OutboxHealth } from '../observe/health.ts'
+import type { OutboxEvents } from '../observe/outbox-events.ts'
 import type { CancelAnswer, PauseTarget } from '../store/index.ts'
 import type { TransactionOptions } from '../transactions.ts'
 import type { EventWriter } from '../write/event-writer.ts'
 import type { OutboxWriter, WriteOptions } from '../write/outbox-writer.ts'
 import type { TxContext } from '../write/tx-context.ts'
 import type { CancelOptions, CancelTarget } from './cancel-event.ts'
+import { offerInboxParts } from './inbox-parts.ts'
 import type { OutboxCore } from './outbox-core.ts'
 
 /**
@@ -32,11 +35,22 @@ export class WriterOutbox<
     this.#core = core
     this.writer = core.writer
     this.deadEvents = core.deadEvents
+    offerInboxParts(this, core.inboxParts)
   }
 
   /** Finds blocked ordering keys, and unblocks them. */
   get blockedKeys(): BlockedKeyManager {
     return this.#core.blockedKeys
+  }
+
+  /** Subscribes to failures, dead and blocked events, and outages. */
+  get events(): OutboxEvents {
+    return this.#core.events
+  }
+
+  /** Returns whether this process is live and ready, why not, and what it knows about the table. */
+  health(): Promise<OutboxHealth> {
+    return this.#core.health()
   }
 
   /**

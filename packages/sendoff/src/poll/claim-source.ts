@@ -14,6 +14,8 @@ export interface ClaimSourceOptions {
   readonly clock?: Clock
   /** Skips events that were written less than this many milliseconds ago. Default: 0. */
   readonly skipRecentMs?: number
+  /** Claims only rows for this destination. Default: for any. */
+  readonly destination?: string
 }
 
 /** A source that leases rows one by one, for processes that share the work. */
@@ -31,12 +33,13 @@ class ClaimSource implements PendingSource {
   }
 
   async fetch(limit: number): Promise<PendingBatch> {
-    const { store, clock = systemClock, lease, skipRecentMs = 0 } = this.#options
+    const { store, clock = systemClock, lease, skipRecentMs = 0, destination } = this.#options
     const holding = { validUntil: validUntil(clock.monotonic(), lease.ms) }
     const rows = await store.claim({
       lease,
       limit,
       skipRecentMs,
+      ...(destination !== undefined && { destination }),
       ...(this.#place && { from: this.#place }),
     })
     const hasMore = rows.length >= limit

@@ -1,15 +1,18 @@
 import type { Clock } from '../clock.ts'
 import { Delivery, type Holding, isSuspect, rowIdOf } from '../delivery/delivery.ts'
 import type { InFlightTracker } from '../delivery/in-flight-tracker.ts'
-import type { FencedRow, Lease, OrderedRow, OwnerFence, StoreWith } from '../store/index.ts'
+import type { Lease, OrderedRow, StoreWith } from '../store/index.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { claimRows, namedRow } from './claim-source.ts'
+import type { HeldRecord } from './held-record.ts'
 
 /** Options of `LaneIntake`. */
 export interface LaneIntakeOptions {
-  readonly store: Pick<StoreWith<never, 'lanes'>, 'claim' | 'lanes'>
+  readonly store: Pick<StoreWith<never, 'lanes'>, 'claim'>
   /** The lock under which rows are read. */
   readonly lock: NamedLock
+  /** The record of rows that are held under the lock. */
+  readonly held: HeldRecord
   readonly inFlight: InFlightTracker
   readonly clock: Clock
   readonly lease: Lease
@@ -52,7 +55,6 @@ function waitOf({ lockedBy, waitMs }: OrderedRow): number {
 /** Makes deliveries of rows that were read, and records in the store which rows this process holds. */
 export class LaneIntake {
   readonly #options: LaneIntakeOptions
-  #hasRecorded = false
 
   constructor(options: LaneIntakeOptions) {
     this.#options = options
@@ -79,13 +81,7 @@ export class LaneIntake {
       }
       return deliveries
     })
-    return (await this.#record(fence, taken.flat())) ? taken : undefined
-  }
-
-  /** Records in the store which rows this process holds, if it has recorded any before. */
-  async recordHeld(): Promise<void> {
-    const { lock, inFlight } = this.#options
-    if (lock.holding !== undefined && this.#hasRecorded) await this.#write(lock.fence, inFlight.unclaimed())
+    return (await this.#options.held.take(fence, taken.flat())) ? taken : undefined
   }
 
   async #claimLapsed(rows: readonly OrderedRow[]): Promise<ReadonlyMap<string, Delivery>> {
@@ -94,17 +90,5 @@ export class LaneIntake {
     const named = lapsed.map((row) => namedRow(row, row.lockedBy))
     const claimed = await claimRows(this.#options, named, 'cold')
     return new Map(claimed.map((delivery) => [delivery.rowId, delivery]))
-  }
-
-  async #record(owner: OwnerFence, taken: readonly Delivery[]): Promise<boolean> {
-    const unclaimed = taken.filter(({ lock }) => lock !== undefined)
-    const inHand = this.#options.inFlight.unclaimed()
-    if (unclaimed.length > 0) return this.#write(owner, inHand.concat(unclaimed))
-    return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
-  }
-
-  async #write(owner: OwnerFence, rows: readonly FencedRow[]): Promise<boolean> {
-    this.#hasRecorded = rows.length > 0
-    return this.#options.store.lanes.hold({ owner, rows })
   }
 }

@@ -21,6 +21,8 @@ export interface LaneSourceOptions {
   readonly lanes: LanesToFill
   readonly lock: NamedLock
   readonly skipWaiting: boolean
+  /** Returns the destination whose rows it reads; undefined while the table has no others. */
+  readonly destination: () => string | undefined
   /** Makes the poller poll again after some milliseconds. */
   readonly waker: Pick<Waker, 'wake'>
 }
@@ -88,6 +90,7 @@ export class LaneSource implements PendingSource {
 
     const renewal = lock.dueRenewal
     const askedAt = clock.monotonic()
+    const destination = this.#options.destination()
     const finding = Math.max(1, Math.floor(limit / this.#depth) - fill.length)
     const answer = await store.lanes.read({
       owner: lock.fence,
@@ -99,6 +102,7 @@ export class LaneSource implements PendingSource {
       limit: from === 'nowhere' ? 0 : finding,
       perKey: this.#depth,
       skipWaiting,
+      ...(destination !== undefined && { destination }),
       ...(renewal && { renewMs: renewal.ttlMs }),
     })
     if (answer === undefined) return this.#lost()

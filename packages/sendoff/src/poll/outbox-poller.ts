@@ -3,9 +3,10 @@ import { describeError } from '../describe-error.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { InFlightTracker } from '../delivery/in-flight-tracker.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
-import { type MetricsExporter, noMetrics } from '../observe/metrics.ts'
+import { type EngineMetrics, engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
+import type { TracedTick, Tracing } from '../observe/tracing.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { PendingSource } from './pending-source.ts'
+import type { PendingBatch, PendingSource } from './pending-source.ts'
 import { PollerAlarm } from '../wake/poller-alarm.ts'
 
 /** Takes the deliveries that the poller finds. */
@@ -34,6 +35,8 @@ export interface OutboxPollerOptions {
   readonly logger?: Logger
   /** Records how long events had been due. Default: none. */
   readonly metrics?: MetricsExporter
+  /** Makes spans of polls that find rows. Default: none. */
+  readonly tracing?: Tracing | undefined
   /** The longest pause between two polls, in milliseconds. Default: 5 s. */
   readonly intervalMs?: number
   /**
@@ -87,12 +90,16 @@ interface Drain {
  */
 export class OutboxPoller {
   readonly #options: Required<OutboxPollerOptions>
+  readonly #metrics: EngineMetrics
   readonly #alarm: PollerAlarm
   #stopped = false
   #stoppedDrain: Drain | undefined
   readonly #backOff: BackOff
   #pauseMs = 0
   #loop: Promise<void> | undefined
+  #succeededAt: number | undefined
+  #triedAt: number | undefined
+  #tick: { readonly span: TracedTick | undefined; rows: number } | undefined
   #polling: Promise<void> = Promise.resolve()
 
   constructor(options: OutboxPollerOptions) {
@@ -107,7 +114,8 @@ export class OutboxPoller {
       clock,
       recovery: new StoreRecovery(clock),
       logger: standardLogger,
-      metrics: noMetrics,
+      metrics: engineMetrics(),
+      tracing: undefined,
       ...options,
       intervalMs,
       busyIntervalMs: Math.min(options.busyIntervalMs ?? intervalMs, intervalMs),
@@ -115,6 +123,7 @@ export class OutboxPoller {
       maxBatchSize: Math.max(options.maxBatchSize ?? pollerDefaults.maxBatchSize, batchSize),
     }
     this.#alarm = this.#options.alarm
+    this.#metrics = engineMetrics(this.#options.metrics)
     this.#pauseMs = intervalMs
     this.#backOff = new BackOff({
       ...this.#options,
@@ -125,7 +134,20 @@ export class OutboxPoller {
   }
 
   start(): void {
+    this.#succeededAt ??= this.#options.clock.monotonic()
     this.#loop ??= this.#run()
+  }
+
+  /** Milliseconds since the last poll that succeeded, or since `start`; undefined before that. */
+  get sinceSuccessMs(): number | undefined {
+    if (this.#succeededAt === undefined) return undefined
+    return this.#options.clock.monotonic() - this.#succeededAt
+  }
+
+  /** Milliseconds since the background loop last began or ended a poll; undefined before `start`. */
+  get sinceTryMs(): number | undefined {
+    if (this.#triedAt === undefined) return undefined
+    return this.#options.clock.monotonic() - this.#triedAt
   }
 
   /** Polls now, or after `inMs` milliseconds. */
@@ -165,12 +187,15 @@ export class OutboxPoller {
 
   // A database outage must not end the engine: report it, wait, try again.
   async #pollOrReport(isResuming: boolean): Promise<void> {
+    this.#triedAt = this.#options.clock.monotonic()
     try {
       await this.#poll(isResuming)
       this.#backOff.succeeded()
+      this.#succeededAt = this.#options.clock.monotonic()
     } catch (error) {
       this.#backOff.failed(`Polling failed and will be tried again. ${describeError(error)}`)
     }
+    this.#triedAt = this.#options.clock.monotonic()
   }
 
   async #wholeDrain(isResuming: boolean): Promise<void> {
@@ -179,10 +204,13 @@ export class OutboxPoller {
       await this.#drain(isResuming)
     } catch (error) {
       await source.drained?.(error)
+      this.#endTick(error)
       throw error
     }
     // A drain that waits for room is not over.
-    if (this.#stoppedDrain === undefined || this.#stopped) await source.drained?.()
+    if (this.#stoppedDrain !== undefined && !this.#stopped) return
+    await source.drained?.()
+    this.#endTick()
   }
 
   async #drain(isResuming: boolean): Promise<void> {
@@ -219,8 +247,10 @@ export class OutboxPoller {
 
     const pollEnds = inFlight.pollBegins()
     try {
-      const { deliveries, hasMore } = await source.fetch(limit, hasNews)
-      if (drain.isAtStart) this.#recordLag(deliveries[0])
+      const { deliveries, hasMore } = await (this.#isObserved
+        ? this.#observed(() => source.fetch(limit, hasNews))
+        : source.fetch(limit, hasNews))
+      if (drain.isAtStart && !this.#metrics.isOff) this.#recordLag(deliveries[0])
       drain.isAtStart = false
       if (deliveries.length > 0) this.#pauseMs = this.#options.busyIntervalMs
       return this.#handOver(deliveries) && hasMore
@@ -245,8 +275,35 @@ export class OutboxPoller {
     return room
   }
 
+  get #isObserved(): boolean {
+    return !this.#metrics.isOff || this.#options.tracing !== undefined
+  }
+
+  async #observed(fetch: () => Promise<PendingBatch>): Promise<PendingBatch> {
+    const { clock, tracing } = this.#options
+    const startedAt = clock.monotonic()
+    const batch = await fetch()
+    const { length } = batch.deliveries
+    const durationMs = clock.monotonic() - startedAt
+    this.#metrics.recordPoll(length, durationMs)
+    if (tracing !== undefined && length > 0) this.#traceFetch(tracing, length, clock.now() - durationMs)
+    return batch
+  }
+
+  // A tick begins with the first fetch that finds rows: idle polls have no span.
+  #traceFetch(tracing: Tracing, rows: number, startedAt: number): void {
+    this.#tick ??= { span: tracing.tick(startedAt), rows: 0 }
+    this.#tick.rows += rows
+    this.#tick.span?.claim(startedAt, rows)
+  }
+
+  #endTick(error?: unknown): void {
+    this.#tick?.span?.end(this.#tick.rows, error)
+    this.#tick = undefined
+  }
+
   #recordLag(oldest: Delivery | undefined): void {
-    this.#options.metrics.recordOldestLagMs(
+    this.#metrics.recordOldestLagMs(
       oldest === undefined ? 0 : Math.max(0, this.#options.clock.now() - oldest.row.availableAt),
     )
   }

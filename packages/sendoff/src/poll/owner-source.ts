@@ -14,6 +14,8 @@ export interface OwnerSourceOptions {
   readonly clock: Clock
   readonly lease: Lease
   readonly skipRecentMs: number
+  /** The destination whose rows it reads. */
+  readonly destination: string
 }
 
 /**
@@ -33,7 +35,7 @@ export class OwnerSource implements PendingSource {
   }
 
   async fetch(limit: number): Promise<PendingBatch> {
-    const { store, lock, inFlight, skipRecentMs } = this.#options
+    const { store, lock, inFlight, skipRecentMs, destination } = this.#options
     const place = this.#place
     const holding = await lock.acquire()
     if (holding === undefined) return noPending
@@ -47,6 +49,7 @@ export class OwnerSource implements PendingSource {
       limit: wanted,
       held: boundsOf(inHand),
       skipRecentMs,
+      destination,
       ...(place && { from: place }),
       ...(renewal && { renewMs: renewal.ttlMs }),
     })

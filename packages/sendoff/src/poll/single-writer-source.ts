@@ -1,7 +1,7 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import { describeError } from '../describe-error.ts'
 import type { Logger } from '../observe/logger.ts'
-import { spanFrom, type TracedSpan, type Tracer } from '../observe/tracing.ts'
+import { spanFrom, type TracedSpan, type Tracer } from '../observe/tick-span.ts'
 import type { NamedLock } from '../hold/named-lock.ts'
 import { noPending, type PendingBatch, type PendingSource } from './pending-source.ts'
 

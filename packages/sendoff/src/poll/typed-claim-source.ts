@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { Delivery } from '../delivery/delivery.ts'
 import { validUntil } from '../delivery/local-validity.ts'
-import type { ListenerRegistry } from '../route/listener-registry.ts'
 import type { Lease, OutboxStore, TypeName } from '../store/index.ts'
 import { claimSource } from './claim-source.ts'
 import type { Waker } from '../wake/waker.ts'
@@ -11,7 +10,12 @@ import { noPending, type PendingBatch, type PendingSource } from './pending-sour
 /** Options of `TypedClaimSource`. */
 export interface TypedClaimSourceOptions {
   readonly store: Pick<OutboxStore<never>, 'claim' | 'claimTypes'>
-  readonly listeners: ListenerRegistry
+  /** Returns the types to claim, the same array until they change; undefined for all. */
+  readonly types: () => readonly TypeName[] | undefined
+  /** Claims only rows for this destination. */
+  readonly destination: string
+  /** Whether the table may have rows for other destinations. */
+  readonly hasOthers: () => boolean
   readonly lease: Lease
   readonly clock: Clock
   readonly skipRecentMs: number
@@ -25,17 +29,17 @@ export interface TypedClaimSourceOptions {
 const window = 2_000
 
 /**
- * Leases rows one by one, but only those that this process has a listener for. It leaves others to processes
- * that have one.
+ * Leases rows for one destination one by one, and perhaps only those that this process has a listener for.
+ * It leaves others to processes that have one.
  *
- * Rows of other types stay due, at the front. Once a poll has passed many of them, the next polls begin
- * behind them. Polls from the start then take up a twentieth of the time, or run once per interval. They find
- * late commits, released rows and expired leases.
+ * Rows of other types or destinations stay due, at the front. Once a poll has passed many of them, the next
+ * polls begin behind them. Polls from the start then take up a twentieth of the time, or run once per
+ * interval. They find late commits, released rows and expired leases.
  */
 export class TypedClaimSource implements PendingSource {
   readonly #options: TypedClaimSourceOptions
   readonly #ofAllTypes: PendingSource
-  #types: readonly TypeName[] = []
+  #types: readonly TypeName[] | undefined = []
   #looks: KeyScan
 
   constructor(options: TypedClaimSourceOptions) {
@@ -45,14 +49,14 @@ export class TypedClaimSource implements PendingSource {
   }
 
   async fetch(limit: number, hasNews: boolean): Promise<PendingBatch> {
-    const { types } = this.#options.listeners
-    if (types === undefined) return this.#ofAllTypes.fetch(limit, hasNews)
+    const types = this.#options.types()
+    if (types === undefined && !this.#options.hasOthers()) return this.#ofAllTypes.fetch(limit, hasNews)
 
     const hasNewTypes = types !== this.#types
     this.#types = types
     if (hasNewTypes) this.forgetWaiting()
     if (hasNews || hasNewTypes) this.#beginLook()
-    if (types.length === 0 || this.#looks.from === 'nowhere') return noPending
+    if (types?.length === 0 || this.#looks.from === 'nowhere') return noPending
     return this.#claim(limit, types, this.#looks)
   }
 
@@ -65,8 +69,8 @@ export class TypedClaimSource implements PendingSource {
     this.#looks = new KeyScan(this.#options.clock, this.#options.intervalMs)
   }
 
-  async #claim(limit: number, types: readonly TypeName[], looks: KeyScan): Promise<PendingBatch> {
-    const { store, lease, clock, skipRecentMs } = this.#options
+  async #claim(limit: number, types: readonly TypeName[] | undefined, looks: KeyScan): Promise<PendingBatch> {
+    const { store, lease, clock, skipRecentMs, destination } = this.#options
     const { from } = looks
     const askedAt = clock.monotonic()
     const holding = { validUntil: validUntil(askedAt, lease.ms) }
@@ -74,6 +78,7 @@ export class TypedClaimSource implements PendingSource {
       lease,
       limit,
       types,
+      destination,
       window,
       skipRecentMs,
       ...(typeof from === 'object' && { from }),

@@ -43,6 +43,8 @@ export interface CircuitBreakerParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly onState: (state: CircuitBreakerState) => void
+  /** The destination that it protects, for the log; undefined for the whole hot path. */
+  readonly name?: string
 }
 
 /** Stops calls to a destination for a while, if most of them fail. */
@@ -74,6 +76,12 @@ export class CircuitBreaker {
   /** Whether a call would be refused. */
   get isOpen(): boolean {
     return this.state === 'open' || (this.state === 'halfOpen' && this.#trials >= this.#options.trialCalls)
+  }
+
+  /** How many calls it lets through now. */
+  get allowedCalls(): number {
+    if (this.state === 'closed') return Infinity
+    return this.isOpen ? 0 : this.#options.trialCalls - this.#trials
   }
 
   /** Returns whether a call may be made. If so, `ended` must be called after it. */
@@ -108,15 +116,20 @@ export class CircuitBreaker {
   }
 
   #become(state: CircuitBreakerState): void {
-    const { clock, logger, onState } = this.#parts
+    const { clock, logger, onState, name } = this.#parts
+    const what = name === undefined ? 'The circuit breaker' : `The circuit breaker of destination "${name}"`
     this.#state = state
     this.#calls = []
     this.#trials = this.#successes = 0
     if (state === 'open') {
       this.#openedAt = clock.monotonic()
-      logger.warn('The circuit breaker is open: events are left to the poller for a while.')
+      logger.warn(
+        `${what} is open: events ${name === undefined ? 'are left to the poller' : 'wait in the table'} for a while.`,
+      )
     } else if (state === 'closed') {
-      logger.info('The circuit breaker is closed: events are sent right after their commits again.')
+      logger.info(
+        `${what} is closed: events are ${name === undefined ? 'sent right after their commits' : 'delivered'} again.`,
+      )
     }
     onState(state)
   }

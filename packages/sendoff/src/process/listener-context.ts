@@ -29,6 +29,15 @@ export class ListenerContext implements DispatchContext {
   get epoch(): number | undefined {
     return this.#delivery.epoch
   }
+
+  get destination(): string {
+    return this.#delivery.row.destination
+  }
+
+  run<Result>(work: () => Result): Result {
+    const { within } = this.#delivery
+    return within === undefined ? work() : within(work)
+  }
 }
 
 /** The context of a batch. */

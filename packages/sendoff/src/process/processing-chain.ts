@@ -4,6 +4,7 @@ import type { UnroutableEventError } from '../errors.ts'
 import { OutboxError, PayloadParseError, UnrecoverableError } from '../errors.ts'
 import { boundedDelayMs } from '../event/delay.ts'
 import { EventEnvelope } from '../event/event-envelope.ts'
+import type { DefinedEvent } from '../event/event-type.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues, type StandardSchema } from '../event/standard-schema.ts'
 import type { Logger } from '../observe/logger.ts'
@@ -13,6 +14,7 @@ import type { BatchEventListener, ListenerAnswer } from '../route/event-listener
 import { type ListenerRegistry, type Route } from '../route/listener-registry.ts'
 import type { Outcome, Row } from '../store/index.ts'
 import { batchAnswers } from './batch-answers.ts'
+import { type EventRules, filtered } from './event-rules.ts'
 import { exponentialBackoff } from '../retry/exponential-backoff.ts'
 import { fallback } from './fallback.ts'
 import { Interceptors } from './interceptors.ts'
@@ -21,6 +23,7 @@ import { permanentFailure } from './permanent-failure.ts'
 import { primary } from './primary.ts'
 import { type FailedDelivery, isFailed, type Processors } from './processor.ts'
 import { retryPolicies, retryProcessor, type RetryProcessorOptions } from './retry.ts'
+import { isCurrent, isTooNew, unfitUpgrade, upgradeEvent } from './upgrade-event.ts'
 
 /**
  * The treatment of an event after its last attempt. `dead`: it is DEAD. `block`: it blocks the events behind
@@ -41,6 +44,8 @@ export interface ProcessingChainOptions extends RetryProcessorOptions {
   readonly unroutableDelayMs: number
   readonly deleteCompleted: boolean
   readonly onGivenUp: (row: Row) => GivenUp
+  /** Filters and maps events by the rules of the routing. Default: none. */
+  readonly rules?: EventRules | undefined
 }
 
 /**
@@ -54,6 +59,7 @@ export class ProcessingChain {
   readonly #interceptors: Interceptors
   readonly #done: Outcome
   readonly #policyFor: ReturnType<typeof retryPolicies>
+  readonly #newerTypes = new Set<string>()
 
   constructor(options: ProcessingChainOptions) {
     this.#options = options
@@ -70,7 +76,7 @@ export class ProcessingChain {
   }
 
   routeOf({ row }: Delivery): Route | undefined {
-    return this.#options.listeners.routeFor(row.aggregateType, row.eventType)
+    return this.#options.listeners.routeFor(row.aggregateType, row.eventType, row.destination)
   }
 
   /** Whether the losses of an event have reached `maxLosses`: the process does not try it again. */
@@ -93,7 +99,13 @@ export class ProcessingChain {
     let event = prepared
     let outcome: Outcome
     try {
-      if (route!.schema !== undefined) event = await checkPayload(event, route!.schema)
+      const schema = route!.definition?.schema
+      if (schema !== undefined) event = await this.#checkPayload(delivery, event, route!.definition!, schema)
+      if (this.#options.rules !== undefined) {
+        const ruled = await this.#options.rules.apply(event, delivery.row.destination)
+        if (ruled === filtered) return await this.#filtered(event)
+        event = ruled
+      }
       outcome = this.#outcomeOf(
         await this.#stages.primary.process(event, route!, new ListenerContext(delivery)),
       )
@@ -107,16 +119,19 @@ export class ProcessingChain {
   /** Returns the outcomes of a batch for one batch listener, in order. */
   async processBatch(deliveries: readonly Delivery[], route: Route): Promise<readonly Outcome[]> {
     const outcomes = new Map<Delivery, Outcome>()
-    const ready: { readonly delivery: Delivery; readonly event: EventEnvelope }[] = []
+    const ready: ReadyDelivery[] = []
     for (const delivery of deliveries) {
-      const prepared = await this.#prepare(delivery, route)
-      if (prepared instanceof EventEnvelope) ready.push({ delivery, event: prepared })
+      // The listener is the same, but each event has a definition of its own.
+      const own = this.routeOf(delivery) ?? route
+      const prepared = await this.#ruled(delivery, own, await this.#prepare(delivery, own))
+      if (prepared instanceof EventEnvelope) ready.push({ delivery, event: prepared, route: own })
       else outcomes.set(delivery, prepared)
     }
 
     const answers = await callBatch(route.listener as BatchEventListener, ready)
-    for (const [index, { delivery, event }] of ready.entries()) {
-      outcomes.set(delivery, await this.#answered(delivery, event, route, answers[index]))
+    for (const [index, { delivery, event, route: own }] of ready.entries()) {
+      const answered = () => this.#answered(delivery, event, own, answers[index])
+      outcomes.set(delivery, await (delivery.within === undefined ? answered() : delivery.within(answered)))
     }
     return deliveries.map((delivery) => outcomes.get(delivery)!)
   }
@@ -127,8 +142,9 @@ export class ProcessingChain {
    */
   async timedOut(delivery: Delivery): Promise<Outcome> {
     try {
-      const event = EventEnvelope.stored(delivery.row, this.#options.codec)
-      const failed = failedDelivery(delivery, event, this.routeOf(delivery)!, delivery.abortReason)
+      const route = this.routeOf(delivery)!
+      const event = this.#current(EventEnvelope.stored(delivery.row, this.#options.codec), route)
+      const failed = failedDelivery(delivery, event, route, delivery.abortReason)
       const retried = await this.#stages.retry.process(failed)
       return isFailed(retried) ? this.#givenUp(delivery, await this.#last(retried)) : retried
     } catch (error) {
@@ -152,22 +168,91 @@ export class ProcessingChain {
     } catch (error) {
       return this.#givenUp(delivery, dead(error))
     }
-    if (this.#interceptors.none && route !== undefined) return event
+    if (this.#interceptors.none && route !== undefined && isCurrent(event, route.definition)) return event
     return this.#intercept(delivery, event, route)
+  }
+
+  /** Applies the rules to an event of a batch. */
+  async #ruled(
+    delivery: Delivery,
+    route: Route,
+    prepared: EventEnvelope | Outcome,
+  ): Promise<EventEnvelope | Outcome> {
+    const { rules } = this.#options
+    if (rules === undefined || !(prepared instanceof EventEnvelope)) return prepared
+    try {
+      const ruled = await rules.apply(prepared, delivery.row.destination)
+      return ruled === filtered ? await this.#filtered(prepared) : ruled
+    } catch (error) {
+      return this.#failed(delivery, prepared, route, error)
+    }
+  }
+
+  async #filtered(event: EventEnvelope): Promise<Outcome> {
+    if (!this.#interceptors.none) await this.#interceptors.after(event, null)
+    return { kind: this.#options.deleteCompleted ? 'delete' : 'done', filtered: true }
   }
 
   async #intercept(
     delivery: Delivery,
-    event: EventEnvelope,
+    stored: EventEnvelope,
     route: Route | undefined,
   ): Promise<EventEnvelope | Outcome> {
+    if (route?.definition !== undefined && isTooNew(stored, route.definition)) {
+      return this.#leftToNewerProcess(stored, route.definition)
+    }
+    let event = stored
     try {
+      if (route !== undefined) event = this.#current(stored, route)
       await this.#interceptors.before(event)
       if (route === undefined) throw this.#unroutable(delivery)
       return event
     } catch (error) {
       return this.#failed(delivery, event, route, error)
     }
+  }
+
+  #current(event: EventEnvelope, { definition }: Route): EventEnvelope {
+    if (definition === undefined || isCurrent(event, definition)) return event
+    return upgradeEvent(event, definition, this.#options.codec)
+  }
+
+  /**
+   * Leaves an event to a process that knows its version. No attempt counts, and this process does not wake up
+   * for it: a process of the newer version should find it first.
+   */
+  #leftToNewerProcess({ eventId, version }: EventEnvelope, definition: DefinedEvent<unknown>): Outcome {
+    const { logger, unroutableDelayMs } = this.#options
+    const { name, aggregateType, version: known = 1 } = definition
+    const error = new OutboxError(
+      'OUTBOX_VERSION_TOO_NEW',
+      `Event ${eventId} (${name}) has version ${version}, and this process knows versions up to ${known}. It waits for a process that knows its version.`,
+    )
+    const type = `${aggregateType}:${name}:${version}`
+    if (!this.#newerTypes.has(type) && this.#newerTypes.size < maxNewerTypes) {
+      this.#newerTypes.add(type)
+      logger.warn(`${error.message} All events like it do. Deploy the newer version to every process.`)
+    }
+    const delayMs = Math.min(unroutableDelayMs, newerVersionDelayMs)
+    return { kind: 'defer', delayMs, reason: describeError(error), quiet: true }
+  }
+
+  async #checkPayload(
+    { row }: Delivery,
+    event: EventEnvelope,
+    definition: DefinedEvent<unknown>,
+    schema: StandardSchema,
+  ): Promise<EventEnvelope> {
+    const result = await schema['~standard'].validate(event.payload)
+    if (result.issues === undefined) return event.withPayload(result.value)
+
+    const issues = describeIssues(result.issues)
+    if (EventEnvelope.stored(row, this.#options.codec).version < event.version) {
+      throw unfitUpgrade(event, definition, issues)
+    }
+    throw new PayloadParseError(
+      `The stored payload of event ${event.eventId} (${event.eventType}) does not fit its schema: ${issues}.`,
+    )
   }
 
   async #answered(
@@ -197,7 +282,7 @@ export class ProcessingChain {
     if (!this.#interceptors.none) await this.#interceptors.after(event, error)
     if (isInterrupted(delivery)) return handedBack
     try {
-      if (route === undefined) return this.#givenUp(delivery, this.#unroutableOutcome(error))
+      if (route === undefined) return this.#givenUp(delivery, this.#unroutableOutcome(delivery, error))
 
       const retried = await this.#stages.retry.process(failedDelivery(delivery, event, route, error))
       if (!isFailed(retried)) return retried
@@ -264,18 +349,33 @@ export class ProcessingChain {
   }
 
   #unroutable({ row }: Delivery): UnroutableEventError {
-    return this.#options.listeners.unroutable(row.eventId, row.aggregateType, row.eventType)
+    const { eventId, aggregateType, eventType, destination } = row
+    return this.#options.listeners.unroutable(eventId, aggregateType, eventType, destination)
   }
 
-  #unroutableOutcome(error: unknown): Outcome {
-    const { onUnroutable, unroutableDelayMs } = this.#options
-    return onUnroutable === 'dead'
+  // A process that knows nothing of a destination is no reason to give its events up.
+  #unroutableOutcome({ row: { destination } }: Delivery, error: unknown): Outcome {
+    const { onUnroutable, unroutableDelayMs, listeners } = this.#options
+    return onUnroutable === 'dead' && (destination === '' || listeners.has(destination))
       ? dead(error)
       : { kind: 'defer', delayMs: unroutableDelayMs, reason: describeError(error) }
   }
 }
 
 const usualBackoff = exponentialBackoff()
+
+/** After how many milliseconds an event of a newer version is due again, at most. */
+const newerVersionDelayMs = 5_000
+
+/** How many newer versions the log names at most. */
+const maxNewerTypes = 100
+
+/** A delivery whose event is ready for its listener. */
+interface ReadyDelivery {
+  readonly delivery: Delivery
+  readonly event: EventEnvelope
+  readonly route: Route
+}
 
 // A listener that a shutdown or a lost lease has stopped has not failed: the next holder begins anew. After a
 // lost lease, the store refuses this outcome anyway.
@@ -312,18 +412,10 @@ function failedDelivery(
   return { event, route, error, counted, attempts: row.attempts + (counted ? 1 : 0) }
 }
 
-async function checkPayload(event: EventEnvelope, schema: StandardSchema): Promise<EventEnvelope> {
-  const result = await schema['~standard'].validate(event.payload)
-  if (result.issues === undefined) return event.withPayload(result.value)
-  throw new PayloadParseError(
-    `The stored payload of event ${event.eventId} (${event.eventType}) does not fit its schema: ${describeIssues(result.issues)}.`,
-  )
-}
-
 /** Returns an answer for each event. If the call itself failed, all get the same error. */
 async function callBatch(
   listener: BatchEventListener,
-  ready: readonly { readonly delivery: Delivery; readonly event: EventEnvelope }[],
+  ready: readonly ReadyDelivery[],
 ): Promise<readonly (ListenerAnswer | Error)[]> {
   if (ready.length === 0) return []
   try {

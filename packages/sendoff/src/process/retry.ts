@@ -28,7 +28,8 @@ export function retryPolicies({
   route?: Route,
 ) => RetryPolicy {
   const byType = new Map(Object.entries(retryPolicyByType))
-  return (eventType, route) => route?.options.retry ?? byType.get(eventType) ?? retryPolicy
+  return (eventType, route) =>
+    route?.options.retry ?? byType.get(route?.definition?.name ?? eventType) ?? retryPolicy
 }
 
 /** The stage that schedules another attempt, if the error is worth one and there are attempts left. */

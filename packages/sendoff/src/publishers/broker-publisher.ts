@@ -1,11 +1,12 @@
+import { Answers } from '../answers.ts'
 import { describeError } from '../describe-error.ts'
 import { RecoverableError, UnrecoverableError } from '../errors.ts'
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import { loggerFrom } from '../observe/logger.ts'
 import type { PublishAnswer, Publisher } from '../publisher.ts'
-import { Answers } from './answers.ts'
 import { type Attempt, Outages } from './outages.ts'
 import { publisherDefaults, type PublisherOptions } from './publisher-options.ts'
+import { silenceOf } from './silence.ts'
 
 /** The part of a publisher that is particular to one kind of broker. */
 export interface Broker<Message> {
@@ -134,7 +135,7 @@ class Batch<Message> implements Attempt {
 
   async #send(signal: AbortSignal): Promise<readonly SendResult[]> {
     const { broker } = this.#parts
-    const answers = new Answers(broker.name, signal)
+    const answers = new Answers(silenceOf(broker.name), signal)
     try {
       signal.throwIfAborted()
       return await broker.send(this.#letters, answers, signal)

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
+import { versionHeader } from '../event/event-versions.ts'
 import { routed } from '../publisher.ts'
 import type { CloudEventsOptions } from './publisher-options.ts'
 
@@ -11,6 +12,7 @@ export function cloudEventAttributes(
   { source, type }: CloudEventsOptions,
 ): Record<string, string> {
   const { eventId, eventType, aggregateId, orderingKey, occurredAt, headers } = event
+  const version = headers[versionHeader]
   const tracing = tracingHeaders.filter((name) => headers[name] !== undefined)
   return {
     specversion: '1.0',
@@ -20,6 +22,7 @@ export function cloudEventAttributes(
     time: occurredAt.toISOString(),
     ...(aggregateId !== null && aggregateId !== '' && { subject: aggregateId }),
     ...(orderingKey !== null && orderingKey !== '' && { partitionkey: orderingKey }),
+    ...(version !== undefined && { eventversion: version }),
     ...Object.fromEntries(tracing.map((name) => [name, headers[name]!])),
   }
 }

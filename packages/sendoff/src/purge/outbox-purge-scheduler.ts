@@ -3,6 +3,7 @@ import { describeError } from '../describe-error.ts'
 import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
+import { engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
 import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index.ts'
 
@@ -43,6 +44,8 @@ export interface OutboxPurgeSchedulerOptions extends PurgeOptions {
   readonly clock?: Clock
   /** Gets reports of failed runs. By default, they go to standard error. */
   readonly logger?: Logger
+  /** Counts what was deleted. Default: none. */
+  readonly metrics?: MetricsExporter
   /** Reports when the store answers again, so that the scheduler soon repeats a failed run. */
   readonly recovery?: StoreRecovery
 }
@@ -61,6 +64,14 @@ export const purgeOptionChecks = {
   batchSize: count,
   intervalMs: duration,
   onProgress: callable,
+}
+
+/** Returns how many milliseconds a purge keeps idempotency keys. */
+export function keyRetentionOf({
+  retentionMs = purgeDefaults.retentionMs,
+  idempotencyRetentionMs = retentionMs,
+}: PurgeOptions): number {
+  return idempotencyRetentionMs
 }
 
 /** Deletes events and keys that were kept long enough, in small batches, at intervals. */
@@ -83,6 +94,7 @@ export class OutboxPurgeScheduler {
       mayPurge: callable,
       clock: anything,
       logger: anything,
+      metrics: anything,
       recovery: anything,
     })
     this.#options = options
@@ -152,9 +164,10 @@ export class OutboxPurgeScheduler {
       onProgress,
       mayPurge = () => true,
     } = this.#options
+    const metrics = engineMetrics(this.#options.metrics)
     const request = {
       doneOlderThanMs: retentionMs,
-      idempotencyKeysOlderThanMs: this.#options.idempotencyRetentionMs ?? retentionMs,
+      idempotencyKeysOlderThanMs: keyRetentionOf(this.#options),
       ...(deadRetentionMs === undefined ? {} : { deadOlderThanMs: deadRetentionMs }),
       ...(ageMs === undefined ? {} : { anyOlderThanMs: ageMs }),
       limit: batchSize,
@@ -167,6 +180,7 @@ export class OutboxPurgeScheduler {
       this.#recovery.answered()
       progress.deletedRows += batch.deletedRows
       progress.deletedIdempotencyKeys += batch.deletedIdempotencyKeys
+      metrics.addPurged(batch.deletedRows, batch.deletedIdempotencyKeys)
       cursor = batch.cursor
       onProgress?.({ ...progress })
       // Other work needs the database, and this process needs its event loop.

@@ -19,9 +19,10 @@ export interface EventListener<Payload = unknown> {
 /** An object that handles several events in one call, such as a relay to a broker. */
 export interface BatchEventListener {
   /**
-   * Gets events as they are stored: their payloads are not checked against a schema. Returns one answer for
-   * each event, in their order; an error means that this event failed. Returning nothing is success for all,
-   * and throwing is failure for all. A value that is not an answer counts as a failed attempt.
+   * Gets events as they are stored, but in the newest version of their definition. Their payloads are not
+   * checked against a schema. Returns one answer for each event, in their order; an error means that this
+   * event failed. Returning nothing is success for all, and throwing is failure for all. A value that is not
+   * an answer counts as a failed attempt.
    */
   onEvents(
     events: readonly EventEnvelope[],
@@ -49,6 +50,13 @@ export interface DispatchContext {
    * other modes.
    */
   readonly epoch: number | undefined
+  /** The destination of the delivery; empty without routing. */
+  readonly destination: string
+  /**
+   * Runs code in the context that the event was written in. A listener for one event runs in it anyway. In a
+   * batch, each event may have another.
+   */
+  run<Result>(work: () => Result): Result
 }
 
 /** Facts about the deliveries of a batch, for its listener. */

@@ -1,7 +1,10 @@
+import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { boundedDelayMs } from '../event/delay.ts'
+import type { EngineMetrics } from '../observe/metrics.ts'
+import type { TracedEnd, Tracing } from '../observe/tracing.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { OutboxStore, Outcome, Settlement } from '../store/index.ts'
+import type { OutboxStore, Outcome, OwnerFence, Settlement } from '../store/index.ts'
 import { fenceOf, type OutcomeBatch, type UnsettledOutcome } from './outcome-batch.ts'
 import { findWritten } from './written-settlements.ts'
 
@@ -11,6 +14,11 @@ export interface BatchWriterOptions {
   readonly recovery: StoreRecovery
   /** Must not throw. */
   readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
+  /** Called after each batch. Must not throw. */
+  readonly onBatch: () => void
+  readonly clock: Clock
+  readonly metrics: EngineMetrics
+  readonly tracing?: Tracing | undefined
   /**
    * Called with outcomes whose rows this process has claimed again meanwhile. They have to be written with
    * the new lease.
@@ -45,14 +53,53 @@ export class BatchWriter {
 
   /** Writes a batch. Rejects if the store fails. */
   async write({ items }: OutcomeBatch): Promise<void> {
-    const { store, recovery } = this.#options
+    const { recovery } = this.#options
     const settlements = items.map(({ delivery, outcome }) => ({
       row: delivery.held,
       outcome: outcomeNow(delivery, outcome),
     }))
-    const refused = new Set<Settlement>(await store.settle({ settlements, owner: fenceOf(items) }))
+    const span = this.#spanOf(items)
+    let refused: ReadonlySet<Settlement>
+    try {
+      refused = new Set(await this.#settle(settlements, fenceOf(items)))
+      span?.end()
+    } catch (error) {
+      span?.end(error)
+      throw error
+    }
     recovery.answered()
     this.#written++
+    try {
+      await this.#take(items, settlements, refused)
+    } finally {
+      this.#options.onBatch()
+    }
+  }
+
+  #spanOf(items: readonly UnsettledOutcome[]): TracedEnd | undefined {
+    const { tracing } = this.#options
+    if (tracing === undefined) return undefined
+    const traced = items.flatMap(({ delivery }) => delivery.trace ?? [])
+    return traced.length === 0 ? undefined : tracing.settle(traced, items.length)
+  }
+
+  async #settle(
+    settlements: readonly Settlement[],
+    owner: OwnerFence | undefined,
+  ): Promise<readonly Settlement[]> {
+    const { store, clock, metrics } = this.#options
+    if (metrics.isOff) return store.settle({ settlements, owner })
+    const startedAt = clock.monotonic()
+    const refused = await store.settle({ settlements, owner })
+    metrics.recordSettle(settlements.length, clock.monotonic() - startedAt)
+    return refused
+  }
+
+  async #take(
+    items: readonly UnsettledOutcome[],
+    settlements: readonly Settlement[],
+    refused: ReadonlySet<Settlement>,
+  ): Promise<void> {
     const doubtful: [UnsettledOutcome, Settlement][] = []
     const claimedAgain: UnsettledOutcome[] = []
     const overtaken: UnsettledOutcome[] = []

@@ -1,6 +1,8 @@
 import type { Cancel, Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import type { Logger } from '../observe/logger.ts'
+import { type EngineMetrics, engineMetrics } from '../observe/metrics.ts'
+import type { Tracing } from '../observe/tracing.ts'
 import { BackOff, type StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { OutboxStore, Outcome, Settlement } from '../store/index.ts'
 import { BadBatches } from './bad-batches.ts'
@@ -22,6 +24,12 @@ export interface SettlerOptions {
   readonly recovery: StoreRecovery
   /** Must not throw. */
   readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
+  /** Called after each batch. Must not throw. */
+  readonly onBatch?: () => void
+  /** Gets the duration of each batch. Default: none. */
+  readonly metrics?: EngineMetrics
+  /** Makes a span of each batch with traced deliveries. Default: none. */
+  readonly tracing?: Tracing | undefined
 }
 
 const maxBatch = 500
@@ -58,7 +66,15 @@ export class Settler {
   #drainWaiters: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
-    const { store, clock, logger, recovery, onSettled } = options
+    const {
+      store,
+      clock,
+      logger,
+      recovery,
+      onSettled,
+      onBatch = () => {},
+      metrics = engineMetrics(),
+    } = options
     const backOff = { clock, logger, recovery, ...retryPauses, what: 'Settling' }
     this.#options = options
     this.#backOff = new BackOff(backOff)
@@ -66,6 +82,10 @@ export class Settler {
       store,
       recovery,
       onSettled,
+      onBatch,
+      clock,
+      metrics,
+      tracing: options.tracing,
       onClaimedAgain: (items) => this.#writeAgain(items),
     })
     this.#badBatches = new BadBatches({

@@ -58,10 +58,12 @@ const ofParts: {
   lanes: { hold: 'callMs', read: 'callMs', readAll: 'callMs' },
   partitions: { acquire: 'callMs', release: 'callMs', shares: 'callMs' },
   nodes: { join: 'callMs', leave: 'callMs' },
+  routing: { current: 'callMs', publish: 'callMs' },
   controls: { pause: 'callMs', paused: 'callMs', resume: 'callMs' },
   // The settler asks which settlements were written. Operators' calls are not limited.
   people: { query: 'callMs' },
   reports: { report: 'callMs', living: 'callMs', statistics: 'callMs', forgetStatistics: 'patientMs' },
+  inbox: { purge: 'patientMs' },
   wakeUps: { announce: 'callMs' },
 }
 

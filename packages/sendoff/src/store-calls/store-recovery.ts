@@ -1,6 +1,7 @@
 import type { Cancel, Clock } from '../clock.ts'
 import { durationText } from '../duration-text.ts'
 import type { Logger } from '../observe/logger.ts'
+import type { OutboxEvents } from '../observe/outbox-events.ts'
 
 /**
  * The pause between log lines about a call that keeps failing although the store answers others, in
@@ -19,14 +20,17 @@ const reminderMs = 60_000
  */
 export class StoreRecovery {
   readonly #clock: Clock
+  readonly #events: OutboxEvents | undefined
   #outage: { readonly since: number; readonly logger: Logger; failures: number } | undefined
   /** The kinds of calls that have failed and not succeeded since, and when they were last logged. */
   readonly #told = new Map<string, number>()
   readonly #waiting = new Set<() => void>()
   #answers = 0
 
-  constructor(clock: Clock) {
+  /** `events` tells subscribers about outages. */
+  constructor(clock: Clock, events?: OutboxEvents) {
     this.#clock = clock
+    this.#events = events
   }
 
   /** How many calls have succeeded so far. */
@@ -62,6 +66,7 @@ export class StoreRecovery {
     this.#told.set(what, now)
     this.#outage = { since: now, logger, failures: 1 }
     logger.error(message)
+    this.#events?.tell('outage', () => ({ of: 'store', destination: null, reason: message }))
   }
 
   /** Records a successful call of this kind. Its next failure is logged again. */
@@ -72,10 +77,12 @@ export class StoreRecovery {
   #endOutage(): void {
     const { since, logger, failures } = this.#outage!
     this.#outage = undefined
-    const lasted = durationText(this.#clock.monotonic() - since)
+    const lastedMs = this.#clock.monotonic() - since
     logger.warn(
-      `The store answers again after ${lasted}. ${failures} ${failures === 1 ? 'call' : 'calls'} had failed.`,
+      `The store answers again after ${durationText(lastedMs)}. ${failures} ${failures === 1 ? 'call' : 'calls'} had failed.`,
+      { lastedMs, count: failures },
     )
+    this.#events?.tell('recovered', () => ({ of: 'store', destination: null, lastedMs }))
   }
 
   /** Calls back once: when the store answers, or after `ms` milliseconds. */

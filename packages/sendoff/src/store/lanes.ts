@@ -46,6 +46,11 @@ export interface LaneRequest {
   readonly keys: readonly string[]
   /** Ordering keys, and ids of events without a key, that the search skips. */
   readonly except: readonly string[]
+  /**
+   * Finds and reads only rows for this destination, as if there were no others. Keys are parked for each
+   * destination. Default: rows for any.
+   */
+  readonly destination?: string
   /** Finds only rows due at or behind this place. */
   readonly from?: DuePlace
   /** How many due rows to examine for finding keys. */

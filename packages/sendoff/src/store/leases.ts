@@ -11,8 +11,8 @@ export interface OutboxLeases {
 
   /**
    * Claims as `claim` does, but only rows of the named types; others stay as they are. Examines at most
-   * `window` due rows, so that no call takes long, however many rows of other types are due. Returns where
-   * the next call continues.
+   * `window` due rows, so that no call takes long, however many rows of other types, or for other
+   * destinations, are due. Returns where the next call continues.
    */
   claimTypes(request: ClaimTypesRequest): Promise<ClaimTypesAnswer>
 
@@ -52,6 +52,8 @@ export interface ClaimRequest {
   readonly from?: DuePlace
   /** Claims no rows that were written less than this many milliseconds ago. */
   readonly skipRecentMs?: number
+  /** Claims only rows for this destination, unless `rows` names some. Default: for any. */
+  readonly destination?: string
 }
 
 /** A row to claim by its row id. */
@@ -71,8 +73,8 @@ export interface TypeName {
 
 /** The rows to claim, by their types. */
 export interface ClaimTypesRequest extends Omit<ClaimRequest, 'rows'> {
-  /** Claims only rows of these types. */
-  readonly types: readonly TypeName[]
+  /** Claims only rows of these types. Default: of any. */
+  readonly types?: readonly TypeName[] | undefined
   /** How many due rows to examine. */
   readonly window: number
 }
@@ -106,14 +108,15 @@ export interface Settlement {
 /**
  * The outcome of a delivery. The store adds a `failure` to the history of failed attempts.
  *
- * - `done`: DONE. `delete`: the row is removed.
+ * - `done`: DONE. `delete`: the row is removed. With `filtered`, a rule kept the event from its listener,
+ *   which only statistics show.
  * - `retry`: RETRY, due again after `delayMs`, which is at most `maxDelayMs`.
  * - `defer`: NEW, due again after `delayMs`; `attempts` stays.
  * - `block`: stays pending but is not due until an operator decides.
  * - `dead`: DEAD.
  */
 export type Outcome =
-  | { readonly kind: 'done' | 'delete'; readonly failure?: Failure }
+  | { readonly kind: 'done' | 'delete'; readonly failure?: Failure; readonly filtered?: true }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: Failure }
   | { readonly kind: 'defer'; readonly delayMs: number; readonly reason?: string; readonly quiet?: boolean }
   | { readonly kind: 'block' | 'dead'; readonly failure: Failure }

@@ -1,4 +1,5 @@
 import type { OutboxActions } from './actions.ts'
+import type { OutboxInbox } from './inbox.ts'
 import type { OutboxLanes } from './lanes.ts'
 import type { OutboxLeases } from './leases.ts'
 import type { OutboxLooks } from './looks.ts'
@@ -6,6 +7,7 @@ import type { OutboxOwners } from './owners.ts'
 import type { OutboxPartitions } from './partitions.ts'
 import type { OutboxControls, OutboxOrderingKeys, OutboxPeople } from './people.ts'
 import type { OutboxReports } from './reports.ts'
+import type { OutboxRouting } from './routing.ts'
 import type { OutboxWakeUps, PurgeRequest, PurgeResult, OutboxUpkeep } from './upkeep.ts'
 import type { OutboxWriting } from './writing.ts'
 
@@ -48,8 +50,14 @@ export interface OutboxStore<Tx> extends OutboxWriting<Tx>, OutboxLeases, Outbox
   /** Pauses. A store without this part cannot pause anything. */
   readonly controls?: OutboxControls
 
+  /** Which events go to which destinations. The option `routing` needs this part. */
+  readonly routing?: OutboxRouting
+
   /** Reports of processes, and statistics. Without this part, an outbox delivers but does not report. */
   readonly reports?: OutboxReports
+
+  /** Marks of processed messages. `inbox.process` of `sendoff/inbox` needs this part. */
+  readonly inbox?: OutboxInbox<Tx>
 
   /** Signals between processes. Without this part, pollers find rows at their intervals. */
   readonly wakeUps?: OutboxWakeUps
@@ -71,7 +79,9 @@ export type StorePart =
   | 'actions'
   | 'orderingKeys'
   | 'controls'
+  | 'routing'
   | 'reports'
+  | 'inbox'
   | 'wakeUps'
   | 'purge'
 

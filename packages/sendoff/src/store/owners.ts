@@ -39,6 +39,8 @@ export interface OutboxLocks {
 /** A lock, its owner, and how long it lasts. */
 export interface LockRequest extends OwnerFence {
   readonly ttlMs: number
+  /** Within bounds, an acquisition counts losses of rows for this destination only. Default: for any. */
+  readonly destination?: string
 }
 
 /** A read of due rows by the owner of a lock. */
@@ -52,6 +54,8 @@ export interface PollRequest {
   /** Reads only rows at or behind this place. */
   readonly from?: DuePlace
   readonly skipRecentMs?: number
+  /** Reads only rows for this destination. Default: for any. */
+  readonly destination?: string
   /** Extends the lock to this many milliseconds from now, in the same step. */
   readonly renewMs?: number
 }

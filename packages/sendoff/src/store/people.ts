@@ -21,6 +21,7 @@ export interface RowFilter {
   readonly aggregateType?: string
   readonly aggregateId?: string
   readonly tenantId?: string
+  readonly destination?: string
   readonly eventId?: string
   /** Finds the rows of any of these events; not together with `eventId`. */
   readonly eventIds?: readonly string[]
@@ -40,34 +41,40 @@ export interface FailedAttempt {
 }
 
 /**
- * Ordering keys, for operators. With `audit`, a call that changes something adds this entry in the same
- * transaction, if the store has `actions`.
+ * Ordering keys, for operators. A key is blocked or parked for each destination on its own. With `audit`, a
+ * call that changes something adds this entry in the same transaction, if the store has `actions`.
  */
 export interface OutboxOrderingKeys {
   /**
-   * Returns the keys that need an operator, by name: those that are parked, or whose first pending row is
-   * blocked or has failed.
+   * Returns the keys of one destination that need an operator, by name: those that are parked, or whose first
+   * pending row is blocked or has failed.
    */
   blocked(filter: BlockedKeyFilter): Promise<readonly BlockedKey[]>
   /**
    * Makes the first pending row of a key due now, and lifts its block. Returns false if the row does not
    * wait, or if a process holds it.
    */
-  retry(orderingKey: string, audit?: NewAuditEntry): Promise<boolean>
+  retry(key: KeyName, audit?: NewAuditEntry): Promise<boolean>
   /**
    * Makes the first pending row of a key DEAD, with `reason`. A process that holds it cannot settle it any
    * more. Returns false if no row is pending.
    */
   skip(request: SkipRequest, audit?: NewAuditEntry): Promise<boolean>
   /** Stops the delivery of this key until it is unparked. */
-  park(orderingKey: string, audit?: NewAuditEntry): Promise<void>
+  park(key: KeyName, audit?: NewAuditEntry): Promise<void>
   /** Lifts `park`. */
-  unpark(orderingKey: string, audit?: NewAuditEntry): Promise<void>
+  unpark(key: KeyName, audit?: NewAuditEntry): Promise<void>
+}
+
+/** An ordering key of one destination. */
+export interface KeyName {
+  readonly orderingKey: string
+  /** Default: the empty one. */
+  readonly destination?: string | undefined
 }
 
 /** The key whose first row is skipped, and why. */
-export interface SkipRequest {
-  readonly orderingKey: string
+export interface SkipRequest extends KeyName {
   readonly reason: string
 }
 
@@ -76,6 +83,8 @@ export interface BlockedKeyFilter {
   readonly limit: number
   /** Finds only keys behind this one, by name. */
   readonly after?: string
+  /** Finds keys of this destination. Default: of the empty one. */
+  readonly destination?: string
 }
 
 /** An ordering key that is parked, or whose first pending row is blocked or has failed. */
@@ -86,6 +95,11 @@ export interface BlockedKey {
   readonly head: StoredRow | undefined
   /** How many rows are pending behind it. `maxCountedWaiting` stands for that many or more. */
   readonly waiting: number
+}
+
+/** Returns the kind of the controls that park keys of a destination, for stores with a table of controls. */
+export function parkKind(destination = ''): string {
+  return destination === '' ? 'park' : `park/${destination}`
 }
 
 /** How many rows behind a blocked one are counted at most. */

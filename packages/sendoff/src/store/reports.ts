@@ -43,6 +43,21 @@ export interface ProcessReport {
   readonly hotShare: number | null
   /** Durations of listeners in the last minute, as the text of `LatencyBuckets`. */
   readonly listenerBuckets: string
+  /** The destinations that this process delivers to; undefined without routing. */
+  readonly destinations?: readonly DestinationReport[] | undefined
+  /** The version of the routing that this process writes by; undefined without one. */
+  readonly routingVersion?: number | undefined
+}
+
+/** What a process reports about one destination. */
+export interface DestinationReport {
+  readonly destination: string
+  /** Whether the process has a listener for it. */
+  readonly hasListener: boolean
+  /** The state of its circuit breaker; null without one. */
+  readonly circuitBreaker: 'closed' | 'open' | 'halfOpen' | null
+  /** How many deliveries wait in the hot and in the cold queue. */
+  readonly queues: { readonly hot: number; readonly cold: number }
 }
 
 /** A report of a process, with its statistics. */
@@ -75,6 +90,12 @@ export interface LivingProcess {
   /** When the last report came, by the clock of the store. */
   readonly reportedAt: number | null
 }
+
+/**
+ * The end of the destination under which deliveries are counted that a rule filtered. No name of a
+ * destination has this character.
+ */
+export const filteredEnding = '/filtered'
 
 /** The deliveries of one process within a minute, of one event type and to one destination. */
 export interface MinuteStatistics {

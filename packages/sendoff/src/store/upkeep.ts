@@ -1,4 +1,6 @@
+import type { DoctorRequest, Finding } from './findings.ts'
 import type { PauseTarget } from './people.ts'
+import type { StoredRouting } from './routing.ts'
 
 /** For the start, the end and the upkeep of an outbox. */
 export interface OutboxUpkeep {
@@ -22,9 +24,11 @@ export interface OutboxUpkeep {
   ping?(): Promise<void>
 
   /**
-   * Returns which settings of the database could lose events, in words for operators. Left out if none can.
+   * Returns what only the store knows to be wrong: settings, schema, indexes, sessions. Only reads, costs the
+   * same however many rows there are, and needs only the right to read. What the database user may not read
+   * is a finding itself. Left out if there is nothing to find.
    */
-  doctor?(): Promise<readonly string[]>
+  doctor?(request: DoctorRequest): Promise<readonly Finding[]>
 
   /**
    * Called after a call got no response within `silentMs` milliseconds. Ends the connections on which the
@@ -58,8 +62,8 @@ export interface OutboxNodes {
    *
    * The table has one mode at a time: that of its living processes. The store does not register a process
    * that asks for another mode. It returns the mode and the ids of the living processes. A process without a
-   * mode joins any mode. A process that joins gets what is paused, and the last mode that a process joined
-   * with.
+   * mode joins any mode. A process that joins gets what is paused, the last mode that a process joined with,
+   * and the stored routing.
    */
   join(node: NodeRequest): Promise<NodeAnswer>
   /** Ends the registration of a process. */
@@ -75,7 +79,13 @@ export interface NodeRequest {
 
 /** Whether a process may use the table in its mode. */
 export type NodeAnswer =
-  | { readonly kind: 'joined'; readonly paused: readonly PauseTarget[]; readonly mode: string | null }
+  | {
+      readonly kind: 'joined'
+      readonly paused: readonly PauseTarget[]
+      readonly mode: string | null
+      /** Left out by a store without this part. */
+      readonly routing?: StoredRouting | null
+    }
   | { readonly kind: 'conflict'; readonly mode: string; readonly nodes: readonly string[] }
 
 /** Which old rows and idempotency keys to delete. */

@@ -21,6 +21,13 @@ export interface OutboxWriting<Tx> {
    */
   refusedCommit?(error: unknown): boolean
 
+  /**
+   * Whether the error says that the database undid the transaction because of another one: a deadlock, or a
+   * conflict of isolated transactions. The same work can succeed if all of it is repeated. Left out if the
+   * database has no such errors.
+   */
+  isConflict?(error: unknown): boolean
+
   /** Whether `tx` is the handle of an open transaction, which an insert would be part of. */
   inTransaction(tx: Tx): boolean | Promise<boolean>
 

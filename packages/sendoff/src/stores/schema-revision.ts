@@ -8,7 +8,10 @@ import { OutboxError } from '../errors.ts'
  * package that migrated last. `version` is all that the first release reads: it refuses every number above 1.
  * So `version` stays at 1 until a migration shuts the first release out.
  */
-export const codeRevision = 2
+export const codeRevision = 4
+
+/** The revision of the code that knows destinations. A table with a routing shuts older code out. */
+export const routingRevision = 4
 
 /** The oldest schema on which this code can deliver. What needs a later one fails on its own. */
 export const oldestUsableRevision = 1
@@ -99,6 +102,11 @@ function behindCode(place: string, revision: number, cause: unknown): OutboxErro
       'the SQL of store.schemaSql(), as a database user that may create and alter tables. Events are delivered meanwhile.',
     { cause },
   )
+}
+
+/** Throws unless the schema has at least this revision. */
+export function assertRevision(place: string, stored: number, needed: number): void {
+  if (stored < needed) throw behindCode(place, needed, undefined)
 }
 
 /**

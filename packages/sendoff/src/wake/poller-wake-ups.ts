@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../observe/logger.ts'
-import type { MetricsExporter } from '../observe/metrics.ts'
+import { type EngineMetrics, engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { HotPath, LeftToPoller } from '../write/hot-path.ts'
+import type { ColdReason, HotPath, LeftToPoller } from '../write/hot-path.ts'
 import type { Waker } from './waker.ts'
 
 /** Options of `PollerWakeUps`. */
@@ -27,20 +27,26 @@ const warningPauseMs = 60_000
 /** Wakes pollers for rows that no process holds. */
 export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLater'> {
   readonly #options: PollerWakeUpsOptions
+  readonly #metrics: EngineMetrics
   #dropped = 0
   #nextWarning = -Infinity
 
   constructor(options: PollerWakeUpsOptions) {
     this.#options = options
+    this.#metrics = engineMetrics(options.metrics)
   }
 
   leftToPoller(left: readonly LeftToPoller[], isAnnounced: boolean): void {
-    const { clock, metrics, waker } = this.#options
-    const dropped = left.filter(({ reason }) => reason === 'full')
-    if (dropped.length > 0) {
-      dropped.forEach(() => metrics.incrementHotDropped())
-      this.#warnOfDropped(dropped.length)
+    const { clock, waker } = this.#options
+    const dropped = countOf(left, 'full')
+    if (dropped > 0) {
+      this.#metrics.addHotDropped(dropped)
+      this.#warnOfDropped(dropped)
     }
+    const broken = countOf(left, 'broken')
+    if (broken > 0) this.#metrics.addHotBroken(broken)
+    const delayed = countOf(left, 'delayed')
+    if (delayed > 0) this.#metrics.addHotSkippedDelayed(delayed)
     // Events whose destination is failing now can wait until the next tick.
     const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
     if (due.length > 0) {
@@ -49,9 +55,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
       if (!isAnnounced) waker.announce(partitions)
     }
     for (const written of left) {
-      if (written.reason === 'broken') metrics.incrementHotBroken()
       if (written.reason !== 'delayed') continue
-      metrics.incrementHotSkippedDelayed()
       const inMs = written.event.dueInMs(clock.now())
       const partitions = partitionsOf([written])
       this.#wake(inMs, partitions)
@@ -80,6 +84,10 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
     this.#options.recovery?.answered()
     this.#options.waker.wake(inMs, partitions)
   }
+}
+
+function countOf(left: readonly LeftToPoller[], wanted: ColdReason): number {
+  return left.reduce((count, { reason }) => count + (reason === wanted ? 1 : 0), 0)
 }
 
 /**

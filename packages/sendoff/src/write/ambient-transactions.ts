@@ -36,6 +36,8 @@ export class AmbientTransactions<
   // The open transactions, each followed by its parts. A list will do: there are about as many as
   // connections.
   readonly #scopes: TransactionScope<UserTx, StoreTx>[] = []
+  // The end of the last part of each transaction that other code opened.
+  readonly #foreignParts = new WeakMap<object, Promise<void>>()
   readonly #onEnded: (() => void)[] = []
   #open = 0
 
@@ -65,6 +67,22 @@ export class AmbientTransactions<
     return outer?.isTransactionActive()
       ? outer.part(() => this.#run(work, options, outer))
       : this.#run(work, options)
+  }
+
+  /**
+   * Runs `work` as a part of a transaction that the caller names: one of this outbox, or one that other code
+   * opened. The part is the ambient transaction of `work`.
+   */
+  within<Result>(tx: UserTx & object, work: (tx: UserTx) => Promise<Result>): Promise<Result> {
+    const ambient = this.#ambient.getStore()
+    const context = ambient?.isTransactionActive() && ambient.isPartOf(tx) ? ambient : this.contextOf(tx)
+    if (context instanceof TransactionScope) return context.part(() => this.#run(work, undefined, context))
+    return this.#foreignPart(tx, work)
+  }
+
+  /** Returns the database's own error from one that a transaction rejected with. */
+  databaseError(error: unknown): unknown {
+    return this.#transactions.databaseError?.(error) ?? error
   }
 
   /**
@@ -131,6 +149,27 @@ export class AmbientTransactions<
     } finally {
       this.#end(scope, outer)
     }
+  }
+
+  // The parts of one transaction run one after another.
+  #foreignPart<Result>(tx: UserTx & object, work: (tx: UserTx) => Promise<Result>): Promise<Result> {
+    const outer = new TransactionScope<UserTx, StoreTx>({
+      userTx: tx,
+      storeTx: this.#transactions.storeTx(tx),
+      confirmsCommit: false,
+      logger: this.#logger,
+      parent: undefined,
+      isForeign: true,
+    })
+    const last = this.#foreignParts.get(tx)
+    const run = () => this.#run(work, undefined, outer)
+    const running = last === undefined ? run() : last.then(run)
+    const ended = running.then(
+      () => {},
+      () => {},
+    )
+    this.#foreignParts.set(tx, ended)
+    return running
   }
 
   #undone(scope: TransactionScope<UserTx, StoreTx>): void {

@@ -1,7 +1,9 @@
 import { OutboxError } from '../errors.ts'
-import { EventEnvelope, payloadTooDeep } from '../event/event-envelope.ts'
+import { encodePayload } from '../event/encode-payload.ts'
+import { EventEnvelope } from '../event/event-envelope.ts'
 import type { EventFields } from '../event/event-fields.ts'
 import { type DefinedEvent, type EventType, isDefinedEvent } from '../event/event-type.ts'
+import { versionHeader } from '../event/event-versions.ts'
 import type { JsonCodec } from '../event/json-codec.ts'
 import {
   describeIssues,
@@ -23,7 +25,12 @@ export function encodeEvent(
 ): EventEnvelope | Promise<EventEnvelope> {
   const name = typeof type === 'string' ? type : type.name
   if (!isDefinedEvent(type))
-    return EventEnvelope.encoded({ ...fields, eventType: name }, encode(name, payload, codec), codec, now)
+    return EventEnvelope.encoded(
+      { ...fields, eventType: name },
+      encodePayload(name, payload, codec),
+      codec,
+      now,
+    )
 
   const { schema } = type
   if (schema === undefined) return encodeDefined(type, payload, fields, codec, now)
@@ -96,11 +103,13 @@ function encodeDefined(
   codec: JsonCodec,
   now: number | undefined,
 ): EventEnvelope {
-  const { name, aggregateType } = type
+  const { name, aggregateType, version } = type
   const aggregateId = fields.aggregateId ?? type.aggregateId?.(payload)
   const orderingKey = fields.orderingKey ?? type.orderingKey?.(payload)
-  const options = { aggregateType, ...fields, eventType: name, aggregateId, orderingKey }
-  return EventEnvelope.encoded(options, encode(name, payload, codec), codec, now)
+  const headers =
+    version === undefined ? fields.headers : { ...fields.headers, [versionHeader]: String(version) }
+  const options = { aggregateType, ...fields, eventType: name, aggregateId, orderingKey, headers }
+  return EventEnvelope.encoded(options, encodePayload(name, payload, codec), codec, now)
 }
 
 function refuseIssues(name: string, { issues }: SchemaResult<unknown>): void {
@@ -108,34 +117,5 @@ function refuseIssues(name: string, { issues }: SchemaResult<unknown>): void {
   throw new OutboxError(
     'OUTBOX_INVALID_PAYLOAD',
     `The payload of a "${name}" event does not fit its schema: ${describeIssues(issues)}.`,
-  )
-}
-
-function encode(name: string, payload: unknown, codec: JsonCodec): string | Uint8Array {
-  // We copy, because a Buffer's own slice would share its memory.
-  if (payload instanceof Uint8Array) return new Uint8Array(payload)
-
-  let json: unknown
-  try {
-    json = codec.toJson(payload)
-  } catch (error) {
-    if (isStackOverflow(error)) throw payloadTooDeep(name, error)
-    throw notSerializable(name, 'It may be circular or hold a BigInt.', error)
-  }
-  if (typeof json !== 'string') throw notSerializable(name, 'It is undefined, a function or a symbol.')
-  return json
-}
-
-// JSON.stringify recurses as deep as the payload is nested.
-function isStackOverflow(error: unknown): boolean {
-  return error instanceof RangeError && /call stack/i.test(error.message)
-}
-
-function notSerializable(name: string, why: string, cause?: unknown): OutboxError {
-  return new OutboxError(
-    'OUTBOX_PAYLOAD_NOT_SERIALIZABLE',
-    `The payload of a "${name}" event cannot be written as JSON. ${why} ` +
-      'Write plain data, or bytes as a Uint8Array.',
-    { cause },
   )
 }

@@ -6,7 +6,7 @@ import type { HookCalls } from './hook-calls.ts'
 import type { HotPath } from './hot-path.ts'
 import { KeyLocksToTake, type WriteOrder } from './key-locks.ts'
 import type { TxContext } from './tx-context.ts'
-import { WrittenBatch } from './written-batch.ts'
+import { type DestinationsOf, WrittenBatch } from './written-batch.ts'
 
 /** Options of `EventInserts`. */
 export interface EventInsertsOptions<UserTx, StoreTx> {
@@ -15,7 +15,10 @@ export interface EventInsertsOptions<UserTx, StoreTx> {
   readonly hotPath: HotPath | undefined
   readonly hookCalls: HookCalls | undefined
   readonly writeOrder: () => WriteOrder
+  readonly destinationsOf?: (() => DestinationsOf | undefined) | undefined
   readonly clock: Clock
+  /** Gets how many events a transaction has written, after its commit. */
+  readonly onWritten?: ((count: number) => void) | undefined
 }
 
 /** Inserts events, and follows them to the end of their transaction. */
@@ -31,11 +34,24 @@ export class EventInserts<UserTx, StoreTx> {
     this.#hotPath = options.hotPath
   }
 
-  /** Returns the ids in order. A duplicate gets the id of the earlier event with its idempotency key. */
-  async insert(context: TxContext<StoreTx>, events: readonly EventEnvelope[]): Promise<string[]> {
+  /**
+   * Returns the ids in order. A duplicate gets the id of the earlier event with its idempotency key. The
+   * `headers` are stored with events that have none of the same name.
+   */
+  async insert(
+    context: TxContext<StoreTx>,
+    events: readonly EventEnvelope[],
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<string[]> {
     const tx = context.currentTransaction()
     const isObservable = context.observable !== false
-    const batch = new WrittenBatch(events, isObservable ? this.#hotPath : undefined, this.#tellsOthers)
+    const batch = new WrittenBatch(
+      events,
+      isObservable ? this.#hotPath : undefined,
+      this.#tellsOthers,
+      headers,
+      this.#options.destinationsOf?.(),
+    )
     let results: readonly InsertResult[]
     try {
       const locks = this.#keyLocks.for(this.#options.writeOrder(), context, batch.rows)
@@ -51,9 +67,7 @@ export class EventInserts<UserTx, StoreTx> {
 
     const written = batch.written(results)
     if (written.length > 0) this.#follow(context, batch, written)
-    return results.map((result, index) =>
-      result.kind === 'duplicate' ? result.eventId : events[index]!.eventId,
-    )
+    return batch.ids
   }
 
   /**
@@ -69,13 +83,14 @@ export class EventInserts<UserTx, StoreTx> {
 
   // We register once per batch, however many events it has.
   #follow(context: TxContext<StoreTx>, batch: WrittenBatch, written: readonly EventEnvelope[]): void {
-    const { hookCalls, clock } = this.#options
-    if (this.#hotPath === undefined && hookCalls === undefined) return
+    const { hookCalls, clock, onWritten } = this.#options
+    if (this.#hotPath === undefined && hookCalls === undefined && onWritten === undefined) return
     if (context.observable === false) this.#hotPath?.perhapsLater()
 
     context.afterCommit(() => {
       const isConfirmed = context.confirmsCommit ?? true
       batch.committed(isConfirmed, clock.now(), hookCalls?.onKnown(batch, false, true))
+      onWritten?.(batch.kept().length)
     })
     context.afterRollback(() => {
       batch.giveBack()

@@ -6,8 +6,8 @@ export interface HotPath {
   /** The lease of new rows that have a place in the hot queue. */
   readonly lease: Lease
 
-  /** Reserves a place for this event, or returns why it takes the cold path. */
-  reserve(event: EventEnvelope): HotSlot | ColdReason
+  /** Reserves a place for this event and destination, or returns why it takes the cold path. */
+  reserve(event: EventEnvelope, destination: string): HotSlot | ColdReason
 
   /**
    * Wakes the poller for committed rows that no process holds. Wakes other processes too, unless the
@@ -39,6 +39,7 @@ export interface HotSlot {
 /** An event that takes the cold path. */
 export interface LeftToPoller {
   readonly event: EventEnvelope
+  readonly destination: string
   /** The partition of the ordering key; null for events without one. */
   readonly partition: number | null
   readonly reason: ColdReason

@@ -12,6 +12,8 @@ import {
 import { JsonCodec } from '../event/json-codec.ts'
 import { kindOf } from '../options.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
+import { engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
+import type { WriteContext } from '../observe/write-context.ts'
 import type { OutboxStore } from '../store/index.ts'
 import { AmbientTransactions } from './ambient-transactions.ts'
 import { encodeEvent } from './encode-event.ts'
@@ -23,6 +25,7 @@ import { noTransaction, transactionEnded } from './transaction-errors.ts'
 import { TransactionScope } from './transaction-scope.ts'
 import type { TxContext } from './tx-context.ts'
 import type { WriterHook } from './writer-hook.ts'
+import type { DestinationsOf } from './written-batch.ts'
 
 /** Options of `OutboxWriter`. */
 export interface OutboxWriterOptions<UserTx, StoreTx> {
@@ -36,12 +39,18 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly hotPath?: HotPath | undefined
   /** Returns the locks that keep commits in write order. Default: none. */
   readonly writeOrder?: () => WriteOrder
+  /** Returns a function for the destinations of each event. Default: one destination, the empty one. */
+  readonly destinationsOf?: () => DestinationsOf | undefined
   /** Encodes payloads as JSON. Default: `JsonCodec.getDefault()`. */
   readonly codec?: JsonCodec
   /** The time of the writer. Default: the clock of the machine. */
   readonly clock?: Clock
   /** Receives faults. Default: standard error. */
   readonly logger?: Logger
+  /** Counts the events that were written. Default: none. */
+  readonly metrics?: MetricsExporter | undefined
+  /** Captures the context of the code that writes. Default: none. */
+  readonly writeContext?: WriteContext | undefined
 }
 
 /** Options of a write. */
@@ -63,6 +72,7 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
   readonly #inserts: EventInserts<UserTx, StoreTx>
   readonly #codec: JsonCodec
   readonly #clock: Clock
+  readonly #writeContext: WriteContext | undefined
 
   constructor(options: OutboxWriterOptions<UserTx, StoreTx>) {
     const { store, txContext, writerHook: hook, hotPath, writeOrder = noOrder } = options
@@ -70,9 +80,22 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     const hookCalls = hook && new HookCalls({ hook, store, clock, logger })
     this.#txContext = txContext
     this.#hook = hook
-    this.#inserts = new EventInserts({ store, txContext, hotPath, hookCalls, writeOrder, clock })
+    const metrics = engineMetrics(options.metrics)
+    const onWritten = metrics.isOff ? undefined : (count: number) => metrics.addWritten(count)
+    const { destinationsOf } = options
+    this.#inserts = new EventInserts({
+      store,
+      txContext,
+      hotPath,
+      hookCalls,
+      writeOrder,
+      destinationsOf,
+      clock,
+      onWritten,
+    })
     this.#codec = options.codec ?? JsonCodec.getDefault()
     this.#clock = clock
+    this.#writeContext = options.writeContext
   }
 
   /** Writes an event that is in its envelope already. Returns its id, or null if a hook suppressed it. */
@@ -155,7 +178,26 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     const events = this.#hook?.beforeWrite === undefined ? written : await this.#hook.beforeWrite(written)
     if (events === null || events === undefined || events.length === 0) return []
     for (let part = context.openPart?.(); part !== undefined; part = context.openPart?.()) await part
-    return await this.#inserts.insert(context, events)
+    return this.#writeContext === undefined
+      ? await this.#inserts.insert(context, events)
+      : await this.#insertWithContext(this.#writeContext, context, events)
+  }
+
+  async #insertWithContext(
+    writeContext: WriteContext,
+    context: TxContext<StoreTx>,
+    events: readonly EventEnvelope[],
+  ): Promise<string[]> {
+    const { eventType, eventId } = events[0]!
+    const write = writeContext.begin({ eventType, eventId, count: events.length })
+    try {
+      const ids = await this.#inserts.insert(context, events, write.headers)
+      write.end()
+      return ids
+    } catch (error) {
+      write.end(error)
+      throw error
+    }
   }
 
   #contextOf(tx: UserTx | undefined): TxContext<StoreTx> {

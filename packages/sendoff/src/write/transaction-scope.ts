@@ -11,6 +11,8 @@ export interface TransactionScopeOptions<UserTx, StoreTx> {
   readonly confirmsCommit: boolean
   readonly logger: Logger
   readonly parent: TransactionScope<UserTx, StoreTx> | undefined
+  /** Whether other code opened the transaction, so that the outbox does not see its end. Default: false. */
+  readonly isForeign?: boolean
 }
 
 /**
@@ -23,6 +25,8 @@ export interface TransactionScopeOptions<UserTx, StoreTx> {
 export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   readonly userTx: UserTx
   readonly confirmsCommit: boolean
+  /** False in a transaction that other code opened, and in its parts. */
+  readonly observable: boolean
   readonly #storeTx: StoreTx
   readonly #logger: Logger
   readonly #parent: TransactionScope<UserTx, StoreTx> | undefined
@@ -37,12 +41,14 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
   #afterRollback: (() => void)[] = []
   #afterDoubt: ((isOver?: boolean) => void)[] = []
 
-  constructor({ userTx, storeTx, confirmsCommit, logger, parent }: TransactionScopeOptions<UserTx, StoreTx>) {
+  constructor(options: TransactionScopeOptions<UserTx, StoreTx>) {
+    const { userTx, storeTx, confirmsCommit, logger, parent, isForeign = false } = options
     this.userTx = userTx
     this.confirmsCommit = confirmsCommit
     this.#storeTx = storeTx
     this.#logger = logger
     this.#parent = parent
+    this.observable = !isForeign && (parent?.observable ?? true)
   }
 
   /** Whether the work in the transaction succeeded, so that only the commit can have failed. */
@@ -75,6 +81,11 @@ export class TransactionScope<UserTx, StoreTx> implements TxContext<StoreTx> {
 
   isWithin(other: TransactionScope<UserTx, StoreTx>): boolean {
     return this === other || (this.#parent?.isWithin(other) ?? false)
+  }
+
+  /** Whether this is the transaction with the handle `tx`, or a part of it. */
+  isPartOf(tx: UserTx): boolean {
+    return this.userTx === tx || (this.#parent?.isPartOf(tx) ?? false)
   }
 
   track<Result>(write: () => Promise<Result>): Promise<Result> {

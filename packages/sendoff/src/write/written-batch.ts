@@ -1,6 +1,7 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../store/index.ts'
 import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
+import { withHeaders } from './with-headers.ts'
 
 /**
  * Gets whether events were kept; false if that is not known. `hasAsked` says whether the outbox asked the
@@ -8,21 +9,44 @@ import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
  */
 export type OnKnown = (isKept: boolean, hasAsked: boolean) => void
 
-/** The events of one insert, with their places in the hot queue. */
+/** Returns the destinations of an event: at least one. */
+export type DestinationsOf = (event: EventEnvelope) => readonly string[]
+
+/** The events of one insert, with a row for each of their destinations, and its place in the hot queue. */
 export class WrittenBatch {
   readonly rows: readonly NewRow[]
   /** Whether the transaction itself wakes other processes for rows without a holder. */
   readonly isAnnounced: boolean
   readonly #events: readonly EventEnvelope[]
+  /** The event of each row. */
+  readonly #eventOfRow: readonly EventEnvelope[]
   readonly #hotPath: HotPath | undefined
   readonly #places: (HotSlot | ColdReason)[]
   #results: readonly InsertResult[] = []
 
-  constructor(events: readonly EventEnvelope[], hotPath: HotPath | undefined, tellsOthers: boolean) {
+  constructor(
+    events: readonly EventEnvelope[],
+    hotPath: HotPath | undefined,
+    tellsOthers: boolean,
+    headers: Readonly<Record<string, string>> | undefined,
+    destinationsOf: DestinationsOf | undefined,
+  ) {
     this.#events = events
     this.#hotPath = hotPath
-    this.#places = events.map((event) => hotPath?.reserve(event) ?? 'stopped')
-    this.rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
+    let rows: readonly NewRow[]
+    if (destinationsOf === undefined) {
+      this.#eventOfRow = events
+      this.#places = events.map((event) => hotPath?.reserve(event, '') ?? 'stopped')
+      rows = events.map((event, index) => event.toRow(typeof this.#places[index] === 'object'))
+    } else {
+      const wanted = events.flatMap((event) =>
+        destinationsOf(event).map((destination) => ({ event, destination })),
+      )
+      this.#eventOfRow = wanted.map(({ event }) => event)
+      this.#places = wanted.map((row) => hotPath?.reserve(row.event, row.destination) ?? 'stopped')
+      rows = expandedRows(wanted, this.#places)
+    }
+    this.rows = headers === undefined ? rows : withHeaders(rows, headers)
     this.isAnnounced =
       tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
   }
@@ -34,6 +58,15 @@ export class WrittenBatch {
   written(results: readonly InsertResult[]): readonly EventEnvelope[] {
     this.#results = results
     return this.kept()
+  }
+
+  /** The ids of the events, in order. A duplicate has the id of the earlier event. */
+  get ids(): string[] {
+    const idOf = (event: EventEnvelope, result: InsertResult | undefined): string =>
+      result?.kind === 'duplicate' ? result.eventId : event.eventId
+    if (this.#eventOfRow === this.#events)
+      return this.#events.map((event, index) => idOf(event, this.#results[index]))
+    return this.#events.map((event) => idOf(event, this.#results[this.#eventOfRow.indexOf(event)]))
   }
 
   /**
@@ -88,11 +121,12 @@ export class WrittenBatch {
   /** The events without known duplicates, whose idempotency key was used before. */
   kept(): readonly EventEnvelope[] {
     if (this.#results.every(({ kind }) => kind === 'inserted')) return this.#events
-    return this.#events.filter((_, index) => {
+    const kept = this.#eventOfRow.filter((_, index) => {
       const isDuplicate = this.#resultOf(index)?.kind === 'duplicate'
       if (isDuplicate) this.#giveBack(index)
       return !isDuplicate
     })
+    return this.#eventOfRow === this.#events ? kept : [...new Set(kept)]
   }
 
   /** Returns the result of a row, or undefined while the store does not know it. */
@@ -105,8 +139,8 @@ export class WrittenBatch {
     const left: LeftToPoller[] = []
     this.#places.forEach((place, index) => {
       const isLeft = typeof place === 'string' && this.#resultOf(index)?.kind !== 'duplicate'
-      const partition = this.rows[index]!.partitionNo
-      if (isLeft) left.push({ event: this.#events[index]!, partition, reason: place })
+      const { partitionNo: partition, destination } = this.rows[index]!
+      if (isLeft) left.push({ event: this.#eventOfRow[index]!, destination, partition, reason: place })
     })
     if (left.length > 0) this.#hotPath?.leftToPoller(left, this.isAnnounced)
   }
@@ -119,6 +153,21 @@ export class WrittenBatch {
     const place = this.#places[index]
     if (typeof place === 'object') place.giveBack()
   }
+}
+
+/** Returns a row for each event and destination. The rows of one event differ in these fields alone. */
+function expandedRows(
+  wanted: readonly { readonly event: EventEnvelope; readonly destination: string }[],
+  places: readonly (HotSlot | ColdReason)[],
+): readonly NewRow[] {
+  let first: { readonly event: EventEnvelope; readonly row: NewRow } | undefined
+  return wanted.map(({ event, destination }, index) => {
+    const claimed = typeof places[index] === 'object'
+    if (first?.event === event) return { ...first.row, destination, claimed }
+    const row = event.toRow(claimed, destination)
+    first = { event, row }
+    return row
+  })
 }
 
 /** Returns the row as the database has it, without reading it back. */

@@ -98,6 +98,49 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       deepEqual(typesWithoutListener, ['Orphan'])
     })
 
+    it('deliveries are added up by the minute, oldest first, with their latencies', async () => {
+      const { store, admin } = await opened()
+      const { at } = await admin.overview()
+      const minute = at - (at % 60_000)
+      const of = (begin: number, eventType: string, destination: string, done: number) => ({
+        ...{ minute: begin, eventType, destination, done, failed: 1, dead: 0, deferred: 0, hot: done },
+        ...{ listenerMs: 10, listenerBuckets: '20:10', deliveryBuckets: '30:10' },
+      })
+      await store.reports!.report({
+        id: 'p1',
+        report: {} as never,
+        statistics: [
+          of(minute, 'A', '', 3),
+          of(minute, 'B', 'mail', 6),
+          of(minute, 'B', 'mail/filtered', 50),
+          of(minute - 600_000, 'A', '', 1),
+        ],
+      })
+      const minutes = await admin.deliveries({ minutes: 30 })
+
+      equal(minutes.length, 30)
+      deepEqual(
+        minutes
+          .filter(({ done }) => done > 0)
+          .map((each) => [each.minute, each.done, each.failed, each.hotShare]),
+        [
+          [minute - 600_000, 1, 1, 0.5],
+          [minute, 9, 2, 9 / 11],
+        ],
+      )
+      const { listener, delivery } = minutes.find(({ done }) => done === 9)!
+      ok(listener.p50Ms! < delivery.p50Ms!)
+      const { done, hotShare, listener: none } = minutes[0]!
+      deepEqual([done, hotShare, none.p50Ms], [0, null, undefined])
+      equal((await admin.deliveries()).length, 60)
+      for (const wrong of [0, 1_441, 1.5]) {
+        await rejects(admin.deliveries({ minutes: wrong }), {
+          code: 'OUTBOX_INVALID_OPTION',
+          message: /1 to 1440/,
+        })
+      }
+    })
+
     it('pages follow one another by cursors, newest or oldest first', async () => {
       const { store, admin } = await opened()
       const ids = (await write(store, 25)).map(({ eventId }) => eventId)
@@ -202,6 +245,18 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       const entry = await admin.audit.entry(result.id)
       deepEqual([entry.action, entry.actor, entry.affected, entry.state], ['replay', 'ann', 4, 'done'])
       deepEqual((JSON.parse(entry.detail!) as { count: number }).count, 4)
+    })
+
+    it('a plan to cancel leaves events alone that were replayed since', async () => {
+      const { store, admin } = await opened()
+      await write(store, 2, { eventType: 'Placed' })
+      const [dead] = await kill(store, 1, 'Error: no')
+      const plan = await admin.plan('cancel', {}, { all: true })
+      await admin.run(await admin.plan('replay', { eventId: dead!.eventId }))
+      const { acted } = await admin.run(plan)
+
+      deepEqual([plan.count, acted], [2, 2])
+      equal((await admin.event(dead!.eventId))!.row.status, EventStatus.NEW)
     })
 
     it('cancel leaves events that a worker holds, and names them', async () => {
@@ -341,6 +396,26 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       deepEqual(JSON.parse(row.headers!), { trace: 't', 'sendoff-replaces': dead!.eventId })
       equal(audit[0]!.action, 'replayEdited')
       equal((await admin.event(dead!.eventId))!.audit[0]!.action, 'replayEdited')
+    })
+
+    it('an edited event has the name and the version of its definition', async () => {
+      const { store } = await opened()
+      const Ordered = defineEvent('Ordered', {
+        schema: z.object({ total: z.number() }),
+        version: 2,
+        upgrade: { 1: () => ({ total: 0 }) },
+        aliases: [{ aggregateType: 'Order', eventType: 'Placed' }],
+      })
+      const [dead] = await kill(store, 1, 'Error: no', undefined, {
+        eventType: 'Placed',
+        aggregateType: 'Order',
+        headers: '{"trace":"t","event-version":"1"}',
+      })
+      const admin = outboxAdmin({ store, events: [Ordered] as never }).as('ann')
+      const { eventId } = await admin.replayEdited(dead!.eventId, { total: 1 })
+      const { row } = (await admin.event(eventId))!
+      deepEqual([row.aggregateType, row.eventType], ['__GLOBAL__', 'Ordered'])
+      equal((JSON.parse(row.headers!) as Record<string, string>)['event-version'], '2')
     })
 
     it('the audit is listed page by page, and purged', async () => {

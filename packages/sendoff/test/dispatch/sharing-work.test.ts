@@ -151,7 +151,8 @@ it('events that found no place in the hot queue are told of once a minute, and a
     logger: { debug() {}, info() {}, warn: (text) => void log.push(text), error() {} },
     waker: { wake() {}, announce() {} },
   })
-  const left = [{ event: EventEnvelope.ofJson('Tested', '1'), partition: null, reason: 'full' as const }]
+  const event = EventEnvelope.ofJson('Tested', '1')
+  const left = [{ event, destination: '', partition: null, reason: 'full' as const }]
   for (let write = 0; write < 5; write++) signals.leftToPoller(left, true)
   await clock.advance(60_000)
   signals.leftToPoller(left, true)

@@ -57,4 +57,61 @@ describe('payload types', () => {
     }
     deepEqual(typeof wrong, 'function')
   })
+
+  it('flow from each step of an upgrade to the next, and to the listener', () => {
+    const schema = z.object({ id: z.string(), total: z.number(), currency: z.string() })
+    interface Old {
+      readonly id: string
+    }
+    const checked = () => {
+      const inferred = defineEvent('Placed', {
+        schema,
+        version: 4,
+        upgrade: {
+          1: (old) => ({ id: String(old) }),
+          2: (old) => ({ ...old, total: old.id.length }),
+          3: (old) => ({ ...old, currency: old.total.toFixed() }),
+        },
+      })
+      new ListenerRegistry().register(inferred, (event) => event.payload.currency.toUpperCase() as never)
+      defineEvent('Placed', {
+        schema,
+        aggregateId: (order) => order.currency,
+        version: 2,
+        // A step may name the type of what was stored.
+        upgrade: { 1: (old: Old) => ({ ...old, total: 1, currency: 'EUR' }) },
+      })
+      const typed = defineEvent<{ id: string; total: number }>('Placed', {
+        aggregateId: (order) => order.id,
+        version: 3,
+        upgrade: { 1: (old: Old) => old, 2: (old: Old) => ({ ...old, total: 1 }) },
+      })
+      new ListenerRegistry().register(typed, (event) => void event.payload.total.toFixed())
+
+      // @ts-expect-error the payload of the first version is unknown
+      defineEvent('Placed', { schema, version: 2, upgrade: { 1: (old) => ({ ...old, currency: '' }) } })
+      // @ts-expect-error the last step returns no currency
+      defineEvent('Placed', { schema, version: 2, upgrade: { 1: ({ id }: Old) => ({ id, total: 1 }) } })
+      // @ts-expect-error the second step needs a total
+      defineEvent('Placed', {
+        schema,
+        version: 3,
+        upgrade: {
+          1: (old: Old) => old,
+          2: (old: { id: string; total: number }) => ({ ...old, currency: '' }),
+        },
+      })
+      // @ts-expect-error the step from version 1 is missing
+      defineEvent('Placed', { schema, version: 3, upgrade: { 2: (old) => old as never } })
+      // @ts-expect-error all steps are missing
+      defineEvent('Placed', { schema, version: 2 })
+      // @ts-expect-error the last step returns no size
+      defineEvent<{ size: number }>('Plain', { version: 2, upgrade: { 1: (old: Old) => old } })
+      // @ts-expect-error all steps are missing
+      defineEvent<{ size: number }>('Plain', { version: 2 })
+      // @ts-expect-error an alias is a name
+      defineEvent<{ size: number }>('Plain', { aliases: [7] })
+    }
+    deepEqual(typeof checked, 'function')
+  })
 })

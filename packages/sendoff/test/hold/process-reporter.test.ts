@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Clock } from '../../src/clock.ts'
 import { ProcessReporter } from '../../src/hold/process-reporter.ts'
-import type { CountedDelivery } from '../../src/observe/delivery-counts.ts'
+import type { DeliveryInStatistics } from '../../src/observe/delivery-counts.ts'
 import type { ReportRequest } from '../../src/store/index.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
@@ -149,7 +149,7 @@ describe('the reports of a process', () => {
   })
 })
 
-function delivery(fields: Partial<CountedDelivery> = {}): CountedDelivery {
+function delivery(fields: Partial<DeliveryInStatistics> = {}): DeliveryInStatistics {
   const plain = { eventType: 'A', destination: '', end: 'done', isHot: false } as const
   return { ...plain, listenerMs: undefined, deliveryMs: 1, ...fields }
 }

@@ -17,6 +17,7 @@ const optional: readonly StorePart[] = [
   'controls',
   'wakeUps',
   'purge',
+  'inbox',
 ]
 
 /** A store in memory that has only these of the optional parts. */

@@ -58,7 +58,9 @@ describe('a worker that leaves types to others', () => {
     })
     const source = new TypedClaimSource({
       store,
-      listeners,
+      types: () => listeners.types,
+      destination: '',
+      hasOthers: () => false,
       clock,
       lease: leaseOf('a'),
       skipRecentMs: 0,

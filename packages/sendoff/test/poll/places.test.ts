@@ -36,7 +36,7 @@ const sources: Record<string, (parts: SourceParts) => PendingSource> = {
       token: 'a',
       logger: silentLogger,
     })
-    return new OwnerSource({ ...parts, lock, lease, skipRecentMs: 0 })
+    return new OwnerSource({ ...parts, lock, lease, skipRecentMs: 0, destination: '' })
   },
 }
 

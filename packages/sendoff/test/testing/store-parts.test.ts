@@ -5,7 +5,15 @@ import { memoryStore, type MemoryTx } from '../../src/stores/memory/index.ts'
 import { skipReason } from '../../src/testing/store-check.ts'
 import { storeChecks } from '../../src/testing/store-checks/index.ts'
 
-const parts: readonly StorePart[] = ['lanes', 'partitions', 'people', 'orderingKeys', 'controls', 'purge']
+const parts: readonly StorePart[] = [
+  'lanes',
+  'partitions',
+  'people',
+  'orderingKeys',
+  'controls',
+  'purge',
+  'inbox',
+]
 
 describe('a store that leaves a part out', () => {
   for (const part of parts) {

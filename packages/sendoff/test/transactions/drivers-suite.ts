@@ -1,6 +1,7 @@
 import { after, before, describe } from 'node:test'
 import type { OutboxStore } from '../../src/store/index.ts'
 import type { Transactions } from '../../src/transactions.ts'
+import { describeInbox } from './inbox-suite.ts'
 import { describeOutbox } from './outbox-suite.ts'
 import type { CreateDatabase, TestDatabase } from './test-database.ts'
 import type { Subject } from './transactions-suite.ts'
@@ -24,6 +25,7 @@ export function describeDriver<Tx>(
       await database.drop()
     })
     describeOutbox(() => ({ database, subject }))
+    describeInbox(() => ({ database, subject }))
   })
 }
 

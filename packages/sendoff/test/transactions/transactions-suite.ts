@@ -2,6 +2,7 @@ import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { OutboxError } from '../../src/errors.ts'
 import type { SqlTx, Transactions } from '../../src/transactions.ts'
+import { describeInbox } from './inbox-suite.ts'
 import { describeOutbox } from './outbox-suite.ts'
 import type { CreateDatabase, TestDatabase } from './test-database.ts'
 
@@ -196,6 +197,7 @@ export function describeTransactions<Tx, Options>(
     })
 
     describeOutbox(() => ({ database, subject }))
+    describeInbox(() => ({ database, subject }))
   })
 }
 

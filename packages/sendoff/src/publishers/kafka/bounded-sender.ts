@@ -1,5 +1,5 @@
 import { OutboxError } from '../../errors.ts'
-import type { Answers } from '../answers.ts'
+import type { Answers } from '../../answers.ts'
 import type { SendResult } from '../broker-publisher.ts'
 import type { KafkaMessage } from './kafka-message.ts'
 import type { KafkaSender } from './kafka-sender.ts'

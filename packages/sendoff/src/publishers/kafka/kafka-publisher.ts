@@ -1,7 +1,7 @@
 import { type Logger, loggerFrom } from '../../observe/logger.ts'
 import { callable, checkOptions, count, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
-import type { Answers } from '../answers.ts'
+import type { Answers } from '../../answers.ts'
 import { brokerPublisher, type Letter, type SendResult } from '../broker-publisher.ts'
 import { type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
@@ -76,7 +76,7 @@ export function kafkaPublisher(options: KafkaPublisherOptions): Publisher {
         const bytes = bodyBytes(body)
         return {
           topic: routed(topic, event),
-          key: key === undefined ? event.orderingKey : keyBytes(routed(key, event)),
+          key: key === undefined ? event.messageKey : keyBytes(routed(key, event)),
           partition: partition === undefined ? undefined : routed(partition, event),
           headers,
           body: bytes,

@@ -1,6 +1,6 @@
 import { callable, checkOptions, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
-import { isSilence } from '../answers.ts'
+import { isSilence } from '../silence.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
 import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'

@@ -1,4 +1,5 @@
-import { Answers } from '../answers.ts'
+import { inTime } from '../../answers.ts'
+import { silenceOf } from '../silence.ts'
 import type { RabbitmqMessage, RabbitmqSender } from './rabbitmq-message.ts'
 
 /**
@@ -32,18 +33,15 @@ export class OneByOneSender implements RabbitmqSender {
   async #sendWithin(leftMs: number, message: RabbitmqMessage): Promise<void> {
     if (leftMs <= 0) throw new Error('Other messages that had to be sent one by one took too long.')
 
-    const answers = new Answers('RabbitMQ', new AbortController().signal)
     try {
-      this.#sender ??= this.#open()
-      await answers.within(leftMs, this.#sender.send(message))
+      const sender = (this.#sender ??= this.#open())
+      await inTime(leftMs, () => sender.send(message), { tooLate: silenceOf('RabbitMQ') })
     } catch (error) {
       // Whatever the fault was, it must not affect the next message.
       const lost = this.#sender
       this.#sender = undefined
       lost?.close().catch(() => {})
       throw error
-    } finally {
-      answers.end()
     }
   }
 }

@@ -1,9 +1,10 @@
+import { inTime } from '../../answers.ts'
 import { callable, checkOptions, flag, having, requireOptions } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
-import { Answers, isSilence } from '../answers.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'
+import { isSilence, silenceOf } from '../silence.ts'
 import { bodyBytes, wireMessage } from '../wire-message.ts'
 import { AmqplibSender } from './amqplib-sender.ts'
 import { OneByOneSender } from './one-by-one-sender.ts'
@@ -103,13 +104,11 @@ export function rabbitmqPublisher(options: RabbitmqPublisherOptions): RabbitmqPu
   return {
     ...publisher,
     async close() {
-      const answers = new Answers('RabbitMQ', new AbortController().signal)
+      const tooLate = silenceOf('RabbitMQ')
       try {
-        await answers.within(closeTimeoutMs, Promise.all([sender.close(), lonely.close()]))
+        await inTime(closeTimeoutMs, () => Promise.all([sender.close(), lonely.close()]), { tooLate })
       } catch (error) {
         if (!isSilence(error)) throw error
-      } finally {
-        answers.end()
       }
     },
   }

@@ -1,4 +1,4 @@
-import { isSilence } from '../answers.ts'
+import { isSilence } from '../silence.ts'
 import type { Verdict } from '../broker-publisher.ts'
 import { errorChain } from '../error-chain.ts'
 import { type RabbitmqMessage, UnroutableMessageError } from './rabbitmq-message.ts'

@@ -1,6 +1,6 @@
 import { callable, checkOptions, count, having, requireOptions, text } from '../../options.ts'
 import { type Publisher, type Routed, routed } from '../../publisher.ts'
-import { isSilence } from '../answers.ts'
+import { isSilence } from '../silence.ts'
 import { brokerPublisher, type Verdict } from '../broker-publisher.ts'
 import { publisherDefaults, type PublisherOptions, publisherOptionChecks } from '../publisher-options.ts'
 import { sendInLanes } from '../send-in-lanes.ts'

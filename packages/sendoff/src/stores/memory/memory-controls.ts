@@ -4,8 +4,10 @@ import type { MemoryAudit } from './memory-audit.ts'
 /** The controls of a memory store. */
 export interface MemoryControls extends OutboxControls {
   isPaused(row: RowId & { readonly eventType: string }): boolean
-  /** The parked ordering keys. */
-  readonly parkedKeys: Set<string>
+  /** Returns the parked ordering keys of a destination. */
+  parkedKeys(destination?: string): Set<string>
+  /** The parked ordering keys of all destinations, by name. */
+  readonly allParkedKeys: readonly string[]
 }
 
 /** Makes controls with nothing paused or parked. */
@@ -13,8 +15,18 @@ export function memoryControls(audit: MemoryAudit): MemoryControls {
   const eventTypes = new Set<string>()
   const destinations = new Set<string>()
 
+  const parkedKeys = new Map<string, Set<string>>()
+
   return {
-    parkedKeys: new Set(),
+    parkedKeys(destination = '') {
+      const keys = parkedKeys.get(destination) ?? new Set()
+      parkedKeys.set(destination, keys)
+      return keys
+    },
+
+    get allParkedKeys() {
+      return [...new Set([...parkedKeys.values()].flatMap((keys) => [...keys]))].sort()
+    },
 
     async pause(target, entry) {
       if ('eventType' in target) eventTypes.add(target.eventType)

@@ -13,7 +13,7 @@ import type {
 import { inDueOrder } from '../../store/due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { rowIdText } from './memory-row.ts'
-import type { KeyUse, MemoryTables } from './memory-transaction.ts'
+import type { KeyUse, MemoryMark, MemoryTables } from './memory-transaction.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
 /**
@@ -27,6 +27,7 @@ import { OrderedRows } from './ordered-rows.ts'
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
   readonly #idempotencyKeys = new Map<string, KeyUse>()
+  readonly #marks = new Map<string, MemoryMark>()
   readonly #free = new OrderedRows((row) => row.availableAt)
   readonly #leased = new OrderedRows((row) => row.lockedUntil ?? 0)
   readonly #orders = new Map<MemoryRow, OrderedRows>()
@@ -46,6 +47,18 @@ export class MemoryEvents implements MemoryTables {
     return this.#idempotencyKeys.get(key)
   }
 
+  findMark(name: string): MemoryMark | undefined {
+    return this.#marks.get(name)
+  }
+
+  /** Deletes up to `limit` marks of a consumer from before a time. Returns how many there were. */
+  deleteMarks(consumer: string, before: number, limit: number): number {
+    const old = [...this.#marks].filter(([, mark]) => mark.consumer === consumer && mark.receivedAt < before)
+    const chosen = old.slice(0, limit)
+    for (const [name] of chosen) this.#marks.delete(name)
+    return chosen.length
+  }
+
   rowsOf(eventId: string): readonly MemoryRow[] {
     return this.matching({ eventId }, Infinity)
   }
@@ -54,6 +67,7 @@ export class MemoryEvents implements MemoryTables {
     rows: ReadonlyMap<string, MemoryRow>,
     idempotencyKeys: ReadonlyMap<string, KeyUse>,
     afterCommit: readonly (() => void)[],
+    marks: ReadonlyMap<string, MemoryMark>,
   ): void {
     // A nested transaction hands over its rows when it ends, behind later rows of the outer transaction.
     for (const row of [...rows.values()].sort((a, b) => a.seq - b.seq)) {
@@ -61,6 +75,7 @@ export class MemoryEvents implements MemoryTables {
       this.#enter(row)
     }
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
+    marks.forEach((mark, name) => this.#marks.set(name, mark))
     for (const change of afterCommit) change()
   }
 
@@ -113,10 +128,10 @@ export class MemoryEvents implements MemoryTables {
     const rows: MemoryRow[] = []
     for (const row of looked) {
       if (rows.length >= limit) break
-      const isOfType = types.some(
+      const isOfType = types?.some(
         ({ aggregateType, eventType }) => row.eventType === eventType && row.aggregateType === aggregateType,
       )
-      if (isOfType && this.#isWanted(row, request, now)) rows.push(row)
+      if (isOfType !== false && this.#isWanted(row, request, now)) rows.push(row)
     }
     return { rows, last: looked.length < window ? undefined : looked.at(-1) }
   }
@@ -143,11 +158,11 @@ export class MemoryEvents implements MemoryTables {
     return this.#pendingByKey.keys()
   }
 
-  /** Counts a loss for every row within the bounds that no process has leased. */
-  countLosses({ low, high }: Bounds): void {
+  /** Counts a loss for every row within the bounds that no process has leased, for one destination or any. */
+  countLosses({ low, high }: Bounds, destination?: string): void {
     for (const row of this.#free.from(low.availableAt, low.seq)) {
       if (inDueOrder(row, high) > 0) break
-      if (row.lockedBy !== null) continue
+      if (row.lockedBy !== null || (destination !== undefined && row.destination !== destination)) continue
       row.losses += 1
       row.deliveries += 1
     }
@@ -164,7 +179,16 @@ export class MemoryEvents implements MemoryTables {
 
   /** Returns the rows that match, in write order. */
   matching(filter: Omit<RowFilter, 'limit'>, limit: number): MemoryRow[] {
-    const { status, eventType, aggregateType, aggregateId, tenantId, eventId, afterSeq = 0 } = filter
+    const {
+      status,
+      eventType,
+      aggregateType,
+      aggregateId,
+      tenantId,
+      destination,
+      eventId,
+      afterSeq = 0,
+    } = filter
     const eventIds = filter.eventIds && new Set(filter.eventIds)
     const rows: MemoryRow[] = []
 
@@ -177,6 +201,7 @@ export class MemoryEvents implements MemoryTables {
       if (aggregateType !== undefined && row.aggregateType !== aggregateType) continue
       if (aggregateId !== undefined && row.aggregateId !== aggregateId) continue
       if (tenantId !== undefined && row.tenantId !== tenantId) continue
+      if (destination !== undefined && row.destination !== destination) continue
       if (eventId !== undefined && row.eventId !== eventId) continue
       if (eventIds?.has(row.eventId) === false) continue
       rows.push(row)
@@ -208,12 +233,17 @@ export class MemoryEvents implements MemoryTables {
       if (order === this.#leased && row.lockedBy !== lease.owner) continue
       if (hasChanged(row, id)) continue
       if (from !== undefined && inDueOrder(row, from) < 0) continue
-      if (this.#isWanted(row, request, now)) rows.add(row)
+      if (this.#isWanted(row, { ...request, destination: row.destination }, now)) rows.add(row)
     }
     return [...rows].sort(inDueOrder).slice(0, Math.max(0, limit))
   }
 
-  #isWanted(row: MemoryRow, { skipRecentMs }: Pick<ClaimRequest, 'skipRecentMs'>, now: number): boolean {
+  #isWanted(
+    row: MemoryRow,
+    { skipRecentMs, destination }: Pick<ClaimRequest, 'skipRecentMs' | 'destination'>,
+    now: number,
+  ): boolean {
+    if (destination !== undefined && row.destination !== destination) return false
     return !this.#isPaused(row) && (!skipRecentMs || row.createdAt <= now - skipRecentMs)
   }
 

@@ -29,7 +29,9 @@ export function memoryLanes(
       const last = isWhole ? (looked.length < request.window ? undefined : looked.at(-1)) : found.at(-1)
 
       const rows = [...new Set([...request.keys, ...keys])].flatMap((key) => laneOf(key, request, time))
-      const keyless = found.filter((row) => row.orderingKey === null).map((row) => ordered(row, time))
+      const keyless = found
+        .filter((row) => row.orderingKey === null)
+        .map((row) => ordered(row, time, request.destination))
       return {
         rows: [...rows, ...keyless.filter(({ waitMs }) => waitMs === 0)],
         next: last && { availableAt: last.availableAt, seq: last.seq },
@@ -39,7 +41,7 @@ export function memoryLanes(
     async readAll({ owner, limit, afterSeq, renewMs }) {
       if (!locks.isOwner(owner)) return undefined
       if (renewMs !== undefined) await locks.renew({ ...owner, ttlMs: renewMs })
-      return firstOf(events.pendingAsWritten(undefined, afterSeq), limit, now(), false)
+      return firstOf(events.pendingAsWritten(undefined, afterSeq), limit, now(), {})
     },
 
     async hold({ owner, rows }) {
@@ -49,29 +51,29 @@ export function memoryLanes(
     },
   }
 
-  function laneOf(key: string, { perKey, skipWaiting = false }: LaneRequest, time: number): OrderedRow[] {
-    return firstOf(events.pendingAsWritten(key), perKey, time, skipWaiting)
+  function laneOf(key: string, request: LaneRequest, time: number): OrderedRow[] {
+    return firstOf(events.pendingAsWritten(key), request.perKey, time, request)
   }
 
   function firstOf(
     rows: Iterable<MemoryRow>,
     limit: number,
     time: number,
-    skipWaiting: boolean,
+    { skipWaiting = false, destination }: Pick<LaneRequest, 'skipWaiting' | 'destination'>,
   ): OrderedRow[] {
     const first: OrderedRow[] = []
     for (const row of rows) {
       if (first.length >= limit) break
-      if (isStillToCome(row, time)) continue
-      const read = ordered(row, time)
+      if (isStillToCome(row, time) || !isFor(destination, row)) continue
+      const read = ordered(row, time, destination)
       if (!skipWaiting || read.waitMs === 0) first.push(read)
     }
     return first
   }
 
-  function ordered(row: MemoryRow, time: number): OrderedRow {
-    const isHeldUp =
-      row.blockedAt !== null || controls.isPaused(row) || controls.parkedKeys.has(row.orderingKey ?? '')
+  function ordered(row: MemoryRow, time: number, destination?: string): OrderedRow {
+    const isParked = row.orderingKey !== null && controls.parkedKeys(destination).has(row.orderingKey)
+    const isHeldUp = row.blockedAt !== null || controls.isPaused(row) || isParked
     const leaseMs = row.lockedBy === null ? 0 : row.lockedUntil! - time
     return {
       ...asRow(row),
@@ -86,11 +88,12 @@ export function memoryLanes(
  */
 function findKeys(
   looked: readonly MemoryRow[],
-  { partitions, except, limit }: LaneRequest,
+  { partitions, except, limit, destination }: LaneRequest,
 ): { found: readonly MemoryRow[]; keys: ReadonlySet<string> } {
   const wanted = new Set(partitions)
   const excepted = new Set(except)
   const found = looked
+    .filter((row) => isFor(destination, row))
     .filter((row) => wanted.has(partitionOfRow(row)) && !excepted.has(row.orderingKey ?? row.eventId))
     .slice(0, Math.max(0, limit))
   return { found, keys: new Set(found.flatMap(({ orderingKey }) => orderingKey ?? [])) }
@@ -101,4 +104,8 @@ function findKeys(
  */
 function isStillToCome(row: MemoryRow, time: number): boolean {
   return row.availableAt > time && row.deliveries === 0 && row.blockedAt === null
+}
+
+function isFor(destination: string | undefined, row: MemoryRow): boolean {
+  return destination === undefined || row.destination === destination
 }

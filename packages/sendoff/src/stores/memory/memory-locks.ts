@@ -31,17 +31,17 @@ interface Lock {
 /** Makes the locks. They count the losses of an owner that vanished. */
 export function memoryLocks(
   now: () => number,
-  countLosses: (bounds: Bounds | null, held: readonly FencedRow[]) => void,
+  countLosses: (bounds: Bounds | null, held: readonly FencedRow[], destination?: string) => void,
 ): MemoryLocks {
   const locks = new Map<string, Lock>()
 
   return {
-    async acquire({ lock: name, token, ttlMs }) {
+    async acquire({ lock: name, token, ttlMs, destination }) {
       const lock = locks.get(name)
       if (lock !== undefined && lock.token !== token && lock.until > now()) return false
 
       const isOwn = lock?.token === token
-      if (lock !== undefined && !isOwn) countLosses(lock.bounds, lock.held)
+      if (lock !== undefined && !isOwn) countLosses(lock.bounds, lock.held, destination)
       const { bounds, held } = isOwn ? lock : nothing
       locks.set(name, { token, until: now() + ttlMs, bounds, held })
       return true

@@ -17,11 +17,7 @@ import type { MemoryEvents } from './memory-events.ts'
 import { asStoredRow, type MemoryRow } from './memory-row.ts'
 
 /** The table of a memory store, as operators see it. Counts are always exact here. */
-export function memoryLooks(
-  now: () => number,
-  events: MemoryEvents,
-  { parkedKeys }: MemoryControls,
-): OutboxLooks {
+export function memoryLooks(now: () => number, events: MemoryEvents, controls: MemoryControls): OutboxLooks {
   const name = randomUUID()
 
   return {
@@ -36,7 +32,7 @@ export function memoryLooks(
         dead: tallyOf(rows.filter(({ status }) => status === EventStatus.DEAD)),
         all: tallyOf(rows),
         blocked: Math.min(bound, rows.filter(isBlocked).length),
-        parked: [...parkedKeys].sort().slice(0, maxParkedKeys),
+        parked: controls.allParkedKeys.slice(0, maxParkedKeys),
         oldestDue: oldest && {
           eventId: oldest.eventId,
           destination: oldest.destination,

@@ -1,4 +1,4 @@
-import type { OutboxControls, OutboxNodes, ProcessReport } from '../../store/index.ts'
+import type { OutboxControls, OutboxNodes, OutboxRouting, ProcessReport } from '../../store/index.ts'
 
 /** A process that is registered in memory. */
 export interface MemoryNode {
@@ -14,7 +14,12 @@ export interface MemoryNode {
 export type MemoryNodes = Map<string, MemoryNode>
 
 /** The processes that use a memory store. */
-export function memoryNodes(now: () => number, controls: OutboxControls, nodes: MemoryNodes): OutboxNodes {
+export function memoryNodes(
+  now: () => number,
+  controls: OutboxControls,
+  routing: OutboxRouting,
+  nodes: MemoryNodes,
+): OutboxNodes {
   let lastMode: string | null = null
 
   return {
@@ -32,7 +37,12 @@ export function memoryNodes(now: () => number, controls: OutboxControls, nodes: 
       const { startedAt = time, report = null, reportedAt = null } = nodes.get(id) ?? {}
       nodes.set(id, { id, mode, startedAt, until: time + ttlMs, report, reportedAt })
       lastMode = mode ?? lastMode
-      return { kind: 'joined', paused: await controls.paused(), mode: lastMode }
+      return {
+        kind: 'joined',
+        paused: await controls.paused(),
+        mode: lastMode,
+        routing: await routing.current(),
+      }
     },
 
     async leave(id) {

@@ -1,5 +1,5 @@
 import { EventStatus } from '../../store/event-status.ts'
-import type { BlockedKey, NewAuditEntry, OutboxOrderingKeys, RowId } from '../../store/index.ts'
+import type { BlockedKey, KeyName, NewAuditEntry, OutboxOrderingKeys, RowId } from '../../store/index.ts'
 import { maxCountedWaiting } from '../../store/index.ts'
 import type { MemoryAudit } from './memory-audit.ts'
 import type { MemoryControls } from './memory-controls.ts'
@@ -12,17 +12,17 @@ import { type MemoryHistory, settleRow } from './settle-rows.ts'
 export function memoryOrderingKeys(
   now: () => number,
   events: MemoryEvents,
-  { parkedKeys }: MemoryControls,
+  controls: MemoryControls,
   history: MemoryHistory,
   audit: MemoryAudit,
 ): OutboxOrderingKeys {
   return {
-    async blocked({ limit, after = '' }) {
-      const keys = new Set([...parkedKeys, ...events.pendingKeys()])
+    async blocked({ limit, after = '', destination = '' }) {
+      const keys = new Set([...controls.parkedKeys(destination), ...events.pendingKeys()])
       return [...keys]
         .sort()
         .filter((key) => key > after)
-        .flatMap((key) => blockedKey(key) ?? [])
+        .flatMap((orderingKey) => blockedKey({ orderingKey, destination }) ?? [])
         .slice(0, limit)
     },
 
@@ -37,8 +37,8 @@ export function memoryOrderingKeys(
       return true
     },
 
-    async skip({ orderingKey, reason }, entry) {
-      const head = headOf(orderingKey)
+    async skip({ reason, ...key }, entry) {
+      const head = headOf(key)
       if (head === undefined) return false
 
       settleRow(events, history, head, { kind: 'dead', failure: { error: reason, counted: false } }, now())
@@ -47,12 +47,12 @@ export function memoryOrderingKeys(
     },
 
     async park(key, entry) {
-      parkedKeys.add(key)
+      controls.parkedKeys(key.destination).add(key.orderingKey)
       record(entry, [])
     },
 
     async unpark(key, entry) {
-      parkedKeys.delete(key)
+      controls.parkedKeys(key.destination).delete(key.orderingKey)
       record(entry, [])
     },
   }
@@ -62,10 +62,11 @@ export function memoryOrderingKeys(
   }
 
   // A row that was written for later does not hold up its key until a process has held it.
-  function pendingOf(key: string): MemoryRow[] {
+  function pendingOf({ orderingKey, destination = '' }: KeyName): MemoryRow[] {
     const time = now()
     const rows: MemoryRow[] = []
-    for (const row of events.pendingAsWritten(key)) {
+    for (const row of events.pendingAsWritten(orderingKey)) {
+      if (row.destination !== destination) continue
       if (row.availableAt > time && row.deliveries === 0 && row.blockedAt === null) continue
       rows.push(row)
       if (rows.length > maxCountedWaiting) break
@@ -73,16 +74,21 @@ export function memoryOrderingKeys(
     return rows
   }
 
-  function headOf(key: string): MemoryRow | undefined {
+  function headOf(key: KeyName): MemoryRow | undefined {
     return pendingOf(key)[0]
   }
 
-  function blockedKey(key: string): BlockedKey | undefined {
+  function blockedKey(key: KeyName): BlockedKey | undefined {
     const [head, ...waiting] = pendingOf(key)
-    const isParked = parkedKeys.has(key)
+    const isParked = controls.parkedKeys(key.destination).has(key.orderingKey)
     const isBlocked = head !== undefined && (head.blockedAt !== null || head.status === EventStatus.RETRY)
     if (!isParked && !isBlocked) return undefined
-    return { orderingKey: key, isParked, head: head && asStoredRow(head), waiting: waiting.length }
+    return {
+      orderingKey: key.orderingKey,
+      isParked,
+      head: head && asStoredRow(head),
+      waiting: waiting.length,
+    }
   }
 }
 

@@ -10,6 +10,7 @@ import { memoryActions } from './memory-actions.ts'
 import { MemoryAudit } from './memory-audit.ts'
 import { memoryControls } from './memory-controls.ts'
 import { MemoryEvents } from './memory-events.ts'
+import { memoryInbox } from './memory-inbox.ts'
 import { memoryLanes } from './memory-lanes.ts'
 import { memoryLocks } from './memory-locks.ts'
 import { memoryLooks } from './memory-looks.ts'
@@ -18,6 +19,7 @@ import { memoryOrderingKeys } from './memory-ordering-keys.ts'
 import { memoryPartitions } from './memory-partitions.ts'
 import { memoryPeople } from './memory-people.ts'
 import { memoryReports } from './memory-reports.ts'
+import { memoryRouting } from './memory-routing.ts'
 import { MemoryTx } from './memory-transaction.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
@@ -46,13 +48,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   const controls = memoryControls(audit)
   const events = new MemoryEvents((row) => controls.isPaused(row))
   const history: MemoryHistory = new Map()
-  const locks = memoryLocks(now, (bounds, held) => {
-    if (bounds !== null) events.countLosses(bounds)
+  const locks = memoryLocks(now, (bounds, held, destination) => {
+    if (bounds !== null) events.countLosses(bounds, destination)
     events.countLossesOf(held)
   })
   const partitions = memoryPartitions(now, events, locks)
   const settleParts = { events, history, locks, partitions }
   const nodes: MemoryNodes = new Map()
+  const routing = memoryRouting()
   const transactions = new Mutex()
   let lastSeq = 0
   const nextSeq = () => ++lastSeq
@@ -93,8 +96,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
     looks: memoryLooks(now, events, controls),
     actions: memoryActions({ now, events, history, locks, audit }),
     controls,
-    nodes: memoryNodes(now, controls, nodes),
+    routing,
+    nodes: memoryNodes(now, controls, routing, nodes),
     reports: memoryReports(now, nodes),
+    inbox: memoryInbox(now, events),
     purge: async (request) => purgeRows(events, history, request, now()),
 
     // The rows stay: a caller that still holds the store can read them.

@@ -7,11 +7,13 @@ import type { MemoryRow } from './memory-row.ts'
 export interface MemoryTables {
   findRow(id: string): MemoryRow | undefined
   findIdempotencyKey(key: string): KeyUse | undefined
+  findMark(name: string): MemoryMark | undefined
   rowsOf(eventId: string): readonly MemoryRow[]
   keep(
     rows: ReadonlyMap<string, MemoryRow>,
     idempotencyKeys: ReadonlyMap<string, KeyUse>,
     afterCommit: readonly (() => void)[],
+    marks: ReadonlyMap<string, MemoryMark>,
   ): void
 }
 
@@ -21,11 +23,18 @@ export interface KeyUse {
   readonly createdAt: number
 }
 
+/** Which consumer has processed a message, and when. */
+export interface MemoryMark {
+  readonly consumer: string
+  readonly receivedAt: number
+}
+
 /** An open transaction of a memory store. Callers pass it to `insert`. */
 export class MemoryTx implements MemoryTables {
   readonly #around: MemoryTables
   readonly #rows = new Map<string, MemoryRow>()
   readonly #idempotencyKeys = new Map<string, KeyUse>()
+  readonly #marks = new Map<string, MemoryMark>()
   readonly #afterCommit: (() => void)[] = []
   readonly #nestedMutex = new Mutex()
   #nestedCount = 0
@@ -52,6 +61,14 @@ export class MemoryTx implements MemoryTables {
     return this.#idempotencyKeys.get(key) ?? this.#around.findIdempotencyKey(key)
   }
 
+  findMark(name: string): MemoryMark | undefined {
+    return this.#marks.get(name) ?? this.#around.findMark(name)
+  }
+
+  addMark(name: string, mark: MemoryMark): void {
+    this.#marks.set(name, mark)
+  }
+
   /** Returns the rows of an event, including those that this transaction adds. */
   rowsOf(eventId: string): readonly MemoryRow[] {
     const added = [...this.#rows.values()].filter((row) => row.eventId === eventId)
@@ -67,10 +84,12 @@ export class MemoryTx implements MemoryTables {
     rows: ReadonlyMap<string, MemoryRow>,
     idempotencyKeys: ReadonlyMap<string, KeyUse>,
     afterCommit: readonly (() => void)[] = [],
+    marks?: ReadonlyMap<string, MemoryMark>,
   ): void {
     this.#afterCommit.push(...afterCommit)
     rows.forEach((row, id) => this.#rows.set(id, row))
     idempotencyKeys.forEach((use, key) => this.#idempotencyKeys.set(key, use))
+    marks?.forEach((mark, name) => this.#marks.set(name, mark))
   }
 
   /** Runs `work`. Unless it fails, hands all rows and keys over to the outer tables. */
@@ -79,7 +98,7 @@ export class MemoryTx implements MemoryTables {
       const result = await work(this)
       this.assertOpen()
       if (this.#nestedCount > 0) throw nestedStillOpen()
-      this.#around.keep(this.#rows, this.#idempotencyKeys, this.#afterCommit)
+      this.#around.keep(this.#rows, this.#idempotencyKeys, this.#afterCommit, this.#marks)
       return result
     } finally {
       this.#hasEnded = true

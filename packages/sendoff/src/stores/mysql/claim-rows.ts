@@ -10,7 +10,7 @@ import type {
   Row,
 } from '../../store/index.ts'
 import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
-import { dueOptions, dueValues, placeValues, recentValues } from './sql/due-values.ts'
+import { destinationValues, dueOptions, dueValues, placeValues, recentValues } from './sql/due-values.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { DueOptions } from './sql/row-conditions.ts'
 import { distinctRowIds, rowIdCondition, rowName } from './sql/row-ids.ts'
@@ -46,7 +46,7 @@ export async function claimRowsOfTypes(
 ): Promise<ClaimTypesAnswer> {
   const { types, from, window } = request
   const limit = rowLimit(request.limit)
-  if (limit === 0 || types.length === 0) return { rows: [], next: undefined }
+  if (limit === 0 || types?.length === 0) return { rows: [], next: undefined }
 
   const options = dueOptions(request)
   const { rows: ends } = await driver.run(statements.windowEnd(options, window), placeValues(from))
@@ -55,9 +55,10 @@ export async function claimRowsOfTypes(
     ...placeValues(from),
     ...placeValues(end),
     ...recentValues(request),
-    ...types.flatMap(({ aggregateType, eventType }) => [Buffer.from(aggregateType), Buffer.from(eventType)]),
+    ...(types ?? []).flatMap((type) => [Buffer.from(type.aggregateType), Buffer.from(type.eventType)]),
+    ...destinationValues(request),
   ]
-  const typed = { ...options, to: end !== undefined, types: types.length }
+  const typed = { ...options, to: end !== undefined, types: types?.length ?? 0 }
   const rows = await claimDue(driver, statements, request, typed, values, last)
   return { rows, next: nextPlace(rows, limit, end) }
 }
@@ -93,7 +94,7 @@ async function claimNamed(
   ids: readonly NamedRow[],
 ): Promise<readonly Row[]> {
   const { lease, limit } = request
-  const options = dueOptions(request)
+  const options = { ...dueOptions(request), destination: false }
   const byName = new Map(ids.map((id) => [rowName(id), id]))
   const isWanted = (row: Row) => !hasChanged(row, byName.get(rowName(row))!)
   const claimed: Row[] = []

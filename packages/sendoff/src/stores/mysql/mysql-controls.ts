@@ -1,4 +1,10 @@
-import type { NewAuditEntry, OutboxControls, PauseTarget } from '../../store/index.ts'
+import {
+  latestRouting,
+  type NewAuditEntry,
+  type OutboxControls,
+  type PauseTarget,
+  type StoredRouting,
+} from '../../store/index.ts'
 import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { recordEntry } from '../sql/run-action.ts'
 import { actionSteps } from './mysql-actions.ts'
@@ -11,7 +17,7 @@ export function mysqlControls(driver: StoreDriver, statements: MysqlStatements):
   return {
     pause: (target, audit) => changeControl(driver, statements, setControl, controlOf(target), audit),
     resume: (target, audit) => changeControl(driver, statements, liftControl, controlOf(target), audit),
-    paused: async () => (await pausesAndMode(driver, statements)).paused,
+    paused: async () => (await knownControls(driver, statements)).paused,
   }
 }
 
@@ -33,20 +39,31 @@ export async function changeControl(
   })
 }
 
-/** Returns the pauses, and the last mode that a process joined with. */
-export async function pausesAndMode(
+/** Returns the pauses, the last mode that a process joined with, and the routing. */
+export async function knownControls(
   session: MysqlSession,
   statements: MysqlStatements,
-): Promise<{ paused: readonly PauseTarget[]; mode: string | null }> {
-  const { rows } = await session.run(statements.pausesAndMode)
-  const controls = rows.map(([kind, name]) => ({ kind: String(kind), name: textOf(name)! }))
-  const pauses = controls.filter(({ kind }) => kind !== 'mode')
+): Promise<KnownControls> {
+  const { rows } = await session.run(statements.controls)
+  const controls = rows.map(([kind, name, value]) => ({
+    kind: String(kind),
+    name: textOf(name)!,
+    content: String(value),
+  }))
+  const pauses = controls.filter(({ kind }) => kind.startsWith('pause'))
   return {
     paused: pauses.map(({ kind, name }) =>
       kind === 'pauseType' ? { eventType: name } : { destination: name },
     ),
     mode: controls.find(({ kind }) => kind === 'mode')?.name ?? null,
+    routing: latestRouting(controls.filter(({ kind }) => kind === 'routing')),
   }
+}
+
+interface KnownControls {
+  readonly paused: readonly PauseTarget[]
+  readonly mode: string | null
+  readonly routing: StoredRouting | null
 }
 
 function controlOf(target: PauseTarget): [kind: string, name: Buffer] {

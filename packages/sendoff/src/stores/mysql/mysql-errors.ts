@@ -29,6 +29,20 @@ export function isConflict(error: unknown): boolean {
   return errno === 1213 || errno === 1205
 }
 
+/**
+ * Whether the server undid the whole transaction because of another one: a deadlock, or a row that has
+ * changed since the transaction read it.
+ */
+export function isTransactionConflict(error: unknown): boolean {
+  const errno = serverErrorOf(error)?.errno
+  return errno === 1213 || errno === 1020
+}
+
+/** Whether the statement waited for a lock longer than it may. It is undone, and not the transaction. */
+export function isLockTimeout(error: unknown): boolean {
+  return serverErrorOf(error)?.errno === 1205
+}
+
 /** Whether the savepoint does not exist, or no transaction is open. */
 export function isUnknownSavepoint(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1305
@@ -49,10 +63,10 @@ export function isUnknownTable(error: unknown): boolean {
   return serverErrorOf(error)?.errno === 1146
 }
 
-/** Whether a table or a column does not exist, as before a migration. */
+/** Whether a table, a column or an index does not exist, as before a migration. */
 export function lacksSchema(error: unknown): boolean {
   const errno = serverErrorOf(error)?.errno
-  return errno === 1146 || errno === 1054
+  return errno === 1146 || errno === 1054 || errno === 1176
 }
 
 /** Whether the user may not write, or the server or transaction is read-only. */

@@ -92,13 +92,15 @@ async function findDue(
   return search
 }
 
-function readDueRow([seq, availableAt, eventId, orderingKey, partitionNo]: readonly unknown[]): DueRow {
+function readDueRow(values: readonly unknown[]): DueRow {
+  const [seq, availableAt, eventId, orderingKey, partitionNo, destination] = values
   return {
     seq: Number(seq),
     availableAt: Number(availableAt),
     eventId: String(eventId),
     orderingKey: textOf(orderingKey),
     partitionNo: numberOf(partitionNo),
+    destination: String(destination),
   }
 }
 
@@ -115,14 +117,20 @@ async function lanesOfKeys(
   const perKey = rowLimit(request.perKey)
   if (perKey === 0) return []
 
-  const first = await readByKey(driver, keys, (count) => statements.firstOfLanes(count, perKey))
+  const { destination } = request
+  const isNamed = destination !== undefined
+  const first = await readByKey(driver, keys, destination, (count) =>
+    statements.firstOfLanes(count, perKey, isNamed),
+  )
   const lanes = Map.groupBy(first.map(readLaneRow), ({ row }) => row.orderingKey!)
   const isWanted = ({ row, isInLine }: LaneRow) => isInLine && (!skipWaiting || row.waitMs === 0)
 
   const short = [...lanes]
     .filter(([, rows]) => rows.length === perKey && !rows.every(isWanted))
     .map(([key]) => key)
-  const again = await readByKey(driver, short, (count) => statements.lanes(count, perKey, skipWaiting))
+  const again = await readByKey(driver, short, destination, (count) =>
+    statements.lanes(count, perKey, isNamed, skipWaiting),
+  )
   short.forEach((key) => lanes.delete(key))
   const told = [...lanes.values()]
     .flat()
@@ -149,12 +157,14 @@ function inLanes(rows: OrderedRow[]): readonly OrderedRow[] {
 async function readByKey(
   driver: StoreDriver,
   keys: readonly string[],
+  destination: string | undefined,
   statement: (count: number) => string,
 ): Promise<Rows> {
   const rows: (readonly unknown[])[] = []
   for (let start = 0; start < keys.length; start += keysAtOnce) {
     const some = keys.slice(start, start + keysAtOnce).map((key) => Buffer.from(key))
-    rows.push(...(await driver.run(statement(some.length), some)).rows)
+    const values = destination === undefined ? some : some.flatMap((key) => [key, destination])
+    rows.push(...(await driver.run(statement(some.length), values)).rows)
   }
   return rows
 }

@@ -30,7 +30,7 @@ async function acquireLock(
 async function takeLock(
   session: MysqlSession,
   statements: MysqlStatements,
-  { lock, token, ttlMs }: LockRequest,
+  { lock, token, ttlMs, destination }: LockRequest,
 ): Promise<boolean> {
   await session.run(statements.makeLock, [lock])
   const { rows } = await session.run(statements.lockRow, [token, lock])
@@ -41,7 +41,7 @@ async function takeLock(
   if (Number(isOwn) !== 0) return true
 
   const left = boundsOfEnds(ends)
-  if (left !== null) await countLosses(session, statements, left)
+  if (left !== null) await countLosses(session, statements, left, destination)
   if (held !== null) await countLossesOfHeld(session, statements, textOf(held))
   if (left !== null || held !== null) await session.run(statements.forgetHeld, [lock])
   return true
@@ -51,10 +51,14 @@ async function countLosses(
   session: MysqlSession,
   statements: MysqlStatements,
   { low, high }: Bounds,
+  destination: string | undefined,
 ): Promise<void> {
   const [lowest, highest] = [timeValue(low.availableAt), timeValue(high.availableAt)]
   const values = [lowest, lowest, low.seq, highest, highest, high.seq]
-  const { rows } = await session.run(statements.leftRows, values)
+  const { rows } =
+    destination === undefined
+      ? await session.run(statements.leftRows(false), values)
+      : await session.run(statements.leftRows(true), [...values, destination])
   if (rows.length === 0) return
 
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))

@@ -1,6 +1,6 @@
 import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
 import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
-import { pausesAndMode } from './mysql-controls.ts'
+import { knownControls } from './mysql-controls.ts'
 import { durationValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
@@ -23,7 +23,7 @@ async function joinNode(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [durationValue(ttlMs), id, mode])
-  if (kept.affectedRows > 0) return { kind: 'joined', ...(await pausesAndMode(driver, statements)) }
+  if (kept.affectedRows > 0) return { kind: 'joined', ...(await knownControls(driver, statements)) }
 
   return driver.briefly((session) => joinAlone(session, statements, node))
 }
@@ -43,10 +43,10 @@ async function joinAlone(
 
   const until = durationValue(ttlMs)
   await session.run(statements.joinNode, [id, mode, until, mode, until])
-  const { paused, mode: lastMode } = await pausesAndMode(session, statements)
+  const { mode: lastMode, ...controls } = await knownControls(session, statements)
   if (mode !== null && mode !== lastMode) {
     await session.run(statements.forgetMode)
     await session.run(statements.setControl, ['mode', Buffer.from(mode)])
   }
-  return { kind: 'joined', paused, mode: mode ?? lastMode }
+  return { kind: 'joined', ...controls, mode: mode ?? lastMode }
 }

@@ -2,14 +2,15 @@ import { EventStatus } from '../../store/event-status.ts'
 import type {
   BlockedKey,
   BlockedKeyFilter,
+  KeyName,
   NewAuditEntry,
   OutboxOrderingKeys,
   SkipRequest,
   StoredRow,
 } from '../../store/index.ts'
-import { maxCountedWaiting } from '../../store/index.ts'
+import { maxCountedWaiting, parkKind } from '../../store/index.ts'
 import { recordEntry } from '../sql/run-action.ts'
-import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
 import { actionSteps } from './mysql-actions.ts'
 import { changeControl } from './mysql-controls.ts'
 import { recordOutcomes } from './settle-rows.ts'
@@ -25,29 +26,36 @@ const keysAtOnce = 100
 export function mysqlOrderingKeys(driver: StoreDriver, statements: MysqlStatements): OutboxOrderingKeys {
   return {
     blocked: (filter) => blockedKeys(driver, statements, filter),
-    retry: (orderingKey, audit) => retryKey(driver, statements, orderingKey, audit),
+    retry: (key, audit) => retryKey(driver, statements, key, audit),
     skip: (request, audit) => skipHead(driver, statements, request, audit),
-    park: (orderingKey, audit) =>
-      changeControl(driver, statements, statements.setControl, ['park', Buffer.from(orderingKey)], audit),
-    unpark: (orderingKey, audit) =>
-      changeControl(driver, statements, statements.liftControl, ['park', Buffer.from(orderingKey)], audit),
+    park: (key, audit) => changeControl(driver, statements, statements.setControl, parkOf(key), audit),
+    unpark: (key, audit) => changeControl(driver, statements, statements.liftControl, parkOf(key), audit),
   }
+}
+
+function parkOf({ orderingKey, destination }: KeyName): Value[] {
+  return [parkKind(destination), Buffer.from(orderingKey)]
 }
 
 /** Returns the keys that need an operator, by name. */
 async function blockedKeys(
   driver: StoreDriver,
   statements: MysqlStatements,
-  { limit, after = '' }: BlockedKeyFilter,
+  { limit, after = '', destination = '' }: BlockedKeyFilter,
 ): Promise<readonly BlockedKey[]> {
   const blocked: BlockedKey[] = []
   let last = Buffer.from(after)
   rowLimit(limit)
   while (blocked.length < limit) {
     const size = Math.min(limit - blocked.length, keysAtOnce)
-    const { rows } = await driver.run(statements.troubledKeys(size), [last, last])
+    const { rows } = await driver.run(statements.troubledKeys(size), [
+      last,
+      destination,
+      parkKind(destination),
+      last,
+    ])
     const keys = rows.map(([key]) => Buffer.from(textOf(key)!))
-    if (keys.length > 0) blocked.push(...(await blockedOf(driver, statements, keys)))
+    if (keys.length > 0) blocked.push(...(await blockedOf(driver, statements, keys, destination)))
     if (keys.length < size) break
     last = keys.at(-1)!
   }
@@ -59,10 +67,15 @@ async function blockedOf(
   session: MysqlSession,
   statements: MysqlStatements,
   keys: readonly Buffer[],
+  destination: string,
 ): Promise<readonly BlockedKey[]> {
-  const parkedRows = await session.run(statements.parkedKeys(placeholders(keys.length)), keys)
+  const kind = parkKind(destination)
+  const parkedRows = await session.run(statements.parkedKeys(placeholders(keys.length)), [kind, ...keys])
   const parked = new Set(parkedRows.rows.map(([name]) => textOf(name)))
-  const headRows = await session.run(statements.headsOfKeys(keys.length), keys)
+  const headRows = await session.run(
+    statements.headsOfKeys(keys.length),
+    keys.flatMap((key) => [key, destination]),
+  )
   const heads = new Map(headRows.rows.map(readStoredRow).map((head) => [head.orderingKey, head]))
 
   const held = keys.map(String).filter((key) => parked.has(key) || isStuck(heads.get(key)))
@@ -90,7 +103,7 @@ async function waitingBehind(
 ): Promise<ReadonlyMap<string | null, number>> {
   if (heads.length === 0) return new Map()
 
-  const values = heads.flatMap(({ orderingKey, seq }) => [Buffer.from(orderingKey!), seq])
+  const values = heads.flatMap((head) => [Buffer.from(head.orderingKey!), head.destination, head.seq])
   const { rows } = await session.run(statements.waitingBehind(heads.length, maxCountedWaiting), values)
   return new Map(rows.map(([index, count]) => [heads[Number(index)]!.orderingKey, Number(count)]))
 }
@@ -99,11 +112,11 @@ async function waitingBehind(
 function retryKey(
   driver: StoreDriver,
   statements: MysqlStatements,
-  orderingKey: string,
+  key: KeyName,
   audit: NewAuditEntry | undefined,
 ): Promise<boolean> {
   return driver.briefly(async (session) => {
-    const head = await lockedHead(session, statements, orderingKey)
+    const head = await lockedHead(session, statements, key)
     if (head === undefined) return false
     const isRetried = (await session.run(statements.retryNow, [head.seq])).affectedRows > 0
     if (isRetried && audit !== undefined) await recordEntry(actionSteps(session, statements), audit, [head])
@@ -115,11 +128,11 @@ function retryKey(
 function skipHead(
   driver: StoreDriver,
   statements: MysqlStatements,
-  { orderingKey, reason }: SkipRequest,
+  { reason, ...key }: SkipRequest,
   audit: NewAuditEntry | undefined,
 ): Promise<boolean> {
   return driver.briefly(async (session) => {
-    const head = await lockedHead(session, statements, orderingKey)
+    const head = await lockedHead(session, statements, key)
     if (head === undefined) return false
 
     const outcome = { kind: 'dead', failure: { error: reason, counted: false } } as const
@@ -132,8 +145,8 @@ function skipHead(
 async function lockedHead(
   session: MysqlSession,
   { lockHead }: MysqlStatements,
-  orderingKey: string,
+  { orderingKey, destination = '' }: KeyName,
 ): Promise<StoredRow | undefined> {
-  const { rows } = await session.run(lockHead, [Buffer.from(orderingKey)])
+  const { rows } = await session.run(lockHead, [Buffer.from(orderingKey), destination])
   return rows[0] && readStoredRow(rows[0])
 }

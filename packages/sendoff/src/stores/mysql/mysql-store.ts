@@ -13,8 +13,10 @@ import { ownDriver } from './drivers/own-driver.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { mysqlActions } from './mysql-actions.ts'
+import { examine } from './mysql-doctor.ts'
 import { mysqlControls } from './mysql-controls.ts'
-import { isCommitRefused, isWriteRefused, lacksSchema } from './mysql-errors.ts'
+import { isCommitRefused, isTransactionConflict, isWriteRefused, lacksSchema } from './mysql-errors.ts'
+import { mysqlInbox } from './mysql-inbox.ts'
 import { mysqlLanes } from './mysql-lanes.ts'
 import { mysqlLocks } from './mysql-locks.ts'
 import { mysqlLooks } from './mysql-looks.ts'
@@ -23,6 +25,7 @@ import { mysqlOrderingKeys } from './mysql-ordering-keys.ts'
 import { mysqlPartitions } from './mysql-partitions.ts'
 import { mysqlPeople } from './mysql-people.ts'
 import { mysqlReports } from './mysql-reports.ts'
+import { mysqlRouting } from './mysql-routing.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
@@ -107,6 +110,7 @@ export function mysqlStore<Client extends MysqlClient>(
     transaction: (work, options) =>
       options?.within === undefined ? own.transaction(work, options) : driver.nested(options.within, work),
     refusedCommit: isCommitRefused,
+    isConflict: isTransactionConflict,
     refusedWrite: isWriteRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
     insert: ({ tx, rows, lease }) =>
@@ -130,11 +134,14 @@ export function mysqlStore<Client extends MysqlClient>(
       mysqlActions(own, statements, driver),
     ),
     controls: mysqlControls(own, statements),
+    routing: mysqlRouting(own, statements, tables),
     nodes: mysqlNodes(own, statements),
     reports: mysqlReports(own, statements, tables),
+    inbox: mysqlInbox(own, statements, driver, tables),
 
     purge: (request) => purgeRows(own, statements, tables, request),
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
+    doctor: (request) => examine(own, tables, request),
     ping: async () => void (await own.run('do 0')),
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
     async close() {

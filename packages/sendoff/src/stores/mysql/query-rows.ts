@@ -74,6 +74,7 @@ function matching(filter: MatchFilter, afterSeq?: number): { condition: string; 
     ['aggregate_type', filter.aggregateType],
     ['aggregate_id', filter.aggregateId],
     ['tenant_id', filter.tenantId],
+    ['destination', filter.destination],
   ]
   const given = columns.flatMap(([column, value]) => (value === undefined ? [] : [{ column, value }]))
   const conditions = given.map(({ column }) => `${column} = ?`)

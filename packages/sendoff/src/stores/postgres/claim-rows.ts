@@ -18,7 +18,7 @@ export async function claimRows(
   const wanted = wantedValues(request)
   const answer =
     rows === undefined
-      ? await session.run(statements.claim, wanted)
+      ? await session.run(statements.claim, [...wanted, request.destination ?? null])
       : await session.run(statements.claimKeys, [...wanted, ...namedRowValues(rows)])
   // An UPDATE returns rows in no particular order.
   return readRows(answer).sort(inDueOrder)
@@ -35,13 +35,20 @@ export async function claimRowsOfTypes(
 
   const [place] = await session.run(statements.windowEnd, [...placeValues(from), String(window)])
   const end = place && { availableAt: Number(place[0]), seq: Number(place[1]) }
-  const answer = await session.run(statements.claimTypes, [
+  const within = [
     ...wantedValues(request),
+    request.destination ?? null,
     String(end?.availableAt ?? Infinity),
     String(end?.seq ?? 0),
-    textArray(types.map(({ aggregateType }) => storable(aggregateType))),
-    textArray(types.map(({ eventType }) => storable(eventType))),
-  ])
+  ]
+  const answer =
+    types === undefined
+      ? await session.run(statements.claimWithin, within)
+      : await session.run(statements.claimTypes, [
+          ...within,
+          textArray(types.map(({ aggregateType }) => storable(aggregateType))),
+          textArray(types.map(({ eventType }) => storable(eventType))),
+        ])
   const rows = readRows(answer).sort(inDueOrder)
   return { rows, next: nextPlace(rows, limit, end) }
 }

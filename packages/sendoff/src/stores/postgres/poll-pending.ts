@@ -18,6 +18,7 @@ export async function pollPending(
     String(Math.max(0, limit)),
     ...placeValues(from),
     skipRecentValue(request.skipRecentMs),
+    request.destination ?? null,
   ]
   const answer =
     renewMs === undefined

@@ -33,6 +33,11 @@ export function isAborted(error: unknown): boolean {
   return serverErrorOf(error)?.code === '25P02'
 }
 
+/** Whether the statement waited for a lock longer than it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return serverErrorOf(error)?.code === '55P03'
+}
+
 /** Whether the statement failed because it needs a transaction and none is open. */
 export function needsTransaction(error: unknown): boolean {
   return serverErrorOf(error)?.code === '25P01'

@@ -48,6 +48,7 @@ async function readLanes(
     String(Math.max(0, limit)),
     String(perKey),
     skipWaiting === true ? '1' : '0',
+    request.destination ?? null,
   ]
   const answer =
     renewMs === undefined

@@ -15,9 +15,9 @@ export function postgresLocks(session: PostgresSession, statements: PostgresStat
 async function acquireLock(
   session: PostgresSession,
   { acquireLock: statement }: PostgresStatements,
-  { lock, token, ttlMs }: LockRequest,
+  { lock, token, ttlMs, destination }: LockRequest,
 ): Promise<boolean> {
-  return (await session.run(statement, [lock, token, roundedUp(ttlMs)])).length > 0
+  return (await session.run(statement, [lock, token, roundedUp(ttlMs), destination ?? null])).length > 0
 }
 
 async function renewLock(

@@ -1,6 +1,6 @@
 import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
 import type { PostgresDriver, PostgresSession } from './drivers/postgres-driver.ts'
-import { pausesAndMode } from './postgres-controls.ts'
+import { knownControls } from './postgres-controls.ts'
 import { roundedUp } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
@@ -26,7 +26,7 @@ async function joinNode<Tx extends object>(
 ): Promise<NodeAnswer> {
   const { id, mode, ttlMs } = node
   const kept = await driver.run(statements.keepNode, [id, mode, roundedUp(ttlMs)])
-  if (kept.length > 0) return { kind: 'joined', ...pausesAndMode(kept) }
+  if (kept.length > 0) return { kind: 'joined', ...knownControls(kept) }
 
   return driver.transaction((tx) => joinAlone(driver.session(tx), statements, node))
 }
@@ -46,5 +46,5 @@ async function joinAlone(
 
   await session.run(statements.joinNode, [id, mode, roundedUp(ttlMs)])
   if (mode !== null) await session.run(statements.recordMode, [mode])
-  return { kind: 'joined', ...pausesAndMode(await session.run(statements.modeAndPaused)) }
+  return { kind: 'joined', ...knownControls(await session.run(statements.controls)) }
 }

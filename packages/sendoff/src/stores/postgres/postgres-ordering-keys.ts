@@ -1,4 +1,9 @@
-import type { BlockedKey, BlockedKeyFilter, OutboxOrderingKeys } from '../../store/index.ts'
+import {
+  type BlockedKey,
+  type BlockedKeyFilter,
+  type OutboxOrderingKeys,
+  parkKind,
+} from '../../store/index.ts'
 import { storedErrorText } from '../../store/error-text.ts'
 import { auditedRun, changedRow } from './audited-run.ts'
 import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
@@ -16,22 +21,26 @@ export function postgresOrderingKeys<Tx extends object>(
   const change = auditedRun(driver, statements, changedRow)
   return {
     blocked: (filter) => blockedKeys(driver, statements, filter),
-    retry: async (orderingKey, audit) => (await change(retryKey, [orderingKey], audit)).length > 0,
-    async skip({ orderingKey, reason }, audit) {
-      const values = [orderingKey, storedErrorText(storable(reason))]
+    retry: async ({ orderingKey, destination = '' }, audit) =>
+      (await change(retryKey, [orderingKey, destination], audit)).length > 0,
+    async skip({ orderingKey, destination = '', reason }, audit) {
+      const values = [orderingKey, destination, storedErrorText(storable(reason))]
       return (await change(skipKey, values, audit)).length > 0
     },
-    park: async (orderingKey, audit) => void (await control(pause, ['park', orderingKey], audit)),
-    unpark: async (orderingKey, audit) => void (await control(resume, ['park', orderingKey], audit)),
+    park: async ({ orderingKey, destination }, audit) =>
+      void (await control(pause, [parkKind(destination), orderingKey], audit)),
+    unpark: async ({ orderingKey, destination }, audit) =>
+      void (await control(resume, [parkKind(destination), orderingKey], audit)),
   }
 }
 
 async function blockedKeys(
   session: PostgresSession,
   { blockedKeys: statement }: PostgresStatements,
-  { limit, after = '' }: BlockedKeyFilter,
+  { limit, after = '', destination = '' }: BlockedKeyFilter,
 ): Promise<readonly BlockedKey[]> {
-  return (await session.run(statement, [after, String(Math.max(0, limit))])).map(readBlockedKey)
+  const values = [after, String(Math.max(0, limit)), destination, parkKind(destination)]
+  return (await session.run(statement, values)).map(readBlockedKey)
 }
 
 function readBlockedKey([orderingKey, isParked, pending, ...head]: readonly Value[]): BlockedKey {

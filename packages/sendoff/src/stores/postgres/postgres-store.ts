@@ -14,8 +14,10 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { postgresActions } from './postgres-actions.ts'
+import { examine } from './postgres-doctor.ts'
 import { postgresControls } from './postgres-controls.ts'
-import { isCommitRefused, isReadOnly, lacksSchema } from './postgres-errors.ts'
+import { isCommitRefused, isConflict, isReadOnly, lacksSchema } from './postgres-errors.ts'
+import { postgresInbox } from './postgres-inbox.ts'
 import { postgresLanes } from './postgres-lanes.ts'
 import { postgresLocks } from './postgres-locks.ts'
 import { postgresLooks } from './postgres-looks.ts'
@@ -24,6 +26,7 @@ import { postgresOrderingKeys } from './postgres-ordering-keys.ts'
 import { postgresPartitions } from './postgres-partitions.ts'
 import { postgresPeople } from './postgres-people.ts'
 import { postgresReports } from './postgres-reports.ts'
+import { postgresRouting } from './postgres-routing.ts'
 import { postgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
 import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
@@ -122,6 +125,7 @@ export function postgresStore<Client extends PostgresClient>(
         : driver.nested(options.within, work))
     },
     refusedCommit: isCommitRefused,
+    isConflict,
     refusedWrite: isReadOnly,
     inTransaction: async (tx) =>
       driver.inTransaction(tx) ?? isInTransaction(driver.session(tx), statements.assertTransaction),
@@ -146,15 +150,17 @@ export function postgresStore<Client extends PostgresClient>(
       postgresActions(own, statements, driver),
     ),
     controls: postgresControls(own, statements),
+    routing: postgresRouting(own, statements, tables),
     nodes: postgresNodes(own, statements),
     reports: postgresReports(own, statements, tables),
+    inbox: postgresInbox(own, statements, driver),
     ...(notify && { wakeUps }),
 
     purge: (request) => purgeRows(own, statements, tables, request),
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
     ping: async () => void (await own.run({ text: 'select 1' })),
     ...(driver.dropSilent && { dropSilent: (silentMs: number) => driver.dropSilent!(silentMs) }),
-    ...(driver.warnings && { doctor: async () => driver.warnings! }),
+    doctor: (request) => examine({ driver: own, tables, notify, prepare }, request),
     async close() {
       own.close()
       await wakeUps.close()

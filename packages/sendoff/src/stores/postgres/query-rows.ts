@@ -69,12 +69,20 @@ function isWithin({ status }: CountFilter, states: readonly EventStatus[]): bool
 
 // The parameters called `matching` in the statements.
 function matching(filter: CountFilter): Value[] {
-  const { status = Object.values(EventStatus), eventType, aggregateType, aggregateId, tenantId } = filter
+  const {
+    status = Object.values(EventStatus),
+    eventType,
+    aggregateType,
+    aggregateId,
+    tenantId,
+    destination,
+  } = filter
   return [
     numberArray(status),
     eventType ?? null,
     aggregateType ?? null,
     aggregateId ?? null,
     tenantId ?? null,
+    destination ?? null,
   ]
 }

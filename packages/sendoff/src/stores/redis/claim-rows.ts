@@ -30,7 +30,7 @@ export async function claimRows(run: RunScript, request: ClaimRequest): Promise<
     const values = [lease.owner, String(lease.ms), left, ...from, String(skipRecentMs)]
     const [place, claimed] = (
       ids === undefined
-        ? await run(claimScript, values)
+        ? await run(claimScript, [...values, destinationArgument(request.destination)])
         : await run(claimIdsScript, [...values, ...ids.flatMap(namedValues)])
     ) as DueAnswer
     rows.push(...claimedRows(claimed))
@@ -58,8 +58,10 @@ export async function claimRowsOfTypes(
     String(limit),
     ...placeArguments(from),
     String(skipRecentMs),
+    destinationArgument(request.destination),
     String(window),
-    ...types.flatMap(({ eventType, aggregateType }) => [eventType, aggregateType]),
+    types === undefined ? '1' : '0',
+    ...(types ?? []).flatMap(({ eventType, aggregateType }) => [eventType, aggregateType]),
   ])) as DueAnswer
   return {
     rows: claimedRows(claimed),
@@ -70,4 +72,9 @@ export async function claimRowsOfTypes(
 /** The place to start from, as scripts take it. */
 export function placeArguments(place: DuePlace | undefined): readonly [at: string, member: string] {
   return place === undefined ? ['', '0'] : [String(place.availableAt), memberOf(place.seq)]
+}
+
+/** A destination, as scripts take it: behind `=`, or empty for any. */
+export function destinationArgument(destination: string | undefined): string {
+  return destination === undefined ? '' : `=${destination}`
 }

@@ -1,6 +1,6 @@
 import type { Bounds, PollRequest, Row } from '../../store/index.ts'
 import { boundsAround } from '../../store/due-order.ts'
-import { type DueAnswer, placeArguments } from './claim-rows.ts'
+import { destinationArgument, type DueAnswer, placeArguments } from './claim-rows.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { claimedRows } from './row-text.ts'
 import { pollScript } from './scripts/claim-scripts.ts'
@@ -19,6 +19,7 @@ export async function pollPending(run: RunScript, request: PollRequest): Promise
       String(Math.max(0, limit - rows.length)),
       ...from,
       String(skipRecentMs),
+      destinationArgument(request.destination),
     ])) as DueAnswer | null
     if (answer === null) return undefined
 

@@ -13,16 +13,17 @@ import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
 import { redisActions } from './redis-actions.ts'
 import { redisControls } from './redis-controls.ts'
+import { examine } from './redis-doctor.ts'
 import { redisKeyspace, wakeChannel } from './redis-keyspace.ts'
 import { redisLocks } from './redis-locks.ts'
 import { redisLooks } from './redis-looks.ts'
 import { redisNodes } from './redis-nodes.ts'
 import { redisPeople } from './redis-people.ts'
 import { redisReports } from './redis-reports.ts'
+import { redisRouting } from './redis-routing.ts'
 import { redisWakeUps } from './redis-wake-ups.ts'
 import { checkSchema, migrate } from './schema-version.ts'
 import { pingScript } from './scripts/upkeep-scripts.ts'
-import { settingsThatLoseEvents } from './server-settings.ts'
 import { settleRows } from './settle-rows.ts'
 
 /** Options of `redisStore`. */
@@ -34,7 +35,10 @@ export interface RedisStoreOptions<Client extends RedisClient> {
 }
 
 /** A store in Redis. It has no parts that keep events in order: no lanes, partitions or ordering keys. */
-export type RedisStore<Tx> = StoreWith<Tx, 'people' | 'looks' | 'actions' | 'controls' | 'wakeUps' | 'purge'>
+export type RedisStore<Tx> = StoreWith<
+  Tx,
+  'people' | 'looks' | 'actions' | 'controls' | 'routing' | 'wakeUps' | 'purge'
+>
 
 const optionChecks: Readonly<Record<keyof RedisStoreOptions<RedisClient>, OptionCheck>> = {
   client: anything,
@@ -68,7 +72,7 @@ export function redisStore<Client extends RedisClient>(
 
     migrate: () => migrate(run, prefix),
     checkSchema: () => checkSchema(run, prefix),
-    doctor: () => settingsThatLoseEvents(driver),
+    doctor: () => examine(driver, run, prefix),
 
     async transaction(work, { within } = {}) {
       if (within !== undefined) return (transactionOf(within) ?? noTransaction()).nested(work)
@@ -98,6 +102,7 @@ export function redisStore<Client extends RedisClient>(
     looks: redisLooks(run, prefix),
     actions: redisActions(run, place),
     controls: redisControls(run),
+    routing: redisRouting(run),
     nodes: redisNodes(run),
     reports: redisReports(run),
     wakeUps,

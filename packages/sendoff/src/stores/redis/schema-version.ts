@@ -1,6 +1,12 @@
 import { OutboxError } from '../../errors.ts'
 import { sendoffVersion } from '../../version.ts'
-import { codeRevision, firstReleaseVersion, knownSchema, oldestCode } from '../schema-revision.ts'
+import {
+  codeRevision,
+  firstReleaseVersion,
+  knownSchema,
+  oldestCode,
+  type StoredSchema,
+} from '../schema-revision.ts'
 import type { RunScript } from './drivers/run-script.ts'
 import { migrateScript, versionScript } from './scripts/upkeep-scripts.ts'
 
@@ -19,8 +25,18 @@ export async function checkSchema(run: RunScript, prefix: string): Promise<void>
   known(prefix, stored)
 }
 
-function known(prefix: string, [version, revision, oldest, madeBy]: Stored): void {
-  knownSchema(`The data stored under "${prefix}"`, {
+/** Reads the state of the stored data. Throws if this code is too old for them. */
+export async function storedSchema(run: RunScript, prefix: string): Promise<StoredSchema> {
+  return { ...known(prefix, (await run(versionScript, [])) as Stored), missing: [] }
+}
+
+/** Names the stored data in errors. */
+export function placeOf(prefix: string): string {
+  return `The data stored under "${prefix}"`
+}
+
+function known(prefix: string, [version, revision, oldest, madeBy]: Stored): Omit<StoredSchema, 'missing'> {
+  return knownSchema(placeOf(prefix), {
     version: version ?? undefined,
     revision: revision ?? undefined,
     oldestCode: oldest ?? undefined,

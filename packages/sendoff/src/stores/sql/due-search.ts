@@ -6,6 +6,7 @@ export interface DueRow extends DuePlace {
   readonly eventId: string
   readonly orderingKey: string | null
   readonly partitionNo: number | null
+  readonly destination: string
 }
 
 /** How many rows to examine at a time. */
@@ -24,14 +25,16 @@ export class DueSearch {
   readonly #limit: number
   readonly #partitions: ReadonlySet<number>
   readonly #excepted: ReadonlySet<string>
+  readonly #destination: string | undefined
   #unseen: number
   #from: DuePlace | undefined
   #next: DuePlace | undefined
 
-  constructor({ partitions, except, from, window, limit }: LaneRequest) {
+  constructor({ partitions, except, from, window, limit, destination }: LaneRequest) {
     this.#limit = limit
     this.#partitions = new Set(partitions)
     this.#excepted = new Set(except)
+    this.#destination = destination
     this.#unseen = limit > 0 && partitions.length > 0 ? window : 0
     this.#from = from
   }
@@ -67,6 +70,7 @@ export class DueSearch {
   }
 
   #isWanted(row: DueRow): boolean {
+    if (this.#destination !== undefined && row.destination !== this.#destination) return false
     return !this.#excepted.has(row.orderingKey ?? row.eventId) && this.#partitions.has(partitionOfRow(row))
   }
 

@@ -64,6 +64,7 @@ function statusMask({ status = Object.values(EventStatus) }: CountFilter): numbe
 
 // The parameters called `matching` in the statements.
 function matching(filter: CountFilter): SqliteValue[] {
-  const { eventType = null, aggregateType = null, aggregateId = null, tenantId = null } = filter
-  return [eventType, aggregateType, aggregateId, tenantId].flatMap((value) => [value, value])
+  const { eventType, aggregateType, aggregateId, tenantId, destination } = filter
+  const values = [eventType, aggregateType, aggregateId, tenantId, destination]
+  return values.flatMap((value) => [value ?? null, value ?? null])
 }

@@ -1,4 +1,9 @@
-import type { OutboxControls, PauseTarget } from '../../store/index.ts'
+import {
+  latestRouting,
+  type OutboxControls,
+  type PauseTarget,
+  type StoredRouting,
+} from '../../store/index.ts'
 import { addEntry } from './audit-entries.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
@@ -16,22 +21,24 @@ export function sqliteControls(own: OwnDriver): OutboxControls {
         statements.liftControl.run(...controlOf(target))
         if (audit !== undefined) addEntry(statements, audit, [], now)
       }),
-    paused: () => own.read((statements) => pausesAndMode(statements).paused),
+    paused: () => own.read((statements) => knownControls(statements).paused),
   }
 }
 
-/** Returns the pauses, and the last mode that a process joined with. */
-export function pausesAndMode(statements: PreparedStatements): {
+/** Returns the pauses, the last mode that a process joined with, and the routing. */
+export function knownControls(statements: PreparedStatements): {
   paused: readonly PauseTarget[]
   mode: string | null
+  routing: StoredRouting | null
 } {
-  const controls = statements.pausesAndMode.all() as { kind: string; name: string }[]
-  const pauses = controls.filter(({ kind }) => kind !== 'mode')
+  const controls = statements.controls.all() as { kind: string; name: string; content: string }[]
+  const pauses = controls.filter(({ kind }) => kind.startsWith('pause'))
   return {
     paused: pauses.map(({ kind, name }) =>
       kind === 'pauseType' ? { eventType: name } : { destination: name },
     ),
     mode: controls.find(({ kind }) => kind === 'mode')?.name ?? null,
+    routing: latestRouting(controls.filter(({ kind }) => kind === 'routing')),
   }
 }
 

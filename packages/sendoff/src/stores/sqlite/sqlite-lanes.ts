@@ -46,7 +46,7 @@ function readLanes(
   const { found, next } = findDue(statements, request, now)
   const keys = new Set([...request.keys, ...found.flatMap(({ orderingKey }) => orderingKey ?? [])])
   const keyless = found.filter(({ orderingKey }) => orderingKey === null)
-  const lane = statements.anyControl.get() === undefined ? statements.lane : statements.controlledLane
+  const lane = laneStatement(statements, request)
   return {
     rows: [
       ...[...keys].flatMap((key) => readLane(lane, key, request, now)),
@@ -98,8 +98,8 @@ function findDue(statements: PreparedStatements, request: LaneRequest, now: numb
 }
 
 function readDueRow(values: unknown): DueRow {
-  const [seq, availableAt, eventId, orderingKey, partitionNo] = inOrder<DueValues>(values)
-  return { seq, availableAt, eventId, orderingKey, partitionNo }
+  const [seq, availableAt, eventId, orderingKey, partitionNo, destination] = inOrder<DueValues>(values)
+  return { seq, availableAt, eventId, orderingKey, partitionNo, destination }
 }
 
 type DueValues = readonly [
@@ -108,16 +108,24 @@ type DueValues = readonly [
   eventId: string,
   orderingKey: string | null,
   partitionNo: number | null,
+  destination: string,
 ]
+
+function laneStatement(statements: PreparedStatements, { destination }: LaneRequest): SqliteStatement {
+  const isControlled = statements.anyControl.get() !== undefined
+  if (destination === undefined) return isControlled ? statements.controlledLane : statements.lane
+  return isControlled ? statements.controlledLaneTo : statements.laneTo
+}
 
 function readLane(
   lane: SqliteStatement,
   key: string,
-  { perKey, skipWaiting = false }: LaneRequest,
+  { perKey, skipWaiting = false, destination }: LaneRequest,
   now: number,
 ): OrderedRow[] {
   const withWaiting = skipWaiting ? 0 : 1
-  return lane.all(now, now, key, now, withWaiting, Math.max(0, perKey)).map(readOrderedRow)
+  const wanted = destination === undefined ? [key] : [key, destination]
+  return lane.all(now, now, ...wanted, now, withWaiting, Math.max(0, perKey)).map(readOrderedRow)
 }
 
 function readKeyless({ ordered }: PreparedStatements, rows: readonly DueRow[], now: number): OrderedRow[] {

@@ -25,21 +25,26 @@ export interface LockRow {
 
 function acquireLock(
   statements: PreparedStatements,
-  { lock: name, token, ttlMs }: LockRequest,
+  { lock: name, token, ttlMs, destination }: LockRequest,
   now: number,
 ): boolean {
   const lock = statements.lock.get(name) as LockRow | undefined
   if (lock !== undefined && lock.token !== token && lock.until > now) return false
 
   statements.takeLock.run(name, token, Math.ceil(now + ttlMs))
-  if (lock !== undefined && lock.token !== token) countLosses(statements, name, lock)
+  if (lock !== undefined && lock.token !== token) countLosses(statements, name, lock, destination)
   return true
 }
 
 /** Counts a loss for each row that the last owner of a lock still held when it vanished. */
-function countLosses(statements: PreparedStatements, name: string, lock: LockRow): void {
+function countLosses(
+  statements: PreparedStatements,
+  name: string,
+  lock: LockRow,
+  destination: string | undefined,
+): void {
   const left = boundsOf(lock)
-  if (left !== null) statements.countLosses.run(...endsOf(left))
+  if (left !== null) statements.countLosses.run(...endsOf(left), destination ?? null, destination ?? null)
   if (lock.held !== null) statements.countLossesOfHeld.run(heldPairs(lock.held))
   if (left !== null || lock.held !== null) statements.forgetHeld.run(name)
 }

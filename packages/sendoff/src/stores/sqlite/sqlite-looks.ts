@@ -79,8 +79,8 @@ function scan(statements: PreparedStatements, request: ScanRequest): ScanAnswer 
   const isNewest = order === 'newest'
   const matching = lookMatching(filter)
   if (scope === 'all') {
-    const range = idRange(filter)
     const start = after ? [after.eventId, after.destination] : isNewest ? [highestText, ''] : ['', '']
+    const range = idsFrom(start[0]!, idRange(filter), isNewest)
     const read = isNewest ? statements.scanAllNewest : statements.scanAllOldest
     const ending = isNewest ? statements.windowAllNewest : statements.windowAllOldest
     const end = placeOf(ending.get(...range, ...start, window - 1))
@@ -95,6 +95,13 @@ function scan(statements: PreparedStatements, request: ScanRequest): ScanAnswer 
   const last = end?.seq ?? (isNewest ? 0 : Number.MAX_SAFE_INTEGER)
   const rows = read.all(...key, start, last, ...matching, limit + 1)
   return scanAnswer(rows.map(readStoredRow), limit, end)
+}
+
+// SQLite does not seek by the pair of event id and destination if the event id has limits of its own. It
+// would walk through all rows from the end of the range to the start of the window.
+function idsFrom(start: string, [lowest, highest]: readonly [string, string], isNewest: boolean): string[] {
+  if (isNewest) return [lowest, start < highest ? start : highest]
+  return [start > lowest ? start : lowest, highest]
 }
 
 function statementsOf(

@@ -1,7 +1,7 @@
 import type { NodeAnswer, NodeRequest, OutboxNodes } from '../../store/index.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
-import { pausesAndMode } from './sqlite-controls.ts'
+import { knownControls } from './sqlite-controls.ts'
 
 /** The processes that use the table of an SQLite store. */
 export function sqliteNodes(own: OwnDriver): OutboxNodes {
@@ -24,10 +24,10 @@ function joinNode(statements: PreparedStatements, { id, mode, ttlMs }: NodeReque
   }
 
   statements.joinNode.run(id, mode, now, Math.ceil(now + ttlMs))
-  const { paused, mode: lastMode } = pausesAndMode(statements)
+  const { mode: lastMode, ...controls } = knownControls(statements)
   if (mode !== null && mode !== lastMode) {
     statements.forgetMode.run()
     statements.setControl.run('mode', mode, now)
   }
-  return { kind: 'joined', paused, mode: mode ?? lastMode }
+  return { kind: 'joined', ...controls, mode: mode ?? lastMode }
 }

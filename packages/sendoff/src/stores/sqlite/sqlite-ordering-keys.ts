@@ -2,9 +2,11 @@ import { EventStatus } from '../../store/event-status.ts'
 import {
   type BlockedKey,
   type BlockedKeyFilter,
+  type KeyName,
   maxCountedWaiting,
   type NewAuditEntry,
   type OutboxOrderingKeys,
+  parkKind,
   type SkipRequest,
   type StoredRow,
 } from '../../store/index.ts'
@@ -22,12 +24,12 @@ export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
     skip: (request, audit) => own.write((statements, now) => skipHead(statements, request, now, audit)),
     park: (key, audit) =>
       own.write((statements, now) => {
-        statements.setControl.run('park', key, now)
+        statements.setControl.run(parkKind(key.destination), key.orderingKey, now)
         if (audit !== undefined) addEntry(statements, audit, [], now)
       }),
     unpark: (key, audit) =>
       own.write((statements, now) => {
-        statements.liftControl.run('park', key)
+        statements.liftControl.run(parkKind(key.destination), key.orderingKey)
         if (audit !== undefined) addEntry(statements, audit, [], now)
       }),
   }
@@ -36,15 +38,15 @@ export function sqliteOrderingKeys(own: OwnDriver): OutboxOrderingKeys {
 /** Returns the keys that need an operator, by name. */
 function blockedKeys(
   statements: PreparedStatements,
-  { limit, after = '' }: BlockedKeyFilter,
+  { limit, after = '', destination = '' }: BlockedKeyFilter,
   now: number,
 ): readonly BlockedKey[] {
   const blocked: BlockedKey[] = []
   let next: string | null = after
   while (blocked.length < limit) {
-    next = (statements.nextTroubledKey.get(next, next) as { key: string | null }).key
+    next = (statements.nextTroubledKey.get(next, parkKind(destination), next) as { key: string | null }).key
     if (next === null) break
-    const key = blockedKey(statements, next, now)
+    const key = blockedKey(statements, { orderingKey: next, destination }, now)
     if (key !== undefined) blocked.push(key)
   }
   return blocked
@@ -53,7 +55,7 @@ function blockedKeys(
 /** Makes the first row of a key due. Returns false if it is due already, or if a process holds it. */
 function retryKey(
   statements: PreparedStatements,
-  key: string,
+  key: KeyName,
   now: number,
   audit: NewAuditEntry | undefined,
 ): boolean {
@@ -69,11 +71,11 @@ function retryKey(
 /** Makes the first row of a key DEAD, whichever process holds it. */
 function skipHead(
   statements: PreparedStatements,
-  { orderingKey, reason }: SkipRequest,
+  { reason, ...key }: SkipRequest,
   now: number,
   audit: NewAuditEntry | undefined,
 ): boolean {
-  const head = headOf(statements, orderingKey, now)
+  const head = headOf(statements, key, now)
   if (head === undefined) return false
 
   const failure = { error: reason, counted: false }
@@ -83,27 +85,27 @@ function skipHead(
 }
 
 // A failed row may be behind others. The key is then not blocked.
-function blockedKey(statements: PreparedStatements, key: string, now: number): BlockedKey | undefined {
+function blockedKey(statements: PreparedStatements, key: KeyName, now: number): BlockedKey | undefined {
   const head = headOf(statements, key, now)
-  const isParked = statements.isParked.get(key) !== undefined
+  const isParked = statements.isParked.get(parkKind(key.destination), key.orderingKey) !== undefined
   const isBlocked = head !== undefined && (head.blockedAt !== null || head.status === EventStatus.RETRY)
   if (!isParked && !isBlocked) return undefined
 
-  return { orderingKey: key, isParked, head, waiting: waitingBehind(statements, head, key, now) }
+  return { orderingKey: key.orderingKey, isParked, head, waiting: waitingBehind(statements, head, now) }
 }
 
-function waitingBehind(
-  statements: PreparedStatements,
-  head: StoredRow | undefined,
-  key: string,
-  now: number,
-): number {
+function waitingBehind(statements: PreparedStatements, head: StoredRow | undefined, now: number): number {
   if (head === undefined) return 0
-  const counted = statements.waitingBehind.get(key, head.seq, now, maxCountedWaiting) as { count: number }
-  return counted.count
+  const { orderingKey, destination, seq } = head
+  const counted = statements.waitingBehind.get(orderingKey, destination, seq, now, maxCountedWaiting)
+  return (counted as { count: number }).count
 }
 
-function headOf({ headOfKey }: PreparedStatements, key: string, now: number): StoredRow | undefined {
-  const values = headOfKey.get(key, now)
+function headOf(
+  { headOfKey }: PreparedStatements,
+  { orderingKey, destination = '' }: KeyName,
+  now: number,
+): StoredRow | undefined {
+  const values = headOfKey.get(orderingKey, destination, now)
   return values === undefined ? undefined : readStoredRow(values)
 }

@@ -15,8 +15,10 @@ import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts
 import { sqliteTables } from './schema/sqlite-tables.ts'
 import { settleRows } from './settle-rows.ts'
 import { sqliteActions } from './sqlite-actions.ts'
+import { examine } from './sqlite-doctor.ts'
 import { sqliteControls } from './sqlite-controls.ts'
 import { isDatabaseError, isReadOnly, lacksSchema } from './sqlite-errors.ts'
+import { sqliteInbox } from './sqlite-inbox.ts'
 import { sqliteLanes } from './sqlite-lanes.ts'
 import { sqliteLocks } from './sqlite-locks.ts'
 import { sqliteLooks } from './sqlite-looks.ts'
@@ -25,6 +27,7 @@ import { sqliteOrderingKeys } from './sqlite-ordering-keys.ts'
 import { sqlitePartitions } from './sqlite-partitions.ts'
 import { sqlitePeople } from './sqlite-people.ts'
 import { sqliteReports } from './sqlite-reports.ts'
+import { sqliteRouting } from './sqlite-routing.ts'
 
 /** Options of `sqliteStore`. */
 export interface SqliteStoreOptions<Handle extends SqliteHandle> {
@@ -115,10 +118,13 @@ export function sqliteStore<Handle extends SqliteHandle>(
     looks: sqliteLooks(own, tables),
     actions: partNeedingRevision({ place: placeOf(tables), revision: 2, lacksSchema }, sqliteActions(own)),
     controls: sqliteControls(own),
+    routing: sqliteRouting(own, tables),
     nodes: sqliteNodes(own),
     reports: sqliteReports(own, tables),
+    inbox: sqliteInbox(own),
     purge: (request) => purgeRows(own, request),
 
+    doctor: (request) => examine(own, tables, request),
     close: () => own.close(),
   }
 }

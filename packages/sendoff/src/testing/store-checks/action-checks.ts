@@ -296,16 +296,16 @@ export const actionChecks: readonly PartCheck[] = [
       const named = (action: string) => ({ actor: 'Ann', action })
       await store.controls.pause({ eventType: 'Paid' }, named('pause'))
       await store.controls.resume({ eventType: 'Paid' }, named('resume'))
-      await store.orderingKeys.park('x', named('park'))
-      await store.orderingKeys.unpark('x', named('unpark'))
-      equal(await store.orderingKeys.retry('x', named('retryKey')), false)
+      await store.orderingKeys.park({ orderingKey: 'x' }, named('park'))
+      await store.orderingKeys.unpark({ orderingKey: 'x' }, named('unpark'))
+      equal(await store.orderingKeys.retry({ orderingKey: 'x' }, named('retryKey')), false)
       equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }, named('skipKey')), false)
       const head = await insertAndSettle(
         store,
         { kind: 'block', failure },
         { orderingKey: 'x', partitionNo: 45 },
       )
-      equal(await store.orderingKeys.retry('x', named('retryKey')), true)
+      equal(await store.orderingKeys.retry({ orderingKey: 'x' }, named('retryKey')), true)
       equal(await store.orderingKeys.skip({ orderingKey: 'x', reason: 'no' }, named('skipKey')), true)
       const entries = (await store.actions.audit({ limit: 10 })).toReversed()
 

@@ -3,8 +3,10 @@ import { actionChecks } from './action-checks.ts'
 import { claimChecks } from './claim-checks.ts'
 import { claimTypesChecks } from './claim-types-checks.ts'
 import { controlChecks } from './control-checks.ts'
+import { destinationChecks } from './destination-checks.ts'
 import { fenceChecks } from './fence-checks.ts'
 import { idempotencyChecks } from './idempotency-checks.ts'
+import { inboxChecks } from './inbox-checks.ts'
 import { insertChecks } from './insert-checks.ts'
 import { keyChecks } from './key-checks.ts'
 import { laneChecks } from './lane-checks.ts'
@@ -43,6 +45,7 @@ export const storeChecks: readonly StoreCheck[] = [
   ...partitionChecks,
   ...laneChecks,
   ...keyChecks,
+  ...destinationChecks,
   ...controlChecks,
   ...nodeChecks,
   ...reportChecks,
@@ -51,5 +54,6 @@ export const storeChecks: readonly StoreCheck[] = [
   ...lookChecks,
   ...actionChecks,
   ...purgeChecks,
+  ...inboxChecks,
   ...unreadableChecks,
 ]

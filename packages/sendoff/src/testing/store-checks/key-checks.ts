@@ -63,8 +63,8 @@ export const keyChecks: readonly PartCheck[] = [
       const backoff = await insertAndClaim(store, 'a', keyed('y'))
       await settleOne(store, backoff, { kind: 'retry', delayMs: 20_000, failure })
 
-      equal(await store.orderingKeys.retry('x'), true)
-      equal(await store.orderingKeys.retry('y'), true)
+      equal(await store.orderingKeys.retry({ orderingKey: 'x' }), true)
+      equal(await store.orderingKeys.retry({ orderingKey: 'y' }), true)
       const due = await store.claim({ lease: { owner: 'b', ms: 30_000 }, limit: 10 })
       deepEqual(due.map(({ eventId }) => eventId).sort(), [blocked.eventId, backoff.eventId].sort())
       deepEqual(
@@ -80,7 +80,8 @@ export const keyChecks: readonly PartCheck[] = [
       const due = await insertOne(store, keyed('x'))
       const leased = await insertAndClaim(store, 'a', keyed('y'))
 
-      for (const key of ['x', 'y', 'z']) equal(await store.orderingKeys.retry(key), false, key)
+      for (const key of ['x', 'y', 'z'])
+        equal(await store.orderingKeys.retry({ orderingKey: key }), false, key)
       equal((await readRow(store, due)).deliveries, 0)
       equal((await readRow(store, leased)).lockedBy, 'a')
     },
@@ -123,13 +124,13 @@ export const keyChecks: readonly PartCheck[] = [
     needs: ['people', 'orderingKeys'],
     async run({ store }) {
       const row = await insertOne(store, keyed('x'))
-      for (const key of ['x', 'x', 'y']) await store.orderingKeys.park(key)
+      for (const key of ['x', 'x', 'y']) await store.orderingKeys.park({ orderingKey: key })
 
       deepEqual(await store.orderingKeys.blocked({ limit: 10 }), [
         { orderingKey: 'x', isParked: true, head: row, waiting: 0 },
         { orderingKey: 'y', isParked: true, head: undefined, waiting: 0 },
       ])
-      for (const key of ['x', 'y', 'z']) await store.orderingKeys.unpark(key)
+      for (const key of ['x', 'y', 'z']) await store.orderingKeys.unpark({ orderingKey: key })
       deepEqual(await namesOf(store, { limit: 10 }), [])
     },
   },

@@ -227,12 +227,12 @@ export const laneChecks: readonly PartCheck[] = [
         keyed('y', 1, 'OrderPaid'),
       ])
       await store.controls.pause({ eventType: 'OrderPlaced' })
-      await store.orderingKeys.park('y')
+      await store.orderingKeys.park({ orderingKey: 'y' })
       const waits = await waitsOf(store, owner)
       deepEqual(waits, { x: [Infinity, 0], y: [Infinity] })
 
       await store.controls.resume({ eventType: 'OrderPlaced' })
-      await store.orderingKeys.unpark('y')
+      await store.orderingKeys.unpark({ orderingKey: 'y' })
       deepEqual(await waitsOf(store, owner), { x: [0, 0], y: [0] })
     },
   },
@@ -241,7 +241,7 @@ export const laneChecks: readonly PartCheck[] = [
     needs: ['lanes', 'people', 'orderingKeys', 'controls'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
-      await store.orderingKeys.park('x')
+      await store.orderingKeys.park({ orderingKey: 'x' })
       const row = await insertOne(store)
       deepEqual(await lanesOf(store, owner), [[row.eventId]])
 

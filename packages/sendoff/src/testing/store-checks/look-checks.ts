@@ -90,8 +90,8 @@ export const lookChecks: readonly PartCheck[] = [
     name: 'looks: tally names the parked ordering keys',
     needs: ['looks', 'orderingKeys'],
     async run({ store }) {
-      for (const key of ['b', 'a', 'c']) await store.orderingKeys.park(key)
-      await store.orderingKeys.unpark('c')
+      for (const key of ['b', 'a', 'c']) await store.orderingKeys.park({ orderingKey: key })
+      await store.orderingKeys.unpark({ orderingKey: 'c' })
       deepEqual((await store.looks.tally({ bound: 10 })).parked, ['a', 'b'])
     },
   },

@@ -1,4 +1,5 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
+import { usualDoctorRequest } from '../../store/index.ts'
 import type { PartCheck } from '../store-check.ts'
 import { eventIds, insertAndClaim, insertOne, settleOne } from './check-steps.ts'
 
@@ -35,9 +36,14 @@ export const migrateChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'doctor: returns its findings in words',
+    name: 'doctor: returns its findings with a code, in words, and says what to do',
     async run({ store }) {
-      for (const warning of (await store.doctor?.()) ?? []) match(warning, /\w+ \w+/)
+      for (const { code, severity, message, fix } of (await store.doctor?.(usualDoctorRequest)) ?? []) {
+        match(code, /^[A-Z][A-Z_]+$/)
+        match(severity, /^(?:error|warning|info)$/)
+        match(message, /\w+ \w+/)
+        match(fix, /\w+ \w+/)
+      }
     },
   },
   {

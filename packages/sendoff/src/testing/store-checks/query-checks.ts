@@ -118,6 +118,8 @@ export const queryChecks: readonly PartCheck[] = [
       await finds(store, { status, aggregateType: 'Invoice' }, [paid])
       await finds(store, { status, aggregateId: 'a' }, [paid])
       await finds(store, { status, tenantId: 'north' }, [north])
+      await finds(store, { status, destination: 'billing' }, [billing])
+      await finds(store, { status, destination: '' }, [paid, north])
       await finds(store, { status, eventId: billing.eventId }, [billing])
       await finds(store, { status, eventType: 'Shipped' }, [])
     },

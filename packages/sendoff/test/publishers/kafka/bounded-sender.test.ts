@@ -1,8 +1,9 @@
 import { deepEqual, rejects } from 'node:assert/strict'
 import { it } from 'node:test'
-import { Answers } from '../../../src/publishers/answers.ts'
+import { Answers } from '../../../src/answers.ts'
 import type { SendResult } from '../../../src/publishers/broker-publisher.ts'
 import { BoundedSender } from '../../../src/publishers/kafka/bounded-sender.ts'
+import { silenceOf } from '../../../src/publishers/silence.ts'
 
 it('a client that ends no send gets no more after ten given-up sends, until one has ended', async () => {
   const sends: PromiseWithResolvers<readonly SendResult[]>[] = []
@@ -15,7 +16,7 @@ it('a client that ends no send gets no more after ten given-up sends, until one 
     },
   }
   const sender = new BoundedSender(client, 5)
-  const answers = new Answers('Kafka', new AbortController().signal)
+  const answers = new Answers(silenceOf('Kafka'))
   for (let tries = 0; tries < 15; tries++) {
     await rejects(sender.send([], answers), { code: 'OUTBOX_BROKER_SILENT' })
   }

@@ -222,14 +222,14 @@ describe('mysql store: partitions', () => {
   })
 
   it('keys that differ in spaces at their end are parked each by itself', async () => {
-    for (const key of ['p', 'p ', 'P']) await keyStore.park(key)
-    await keyStore.unpark('p')
+    for (const key of ['p', 'p ', 'P']) await keyStore.park({ orderingKey: key })
+    await keyStore.unpark({ orderingKey: 'p' })
 
     deepEqual(
       (await keyStore.blocked({ limit: 10 })).map(({ orderingKey }) => orderingKey),
       ['P', 'p '],
     )
-    for (const key of ['p ', 'P']) await keyStore.unpark(key)
+    for (const key of ['p ', 'P']) await keyStore.unpark({ orderingKey: key })
   })
 })
 

@@ -46,7 +46,7 @@ describe('mysql store: plans on a table of few rows', () => {
     replay: [statements.replay(rows), 'PRIMARY'],
     actionRows: [statements.actionRows(keyed, false), 'event'],
     freeActionRows: [statements.actionRows(keyed, true), 'event'],
-    leftRows: [statements.leftRows, 'due'],
+    leftRows: [statements.leftRows(false), 'due'],
     countLossesOfHeld: [statements.countLossesOfHeld(rows, fences), 'PRIMARY'],
     lockNames: [statements.lockNames("'write/001', 'write/002'"), 'PRIMARY'],
     lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'"), 'PRIMARY'],
@@ -112,14 +112,15 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     const keys = [Buffer.from('long'), Buffer.from('short')]
     const reads = {
       dueKeys: [statements.dueKeys(false, 500), [], 510],
-      firstOfLanes: [statements.firstOfLanes(2, 10), keys, 60],
-      lanes: [statements.lanes(2, 10, false), keys, 60],
-      skipping: [statements.lanes(2, 10, true), keys, 150],
-      heads: [statements.headsOfKeys(2), keys, 20],
-      waiting: [statements.waitingBehind(1, 100), [keys[0]!, 0], 250],
+      firstOfLanes: [statements.firstOfLanes(2, 10, false), keys, 60],
+      lanes: [statements.lanes(2, 10, false, false), keys, 60],
+      lanesOfOne: [statements.lanes(2, 10, true, false), keys.flatMap((key) => [key, '']), 60],
+      skipping: [statements.lanes(2, 10, false, true), keys, 150],
+      heads: [statements.headsOfKeys(2), keys.flatMap((key) => [key, '']), 20],
+      waiting: [statements.waitingBehind(1, 100), [keys[0]!, '', 0], 250],
       oneLane: [statements.oneLane(20), [0, 0, 0], 200],
-      troubled: [statements.troubledKeys(10), [Buffer.from(''), Buffer.from('')], 10],
-      lockHead: [statements.lockHead, [keys[0]!], 10],
+      troubled: [statements.troubledKeys(10), [Buffer.alloc(0), '', 'park', Buffer.alloc(0)], 10],
+      lockHead: [statements.lockHead, [keys[0]!, ''], 10],
     } as const
     for (const [name, [text, values, most]] of Object.entries(reads)) {
       const read = await rowsRead((run) => run(text, [...values]))

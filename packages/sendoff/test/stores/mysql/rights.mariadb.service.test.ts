@@ -2,6 +2,7 @@ import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type mysql from 'mysql2/promise'
+import { Inbox } from '../../../src/inbox/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
@@ -90,9 +91,13 @@ describe('mysql store: users with the rights that the page grants them', () => {
       await outbox.write('E', 1, { idempotencyKey: 'k' })
       await rejects(outbox.write('E', 1, { eventId: 'e-1' }), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
     })
+    const inbox = new Inbox({ outbox, consumer: 'billing' })
+    equal(await inbox.process('m-1', () => outbox.write('E', 1)), 'processed')
+    equal(await inbox.process('m-1', () => {}, { wait: false }), 'duplicate')
+    equal(await inbox.purge(), 0)
     await outbox.close()
 
-    equal(await store.people.count({}), 2)
+    equal(await store.people.count({}), 3)
     await rejects(clients.writer.query(`update ${table} set status = 1`), notPermitted)
   })
 

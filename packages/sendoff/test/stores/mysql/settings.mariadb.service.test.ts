@@ -191,6 +191,7 @@ async function worksOn(store: CompleteStore<object>): Promise<void> {
     deepEqual(await store.nodes.join({ id: 'a', mode: 'multiNode', ttlMs: 30_000 }), {
       kind: 'joined',
       paused: [],
+      routing: null,
       mode: 'multiNode',
     })
   }

@@ -42,9 +42,9 @@ describe('postgres store: plans of lanes', () => {
             match(all, /Index Scan using outbox_event_written on outbox_event event\n/, `${at}: ${all}`)
             doesNotMatch(all, wholeTable, `${at}: ${all}`)
             for (const plan of [
-              await planOf(client, blockedKeys.text, ['', '50']),
-              await planOf(client, retryKey.text, ['key-0']),
-              await planOf(client, skipKey.text, ['key-0', 'no']),
+              await planOf(client, blockedKeys.text, ['', '50', '', 'park']),
+              await planOf(client, retryKey.text, ['key-0', '']),
+              await planOf(client, skipKey.text, ['key-0', '', 'no']),
             ]) {
               match(plan, /Index (Only )?Scan using outbox_event_key/, `${at}: ${plan}`)
               doesNotMatch(plan, wholeTable, `${at}: ${plan}`)
@@ -112,7 +112,7 @@ describe('postgres store: plans of lanes', () => {
       await client.query(
         `update ${table} set blocked_at = clock_timestamp() where seq <= 2; analyze ${table}`,
       )
-      const plan = await runPlanOf(client, blockedKeys.text, ['', '50'])
+      const plan = await runPlanOf(client, blockedKeys.text, ['', '50', '', 'park'])
 
       for (const [, rows, loops] of plan.matchAll(
         /outbox_event_key on outbox_event.*rows=(\d+) loops=(\d+)/g,
@@ -132,7 +132,7 @@ describe('postgres store: plans of lanes', () => {
           await client.query(`set plan_cache_mode = force_${mode}_plan`)
           const at = `${moment}, ${mode} plan`
           for (const plan of [
-            await planOf(client, acquireLock.text, [...fence, '30000']),
+            await planOf(client, acquireLock.text, [...fence, '30000', '']),
             await planOf(client, endShares.text, []),
           ]) {
             match(plan, /outbox_event_written/, `${at}: ${plan}`)
@@ -151,7 +151,7 @@ describe('postgres store: plans of lanes', () => {
       await client.query(`analyze ${table}`)
       await client.query('set plan_cache_mode = force_generic_plan')
 
-      ok((await costOf(client, acquireLock.text, [...fence, '30000'])) < 500)
+      ok((await costOf(client, acquireLock.text, [...fence, '30000', ''])) < 500)
       ok((await costOf(client, endShares.text, [])) < 500)
     })
   })
@@ -198,5 +198,5 @@ async function takePart(store: PgStore): Promise<void> {
 
 function laneValues({ keys = '{}', except = '{}', window = 2_000, limit = 500 }): string[] {
   const place = ['-Infinity', '0']
-  return [...fence, allPartitions, keys, except, ...place, String(window), String(limit), '10', '0']
+  return [...fence, allPartitions, keys, except, ...place, String(window), String(limit), '10', '0', '']
 }

@@ -169,7 +169,7 @@ describe('postgres store: time partitions', () => {
 
       await client.query(`prepare claiming as ${claimStatement.text}`)
       const plan = await client.query<{ 'QUERY PLAN': string }>(
-        `explain (costs off) execute claiming ('me', '1', '-Infinity', '0', '500', null)`,
+        `explain (costs off) execute claiming ('me', '1', '-Infinity', '0', '500', null, '')`,
       )
       const text = plan.rows.map((row) => row['QUERY PLAN']).join('\n')
       match(text, /Merge Append/)

@@ -6,12 +6,13 @@ import { statementsFor } from '../../../src/stores/postgres/sql/statements.ts'
 import { fillingOf, moments, planOf } from './explained-plan.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
-const claimValues = ['me', '30000', '-Infinity', '0', '500', null]
+const claimKeysValues = ['me', '30000', '-Infinity', '0', '500', null]
+const claimValues = [...claimKeysValues, '']
 const claimTypesValues = [...claimValues, String(Date.UTC(2100, 0)), '0', '{Order}', '{OrderPlaced}']
-const pollValues = ['relay', 'me', '500', '-Infinity', '0', null]
+const pollValues = ['relay', 'me', '500', '-Infinity', '0', null, '']
 const alikeValues = ['{a,b}', '', '1']
 const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
-const filterValues = [null, null, null, null]
+const filterValues = [null, null, null, null, null]
 
 describe('postgres store: plans', () => {
   for (const keys of [0, 40]) {
@@ -65,7 +66,7 @@ describe('postgres store: plans', () => {
           await planOf(client, settle.text, ['[]', null, null]),
           await planOf(client, renew.text, [...heldValues, '30000']),
           await planOf(client, release.text, heldValues),
-          await planOf(client, claimKeys.text, [...claimValues, '{a}', '{""}', '{1}', '{me}']),
+          await planOf(client, claimKeys.text, [...claimKeysValues, '{a}', '{""}', '{1}', '{me}']),
         ]) {
           match(plan, /Index Scan using outbox_event_pkey/, mode)
           ok(!/Seq Scan on outbox_event\b/.test(plan), `${mode}: ${plan}`)

@@ -1,6 +1,7 @@
 import { equal, match, ok, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
+import { Inbox } from '../../../src/inbox/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import type { PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
@@ -60,9 +61,13 @@ describe('postgres store: users with the rights that the page grants them', () =
       await outbox.write('E', 1, { idempotencyKey: 'k' })
       await rejects(outbox.write('E', 1, { eventId: 'e-1' }), { code: 'OUTBOX_DUPLICATE_EVENT_ID' })
     })
+    const inbox = new Inbox({ outbox, consumer: 'billing' })
+    equal(await inbox.process('m-1', () => outbox.write('E', 1)), 'processed')
+    equal(await inbox.process('m-1', () => {}, { wait: false }), 'duplicate')
+    equal(await inbox.purge(), 0)
     await outbox.close()
 
-    equal(await store.people.count({}), 2)
+    equal(await store.people.count({}), 3)
     await rejects(clients.writer.query(`update "${schema}".outbox_event set status = 1`), notPermitted)
     await rejects(clients.writer.query(`select "${schema}".outbox_event_write('E', '1')`), notPermitted)
   })

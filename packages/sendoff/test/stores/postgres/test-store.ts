@@ -28,18 +28,34 @@ export async function newSchema(
   }
   const pool = newPool()
   t.after(async () => {
-    await pool.query(`drop schema if exists "${schema}" cascade`)
-    await Promise.all(pools.map((each) => each.end()))
+    try {
+      await dropSchema(pool, schema)
+    } finally {
+      await Promise.all(pools.map((each) => each.end()))
+    }
   })
   return { schema, pool, newPool }
+}
+
+// An outbox may still use the tables, and the server then ends one of the two.
+async function dropSchema(pool: pg.Pool, schema: string): Promise<void> {
+  const deadlock = '40P01'
+  for (;;) {
+    try {
+      return void (await pool.query(`drop schema if exists "${schema}" cascade`))
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== deadlock) throw error
+    }
+  }
 }
 
 /** A migrated store on a schema of its own. */
 export async function newStore(
   t: TestContext,
   options: Partial<PostgresStoreOptions<pg.Pool>> = {},
+  url?: string,
 ): Promise<Awaited<ReturnType<typeof newSchema>> & { store: PgStore; table: string }> {
-  const place = await newSchema(t)
+  const place = await newSchema(t, url)
   const { schema = place.schema, table = 'outbox_event', client = place.pool } = options
   const store = postgresStore({ ...options, client, schema, table })
   t.after(() => store.close())

@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { EventEnvelope } from '../../../src/event/event-envelope.ts'
+import { Expansion } from '../../../src/route/expansion.ts'
 import type { EventFields } from '../../../src/event/event-fields.ts'
 import { partitionOf } from '../../../src/store/partition-of.ts'
 import type { StoredRow } from '../../../src/store/index.ts'
@@ -118,6 +119,32 @@ describe('postgres store: the function that writes events', () => {
       if ('at' in due) equal(row.availableAt, due.at)
       ok(claimed === false && idempotencyKey === (fields.idempotencyKey ?? null))
       equal(hasNewId, fields.eventId === undefined)
+    }
+  })
+
+  it('gives an event the destinations that the writer would give it', async (t) => {
+    const place = await newStore(t)
+    const rules = [
+      { type: 'Order*', aggregate: '*', to: ['kafka', 'mail'] },
+      { type: '*Placed', aggregate: 'Or*er', to: ['audit', 'mail'] },
+      { type: '100%_\\*', aggregate: '*', to: ['odd'] },
+      { type: 'Exact', aggregate: '__GLOBAL__', to: ['', 'exact'] },
+    ]
+    const content = JSON.stringify({ rules, default: ['rest'] })
+    await place.store.routing.publish({ version: 3, content: JSON.stringify({ rules: [], default: [''] }) })
+    const stored = await place.store.routing.publish({ version: 12, content })
+    const expansion = new Expansion(stored)
+    const types = ['OrderPlaced', 'Placed', 'Order', 'order', '100%_\\x', '100x_\\', 'Exact', 'Exactly', 'B']
+    for (const eventType of types) {
+      for (const aggregateType of ['Order', 'Other', '__GLOBAL__']) {
+        const eventId = await call(place, { eventType, aggregateType, payloadJson: '1' })
+        const rows = await place.store.people.query({ eventId, limit: 10 })
+        deepEqual(
+          rows.map(({ destination }) => destination).sort(),
+          [...expansion.of({ aggregateType, eventType })].sort(),
+          `${eventType} of ${aggregateType}`,
+        )
+      }
     }
   })
 

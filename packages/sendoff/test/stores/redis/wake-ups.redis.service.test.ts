@@ -9,7 +9,7 @@ import { redis } from '../../../../../test/services/servers/redis/redis.ts'
 import { redisServer } from '../../../../../test/services/servers/redis/redis-server.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { OutboxStore } from '../../../src/store/index.ts'
+import { type OutboxStore, usualDoctorRequest } from '../../../src/store/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -169,13 +169,13 @@ describe('the doctor of a redis store', { skip }, () => {
     const { log } = await startOutbox(test, redisStore({ client: ioredis }))
 
     match(log.join('\n'), /warn: Redis keeps no append-only file/)
-    for (const warnings of [
-      await redisStore({ client: ioredis }).doctor!(),
-      await redisStore({ client: nodeRedis }).doctor!(),
-    ]) {
-      equal(warnings.length, 2)
-      match(warnings[0]!, /appendonly no/)
-      match(warnings[1]!, /allkeys-lru/)
+    for (const client of [ioredis, nodeRedis]) {
+      const [durability, eviction, ...others] = await redisStore({ client }).doctor!(usualDoctorRequest)
+      deepEqual(others, [])
+      equal(durability!.code, 'DURABILITY_OFF')
+      match(durability!.message, /appendonly no/)
+      equal(eviction!.code, 'EVICTION_ON')
+      match(eviction!.message, /allkeys-lru/)
     }
   })
 
@@ -184,7 +184,9 @@ describe('the doctor of a redis store', { skip }, () => {
     const client = new Redis(url)
     test.after(() => client.disconnect())
 
-    deepEqual(await redisStore({ client }).doctor!(), [])
+    const store = redisStore({ client })
+    await store.migrate()
+    deepEqual(await store.doctor!(usualDoctorRequest), [])
   })
 
   it('says so where the server does not reveal its settings', async (test) => {
@@ -193,7 +195,10 @@ describe('the doctor of a redis store', { skip }, () => {
     test.after(() => client.disconnect())
     await client.acl('SETUSER', 'default', '-config')
 
-    match((await redisStore({ client }).doctor!())[0]!, /does not reveal its settings/)
+    const store = redisStore({ client })
+    await store.migrate()
+    const [finding] = await store.doctor!(usualDoctorRequest)
+    deepEqual([finding!.code, finding!.severity], ['RIGHTS_MISSING', 'info'])
   })
 })
 

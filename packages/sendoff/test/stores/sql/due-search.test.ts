@@ -74,11 +74,18 @@ function searched(rows: readonly DueRow[], request: Partial<LaneRequest>) {
 }
 
 function keyed(seq: number, orderingKey: string, partitionNo: number): DueRow {
-  return { seq, availableAt: seq * 10, eventId: `id-${seq}`, orderingKey, partitionNo }
+  return { seq, availableAt: seq * 10, eventId: `id-${seq}`, orderingKey, partitionNo, destination: '' }
 }
 
 function keyless(seq: number): DueRow {
-  return { seq, availableAt: seq * 10, eventId: `id-${seq}`, orderingKey: null, partitionNo: null }
+  return {
+    seq,
+    availableAt: seq * 10,
+    eventId: `id-${seq}`,
+    orderingKey: null,
+    partitionNo: null,
+    destination: '',
+  }
 }
 
 function keylessRows(count: number): DueRow[] {

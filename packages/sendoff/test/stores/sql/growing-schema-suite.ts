@@ -1,4 +1,5 @@
-import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { codeRevision, routingRevision } from '../../../src/stores/schema-revision.ts'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
@@ -42,7 +43,7 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
       await store.migrate()
 
       const { version, revision, oldest_code: oldest, made_by: madeBy } = await meta()
-      deepEqual({ version, revision, oldest }, { version: '1', revision: '2', oldest: '1' })
+      deepEqual({ version, revision, oldest }, { version: '1', revision: String(codeRevision), oldest: '1' })
       ok(/^\d+\.\d+\.\d+/.test(madeBy ?? ''))
     })
 
@@ -69,7 +70,7 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
           await run(store.schemaSql({ from }))
           deepEqual(await shapeNow(), shape)
         }
-        equal((await meta())['revision'], '2')
+        equal((await meta())['revision'], String(codeRevision))
         equal((await store.nodes.join({ id: 'new', mode: 'ordered', ttlMs: 1_000 })).kind, 'conflict')
         await store.migrate()
         deepEqual(await shapeNow(), shape)
@@ -110,12 +111,56 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
         logger: { debug: ignore, info: ignore, warn: (text) => void warnings.push(text), error: ignore },
       }).start()
       await outbox.close()
-      ok(warnings.length <= 1 && warnings.every((text) => /could not report/.test(text)), warnings.join())
+      const [behind, ...others] = warnings
+      match(
+        behind!,
+        new RegExp(`has revision 1, and this version of sendoff has ${codeRevision}.*\\(SCHEMA_BEHIND\\)`),
+      )
+      ok(others.length <= 1 && others.every((text) => /could not report/.test(text)), warnings.join())
 
       // Without a restart.
       await store.migrate()
       deepEqual(await store.reports.living(), [])
       deepEqual(await store.reports.statistics({ lastMs: 1, limit: 1 }), [])
+    })
+
+    it('an inbox marks messages before its migration, and keeps the marks', async (t) => {
+      const { store } = await open(t)
+      const mark = () =>
+        store.transaction((tx) => store.inbox.mark({ tx, consumer: 'billing', messageId: 'm-1', wait: true }))
+      equal(await mark(), 'marked')
+      equal(await mark(), 'duplicate')
+      await store.migrate()
+      equal(await mark(), 'duplicate')
+      const request = { consumer: 'billing', olderThanMs: 3_600_000, limit: 5 }
+      deepEqual(await store.inbox.purge(request), { deleted: 0, cursor: undefined })
+    })
+
+    it('the first routing waits for the end of older processes, and then shuts their release out', async (t) => {
+      const { store, meta } = await open(t)
+      // The first release never reports.
+      await store.nodes.join({ id: 'old', mode: 'multiNode', ttlMs: 60_000 })
+      await store.nodes.join({ id: 'old writer', mode: null, ttlMs: 60_000 })
+      const start = () =>
+        Outbox.multiNode({
+          store: Object.assign(Object.create(store) as GrowingStore, { close: async () => {} }),
+          logger: false,
+          routing: { version: 1, rules: [{ to: ['', 'mail'] }], destinations: { mail: {} } },
+        }).start()
+      await rejects(start(), {
+        code: 'OUTBOX_ROUTING_CONFLICT',
+        message: /first routing while processes of an older release deliver: old\. /,
+      })
+      equal(await store.routing.current(), null)
+      equal((await meta())['version'], '1')
+
+      await store.nodes.leave('old')
+      const outbox = await start()
+      await outbox.close()
+      const { version, oldest_code: oldest } = await meta()
+      deepEqual({ version, oldest }, { version: String(routingRevision), oldest: String(routingRevision) })
+      await store.migrate()
+      equal((await meta())['version'], String(routingRevision))
     })
 
     it('code accepts a newer schema that allows it, and leaves its numbers alone', async (t) => {
@@ -152,7 +197,7 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
         await store.migrate()
 
         deepEqual(await shapeNow(), shape, `killed before statement ${count}`)
-        equal((await meta())['revision'], '2')
+        equal((await meta())['revision'], String(codeRevision))
         if (!wasKilled) {
           ok(count > 3)
           return

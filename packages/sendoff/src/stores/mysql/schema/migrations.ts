@@ -22,6 +22,7 @@ import { migrationLock } from './migration-lock.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import { type OnlineStep, onlineSql, runOnline } from './online-step.ts'
 import { secondSchema, secondSteps } from './second-schema.ts'
+import { thirdSteps } from './third-schema.ts'
 import { upkeepLock } from './upkeep-lock.ts'
 
 /**
@@ -45,6 +46,7 @@ export function migrationsFor(tables: MysqlTables): readonly Migration[] {
   return [
     { revision: 1, statements: firstSchema(tables), online: [] },
     { revision: 2, statements: secondSchema(tables), online: secondSteps },
+    { revision: 3, statements: [], online: thirdSteps },
   ]
 }
 
@@ -55,11 +57,10 @@ export function migrationsFor(tables: MysqlTables): readonly Migration[] {
 export function schemaSql(tables: MysqlTables, from = 0): string {
   const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
   const texts = [
-    ...steps.flatMap((step) => [
-      `-- Revision ${step.revision}.\n${step.statements[0]!.trim()}`,
-      ...step.statements.slice(1),
-      ...step.online.flatMap((online) => onlineSql(tables, online)),
-    ]),
+    ...steps.flatMap(({ revision, statements, online }) => {
+      const [first, ...rest] = [...statements, ...online.flatMap((step) => onlineSql(tables, step))]
+      return [`-- Revision ${revision}.\n${first!.trim()}`, ...rest]
+    }),
     ...recordSchema(tables),
   ]
   return texts.map((text) => `${text.trim()};\n`).join('\n')
@@ -129,7 +130,8 @@ async function runStatements(session: MysqlSession, tables: MysqlTables): Promis
   await session.run(raise(tables, 'version', firstReleaseVersion))
 }
 
-async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
+/** Reads the state of the schema. Throws if this code cannot run on it. */
+export async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
   const missing = await missingTables(session, tables)
   if (missing.some(({ name }) => name === `${tables.table}_meta`)) return { revision: 0, version: 0, missing }
 

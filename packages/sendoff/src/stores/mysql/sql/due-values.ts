@@ -7,16 +7,26 @@ import { ageValue, timeValue } from './statement-values.ts'
 export interface DueRequest {
   readonly from?: DuePlace | undefined
   readonly skipRecentMs?: number
+  readonly destination?: string
 }
 
 /** Returns the options that decide the text of a statement that finds due rows. */
-export function dueOptions({ from, skipRecentMs }: DueRequest): DueOptions {
-  return { from: from !== undefined, skipRecent: (skipRecentMs ?? 0) > 0 }
+export function dueOptions({ from, skipRecentMs, destination }: DueRequest): DueOptions {
+  return {
+    from: from !== undefined,
+    skipRecent: (skipRecentMs ?? 0) > 0,
+    destination: destination !== undefined,
+  }
 }
 
 /** Returns the parameters of a statement that finds due rows. */
 export function dueValues(request: DueRequest): Value[] {
-  return [...placeValues(request.from), ...recentValues(request)]
+  return [...placeValues(request.from), ...recentValues(request), ...destinationValues(request)]
+}
+
+/** Returns the parameter of the destination, if there is one. */
+export function destinationValues({ destination }: DueRequest): Value[] {
+  return destination === undefined ? [] : [destination]
 }
 
 /** Returns the parameter of the age below which rows are skipped, if there is one. */

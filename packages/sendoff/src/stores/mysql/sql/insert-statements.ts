@@ -27,10 +27,12 @@ export function insertedRow({ isFirst, isTimed, isClaimed }: InsertedRowShape): 
   return `(${eventId}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${dueTime}, ${wholeNow}, ${lease})`
 }
 
-// A parameter that makes the statement fail (1690, out of range) if no transaction is open. Another statement
-// may have met a deadlock just before, and the rows would be kept by themselves. Only MariaDB knows whether a
-// transaction is open, and only MariaDB reads this part.
-const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
+/**
+ * A parameter that makes the statement fail (1690, out of range) if no transaction is open. Another statement
+ * may have met a deadlock just before, and the rows would be kept by themselves. Only MariaDB knows whether a
+ * transaction is open, and only MariaDB reads this part.
+ */
+export const inTransactionOnly = '/*M! if(@@in_transaction, */ ? /*M! , ~0 + 1) */'
 
 /** The statements that run in the caller's transaction, for a checked table name. */
 export function insertStatementsFor({ events, idempotency }: MysqlTables) {

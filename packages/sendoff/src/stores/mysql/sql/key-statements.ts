@@ -11,22 +11,22 @@ export function keyStatementsFor(tables: MysqlTables) {
   const { events, control } = tables
 
   return {
-    // ? key to start behind, twice. Finds rows that failed or are blocked by the index `queue`, and parked
-    // keys by primary key.
+    // ? key to start behind, ? destination, ? kind of park, ? key to start behind. Finds rows that failed or
+    // are blocked by the index `queue`, and parked keys by primary key.
     troubledKeys: (limit: number) => `
   select pending_key
     from ${events} force index (queue)
-   where queue in (2, 3) and pending_key > ?
+   where queue in (2, 3) and pending_key > ? and destination = ?
    union
-  select name from ${control} where kind = 'park' and name > ?
+  select name from ${control} where kind = ? and name > ?
    order by 1
    limit ${limit}`,
 
     // lanesOf: the first row of each key.
     headsOfKeys: (count: number) =>
-      lanesOf(tables, { columns: storedColumns, condition: inLine, count, limit: 1 }),
+      lanesOf(tables, { columns: storedColumns, condition: inLine, count, limit: 1, ofDestination: true }),
 
-    // ? key, ? seq to start behind for each. By the index `pending_key`.
+    // ? key, ? destination, ? seq to start behind for each. By the index `pending_key`.
     waitingBehind: (count: number, most: number) =>
       Array.from(
         { length: count },
@@ -34,19 +34,19 @@ export function keyStatementsFor(tables: MysqlTables) {
   (select ${index}, count(*)
      from (select 1
              from ${events} as event force index (pending_key)
-            where event.pending_key = ? and event.seq > ?
+            where event.pending_key = ? and event.destination = ? and event.seq > ?
               and ${inLine}
             limit ${most}) as waiting)`,
       ).join(' union all '),
 
-    // The parameters of `keys`. By primary key.
-    parkedKeys: (keys: string) => `select name from ${control} where kind = 'park' and name in (${keys})`,
+    // ? kind of park, the parameters of `keys`. By primary key.
+    parkedKeys: (keys: string) => `select name from ${control} where kind = ? and name in (${keys})`,
 
-    // ? key. By the index `pending_key`.
+    // ? key, ? destination. By the index `pending_key`.
     lockHead: `
   select ${storedColumns}
     from ${events} as event force index (pending_key)
-   where event.pending_key = ?
+   where event.pending_key = ? and event.destination = ?
      and ${inLine}
    order by event.seq
    limit 1

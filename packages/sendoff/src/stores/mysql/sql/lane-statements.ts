@@ -10,6 +10,8 @@ export interface LaneRows {
   readonly count: number
   /** How many rows of each. */
   readonly limit: number
+  /** Whether only rows for one destination are read. */
+  readonly ofDestination: boolean
 }
 
 /**
@@ -36,7 +38,8 @@ export function laneStatementsFor(tables: MysqlTables) {
   return {
     // due. Reads the index `due` in its order, and for each row the columns that decide whether it is wanted.
     dueKeys: (from: boolean, limit: number) => `
-  select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no
+  select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no,
+         event.destination
     from ${events} as event force index (due)
    where ${due({ from, skipRecent: false })}
      and (event.locked_by is null or event.locked_until <= ${now})
@@ -45,8 +48,9 @@ export function laneStatementsFor(tables: MysqlTables) {
 
     // lanesOf. Includes rows that were written for later, and marks them in the last column. Leaving them out
     // would take the server half as long again, since the index does not show them.
-    firstOfLanes: (count: number, perKey: number) =>
+    firstOfLanes: (count: number, perKey: number, ofDestination: boolean) =>
       lanesOf(tables, {
+        ofDestination,
         columns: `${orderedColumns}, ${inLine} as in_line`,
         condition: 'true',
         count,
@@ -55,8 +59,9 @@ export function laneStatementsFor(tables: MysqlTables) {
 
     // lanesOf. As firstOfLanes, without rows that were written for later. With `skipWaiting`, without all
     // rows that have to wait.
-    lanes: (count: number, perKey: number, skipWaiting: boolean) =>
+    lanes: (count: number, perKey: number, ofDestination: boolean, skipWaiting: boolean) =>
       lanesOf(tables, {
+        ofDestination,
         columns: orderedColumns,
         condition: skipWaiting ? ready : inLine,
         count,
@@ -91,13 +96,16 @@ export function laneStatementsFor(tables: MysqlTables) {
 }
 
 /**
- * Reads the first rows of `count` lanes, with ? key for each. Finds the numbers of the rows by the index
- * `pending_key` alone, key by key, and then the rows by primary key.
+ * Reads the first rows of `count` lanes, with ? key for each, and perhaps ? destination. Finds the numbers
+ * of the rows by the index `pending_key` alone, key by key, and then the rows by primary key.
  */
-export function lanesOf({ events }: MysqlTables, { columns, condition, count, limit }: LaneRows): string {
+export function lanesOf(
+  { events }: MysqlTables,
+  { columns, condition, count, limit, ofDestination }: LaneRows,
+): string {
   const lane = `(select event.seq
              from ${events} as event force index (pending_key)
-            where event.pending_key = ? and ${condition}
+            where event.pending_key = ?${ofDestination ? ' and event.destination = ?' : ''} and ${condition}
             order by event.seq
             limit ${limit})`
   return `

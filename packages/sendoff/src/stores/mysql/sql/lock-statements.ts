@@ -48,15 +48,15 @@ export function lockStatementsFor(tables: MysqlTables) {
     // ? token, timeIn, ? name. By primary key.
     takeLock: `update ${lock} set token = ?, \`until\` = ${timeIn} where name = ?`,
 
-    // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq. By the index `due` between the
-    // bounds, about as many rows as the last owner held. A row that another transaction has locked is being
-    // leased, or was never read.
-    leftRows: `
+    // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq, perhaps ? destination. By the index
+    // `due` between the bounds, about as many rows as the last owner held. A row that another transaction has
+    // locked is being leased, or was never read.
+    leftRows: (ofDestination: boolean) => `
   select seq
     from ${events} force index (due)
    where due_at >= ? and (due_at > ? or seq >= ?)
      and due_at <= ? and (due_at < ? or seq <= ?)
-     and locked_by is null
+     and locked_by is null${ofDestination ? ' and destination = ?' : ''}
      for update skip locked`,
 
     // No parameters. By primary key.

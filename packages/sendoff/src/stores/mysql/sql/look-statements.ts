@@ -35,7 +35,7 @@ export function lookStatementsFor({ events, control }: MysqlTables) {
 
     // No parameters. By primary key.
     firstParkedKeys: (limit: number) =>
-      `select name from ${control} where kind = 'park' order by name limit ${limit}`,
+      `select distinct name from ${control} where kind >= 'park' and kind < 'park0' order by name limit ${limit}`,
 
     // No parameters. The first row of the index `due`.
     oldestDue: `

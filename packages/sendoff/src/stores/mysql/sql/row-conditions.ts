@@ -33,6 +33,8 @@ export interface DueOptions {
   readonly to?: boolean
   /** Finds only rows of this many types. */
   readonly types?: number
+  /** Finds only rows for one destination. */
+  readonly destination?: boolean
 }
 
 /**
@@ -47,21 +49,23 @@ export function due({ from, to = false }: DueOptions): string {
 /**
  * Whether a due row is free: not leased, not paused, and with `skipRecent` not written within the last ?
  * microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of
- * these, each ? aggregate type and ? event type.
+ * these, each ? aggregate type and ? event type. With `destination`, it is also for ? destination.
  *
  * It is one CASE, because MySQL turns separate conditions with subqueries into joins, and then no longer
  * reads an index in its order. Subqueries lock nothing.
  */
 export function freeRow(
   tables: MysqlTables,
-  { skipRecent, exceptHolder = false, types = 0 }: Omit<DueOptions, 'from'> & { exceptHolder?: boolean },
+  options: Omit<DueOptions, 'from'> & { exceptHolder?: boolean },
 ): string {
+  const { skipRecent, exceptHolder = false, types = 0, destination = false } = options
   const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
   const isRecent = skipRecent ? `when event.created_at > ${ago} then false` : ''
   const isForeign = types > 0 ? ` when not ${isOfTypes(types)} then false` : ''
+  const isForOther = destination ? ' when event.destination <> ? then false' : ''
   return `case
            when ${isHeld} and event.locked_until > ${now} then false
-           ${isRecent}${isForeign}
+           ${isRecent}${isForeign}${isForOther}
            when ${paused(tables)} then false
            else true
          end`
@@ -70,7 +74,10 @@ export function freeRow(
 /** Whether an operator holds up a row without blocking it: it is paused, or its key is parked. */
 export function heldUp(tables: MysqlTables): string {
   return `(${paused(tables)}
-             or exists (select 1 from ${tables.control} where kind = 'park' and name = event.pending_key))`
+             or exists (select 1
+                          from ${tables.control}
+                         where kind = if(event.destination = '', 'park', concat('park/', event.destination))
+                           and name = event.pending_key))`
 }
 
 // We compare bytes: otherwise a name and the same name with a trailing space would be equal.

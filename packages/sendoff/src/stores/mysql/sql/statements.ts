@@ -1,5 +1,6 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { actionStatementsFor } from './action-statements.ts'
+import { inboxStatementsFor } from './inbox-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
@@ -147,6 +148,7 @@ export function statementsFor(tables: MysqlTables) {
     ...actionStatementsFor(tables),
     ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
+    ...inboxStatementsFor(tables),
     ...keyStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...lockStatementsFor(tables),

@@ -65,11 +65,28 @@ export function upkeepStatementsFor(tables: MysqlTables) {
     liftControl: `delete from ${control} where kind = ? and name = ?`,
 
     // No parameters. By primary key.
-    pausesAndMode: `
-  select kind, name
+    controls: `
+  select kind, name, value
     from ${control}
-   where kind in ('pauseType', 'pauseDestination', 'mode')
+   where kind in ('pauseType', 'pauseDestination', 'mode', 'routing')
    order by kind, name`,
+
+    // ? name of the version, ? content. By primary key.
+    addRouting: `
+  insert into ${control} (kind, name, value, updated_at)
+  values ('routing', ?, ?, ${wholeNow})
+      on duplicate key update name = name`,
+
+    // ? name of the version. By primary key.
+    forgetOldRouting: `delete from ${control} where kind = 'routing' and name < ?`,
+
+    // ? revision, three times. By primary key. Shuts out older code. The first release reads only `version`.
+    raiseOldestCode: `
+  insert into ${meta} (\`key\`, value) values ('oldest_code', ?), ('version', ?)
+      on duplicate key update value = greatest(cast(value as signed), cast(? as signed))`,
+
+    // No parameters. By primary key. Returns the revision of the schema.
+    schemaRevision: `select value from ${meta} where \`key\` = 'revision'`,
 
     // No parameters. By primary key.
     forgetMode: `delete from ${control} where kind = 'mode'`,

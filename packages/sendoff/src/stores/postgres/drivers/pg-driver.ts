@@ -15,6 +15,7 @@ type Rows = readonly (readonly Value[])[]
 
 // Returns values as the server sends them, whatever parsers the pool's user has set.
 const types = { getTypeParser: () => (value: string) => value }
+const backendProcess = { text: 'select pg_backend_pid()::text' }
 const ignore = () => {}
 // Code written for a client of its own releases the client at the end. Here the store does that.
 const ignored = { release: ignore }
@@ -88,6 +89,20 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
       // A client that has sent BEGIN, but got no response yet, still counts as idle.
       const status = (known?.handle ?? tx).getTransactionStatus?.()
       return status === 'T' || status === 'E' ? true : undefined
+    },
+
+    // A pooler makes up the process number that a client learns when it connects.
+    async isPooled() {
+      const { client, wait } = await connections.connect()
+      let isBroken = true
+      try {
+        const [row] = rowsOf(await wait.answer(client.query(queryOf(backendProcess), [])))
+        isBroken = false
+        return client.processID !== undefined && client.processID !== Number(row![0])
+      } finally {
+        wait.close()
+        client.release(isBroken)
+      }
     },
 
     listen: (channel, callback) => listeners.listen(channel, callback),

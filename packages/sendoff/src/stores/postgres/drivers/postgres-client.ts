@@ -19,6 +19,8 @@ export interface PgClient {
   ): void
   release(error?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
+  /** The number of the server's process, as the client learned it when it connected. */
+  readonly processID?: number
   /** The state, if pg provides it: `I` idle, `T` in a transaction, `E` in one that failed. */
   getTransactionStatus?(): 'I' | 'T' | 'E' | null
   /**

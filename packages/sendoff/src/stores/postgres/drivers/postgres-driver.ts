@@ -1,3 +1,4 @@
+import type { Finding } from '../../../store/index.ts'
 import type { Mutex } from '../../mutex.ts'
 
 /**
@@ -53,8 +54,11 @@ export interface PostgresDriver<Tx extends object> extends PostgresSession {
   /** Ends silent connections, as `dropSilent` of a store does. Left out if the client offers no way. */
   dropSilent?(silentMs: number): void
 
-  /** Client options that could keep a store from noticing a dead connection, in words for operators. */
-  readonly warnings?: readonly string[]
+  /** Client options that could keep a store from noticing a dead connection. */
+  readonly warnings?: readonly Finding[]
+
+  /** Whether a pooler is between the client and the server. Left out if the client does not show it. */
+  isPooled?(): Promise<boolean>
 
   /** Calls back at each notification with its text, and without one whenever some may have been missed. */
   listen(channel: string, callback: (text?: string) => void): Promise<() => Promise<void>>

@@ -1,3 +1,4 @@
+import type { Finding } from '../../../store/index.ts'
 import { endingView } from '../../sql/ending-view.ts'
 import { SqlTransaction, transactionAround, transactionOf } from '../../sql/sql-transaction.ts'
 import { foreignSession } from './foreign-session.ts'
@@ -10,9 +11,13 @@ import { withinSavepoint } from './savepoint.ts'
 type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
 type Begin<Tx> = <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
 
-const unendingSockets =
-  'postgres.js keeps a silently dead connection for up to a quarter of an hour, and sendoff cannot end it. ' +
-  'Give its option "socket" a function that returns sockets with a timeout, longer than any of your statements takes.'
+const unendingSockets: Finding = {
+  code: 'CONNECTIONS_UNENDING',
+  severity: 'warning',
+  message:
+    'postgres.js keeps a silently dead connection for up to a quarter of an hour, and sendoff cannot end it.',
+  fix: 'Give its option "socket" a function that returns sockets with a timeout, longer than any of your statements takes.',
+}
 
 /** PostgreSQL through the `sql` of postgres.js. It offers no way to end one connection of its pool. */
 export function postgresJsDriver(

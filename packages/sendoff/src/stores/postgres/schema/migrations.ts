@@ -6,6 +6,7 @@ import {
   knownSchema,
   needsSteps,
   oldestCode,
+  routingRevision,
   type StoredSchema,
 } from '../../schema-revision.ts'
 import { sendoffVersion } from '../../../version.ts'
@@ -16,10 +17,12 @@ import { tableNames } from '../../sql/table-name.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
 import { textArray } from '../sql/statement-values.ts'
 import { firstSchema } from './first-schema.ts'
+import { fourthSchema } from './fourth-schema.ts'
 import { migrationLock } from './migration-lock.ts'
 import { buildOnline, isInTheWay, lockTimeout, type OnlineIndex } from './online-index.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 import { secondSchema } from './second-schema.ts'
+import { thirdSchema } from './third-schema.ts'
 import { writeFunction } from './write-function.ts'
 
 /**
@@ -43,6 +46,8 @@ export function migrationsFor(tables: PostgresTables): readonly Migration[] {
   return [
     { revision: 1, statements: [...firstSchema(tables), ...writeFunction(tables)], indexes: [] },
     { revision: 2, statements: secondSchema(tables), indexes: [] },
+    { revision: 3, statements: thirdSchema(tables), indexes: [] },
+    { revision: routingRevision, statements: fourthSchema(tables), indexes: [] },
   ]
 }
 
@@ -121,7 +126,8 @@ async function runStatements<Tx extends object>(
   })
 }
 
-async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
+/** Reads the state of the schema. Throws if this code cannot run on it. */
+export async function storedSchema(session: PostgresSession, tables: PostgresTables): Promise<StoredSchema> {
   const { schema, table, meta, partitionBy } = tables
   const first = [...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
   const parts = [...tableNames(table), ...first.map((name) => ({ name, revision: 1 }))]

@@ -22,7 +22,7 @@ export function writeFunction(tables: PostgresTables): readonly string[] {
 do $drop$ begin
   if to_regprocedure('${write}${untilNow}') is not null then drop function ${write}${untilNow}; end if;
 end $drop$`,
-    definition(tables),
+    definition(tables, plainInsert(tables)),
     `revoke all on function ${write}${signature('anycompatible')} from public`,
   ]
 }
@@ -31,8 +31,62 @@ function signature(json: string): string {
   return `(text, ${json}, text, text, text, text, ${json}, interval, timestamptz, text, text, timestamptz, text)`
 }
 
-function definition(tables: PostgresTables): string {
-  const { events, idempotency, control, write, channel } = tables
+/**
+ * The function since the revision that knows destinations: it writes one row for each destination of the
+ * event, by the routing that the table keeps.
+ */
+export function routedWriteFunction(tables: PostgresTables): readonly string[] {
+  return [definition(tables, routedInsert(tables))]
+}
+
+interface Insertion {
+  readonly variables: string
+  readonly statement: string
+}
+
+// `event_id, '', event_type` and so on: the columns and values of a row, for one destination.
+function insertedRow({ events }: PostgresTables, destination: string, from: string): string {
+  return `
+  insert into ${events} (
+         event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
+         payload, content_type, headers, available_at, occurred_at, created_at)
+  ${from === '' ? 'values (' : 'select '}event_id, ${destination}, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
+          partition_no, payload_json, content_type, headers_json, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
+          written_at${from === '' ? ')' : from};`
+}
+
+function plainInsert(tables: PostgresTables): Insertion {
+  return { variables: '', statement: insertedRow(tables, "''", '') }
+}
+
+// The patterns of the routing are those of Expansion: each * stands for any characters.
+function routedInsert(tables: PostgresTables): Insertion {
+  const { control } = tables
+  const fits = (name: string, pattern: string) =>
+    `${name} like replace(replace(replace(replace(rule.value ->> '${pattern}', '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')`
+  return {
+    variables: `
+  routing jsonb;
+  destinations text[];`,
+    statement: `
+  select control.value::jsonb into routing from ${control} as control
+   where control.kind = 'routing' order by control.name desc limit 1;
+  if routing is null then
+    destinations := array[''];
+  else
+    select array_agg(distinct named.destination) into destinations
+      from jsonb_array_elements(routing -> 'rules') as rule
+     cross join lateral jsonb_array_elements_text(rule.value -> 'to') as named (destination)
+     where ${fits('event_type', 'type')}
+       and ${fits('aggregate_type', 'aggregate')};
+    destinations := coalesce(destinations, array(select jsonb_array_elements_text(routing -> 'default')));
+  end if;
+${insertedRow(tables, 'named.destination', '\n    from unnest(destinations) as named (destination)')}`,
+  }
+}
+
+function definition(tables: PostgresTables, insertion: Insertion): string {
+  const { idempotency, control, write, channel } = tables
   return `
 create or replace function ${write}(
   event_type      text,
@@ -70,7 +124,7 @@ declare
   brackets text;
   due_at timestamptz;
   partition_no integer;
-  last_mode text;
+  last_mode text;${insertion.variables}
 begin
   if event_type is null or payload is null then
     raise exception 'The event needs an event_type and a payload.' using errcode = 'invalid_parameter_value';
@@ -204,13 +258,7 @@ begin
       return used_by;
     end if;
   end if;
-
-  insert into ${events} (
-         event_id, destination, event_type, aggregate_type, aggregate_id, tenant_id, ordering_key, partition_no,
-         payload, content_type, headers, available_at, occurred_at, created_at)
-  values (event_id, '', event_type, aggregate_type, aggregate_id, tenant_id, ordering_key,
-          partition_no, payload_json, content_type, headers_json, due_at, date_trunc('milliseconds', coalesce(occurred_at, written_at)),
-          written_at);
+${insertion.statement}
 
   perform pg_notify('${channel}', case
     when due_at <= clock_timestamp() then ''

@@ -34,8 +34,9 @@ export function keyStatementsFor(tables: PostgresTables) {
     // No parameters.
     lockAllKeys: `select pg_advisory_xact_lock(${allKeysLock(tables)})::text`,
 
-    // $1 name to start behind, $2 limit. Goes through <table>_key from key to key, without reading the rows
-    // between the first ones. Ends as soon as enough are found. Parked keys by primary key.
+    // $1 name to start behind, $2 limit, $3 destination, $4 kind of the controls that park its keys. Goes
+    // through <table>_key from key to key, without reading the rows between the first ones. Ends as soon as
+    // enough are found. Parked keys by primary key.
     blockedKeys: `
   with recursive named as (
     (select ordering_key as key
@@ -54,11 +55,11 @@ export function keyStatementsFor(tables: PostgresTables) {
   ), stopped as materialized (
     select key
       from named
-     cross join lateral (${headOf('named.key', 'status, blocked_at')}) as head
+     cross join lateral (${headOf('named.key', '$3', 'status, blocked_at')}) as head
      where status = 2 or blocked_at is not null
      limit ${rows('$2')}
   ), parked as materialized (
-    select name as key from ${control} where kind = 'park' and name > $1 order by name limit ${rows('$2')}
+    select name as key from ${control} where kind = $4 and name > $1 order by name limit ${rows('$2')}
   ), listed as materialized (
     select key from stopped union select key from parked order by key limit ${rows('$2')}
   )
@@ -66,16 +67,16 @@ export function keyStatementsFor(tables: PostgresTables) {
            select count(*)
              from (select 1
                      from ${events} as event
-                    where ${pendingOf('listed.key')} and ${noneOf([isStillToCome])}
+                    where ${pendingOf('listed.key')} and ${noneOf([isStillToCome, isForOther('$3')])}
                     order by seq
                     limit ${rows(`${maxCountedWaiting + 1}`)}) as counted), head.*
     from listed
-    left join lateral (${headOf('listed.key', storedColumns('event'))}) as head on true
+    left join lateral (${headOf('listed.key', '$3', storedColumns('event'))}) as head on true
    order by key`,
 
-    // $1 key. By <table>_key. Returns the row; nothing if there is nothing to do.
+    // $1 key, $2 destination. By <table>_key. Returns the row; nothing if there is nothing to do.
     retryKey: `
-  with head as materialized (${headOf('$1', 'event_id, destination, available_at, blocked_at, locked_until')}
+  with head as materialized (${headOf('$1', '$2', 'event_id, destination, available_at, blocked_at, locked_until')}
        for no key update
   )
   update ${events} as event
@@ -87,29 +88,33 @@ export function keyStatementsFor(tables: PostgresTables) {
      and (head.locked_until is null or head.locked_until <= ${now})
   returning event.event_id, event.destination`,
 
-    // $1 key, $2 reason. By <table>_key. Returns the row; nothing if none is pending.
+    // $1 key, $2 destination, $3 reason. By <table>_key. Returns the row; nothing if none is pending.
     skipKey: `
-  with head as materialized (${headOf('$1', 'event_id, destination, attempts, locked_by')}
+  with head as materialized (${headOf('$1', '$2', 'event_id, destination, attempts, locked_by')}
        for no key update
   ), skipped as (
     update ${events} as event
-       set status = 3, done_at = ${wholeNow}, blocked_at = null, last_error = $2, deliveries = event.deliveries + 1,
+       set status = 3, done_at = ${wholeNow}, blocked_at = null, last_error = $3, deliveries = event.deliveries + 1,
            losses = 0, locked_by = null, locked_until = null
       from head
      where event.event_id = head.event_id and event.destination = head.destination
   )
   insert into ${attempt} (event_id, destination, attempts, failed_at, error, locked_by)
-  select event_id, destination, attempts, ${wholeNow}, $2, locked_by
+  select event_id, destination, attempts, ${wholeNow}, $3, locked_by
     from head
   returning event_id, destination`,
   } as const
 
-  function headOf(key: string, columns: string): string {
+  function headOf(key: string, destination: string, columns: string): string {
     return `
     select ${columns}
       from ${events} as event
-     where ${pendingOf(key)} and ${noneOf([isStillToCome])}
+     where ${pendingOf(key)} and ${noneOf([isStillToCome, isForOther(destination)])}
      order by seq
      limit 1`
   }
+}
+
+function isForOther(destination: string): string {
+  return `event.destination <> ${destination}::text`
 }

@@ -23,15 +23,19 @@ export function laneStatementsFor(tables: PostgresTables) {
 
   // Null for a row that is ready, as most are. We subtract numbers: subtracting times fails if one is
   // infinite.
-  const waitMs = `
-         case when ${isHeldUp(tables)} then 'Infinity'
+  const waitMs = (heldUp: string) => `
+         case when ${heldUp} then 'Infinity'
               when ${isReady} then null
               else ceil((date_part('epoch', greatest(available_at, locked_until)) - date_part('epoch', ${now})) * 1000) end`
+  // The kind of the controls that park keys of the destination $12.
+  const parkedHere = `(select 'park' || coalesce('/' || nullif($12::text, ''), ''))`
+  const heldUpHere = isHeldUp(tables, parkedHere)
+  const isForOther = 'destination <> (select $12::text)'
   const noRow = `(select ${rowColumns('event')} from ${events} as event where false) as nothing`
 
   return {
     readLanes: readLanes(held),
-    readLanesRenewing: readLanes(renewed('$12')),
+    readLanesRenewing: readLanes(renewed('$13')),
     readAll: readAll(held),
     readAllRenewing: readAll(renewed('$5')),
   } as const
@@ -43,7 +47,8 @@ export function laneStatementsFor(tables: PostgresTables) {
 
   // $1 lock, $2 token, $3 wanted partitions as 256 bytes of 0 or 1 in hex, $4 keys to read, $5 keys and ids
   // not to find, $6 and $7 place to start from, $8 window, $9 limit, $10 rows of a key, $11 1 to skip rows
-  // that have to wait, $12 time limit to renew the lock with, if it is renewed.
+  // that have to wait, $12 destination or null for any, $13 time limit to renew the lock with, if it is
+  // renewed.
   //
   // Returns nothing without the lock. Otherwise one row with the place to continue from, or nulls, and one
   // for each row that was read, with its wait.
@@ -71,6 +76,7 @@ export function laneStatementsFor(tables: PostgresTables) {
       from looked
      where get_byte((select decode($3, 'hex')), coalesce(partition_no, seq % 256)::integer) = 1
        and coalesce(ordering_key, event_id) not in (select unnest((select $5::text[])))
+       and destination = coalesce((select $12::text), destination)
      limit ${rows('$9')}
   ), next as materialized (
     (select available_at, seq from found offset (select greatest(0, $9::integer - 1)) limit 1)
@@ -90,10 +96,10 @@ export function laneStatementsFor(tables: PostgresTables) {
   select null, null, ordered.*
     from lane
    cross join lateral (
-    select ${waitMs}, ${rowColumns('event')}
+    select ${waitMs(heldUpHere)}, ${rowColumns('event')}
       from ${events} as event
      where ${pendingOf('lane.key')}
-       and ${noneOf([isStillToCome, `(select $11::integer) = 1 and (not ${isReady} or ${isHeldUp(tables)})`])}
+       and ${noneOf([isStillToCome, isForOther, `(select $11::integer) = 1 and (not ${isReady} or ${heldUpHere})`])}
      order by seq
      limit ${rows('$10')}) as ordered
    union all
@@ -104,7 +110,7 @@ export function laneStatementsFor(tables: PostgresTables) {
       from ${events} as event
      where event.event_id = found.event_id
        and event.destination = found.destination
-       and ${noneOf([isHeldUp(tables)])}
+       and ${noneOf([heldUpHere])}
      limit 1) as alone
    where found.ordering_key is null`
   }
@@ -120,7 +126,7 @@ export function laneStatementsFor(tables: PostgresTables) {
     from owner
     left join ${noRow} on true
    union all
-  (select ${waitMs}, ${rowColumns('event')}
+  (select ${waitMs(isHeldUp(tables))}, ${rowColumns('event')}
      from ${events} as event
     where exists (select from owner)
       and ${pending}

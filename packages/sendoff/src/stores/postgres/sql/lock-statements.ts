@@ -11,11 +11,12 @@ export function lockStatementsFor(tables: PostgresTables) {
   const held = `
     select ${bounds} from ${lock} where ${isOwner}`
   const renewed = `
-    update ${lock} set until = ${timeIn('$7')} where ${isOwner} returning ${bounds}`
+    update ${lock} set until = ${timeIn('$8')} where ${isOwner} returning ${bounds}`
 
   return {
-    // $1 name, $2 token, $3 time limit. By primary key. FOR UPDATE waits for settlements of the last owner,
-    // which lock the row by KEY SHARE.
+    // $1 name, $2 token, $3 time limit, $4 destination whose rows count losses within bounds, or null for
+    // any. By primary key. FOR UPDATE waits for settlements of the last owner, which lock the row by KEY
+    // SHARE.
     //
     // If that owner vanished, each row that it had read counts a loss. The statement finds rows by
     // <table>_due between the bounds, about as many as the owner held. It finds rows that the owner recorded
@@ -53,6 +54,7 @@ export function lockStatementsFor(tables: PostgresTables) {
        and (available_at, seq) >= (select low_at, low_seq from vanished)
        and (available_at, seq) <= (select high_at, high_seq from vanished)
        and locked_by is null
+       and destination = coalesce($4::text, destination)
   ), ${countedLosses(tables, 'vanished')}
   select 1 from taken`,
 
@@ -80,8 +82,8 @@ export function lockStatementsFor(tables: PostgresTables) {
   returning 1`,
   } as const
 
-  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 time limit to renew the
-  // lock with, if it is renewed.
+  // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 destination or null for
+  // any, $8 time limit to renew the lock with, if it is renewed.
   //
   // Returns nothing without the lock. Otherwise one row with the recorded bounds, and one with nulls for them
   // for each row that is due. The server sends such a row as soon as it is read. If a row waited for others,
@@ -98,7 +100,7 @@ export function lockStatementsFor(tables: PostgresTables) {
      from ${events} as event
     where exists (select from owner)
       and ${dueFrom('$4', '$5')}
-      and ${freeRow(tables, '$6')}
+      and ${freeRow(tables, '$6', { destination: '$7::text' })}
     order by available_at, seq
     limit ${rows('$3')})`
   }

@@ -101,7 +101,7 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
    group by kind`,
 
     // $1 limit. By primary key.
-    parkedKeys: `select name from ${control} where kind = 'park' order by name limit ${rows('$1')}`,
+    parkedKeys: `select distinct name from ${control} where kind >= 'park' and kind < 'park0' order by name limit ${rows('$1')}`,
 
     // No parameters. The first row of <table>_due.
     oldestDue: `

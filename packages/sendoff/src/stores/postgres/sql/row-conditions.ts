@@ -65,13 +65,18 @@ export function dueFrom(at: string, seq: string, state = unblocked): string {
 }
 
 /**
- * Whether a due row is free: not leased (except perhaps to `exceptHolder`), not paused, and not too recent. A
- * row is too recent if it was written within the last `skipRecentMs` milliseconds; this parameter may be
- * null.
+ * Whether a due row is free: not leased (except perhaps to `exceptHolder`), not paused, not too recent, and
+ * for `destination`. A row is too recent if it was written within the last `skipRecentMs` milliseconds.
+ * These two parameters may be null.
  */
-export function freeRow({ control }: PostgresTables, skipRecentMs: string, exceptHolder?: string): string {
+export function freeRow(
+  { control }: PostgresTables,
+  skipRecentMs: string,
+  { exceptHolder, destination }: { exceptHolder?: string; destination?: string } = {},
+): string {
   const isHeld = exceptHolder === undefined ? 'locked_by is not null' : `locked_by <> ${exceptHolder}`
   return noneOf([
+    ...(destination === undefined ? [] : [`destination <> ${destination}`]),
     `${isHeld} and locked_until > ${now}`,
     `event_type = any (array(select name from ${control} where kind = 'pauseType'))`,
     `created_at > (select clock_timestamp() - ${skipRecentMs}::float8 * interval '1 millisecond')`,
@@ -97,12 +102,15 @@ export const unleased = noneOf([`locked_by is not null and locked_until > ${now}
 /** Whether a row was written for later and no process has held it yet: it takes its place when it is due. */
 export const isStillToCome = `available_at > ${now} and deliveries = 0 and blocked_at is null`
 
-/** Whether a row waits for an operator: it is blocked or paused, or its key is parked. */
-export function isHeldUp({ control }: PostgresTables): string {
+/**
+ * Whether a row waits for an operator: it is blocked or paused, or its key is parked by a control of this
+ * kind.
+ */
+export function isHeldUp({ control }: PostgresTables, parkKind = "'park'"): string {
   return `blocked_at is not null
                 or event_type = any (array(select name from ${control} where kind = 'pauseType'))
                 or destination = any (array(select name from ${control} where kind = 'pauseDestination'))
-                or ordering_key in (select name from ${control} where kind = 'park')`
+                or ordering_key in (select name from ${control} where kind = ${parkKind})`
 }
 
 /** Whether the times of a row allow its delivery now: it is due, and no process has a lease on it. */

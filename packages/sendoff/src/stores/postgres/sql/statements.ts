@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { actionStatementsFor } from './action-statements.ts'
+import { inboxStatementsFor } from './inbox-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
@@ -32,9 +33,10 @@ export function statementsFor(tables: PostgresTables) {
             and (given.epoch is null or ${epochOf('$3')} = given.epoch))`
 
   return named({
-    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs. Reads <table>_due in its
-    // order: no sort, no DONE row touched. SKIP LOCKED lets many claim at once without waiting for one
-    // another. No indexed column changes, so the update can stay in its page and leave the indexes alone.
+    // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 destination or null
+    // for any. Reads <table>_due in its order: no sort, no DONE row touched. SKIP LOCKED lets many claim at
+    // once without waiting for one another. No indexed column changes, so the update can stay in its page and
+    // leave the indexes alone.
     //
     // The statement then finds rows by their place in the file, which is a tenth cheaper overall than by
     // primary key. It leaves out a row that another transaction has changed, and so moved, in between. Places
@@ -54,11 +56,12 @@ export function statementsFor(tables: PostgresTables) {
            limit ${rows('$3')}) as due
   offset ${rows('($3::integer - 1)')}`,
 
-    // As claim. $7 and $8 place to end at, $9 aggregate types and $10 event types, pair by pair: they are
-    // hashed once.
-    claimTypes: claim(`
-          and (available_at, seq) <= (to_timestamp($7::float8 / 1000), $8::bigint)
-          and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($9::text[], $10::text[]))'])}`),
+    // As claim. $8 and $9 place to end at.
+    claimWithin: claim(within),
+
+    // As claimWithin. $10 aggregate types and $11 event types, pair by pair: they are hashed once.
+    claimTypes: claim(`${within}
+          and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($10::text[], $11::text[]))'])}`),
 
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids, $8
     // destinations, $9 and $10 their fences and holders, a null fence for any. By primary key. Includes rows
@@ -71,7 +74,7 @@ export function statementsFor(tables: PostgresTables) {
       join ${events} as event using (event_id, destination)
      where ${dueFrom('$3', '$4', `${unsettled} and blocked_at is null`)}
        and (given.fence is null or given.fence::integer = deliveries and given.holder is not distinct from locked_by)
-       and ${freeRow(tables, '$6', '$1')}
+       and ${freeRow(tables, '$6', { exceptHolder: '$1' })}
      order by available_at, seq
      limit ${rows('$5')}
        for update of event skip locked
@@ -159,6 +162,7 @@ export function statementsFor(tables: PostgresTables) {
     ...actionStatementsFor(tables),
     ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
+    ...inboxStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...partitionStatementsFor(tables),
     ...laneStatementsFor(tables),
@@ -191,7 +195,7 @@ export function statementsFor(tables: PostgresTables) {
        select ${columns}
          from ${events}
         where ${dueFrom('$3', '$4')}
-          and ${freeRow(tables, '$6')}${condition}
+          and ${freeRow(tables, '$6', { destination: '$7::text' })}${condition}
         order by available_at, seq
         limit ${rows('$5')}
           for update skip locked`
@@ -266,6 +270,9 @@ export function statementsFor(tables: PostgresTables) {
      and event_id not in (select event_id from settled)`
   }
 }
+
+const within = `
+          and (available_at, seq) <= (to_timestamp($8::float8 / 1000), $9::bigint)`
 
 const held = `event.event_id = given.event_id
        and event.destination = given.destination

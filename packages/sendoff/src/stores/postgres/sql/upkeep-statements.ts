@@ -2,17 +2,18 @@ import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { inMs, storedColumns } from './row-columns.ts'
 import { outlivedRow, pending, rows, timeAgo, timeIn } from './row-conditions.ts'
 
-// $1 states, $2 event type, $3 aggregate type, $4 aggregate id, $5 tenant id; null for any.
+// $1 states, $2 event type, $3 aggregate type, $4 aggregate id, $5 tenant id, $6 destination; null for any.
 const matching = `
          status = any ($1::smallint[])
      and ($2::text is null or event_type = $2)
      and ($3::text is null or aggregate_type = $3)
      and ($4::text is null or aggregate_id = $4)
-     and ($5::text is null or tenant_id = $5)`
+     and ($5::text is null or tenant_id = $5)
+     and ($6::text is null or destination = $6)`
 
 /** The statements for operators and schedulers, for checked names. */
 export function upkeepStatementsFor(tables: PostgresTables) {
-  const { events, attempt, control, idempotency, node } = tables
+  const { events, meta, attempt, control, idempotency, node } = tables
 
   // The ids go through arrays, for which PostgreSQL does not expect many values. Otherwise it would read the
   // whole table.
@@ -21,21 +22,21 @@ export function upkeepStatementsFor(tables: PostgresTables) {
            as old (event_id, destination)`
 
   return {
-    // matching, $6 seq to start behind, $7 limit. The first reads the table: only the primary key includes
+    // matching, $7 seq to start behind, $8 limit. The first reads the table: only the primary key includes
     // DONE rows, and it is in another order. The others read <table>_attention and <table>_written in their
     // order.
     query: query(''),
     queryDead: query('status = 3 and'),
     queryPending: query(`${pending} and`),
-    // matching, $6 seq to start behind, $7 limit, $8 event ids. By primary key.
-    queryEvents: query('event_id = any($8::text[]) and'),
+    // matching, $7 seq to start behind, $8 limit, $9 event ids. By primary key.
+    queryEvents: query('event_id = any($9::text[]) and'),
 
     // matching. By the same.
     count: count(''),
     countDead: count('status = 3 and'),
     countPending: count(`${pending} and`),
-    // matching, $6 event id. By primary key.
-    countEvent: count('event_id = $6 and'),
+    // matching, $7 event id. By primary key.
+    countEvent: count('event_id = $7 and'),
 
     // $1 event id, $2 destination. By <table>_attempt_row.
     attempts: `
@@ -110,8 +111,8 @@ export function upkeepStatementsFor(tables: PostgresTables) {
    order by kind, name`,
 
     // $1 id, $2 mode, $3 time limit. By primary key. A process that is registered with this mode keeps other
-    // modes out. Returns the last mode and the pauses, or at least one row of nulls. Returns nothing for a
-    // process that is not registered.
+    // modes out. Returns the last mode, the pauses and the routing, or at least one row of nulls. Returns
+    // nothing for a process that is not registered.
     keepNode: `
   with kept as (
     update ${node}
@@ -119,17 +120,42 @@ export function upkeepStatementsFor(tables: PostgresTables) {
      where id = $1 and mode is not distinct from $2 and until > clock_timestamp()
     returning 1
   )
-  select kind, name
+  select kind, name, value
     from kept
-    left join ${control} on kind in ('mode', 'pauseType', 'pauseDestination')
+    left join ${control} on kind in ('mode', 'pauseType', 'pauseDestination', 'routing')
    order by kind, name`,
 
-    // No parameters. By primary key. Returns the last mode and the pauses.
-    modeAndPaused: `
-  select kind, name
+    // No parameters. By primary key. Returns the last mode, the pauses and the routing.
+    controls: `
+  select kind, name, value
     from ${control}
-   where kind in ('mode', 'pauseType', 'pauseDestination')
+   where kind in ('mode', 'pauseType', 'pauseDestination', 'routing')
    order by kind, name`,
+
+    // $1 version as a name, $2 content. By primary key. Adds a routing unless one with the same or a higher
+    // version is there, and removes lower ones.
+    publishRouting: `
+  with added as (
+    insert into ${control} (kind, name, value, updated_at)
+    select 'routing', $1, $2, ${timeIn('0')}
+     where not exists (select from ${control} where kind = 'routing' and name >= $1)
+        on conflict (kind, name) do nothing
+    returning name
+  )
+  delete from ${control}
+   where kind = 'routing' and name < (select name from added)`,
+
+    // $1 revision. By primary key. Shuts out older code. The first release reads only `version`.
+    raiseOldestCode: `
+  insert into ${meta} as known (key, value) values ('oldest_code', $1), ('version', $1)
+      on conflict (key) do update set value = excluded.value
+   where known.value::integer < excluded.value::integer`,
+
+    // No parameters. By primary key. Returns the revision of the schema.
+    schemaRevision: `select value from ${meta} where key = 'revision'`,
+
+    // No parameters. By primary key.
+    routing: `select kind, name, value from ${control} where kind = 'routing'`,
 
     // No parameters. Until the end of the transaction no other process joins.
     lockNodes: `lock table ${node} in share row exclusive mode`,
@@ -166,9 +192,9 @@ export function upkeepStatementsFor(tables: PostgresTables) {
     return `
   select ${storedColumns('event')}
     from ${events} as event
-   where ${condition} ${matching} and seq > $6::bigint
+   where ${condition} ${matching} and seq > $7::bigint
    order by seq
-   limit ${rows('$7')}`
+   limit ${rows('$8')}`
   }
 
   function count(condition: string): string {

@@ -2,6 +2,7 @@ import {
   evenWhenFull,
   freeLapsed,
   headOf,
+  isForOther,
   isPaused,
   ownedLock,
   rankOf,
@@ -55,7 +56,7 @@ local function dueRows(limit, fromAt, fromMember, writtenBefore)
         aside[#aside + 1] = members[index]
         places[#places + 1] = window[2 * index]
         places[#places + 1] = members[index]
-      elseif fields[CREATED_AT] <= writtenBefore then
+      elseif fields[CREATED_AT] <= writtenBefore and not isForOther(texts[index]) then
         size = size + 1
         found[size], fieldsOf[size], textOf[size] = members[index], fields, texts[index]
       end
@@ -104,7 +105,8 @@ local function dueRowsOfTypes(limit, fromAt, fromMember, writtenBefore, window, 
     local texts = read(rows, members)
     local candidates, candidateTexts, candidatePlaces = {}, {}, {}
     for index = 1, #members do
-      if wanted[typeOf(texts[index])] and not isPaused(texts[index]) then
+      if not isForOther(texts[index]) and (not wanted or wanted[typeOf(texts[index])])
+        and not isPaused(texts[index]) then
         candidates[#candidates + 1] = members[index]
         candidateTexts[#candidates] = texts[index]
         candidatePlaces[#candidates] = places[2 * index]
@@ -151,20 +153,22 @@ end
 
 /**
  * Claims due rows. Arguments: owner and milliseconds of the lease, limit, due time and name to start from
- * (empty for the beginning), age in milliseconds below which to skip rows. Returns where to continue, or
- * false, and the rows.
+ * (empty for the beginning), age in milliseconds below which to skip rows, destination behind `=` (empty for
+ * any). Returns where to continue, or false, and the rows.
  */
 export const claimScript = script(
   evenWhenFull,
   headOf,
   rankOf,
   isPaused,
+  isForOther,
   freeLapsed,
   unpark,
   answerRow,
   dueRows,
   lease,
   `
+wantDestination(ARGV[7])
 local members, fieldsOf, textOf, place = dueRows(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]))
 leaseRows(members, fieldsOf, textOf, ARGV[1], tonumber(ARGV[2]))
 return { place or false, answer }
@@ -172,32 +176,34 @@ return { place or false, answer }
 )
 
 /**
- * Claims due rows of some types. Arguments as above; then how many rows to examine, and pairs of event type
- * and aggregate type. Returns the same.
+ * Claims due rows of some types. Arguments as above; then how many rows to examine, 1 for rows of any type,
+ * and pairs of event type and aggregate type. Returns the same.
  */
 export const claimTypesScript = script(
   evenWhenFull,
   headOf,
   rankOf,
   isPaused,
+  isForOther,
   freeLapsed,
   unpark,
   answerRow,
   dueRowsOfTypes,
   lease,
   `
-local wanted = {}
-for index = 8, #ARGV, 2 do wanted[typeName(ARGV[index], ARGV[index + 1])] = true end
+wantDestination(ARGV[7])
+local wanted = ARGV[9] ~= '1' and {}
+for index = 10, #ARGV, 2 do wanted[typeName(ARGV[index], ARGV[index + 1])] = true end
 local members, fieldsOf, textOf, place =
-  dueRowsOfTypes(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]), tonumber(ARGV[7]), wanted)
+  dueRowsOfTypes(tonumber(ARGV[3]), ARGV[4], ARGV[5], now - tonumber(ARGV[6]), tonumber(ARGV[8]), wanted)
 leaseRows(members, fieldsOf, textOf, ARGV[1], tonumber(ARGV[2]))
 return { place or false, answer }
 `,
 )
 
 /**
- * Claims the named rows. Arguments as above; then event id, destination, fence and holder of each. An empty
- * fence stands for any.
+ * Claims the named rows. Arguments as for any rows, without a destination; then event id, destination, fence
+ * and holder of each. An empty fence stands for any.
  */
 export const claimIdsScript = script(
   evenWhenFull,
@@ -252,12 +258,14 @@ return { false, answer }
  * - limit
  * - due time and name to start from
  * - age in milliseconds below which to skip rows
+ * - destination behind `=` (empty for any)
  */
 export const pollScript = script(
   evenWhenFull,
   headOf,
   rankOf,
   isPaused,
+  isForOther,
   freeLapsed,
   unpark,
   ownedLock,
@@ -268,6 +276,7 @@ local lock = lockNamed(ARGV[1])
 if not isOwned(lock, ARGV[2]) then return false end
 
 local before = now - tonumber(ARGV[11])
+wantDestination(ARGV[12])
 local found, fieldsOf, textOf, place = dueRows(tonumber(ARGV[8]), ARGV[9], ARGV[10], before)
 
 local bounds = ARGV[4] ~= '' and { tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), ARGV[7] }

@@ -1,16 +1,19 @@
-import { evenWhenFull, ownedLock, rankOf } from './row-functions.ts'
+import { evenWhenFull, headOf, isForOther, ownedLock, rankOf } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
  * Takes a lock that is free, has run out or is the token's already. If the last owner vanished, counts a loss
- * for each row that it held and that no process has leased since. Arguments: name, token, milliseconds.
- * Returns 1, or 0 if another token has the lock.
+ * for each row that it held and that no process has leased since. Arguments: name, token, milliseconds,
+ * destination of these rows behind `=` (empty for any). Returns 1, or 0 if another token has the lock.
  */
 export const acquireLockScript = script(
   evenWhenFull,
+  headOf,
+  isForOther,
   rankOf,
   ownedLock,
   `
+wantDestination(ARGV[4])
 local function countLosses(key, bounds)
   local rank = rankOf(key, bounds[1], bounds[2])
   while true do
@@ -21,10 +24,10 @@ local function countLosses(key, bounds)
       if at > bounds[3] or (at == bounds[3] and window[index] > bounds[4]) then break end
       members[#members + 1] = window[index]
     end
-    local changed = {}
+    local changed, texts = {}, wantedDestination and read(rows, members)
     for index, packed in ipairs(read(state, members)) do
       local fields, isRead = stateOf(packed)
-      if isRead and not fields[LOCKED_BY] then
+      if isRead and not fields[LOCKED_BY] and not (texts and isForOther(texts[index])) then
         fields[LOSSES] = fields[LOSSES] + 1
         fields[DELIVERIES] = fields[DELIVERIES] + 1
         changed[#changed + 1] = members[index]

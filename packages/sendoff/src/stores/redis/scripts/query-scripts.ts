@@ -11,7 +11,7 @@ export const queryScript = script(
   rowsOfEvent,
   `
 local after, limit, onlyCounts, filter = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', cjson.decode(ARGV[4])
-local headFilter = { filter.eventId or false, false, filter.eventType or false, filter.aggregateType or false,
+local headFilter = { filter.eventId or false, filter.destination or false, filter.eventType or false, filter.aggregateType or false,
   filter.aggregateId or false, filter.tenantId or false }
 local hasHeadFilter = false
 for part = 1, 6 do hasHeadFilter = hasHeadFilter or headFilter[part] ~= false end

@@ -99,6 +99,26 @@ local function isPaused(row)
 end
 `
 
+/**
+ * Whether a row is for another destination than the wanted one. An argument names it behind `=`, or is empty
+ * for any. It is mostly read without decoding. A row that cannot be read counts as one for the empty
+ * destination. Needs `headOf`.
+ */
+export const isForOther = `
+local wantedDestination = nil
+local function wantDestination(argument)
+  if argument and argument ~= '' then wantedDestination = string.sub(argument, 2) end
+end
+
+local function isForOther(row)
+  if not wantedDestination then return false end
+  local destination = row and string.match(row, '^%["[^"\\\\]*","([^"\\\\]*)"')
+  if not destination then destination = headOf(row)[2] end
+  if type(destination) ~= 'string' then destination = '' end
+  return destination ~= wantedDestination
+end
+`
+
 /** Makes rows whose lease has run out claimable. They keep the name of their holder. */
 export const freeLapsed = `
 local function freeLapsed(limit)

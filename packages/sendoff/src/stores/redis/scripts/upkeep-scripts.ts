@@ -69,8 +69,8 @@ if ARGV[2] then addAudit(cjson.decode(ARGV[2]), {}) end
 
 /**
  * Registers a process, unless living processes have another mode. Arguments: id, mode (behind `=`; empty
- * without one), milliseconds. Returns 1 and what is paused; or 0, and the mode and ids of the living
- * processes.
+ * without one), milliseconds. Returns 1, what is paused, the last mode and the routing; or 0, and the mode
+ * and ids of the living processes.
  */
 export const joinScript = script(
   evenWhenFull,
@@ -95,7 +95,7 @@ if mode ~= '' and living and living ~= mode then
 end
 call('HSET', nodes, id, cmsgpack.pack({ mode, now + tonumber(ARGV[3]), started }))
 if mode ~= '' then call('HSET', meta, 'mode', mode) end
-return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '' }
+return { 1, call('SMEMBERS', paused), call('HGET', meta, 'mode') or '', call('HMGET', meta, 'routingVersion', 'routing') }
 `,
 )
 
@@ -121,6 +121,29 @@ end
 
 /** Returns what is stored about the schema, as `migrateScript`; nothing without data. */
 export const versionScript = script(schemaValues)
+
+const storedRouting = "return call('HMGET', meta, 'routingVersion', 'routing')"
+
+/**
+ * Stores a routing, unless one with the same or a higher version is there. Arguments: version, content, the
+ * oldest revision of code that may run from now on: the first release reads it as `version`. Returns version
+ * and content of the one that is stored.
+ */
+export const publishRoutingScript = script(
+  evenWhenFull,
+  `
+if tonumber(call('HGET', meta, 'routingVersion') or '0') < tonumber(ARGV[1]) then
+  call('HSET', meta, 'routingVersion', ARGV[1], 'routing', ARGV[2])
+  if tonumber(call('HGET', meta, 'oldest_code') or '0') < tonumber(ARGV[3]) then
+    call('HSET', meta, 'oldest_code', ARGV[3], 'version', ARGV[3])
+  end
+end
+`,
+  storedRouting,
+)
+
+/** Returns version and content of the stored routing; nothing without one. */
+export const routingScript = script(storedRouting)
 
 /** Sets a pause. Arguments: what to pause; perhaps an audit entry as JSON. */
 export const pauseScript = script(

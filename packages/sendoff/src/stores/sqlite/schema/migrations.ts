@@ -18,6 +18,7 @@ import { firstSchema } from './first-schema.ts'
 import { grownTables } from './grown-tables.ts'
 import { rebuiltTable } from './rebuilt-table.ts'
 import { secondColumns, secondIndexes, secondTables } from './second-schema.ts'
+import { thirdIndexes } from './third-schema.ts'
 import type { SqliteTables } from './sqlite-tables.ts'
 
 /**
@@ -45,6 +46,7 @@ export function migrationsFor(tables: SqliteTables): readonly Migration[] {
       columns: secondColumns,
       indexes: secondIndexes(tables),
     },
+    { revision: 3, sql: '', columns: [], indexes: thirdIndexes(tables) },
   ]
 }
 
@@ -99,7 +101,8 @@ function runMissingSteps(handle: SqliteHandle, tables: SqliteTables): void {
   handle.exec(recordSchema(tables))
 }
 
-function storedSchema(handle: SqliteHandle, tables: SqliteTables): StoredSchema {
+/** Reads the state of the schema. Throws if this code cannot run on it. */
+export function storedSchema(handle: SqliteHandle, tables: SqliteTables): StoredSchema {
   const { table, meta } = tables
   // ? name. SQLite's table names do not distinguish case.
   const known = prepareStatement(

@@ -11,7 +11,7 @@ export function laneStatementsFor(tables: SqliteTables) {
     // ? available_at and ? seq to start at, ? now, ? now, ? limit. Reads <table>_due in its order, and
     // the first columns of its rows.
     dueKeys: `
-  select seq, available_at, event_id, ordering_key, partition_no
+  select seq, available_at, event_id, ordering_key, partition_no, destination
     from ${events} indexed by "${table}_due"
    where ${unblocked}
      and (available_at, seq) >= (?, ?)
@@ -20,15 +20,19 @@ export function laneStatementsFor(tables: SqliteTables) {
    order by available_at, seq
    limit ?`,
 
-    // No parameters. By primary key: whether anything is paused or parked.
-    anyControl: `select 1 from ${control} where kind in ('park', 'pauseType', 'pauseDestination') limit 1`,
+    // No parameters. By primary key: whether anything is paused or parked, for any destination.
+    anyControl: `select 1 from ${control} where kind >= 'park' and kind < 'q' limit 1`,
 
     // ownWaitMs, ? key, inLine, ? 1 to include rows that have to wait, ? limit. Reads <table>_key in its
     // order.
     lane: lane(ownWaitMs),
 
+    // As lane, with ? destination after the key.
+    laneTo: lane(ownWaitMs, 'and destination = ?'),
+
     // As lane, for when something is paused or parked.
     controlledLane: lane(waitMs(tables)),
+    controlledLaneTo: lane(waitMs(tables), 'and destination = ?'),
 
     // waitMs, ? seqs as a JSON array. By primary key.
     ordered: `
@@ -49,11 +53,11 @@ export function laneStatementsFor(tables: SqliteTables) {
 
   // If a limit is a bare parameter, SQLite takes its value as a hint for its plan. It then plans again
   // whenever a value is bound: 70 µs for each key instead of 15.
-  function lane(wait: string): string {
+  function lane(wait: string, destination = ''): string {
     return `
   select ${rowColumns}, ${wait} as wait_ms
     from ${events} indexed by "${table}_key"
-   where ordering_key = ?
+   where ordering_key = ? ${destination}
      and ${inLine}
      and (? or wait_ms = 0)
    order by seq

@@ -28,15 +28,16 @@ export function lockStatementsFor({ events, lock }: SqliteTables) {
      set low_at = ?, low_seq = ?, high_at = ?, high_seq = ?
    where name = ?`,
 
-    // ? available_at and ? seq of both ends. Reads <table>_due between them: about as many rows as
-    // the vanished owner held.
+    // ? available_at and ? seq of both ends, ? destination or null for any, ? the same. Reads <table>_due
+    // between them: about as many rows as the vanished owner held.
     countLosses: `
   update ${events}
      set losses = losses + 1, deliveries = deliveries + 1
    where ${unblocked}
      and (available_at, seq) >= (?, ?)
      and (available_at, seq) <= (?, ?)
-     and locked_by is null`,
+     and locked_by is null
+     and (? is null or destination = ?)`,
 
     // ? name. By primary key.
     forgetHeld: `

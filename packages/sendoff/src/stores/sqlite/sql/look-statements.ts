@@ -49,7 +49,7 @@ export function lookStatementsFor({ table, events, control }: SqliteTables) {
     tallyAll: tally({ from: events, where: 'true' }),
 
     // ? limit. By primary key.
-    parkedKeys: `select name from ${control} where kind = 'park' order by name limit ?`,
+    parkedKeys: `select distinct name from ${control} where kind >= 'park' and kind < 'park0' order by name limit ?`,
 
     // ? now. The first row of <table>_due.
     oldestDue: `

@@ -39,7 +39,10 @@ export const ownWaitMs = `iif(blocked_at is null, min(${Number.MAX_SAFE_INTEGER}
 export function waitMs(tables: SqliteTables): string {
   return `case
            when not ${unpaused(tables)} then null
-           when ordering_key in (select name from ${tables.control} where kind = 'park') then null
+           when exists (select 1
+                          from ${tables.control}
+                         where kind = iif(destination = '', 'park', 'park/' || destination)
+                           and name = ordering_key) then null
            else ${ownWaitMs}
          end`
 }

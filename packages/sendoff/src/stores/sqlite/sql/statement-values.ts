@@ -6,6 +6,7 @@ export interface DueRequest {
   readonly limit: number
   readonly from?: DuePlace | undefined
   readonly skipRecentMs?: number
+  readonly destination?: string
 }
 
 /** The parameters called `dueWithin` in the statements. A request without limits gets limits that fit all. */
@@ -19,7 +20,8 @@ export function dueOfTypes(
   end: DuePlace | undefined,
   now: number,
 ): SqliteValue[] {
-  const types = request.types.map(({ aggregateType, eventType }) => [aggregateType, eventType])
+  const pairs = request.types?.map(({ aggregateType, eventType }) => [aggregateType, eventType])
+  const types = pairs === undefined ? null : JSON.stringify(pairs)
   const endAt = end?.availableAt ?? now
   return [
     ...placeValues(request.from),
@@ -28,8 +30,15 @@ export function dueOfTypes(
     endAt,
     end?.seq ?? Number.MAX_SAFE_INTEGER,
     now,
-    JSON.stringify(types),
+    ...destinationValues(request),
+    types,
+    types,
   ]
+}
+
+/** The parameters called `forDestination` in the statements. */
+export function destinationValues({ destination }: DueRequest): SqliteValue[] {
+  return [destination ?? null, destination ?? null]
 }
 
 /** The place to start from; a place before all others if there is none. */

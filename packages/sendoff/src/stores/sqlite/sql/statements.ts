@@ -2,6 +2,7 @@ import type { SqliteHandle, SqliteStatement } from '../drivers/sqlite-client.ts'
 import { prepareStatement } from '../drivers/sqlite-client.ts'
 import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { actionStatementsFor } from './action-statements.ts'
+import { inboxStatementsFor } from './inbox-statements.ts'
 import { insertStatementsFor } from './insert-statements.ts'
 import { keyStatementsFor } from './key-statements.ts'
 import { laneStatementsFor } from './lane-statements.ts'
@@ -18,6 +19,9 @@ const dueWithin = `${unblocked}
      and (available_at, seq) >= (?, ?)
      and available_at <= ?
      and created_at <= ?`
+
+// ? destination or null for any, ? the same.
+const forDestination = '(? is null or destination = ?)'
 
 // ? seq, ? deliveries, ? locked by (null for a row read without a claim). By primary key: a seq is never used
 // twice.
@@ -44,13 +48,15 @@ export function statementsFor(tables: SqliteTables) {
                       where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
                         and part.owner = ? and part.epoch = ?))`
 
-  // dueWithin, ? available_at and ? seq to end at, ? now, ? pairs of aggregate type and event type as a JSON
-  // array. The pairs are read once for each run.
+  // dueWithin, ? available_at and ? seq to end at, ? now, forDestination, ? pairs of aggregate type and event
+  // type as a JSON array or null for any, ? the same. The pairs are read once for each run.
   const dueOfTypes = `${dueWithin}
      and (available_at, seq) <= (?, ?)
      and (locked_by is null or locked_until <= ?)
-     and (aggregate_type, event_type) in (
-           select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?))
+     and ${forDestination}
+     and (? is null
+          or (aggregate_type, event_type) in (
+               select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?)))
      and ${unpaused(tables)}`
 
   return {
@@ -60,22 +66,25 @@ export function statementsFor(tables: SqliteTables) {
     beginRead: 'begin',
     commit: 'commit',
 
-    // dueWithin, ? now. Reads <table>_due, and the table only for rows up to the first that fits. It runs
-    // before the write lock is taken, so that an idle poller does not disturb writers.
+    // dueWithin, ? now, forDestination. Reads <table>_due, and the table only for rows up to the first that
+    // fits. It runs before the write lock is taken, so that an idle poller does not disturb writers.
     anyDue: `
   select 1
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
+     and ${forDestination}
      and ${unpaused(tables)}
    limit 1`,
 
-    // dueWithin, ? now, ? limit. Reads <table>_due in its order: no sort, no DONE row touched.
+    // dueWithin, ? now, forDestination, ? limit. Reads <table>_due in its order: no sort, no DONE row
+    // touched.
     due: `
   select ${rowColumns}
     from ${events}
    where ${dueWithin}
      and (locked_by is null or locked_until <= ?)
+     and ${forDestination}
      and ${unpaused(tables)}
    order by available_at, seq
    limit ?`,
@@ -180,6 +189,7 @@ export function statementsFor(tables: SqliteTables) {
     ...actionStatementsFor(tables),
     ...lookStatementsFor(tables),
     ...insertStatementsFor(tables),
+    ...inboxStatementsFor(tables),
     ...lockStatementsFor(tables),
     ...laneStatementsFor(tables),
     ...keyStatementsFor(tables),
@@ -212,7 +222,9 @@ const readingRows: ReadonlySet<string> = new Set([
   'dueById',
   'dueKeys',
   'lane',
+  'laneTo',
   'controlledLane',
+  'controlledLaneTo',
   'ordered',
   'oneLane',
   'headOfKey',

@@ -4,12 +4,13 @@ import { storedColumns } from './row-columns.ts'
 // ? status mask: bit n for status n.
 const inStatus = '((1 << status) & ?) <> 0'
 
-// ? event type, ? aggregate type, ? aggregate id, ? tenant id, each twice; null for any.
+// ? event type, ? aggregate type, ? aggregate id, ? tenant id, ? destination, each twice; null for any.
 const matching = `
      (? is null or event_type = ?)
      and (? is null or aggregate_type = ?)
      and (? is null or aggregate_id = ?)
-     and (? is null or tenant_id = ?)`
+     and (? is null or tenant_id = ?)
+     and (? is null or destination = ?)`
 
 // ? DONE before, ? DEAD before, ? written before; null to keep those. If a row has an end state but no end
 // time, its age counts from its beginning.
@@ -20,7 +21,7 @@ const outlived = `
 
 /** The statements for operators and schedulers. */
 export function upkeepStatementsFor(tables: SqliteTables) {
-  const { table, events, idempotency, attempt, control, node } = tables
+  const { table, events, meta, idempotency, attempt, control, node } = tables
 
   return {
     // inStatus, matching, ? seq to start behind, ? limit. By primary key, in write order.
@@ -110,11 +111,26 @@ export function upkeepStatementsFor(tables: SqliteTables) {
     liftControl: `delete from ${control} where kind = ? and name = ?`,
 
     // No parameters. By primary key.
-    pausesAndMode: `
-  select kind, name
+    controls: `
+  select kind, name, value as content
     from ${control}
-   where kind in ('pauseType', 'pauseDestination', 'mode')
+   where kind in ('pauseType', 'pauseDestination', 'mode', 'routing')
    order by kind, name`,
+
+    // ? name of the version, ? content, ? now. By primary key.
+    addRouting: `insert into ${control} (kind, name, value, updated_at) values ('routing', ?, ?, ?)`,
+
+    // ? name of the version. By primary key.
+    forgetOldRouting: `delete from ${control} where kind = 'routing' and name < ?`,
+
+    // ? revision, ? revision. By primary key. Shuts out older code. The first release reads only `version`.
+    raiseOldestCode: `
+  insert into ${meta} (key, value) values ('oldest_code', ?), ('version', ?)
+  on conflict (key) do update set value = excluded.value
+   where cast(value as integer) < cast(excluded.value as integer)`,
+
+    // No parameters. By primary key. Returns the revision of the schema.
+    schemaRevision: `select value from ${meta} where key = 'revision'`,
 
     // No parameters. By primary key.
     forgetMode: `delete from ${control} where kind = 'mode'`,

@@ -1,0 +1,7 @@
+export type { ContextCarrier } from './context-carrier.ts'
+export type { CountedDelivery, DeliveryEnd } from './delivery-counts.ts'
+export { healthHandler, type HealthThresholds, type OutboxHealth } from './health.ts'
+export type { LogFields } from './logger.ts'
+export type { MetricsSource, ProcessState, TableState } from './metrics-source.ts'
+export type { FailedEvent, OutageEnd, OutageStart, OutboxEventMap, OutboxEvents } from './outbox-events.ts'
+export type * from './tracing.ts'

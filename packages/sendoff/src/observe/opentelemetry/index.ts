@@ -1,0 +1,11 @@
+export type * from './opentelemetry-api.ts'
+export {
+  type ObservableInstrument,
+  type ObservableResult,
+  type OpenTelemetryHistogram,
+  type OpenTelemetryMeter,
+  openTelemetryMetrics,
+  type OpenTelemetryMetricsOptions,
+} from './opentelemetry-metrics.ts'
+export { openTelemetryTracing, type OpenTelemetryTracingOptions } from './opentelemetry-tracing.ts'
+export { type OpenTelemetrySampler, sampledByLink } from './sampled-by-link.ts'

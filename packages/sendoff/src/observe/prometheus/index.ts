@@ -1,0 +1,5 @@
+export {
+  type PrometheusMetricsOptions,
+  type PrometheusRegistry,
+  prometheusMetrics,
+} from './prometheus-metrics.ts'

@@ -1,0 +1,108 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { EventEnvelope } from '../../src/event/event-envelope.ts'
+import { JsonCodec } from '../../src/event/json-codec.ts'
+import { EventRules, filtered } from '../../src/process/event-rules.ts'
+import { Expansion } from '../../src/route/expansion.ts'
+import { Routing } from '../../src/route/routing.ts'
+import type { RoutingRule } from '../../src/route/routing-options.ts'
+import { fitsPattern } from '../../src/route/type-pattern.ts'
+
+const names = ['', 'kafka', 'mail', 'hook'] as const
+const destinations = { kafka: {}, mail: {}, hook: {} }
+const part = fc.stringMatching(/^[ab%_.\\]{0,3}$/)
+const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('*') || '*')
+const typeName = fc.stringMatching(/^[ab%_.\\]{1,6}$/)
+const to = fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 })
+
+/** The meaning of a pattern, as a regular expression has it. */
+function plainly(text: string): RegExp {
+  const escaped = text.split('*').map((each) => each.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${escaped.join('.*')}$`, 's')
+}
+
+describe('rules, for any routing', () => {
+  it('a pattern fits exactly the names that its wildcards allow', () => {
+    fc.assert(
+      fc.property(
+        pattern,
+        fc.oneof(
+          typeName,
+          pattern.map((text) => text.replaceAll('*', 'ab')),
+        ),
+        (text, name) => {
+          equal(fitsPattern(text)(name), plainly(text).test(name), `${text} and ${name}`)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('every event has at least one destination, each once: those of all rules that fit, or the default', () => {
+    const rule = fc.record({ events: pattern, to, when: fc.constant(() => true) })
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 6 }), to, typeName, (rules, rest, eventType) => {
+        const { stored } = new Routing({ version: 1, rules, default: rest, destinations })
+        const found = new Expansion(stored).of({ eventType, aggregateType: 'Any' })
+        const fitting = rules
+          .filter(({ events }) => plainly(events).test(eventType))
+          .flatMap((each) => each.to)
+        deepEqual(new Set(found), new Set(fitting.length === 0 ? rest : fitting))
+        equal(found.length, new Set(found).size)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('the order of rules changes no destination, and the same content is the same text', () => {
+    const rule = fc.record({ events: pattern, to, when: fc.constant(() => true) })
+    fc.assert(
+      fc.property(fc.array(rule, { maxLength: 5 }), typeName, (rules, eventType) => {
+        const content = (some: readonly RoutingRule[]) =>
+          new Routing({ version: 1, rules: some, destinations }).stored
+        const of = (some: readonly RoutingRule[]) =>
+          new Set(new Expansion(content(some)).of({ eventType, aggregateType: 'Any' }))
+        deepEqual(of(rules), of(rules.toReversed()))
+        equal(content(rules).content, content(rules).content)
+      }),
+    )
+  })
+
+  it('the first rule of a destination that says yes maps, and without one the event is filtered', async () => {
+    const rule = fc.record({ events: pattern, to, yes: fc.boolean() })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(rule, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom(...names),
+        typeName,
+        async (given, destination, eventType) => {
+          const rules = given.map((each, index) => ({
+            events: each.events,
+            to: each.to,
+            when: () => each.yes,
+            map: () => ({ target: String(index), payload: { index } }),
+          }))
+          const codec = JsonCodec.getDefault()
+          const eventRules = new EventRules(new Routing({ version: 1, rules, destinations }), codec)
+          const event = EventEnvelope.of({ eventType, payloadJson: '1', orderingKey: 'key' })
+          const ruled = await eventRules.apply(event, destination)
+
+          const own = given
+            .map((each, index) => ({ ...each, index }))
+            .filter((each) => each.to.includes(destination) && plainly(each.events).test(eventType))
+          const deciding = own.find(({ yes }) => yes)
+          if (own.length === 0) equal(ruled, event)
+          else if (deciding === undefined) equal(ruled, filtered)
+          else {
+            const mapped = ruled as EventEnvelope
+            deepEqual([mapped.target, mapped.payload], [String(deciding.index), { index: deciding.index }])
+            equal(mapped.orderingKey, 'key')
+            equal(mapped.eventId, event.eventId)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})

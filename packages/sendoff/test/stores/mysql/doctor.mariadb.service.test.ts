@@ -1,0 +1,117 @@
+import { deepEqual, match } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { debianMariadbServer, mariadb } from '../../../../../test/services/servers/mariadb/mariadb.ts'
+import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
+import { codeRevision } from '../../../src/stores/schema-revision.ts'
+import { mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { codesOf, expectFinding } from '../../fixtures/doctor-codes.ts'
+import { MysqlDatabase } from './mysql-database.ts'
+
+describe('the doctor of a MariaDB store', () => {
+  let database: MysqlDatabase
+  before(async () => {
+    database = await MysqlDatabase.create('doctor')
+  })
+  after(() => database.drop())
+
+  let tables = 0
+  const opened = async () => {
+    const pool = database.mysql2Pool()
+    const table = `t${++tables}`
+    const store = mysqlStore({ client: pool, table })
+    await store.migrate()
+    return { pool, table, store }
+  }
+
+  it('finds nothing on a healthy server', async () => {
+    deepEqual(await codesOf((await opened()).store), [])
+    const store = mysqlStore({ client: database.mariadbPool(), table: 'parts', partitionBy: 'day' })
+    await store.migrate()
+    deepEqual(await codesOf(store), [])
+  })
+
+  it('finds a schema that is missing or behind, indexes that are missing or altered, and another engine', async () => {
+    const { pool, table, store } = await opened()
+    await expectFinding(mysqlStore({ client: pool, table: 'nowhere' }), 'SCHEMA_MISSING', 'error')
+    await pool.query(`update ${table}_meta set value = '1' where \`key\` = 'revision'`)
+    await expectFinding(store, 'SCHEMA_BEHIND', 'warning')
+    await pool.query(`update ${table}_meta set value = '${codeRevision}' where \`key\` = 'revision'`)
+
+    const cured = async (code: string, severity: 'error' | 'warning', ...statements: readonly string[]) => {
+      for (const text of statements) await pool.query(text)
+      const finding = await expectFinding(store, code, severity)
+      for (const text of finding.sql!.split(';\n')) await pool.query(text.replace(/;$/, ''))
+      deepEqual(await codesOf(store), [])
+    }
+    await cured('INDEX_MISSING', 'error', `drop index due on ${table}`)
+    await cured(
+      'INDEX_ALTERED',
+      'warning',
+      `drop index queue on ${table}`,
+      `create index queue on ${table} (seq)`,
+    )
+    await cured('ENGINE_NOT_TRANSACTIONAL', 'error', `alter table ${table} engine = Aria`)
+  })
+
+  it('finds settings that lose commits, a high isolation level, and a long transaction', async (test) => {
+    const { pool, table, store } = await opened()
+    await pool.query('set global innodb_flush_log_at_trx_commit = 2')
+    test.after(() => pool.query('set global innodb_flush_log_at_trx_commit = 1'))
+    const flush = await expectFinding(store, 'DURABILITY_REDUCED', 'warning')
+    await pool.query(flush.sql!)
+
+    const careful = database.mysql2Pool({ connectionLimit: 1 })
+    await careful.query('set session transaction isolation level serializable')
+    await expectFinding(mysqlStore({ client: careful, table }), 'ISOLATION_TOO_HIGH', 'warning')
+
+    const holder = await pool.getConnection()
+    await holder.query(`start transaction with consistent snapshot`)
+    await holder.query(`select 1 from ${table}`)
+    // InnoDB repeats its list of transactions until it was not read for a tenth of a second.
+    await delay(200)
+    const held = await expectFinding(store, 'HORIZON_HELD', 'warning', { longTransactionMs: 0 })
+    match(held.sql!, /^kill \d+;$/)
+    await holder.query('rollback')
+    holder.release()
+    deepEqual(await codesOf(store), [])
+  })
+
+  it('needs no right but to read, and says what it could not read', async (test) => {
+    const { pool, table, store } = await opened()
+    await pool.query(`create or replace user doctor_reader`)
+    test.after(() => pool.query('drop user doctor_reader'))
+    await pool.query(`grant select on ${database.name}.* to doctor_reader`)
+    const reading = database.mysql2Pool({ user: 'doctor_reader', password: '' })
+    const rights = await expectFinding(mysqlStore({ client: reading, table }), 'RIGHTS_MISSING', 'info')
+    match(rights.message, /PROCESS/)
+    deepEqual(await codesOf(mysqlStore({ client: reading, table })), ['RIGHTS_MISSING'])
+    deepEqual(await codesOf(store), [])
+  })
+})
+
+const skip = !(await mariadb.find()) && 'a server of its own needs MariaDB on this machine'
+
+describe('the doctor of a server that only looks like MySQL', { skip }, () => {
+  it('finds that SKIP LOCKED is ignored, that pages are written in halves, and that connections run out', async (test) => {
+    const folder = temporaryFolder('doctor')
+    const server = await debianMariadbServer(folder.path, {
+      version: '8.0.11-TiDB-v8.5.0',
+      'skip-innodb-doublewrite': 1,
+      'max-connections': 10,
+    })
+    const database = await MysqlDatabase.create('doctor', server.url)
+    test.after(async () => {
+      await server.kill()
+      folder.remove()
+    })
+    const pool = database.mysql2Pool({ connectionLimit: 9 })
+    const store = mysqlStore({ client: pool })
+    await expectFinding(store, 'SKIP_LOCKED_IGNORED', 'error')
+    await expectFinding(store, 'DURABILITY_OFF', 'error')
+    const held = await Promise.all(Array.from({ length: 8 }, () => pool.getConnection()))
+    await expectFinding(store, 'CONNECTIONS_SCARCE', 'warning')
+    held.forEach((connection) => connection.release())
+    await pool.end()
+  })
+})
