@@ -1,0 +1,188 @@
+import type { DeliveryMinute, DestinationOverview, DestinationState, Overview } from 'sendoff/admin'
+import type { Paint } from '../terminal/paint.ts'
+import { printable } from '../terminal/printable.ts'
+import { countText, durationText, estimateText, timeJson } from '../terminal/shown-values.ts'
+import { sparkline } from '../terminal/sparkline.ts'
+import { type Column, tableText } from '../terminal/table.ts'
+import { nodeJson } from './nodes.ts'
+import { nameOf } from './pause.ts'
+
+/** The state of an outbox, with that of its destinations. */
+export interface Status {
+  readonly overview: Overview
+  readonly destinations: DestinationOverview
+  /** Deliveries of the last hour, the oldest minute first. */
+  readonly minutes: readonly DeliveryMinute[]
+}
+
+/** The state for machines. */
+export function statusJson({ overview, destinations, minutes }: Status): object {
+  const { at, oldestDue, processes, ...same } = overview
+  return {
+    ...same,
+    at: timeJson(at),
+    oldestDue:
+      oldestDue === undefined ? null : { ...oldestDue, availableAt: timeJson(oldestDue.availableAt) },
+    processes: processes.map(nodeJson),
+    routingVersion: destinations.routingVersion ?? null,
+    destinations: destinations.destinations.map(({ lastSuccessAt, ...each }) => ({
+      ...each,
+      lastSuccessAt: timeJson(lastSuccessAt ?? null),
+    })),
+    deliveries: minutes.map(({ minute, ...counts }) => ({ minute: timeJson(minute), ...counts })),
+  }
+}
+
+/** The state for people. */
+export function statusText(
+  { overview, destinations, minutes }: Status,
+  { paint, width }: { readonly paint: Paint; readonly width: number | undefined },
+): string {
+  const blocks = [
+    headText(overview, paint),
+    countsText(overview, paint),
+    problemsText(overview, paint),
+    tableText(shownDestinations(destinations), destinationColumns(overview.at), { paint, width }),
+  ]
+  if (overview.rates.length > 0)
+    blocks.push(tableText(overview.rates.slice(0, 10), rateColumns, { paint, width }))
+  blocks.push(minutesText(minutes, paint))
+  return blocks.filter((block) => block !== '').join('\n\n')
+}
+
+// With a routing, the empty destination has no events, unless some were written before it.
+function shownDestinations({ destinations }: DestinationOverview): readonly DestinationState[] {
+  const shown = destinations.filter(
+    ({ isRouted, pending, dead, perMinute }) =>
+      isRouted || pending.count > 0 || dead.count > 0 || perMinute.done > 0 || perMinute.failed > 0,
+  )
+  return shown.length === 0 ? destinations : shown
+}
+
+/** Draws the deliveries of the last hour. Empty if there were none. */
+function minutesText(minutes: readonly DeliveryMinute[], paint: Paint): string {
+  const done = minutes.map((minute) => minute.done)
+  const failed = minutes.map((minute) => minute.failed + minute.dead)
+  const line = (name: string, values: readonly number[]) =>
+    `${paint('dim', name.padEnd(11))} ${sparkline(values)}  ${countText(values.at(-2) ?? 0)}/min`
+  return [
+    ...(done.some((count) => count > 0) ? [line('delivered', done)] : []),
+    ...(failed.some((count) => count > 0) ? [line('failed', failed)] : []),
+  ].join('\n')
+}
+
+function headText({ store, processes }: Overview, paint: Paint): string {
+  const workers = processes.filter(({ mode }) => mode !== null)
+  const modes = [...new Set(workers.map(({ mode }) => mode!))]
+  const hosts = new Set(processes.flatMap(({ report }) => report?.host ?? []))
+  const count = workers.length === 1 ? '1 worker' : `${workers.length} workers`
+  const where = hosts.size === 0 ? '' : ` on ${hosts.size === 1 ? '1 host' : `${hosts.size} hosts`}`
+  const writers = processes.length - workers.length
+  const parts = [
+    store.kind,
+    ...modes,
+    `${count}${where}`,
+    ...(writers === 0 ? [] : [writers === 1 ? '1 writer' : `${writers} writers`]),
+  ]
+  return `${paint('bold', printable(store.name))} · ${parts.join(' · ')}`
+}
+
+function countsText({ counts, oldestDue }: Overview, paint: Paint): string {
+  const { PENDING, RETRY, DONE, DEAD, BLOCKED } = counts
+  const part = (name: string, text: string) => `${paint('dim', name)} ${text}`
+  return [
+    part('pending', paint('bold', estimateText(PENDING))),
+    ...(RETRY.count > 0 ? [part('of these to retry', paint('yellow', estimateText(RETRY)))] : []),
+    part('oldest due', oldestDue === undefined ? 'none' : durationText(oldestDue.ageMs)),
+    part('dead', DEAD.count > 0 ? paint('red', estimateText(DEAD)) : '0'),
+    ...(BLOCKED.count > 0 ? [part('blocked', paint('yellow', estimateText(BLOCKED)))] : []),
+    part('done', estimateText(DONE)),
+  ].join('   ')
+}
+
+function problemsText(overview: Overview, paint: Paint): string {
+  const { paused, blockedKeys, parkedKeys, typesWithoutListener, processes, oldestDue } = overview
+  const lines: string[] = []
+  const add = (name: string, values: readonly string[]) => {
+    if (values.length === 0) return
+    const shown = values.slice(0, 8).map(printable).join(', ')
+    const more = values.length > 8 ? `, and ${values.length - 8} more` : ''
+    lines.push(`${paint('yellow', name)} ${shown}${more}`)
+  }
+  if (oldestDue !== undefined && !processes.some(({ mode }) => mode !== null)) {
+    lines.push(paint('red', 'Events are due, and no process delivers.'))
+  }
+  add('paused:', paused.map(nameOf))
+  add('blocked keys:', blockedKeys)
+  add('parked keys:', parkedKeys)
+  add('types without a listener:', typesWithoutListener)
+  return lines.join('\n')
+}
+
+/** The columns of the destinations. */
+function destinationColumns(now: number): readonly Column<DestinationState>[] {
+  return [
+    { title: 'destination', value: ({ destination }) => destination || '-' },
+    {
+      title: 'state',
+      value: stateOf,
+      style: (row) => (stateOf(row) === 'ok' ? 'green' : 'red'),
+    },
+    { title: 'pending', value: ({ pending }) => estimateText(pending), align: 'right' },
+    { title: 'dead', value: ({ dead }) => estimateText(dead), align: 'right' },
+    { title: 'done/min', value: ({ perMinute }) => rateText(perMinute.done), align: 'right' },
+    {
+      title: 'failed/min',
+      value: ({ perMinute }) => rateText(perMinute.failed + perMinute.dead),
+      align: 'right',
+    },
+    {
+      title: 'last success',
+      value: ({ lastSuccessAt }) =>
+        lastSuccessAt === undefined ? '-' : lastSuccessText(now - lastSuccessAt),
+    },
+    {
+      title: 'errors',
+      value: ({ errors }) =>
+        errors
+          .slice(0, 3)
+          .map((each) => `${each.errorClass || 'Error'} ${each.count}`)
+          .join(', '),
+    },
+  ]
+}
+
+function stateOf({ isPaused, processes }: DestinationState): string {
+  if (isPaused) return 'paused'
+  const breakers = new Set(processes.map(({ circuitBreaker }) => circuitBreaker))
+  if (breakers.has('open')) return 'breaker open'
+  return breakers.has('halfOpen') ? 'breaker half open' : 'ok'
+}
+
+// Successes are known by the minute.
+function lastSuccessText(ms: number): string {
+  return ms < 60_000 ? 'this minute' : `${durationText(Math.floor(ms / 60_000) * 60_000)} ago`
+}
+
+const rateColumns: readonly Column<Overview['rates'][number]>[] = [
+  { title: 'type', value: ({ eventType }) => eventType },
+  { title: 'destination', value: ({ destination }) => destination || '-' },
+  { title: 'done/min', value: ({ donePerMinute }) => rateText(donePerMinute), align: 'right' },
+  {
+    title: 'failed/min',
+    value: ({ failedPerMinute, deadPerMinute }) => rateText(failedPerMinute + deadPerMinute),
+    align: 'right',
+  },
+  { title: 'listener p50', value: ({ listener }) => msText(listener.p50Ms), align: 'right' },
+  { title: 'p99', value: ({ listener }) => msText(listener.p99Ms), align: 'right' },
+  { title: 'delivery p50', value: ({ delivery }) => msText(delivery.p50Ms), align: 'right' },
+  { title: 'p99', value: ({ delivery }) => msText(delivery.p99Ms), align: 'right' },
+]
+
+function rateText(perMinute: number): string {
+  return perMinute > 0 && perMinute < 10 ? perMinute.toFixed(1) : countText(perMinute)
+}
+
+function msText(ms: number | undefined): string {
+  return ms === undefined ? '-' : durationText(ms)
+}

@@ -1,0 +1,52 @@
+import { type MariadbPool, type Mysql2Pool, mysqlStore } from 'sendoff/mysql'
+import { given } from '../given.ts'
+import { requirePackage } from './load-package.ts'
+import { type ClientOptions, connectTimeoutMs, type StoreClient } from './store-client.ts'
+
+/** Opens a store in MySQL or MariaDB, by mysql2 or mariadb. */
+export function mysqlClient(url: URL, { connections, table }: ClientOptions): StoreClient {
+  const { name, module } = requirePackage('MySQL', ['mysql2/promise', 'mariadb'])
+  const pool = (module as PoolModule).createPool(
+    name === 'mysql2/promise'
+      ? {
+          uri: withScheme(url, 'mysql:'),
+          connectionLimit: connections,
+          connectTimeout: connectTimeoutMs,
+          enableKeepAlive: true,
+        }
+      : {
+          ...partsOf(url),
+          connectionLimit: connections,
+          connectTimeout: connectTimeoutMs,
+          acquireTimeout: connectTimeoutMs,
+          initializationTimeout: connectTimeoutMs,
+        },
+  )
+  return {
+    store: mysqlStore({ client: pool, ...given({ table }) }),
+    async connect() {
+      const connection = await pool.getConnection()
+      await connection.release()
+    },
+    close: () => pool.end(),
+  }
+}
+
+interface PoolModule {
+  createPool(options: object): (Mysql2Pool | MariadbPool) & { end(): Promise<void> }
+}
+
+function withScheme(url: URL, scheme: string): string {
+  return url.href.replace(/^[^:]+:/, scheme)
+}
+
+function partsOf(url: URL): object {
+  return {
+    host: url.hostname,
+    port: url.port === '' ? 3306 : Number(url.port),
+    user: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    database: decodeURIComponent(url.pathname.slice(1)),
+    ...Object.fromEntries(url.searchParams),
+  }
+}

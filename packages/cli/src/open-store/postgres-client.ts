@@ -1,0 +1,61 @@
+import { type PgPool, type PostgresJsSql, postgresStore } from 'sendoff/postgres'
+import { given } from '../given.ts'
+import { requirePackage } from './load-package.ts'
+import { type ClientOptions, connectTimeoutMs, type StoreClient } from './store-client.ts'
+
+/** Opens a store in PostgreSQL, by pg or postgres.js. */
+export function postgresClient(url: URL, options: ClientOptions): StoreClient {
+  const { name, module } = requirePackage('PostgreSQL', ['pg', 'postgres'])
+  return name === 'pg'
+    ? withPg(url, module as PgModule, options)
+    : withPostgresJs(url, module as PostgresJsModule, options)
+}
+
+interface PgModule {
+  readonly Pool: new (options: object) => PgPool & { end(): Promise<void> }
+}
+
+type PostgresJsModule = (
+  url: string,
+  options: object,
+) => PostgresJsSql & { end(options: object): Promise<void> }
+
+function withPg(url: URL, { Pool }: PgModule, { connections, table, schema }: ClientOptions): StoreClient {
+  const pool = new Pool({
+    connectionString: url.href,
+    max: connections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'sendoff',
+    keepAlive: true,
+  })
+  // The pool replaces a lost connection. The call that needed it reports the loss.
+  pool.on('error', () => {})
+  return {
+    store: postgresStore({ client: pool, ...given({ table, schema }) }),
+    async connect() {
+      const client = await pool.connect()
+      client.release()
+    },
+    close: () => pool.end(),
+  }
+}
+
+function withPostgresJs(
+  url: URL,
+  postgres: PostgresJsModule,
+  { connections, table, schema }: ClientOptions,
+): StoreClient {
+  const sql = postgres(url.href, {
+    max: connections,
+    connect_timeout: connectTimeoutMs / 1_000,
+    connection: { application_name: 'sendoff' },
+    onnotice: () => {},
+  })
+  return {
+    store: postgresStore({ client: sql, ...given({ table, schema }) }),
+    async connect() {
+      await sql.unsafe('select 1')
+    },
+    close: () => sql.end({ timeout: 1 }),
+  }
+}

@@ -1,0 +1,23 @@
+import { createConnection } from 'mysql2/promise'
+import { outboxAt } from '../tested-outbox.ts'
+import { testCommands } from './command-behaviour.ts'
+
+let made = 0
+
+testCommands({
+  name: 'MariaDB',
+  async newOutbox(test) {
+    const name = `cli_${process.pid}_${++made}`
+    const url = new URL(process.env['MARIADB_URL']!)
+    const connection = await createConnection(url.href)
+    await connection.query(`create database ${name}`)
+    test.after(async () => {
+      await connection.query(`drop database ${name}`)
+      await connection.end()
+    })
+    url.pathname = name
+    return outboxAt(url.href, 'shop_outbox')
+  },
+  hasKeys: true,
+  hasSql: true,
+})

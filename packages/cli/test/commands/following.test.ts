@@ -1,0 +1,74 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inTerminal } from '../in-terminal.ts'
+import { program, RunningCall } from '../run-sendoff.ts'
+import { fill, newSqliteOutbox, withWorker, writePending } from '../tested-outbox.ts'
+
+describe('following an outbox', { concurrency: 3 }, () => {
+  it('tail prints what is written and what becomes of it, and Ctrl-C ends it', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    const [old] = await writePending(outbox, 'OrderPaid', 1)
+    const call = new RunningCall(['tail', '--interval', '0.05', '--json', ...outbox.args])
+    await call.until(new RegExp(`"kind":"written","event":\\{.*${old}`))
+    const [id] = await writePending(outbox, 'OrderPaid', 1)
+    await call.until(new RegExp(`"kind":"written","event":\\{.*${id}`))
+    await withWorker(outbox, (worker) => worker.drain())
+    await call.until(new RegExp(`"kind":"changed","event":\\{.*${id}.*"state":"DONE"`))
+    await call.until(new RegExp(`"kind":"changed","event":\\{.*${old}.*"state":"DONE"`))
+    call.kill('SIGINT')
+    const { code, stdout } = await call.ended
+
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; event: { eventId: string } })
+    deepEqual(
+      [code, lines.filter(({ kind }) => kind === 'written').map(({ event }) => event.eventId)],
+      [0, [old, id]],
+    )
+  })
+
+  it('tail shows failures with their error, in lines for people', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    const call = new RunningCall([
+      'tail',
+      '--interval',
+      '0.05',
+      '-n',
+      '0',
+      '--type',
+      'OrderPlaced',
+      ...outbox.args,
+    ])
+    await call.until(/Following new events/)
+    await fill(outbox, { dead: 1, done: 1 })
+    await call.until(/DEAD .* OrderPlaced .*TimeoutError: the carrier is away/)
+    call.kill('SIGTERM')
+    const { code, stdout } = await call.ended
+    deepEqual([code, stdout.includes('OrderPaid')], [0, false])
+  })
+
+  it('status --watch draws on a terminal, and restores it at the end', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    await fill(outbox, { dead: 1, done: 2 })
+    const { code, output } = await inTerminal(
+      [process.execPath, program, 'status', '--watch', '--interval', '0.1', ...outbox.args],
+      [[/Ctrl-C ends[^]*Ctrl-C ends/, '\u0003']],
+    )
+    equal(code, 0, output)
+    ok(output.startsWith('\u001b[?1049h\u001b[?25l'))
+    ok(output.trimEnd().endsWith('\u001b[?25h\u001b[?1049l'))
+    match(
+      output.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, ''),
+      /pending 0 .* dead 1 .* done 2[^]*pending +▁▁ {2}0/,
+    )
+  })
+
+  it('status --watch --json prints a line at each interval', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    const call = new RunningCall(['status', '--watch', '--interval', '0.05', '--json', ...outbox.args])
+    await call.until(/^\{.*\}\n\{.*\}\n/)
+    call.kill('SIGINT')
+    equal((await call.ended).code, 0)
+  })
+})
