@@ -1,0 +1,29 @@
+import { build } from 'esbuild'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+// Bundles the page into `dist/page`: one script, one style sheet, and the document that names them.
+const folder = join(import.meta.dirname, '../dist/page')
+rmSync(folder, { recursive: true, force: true })
+
+const { metafile } = await build({
+  entryPoints: [join(import.meta.dirname, 'app.tsx')],
+  outdir: folder,
+  entryNames: 'app-[hash]',
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: ['chrome111', 'firefox115', 'safari16.4'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  metafile: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+})
+const names = Object.keys(metafile.outputs).map((path) => basename(path))
+const named = (end: string): string => names.find((name) => name.endsWith(end))!
+const html = readFileSync(join(import.meta.dirname, 'index.html'), 'utf8')
+  .replace('app.js', named('.js'))
+  .replace('app.css', named('.css'))
+writeFileSync(join(folder, 'index.html'), html)
+writeFileSync(join(folder, 'icon.svg'), readFileSync(join(import.meta.dirname, 'icon.svg')))
