@@ -1,0 +1,6 @@
+export {
+  type OutboxOverride,
+  OutboxTestingModule,
+  type OutboxTestingOptions,
+  useTestOutbox,
+} from './outbox-testing-module.ts'

@@ -1,0 +1,104 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Global, Module } from '@nestjs/common'
+import { HealthCheckService, TerminusModule } from '@nestjs/terminus'
+import { Test } from '@nestjs/testing'
+import { Registry } from 'prom-client'
+import type { Outbox } from 'sendoff'
+import { memoryStore, type MemoryTx } from 'sendoff/memory'
+import {
+  getOutboxToken,
+  OUTBOX_METRICS_REGISTRY,
+  OutboxHealthIndicator,
+  OutboxListener,
+  OutboxModule,
+} from '@sendoff/nestjs'
+
+class Shipping {
+  @OutboxListener('OrderPlaced')
+  book() {}
+}
+
+describe('metrics', () => {
+  const registry = new Registry()
+
+  @Global()
+  @Module({
+    providers: [{ provide: OUTBOX_METRICS_REGISTRY, useValue: registry }],
+    exports: [OUTBOX_METRICS_REGISTRY],
+  })
+  class MetricsModule {}
+
+  it('are on where a registry is provided, each outbox by its name', async (test) => {
+    const application = await Test.createTestingModule({
+      imports: [
+        MetricsModule,
+        OutboxModule.forRoot({ store: memoryStore() }),
+        OutboxModule.forRoot({
+          name: 'orders',
+          store: memoryStore(),
+          config: { metrics: { prefix: 'shop' } },
+        }),
+        OutboxModule.forRoot({
+          name: 'quiet',
+          store: memoryStore(),
+          config: { metrics: { enabled: false } },
+        }),
+      ],
+      providers: [Shipping],
+    }).compile()
+    test.after(() => application.close())
+    await application.init()
+    const outbox: Outbox<MemoryTx> = application.get(getOutboxToken())
+    await outbox.transaction(() => outbox.write('OrderPlaced', {}))
+    await outbox.drain()
+    const text = await registry.metrics()
+    match(text, /^outbox_deliveries_total\{outbox="default",type="OrderPlaced",.*outcome="done"\} 1$/m)
+    match(text, /^shop_\w+\{outbox="orders"/m)
+    equal(text.includes('quiet'), false)
+  })
+})
+
+describe('the health indicator', () => {
+  it('tells terminus whether an outbox is ready', async (test) => {
+    const application = await Test.createTestingModule({
+      imports: [
+        TerminusModule.forRoot({ logger: false }),
+        OutboxModule.forRoot({ store: memoryStore(), autoStart: false }),
+        OutboxModule.forRoot({ name: 'orders', store: memoryStore() }),
+      ],
+    }).compile()
+    test.after(() => application.close())
+    await application.init()
+    const health = application.get(HealthCheckService)
+    const indicator = application.get(OutboxHealthIndicator)
+    const check = () =>
+      health
+        .check([
+          () => indicator.isHealthy('outbox'),
+          () => indicator.isHealthy('orders', { outbox: 'orders' }),
+          () => indicator.isHealthy('alive', { probe: 'live' }),
+        ])
+        .catch((error: { getResponse(): unknown }) => error.getResponse()) as Promise<{
+        status: string
+        error: Record<string, { problems: readonly string[] }>
+        details: Record<string, { status: string }>
+      }>
+
+    const before = await check()
+    equal(before.status, 'error')
+    deepEqual(before.error['outbox']?.problems, ['The outbox is not started: it is new.'])
+    deepEqual(
+      Object.entries(before.details).map(([key, { status }]) => [key, status]),
+      [
+        ['orders', 'up'],
+        ['alive', 'up'],
+        ['outbox', 'down'],
+      ],
+    )
+    await application.get<Outbox<MemoryTx>>(getOutboxToken()).start()
+    equal((await check()).status, 'ok')
+    await application.close()
+    deepEqual(await indicator.isHealthy('outbox').then(({ outbox }) => outbox.status), 'down')
+  })
+})
