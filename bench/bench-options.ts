@@ -10,11 +10,11 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --driver DRIVER       ${stores.map(({ name, drivers }) => `${name}: ${drivers.join(' or ')}`).join('; ')}
   --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
   --rounds N            how often each subject is measured: ${stores.map(({ name, rounds }) => `${name} ${rounds}`).join(', ')}
-  --events N            how many events wait for a drain or a relay: 100000
-  --seconds N           how long a rate is measured: write 2, latency 5, idle 10 or 60, sustained 60, outage 30
+  --events N            how many events wait for a drain, a relay or observe: 100000
+  --seconds N           how long a rate is measured: write and inbox 2, latency and destinations 5, idle 10 or 60, sustained 60, outage 30
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
-  --scale N             share of the rows that stand in the tables of growth and admin: 1
+  --scale N             share of the rows that stand in the tables of growth, admin and inbox: 1
   --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
@@ -37,6 +37,7 @@ export interface BenchOptions {
 
 const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   drain: 0,
+  destinations: 5,
   ordered: 0,
   write: 2,
   latency: 5,
@@ -46,6 +47,8 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   relay: 0,
   outage: 30,
   admin: 0,
+  inbox: 2,
+  observe: 0,
 }
 
 /** Reads the command line. Throws a `UsageError` that says what is wrong with it. */

@@ -5,6 +5,7 @@ import type { Measurement } from './metrics.ts'
 
 export const suiteNames = [
   'drain',
+  'destinations',
   'ordered',
   'write',
   'latency',
@@ -14,6 +15,8 @@ export const suiteNames = [
   'relay',
   'outage',
   'admin',
+  'inbox',
+  'observe',
 ] as const
 
 export type SuiteName = (typeof suiteNames)[number]
@@ -121,8 +124,8 @@ export interface BenchDatabases<Tx> {
 }
 
 export interface BenchDatabase<Tx> {
-  /** Opens a store on the database. The caller closes it. */
-  openStore(): OutboxStore<Tx>
+  /** Opens a store on its table, or on a second one. */
+  openStore(table?: string): OutboxStore<Tx>
   /** Adds a row of business data. */
   insertOrder(tx: Tx, number: number): void | Promise<void>
   /** Finishes pending background work of the database before a measurement. */

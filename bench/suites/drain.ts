@@ -1,4 +1,4 @@
-import { Outbox } from 'sendoff'
+import { type EventFields, Outbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { type Elapsed, sharedNow, startWatch } from '../statistics.ts'
@@ -138,13 +138,16 @@ function assertOnce(delivered: number, count: number): void {
 }
 
 /** Events written by Sendoff, a thousand in each transaction. */
-export function sendoffBacklog<Tx>(databases: BenchDatabases<Tx>): Backlog {
+export function sendoffBacklog<Tx>(
+  databases: BenchDatabases<Tx>,
+  fieldsOf?: (number: number) => EventFields,
+): Backlog {
   const { serverCpuUs } = databases
   return {
     ...(serverCpuUs && { serverCpuUs }),
     async fill(name, count, conditions) {
       const database = await databases.create(name, conditions)
-      await writeEvents(database, count)
+      await writeEvents(database, count, fieldsOf)
       await database.tidy?.()
       await database.close()
     },
@@ -159,12 +162,20 @@ export function sendoffBacklog<Tx>(databases: BenchDatabases<Tx>): Backlog {
   }
 }
 
-export async function writeEvents<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+export async function writeEvents<Tx>(
+  database: BenchDatabase<Tx>,
+  count: number,
+  fieldsOf: (number: number) => EventFields = () => ({}),
+): Promise<void> {
   const outbox = await Outbox.writerOnly({ store: database.openStore() }).start()
   for (let written = 0; written < count; written += eventsPerWrite) {
     const length = Math.min(eventsPerWrite, count - written)
     await outbox.transaction(() =>
-      outbox.writeAll(Array.from({ length }, (_, index) => OrderPlaced.of(payloadOf(written + index)))),
+      outbox.writeAll(
+        Array.from({ length }, (_, index) =>
+          OrderPlaced.of(payloadOf(written + index), fieldsOf(written + index)),
+        ),
+      ),
     )
   }
   await outbox.close()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Outbox, type WriterOutbox } from 'sendoff'
-import { OrderPlaced, payloadOf } from '../bench-event.ts'
+import { type ListenerFunction, Outbox, type WriterOutbox } from 'sendoff'
+import { type OrderPayload, OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { Measurement } from '../metrics.ts'
 import { percentile, sharedNow } from '../statistics.ts'
 import type { BenchDatabase, BenchDatabases, Conditions, Subject } from '../store-bench.ts'
@@ -66,22 +66,28 @@ export async function latencyAcrossProcesses(
   }
 }
 
-async function latencyHere<Tx>(
+function latencyHere<Tx>(
   databases: BenchDatabases<Tx>,
   mode: Mode,
   conditions: Conditions,
 ): Promise<Measurement> {
+  return latencyInProcess(databases, conditions, (database, listener) =>
+    sendoffOutbox(mode, database.openStore(), listener, conditions),
+  )
+}
+
+/** Measures events that one outbox writes and delivers. */
+export async function latencyInProcess<Tx>(
+  databases: BenchDatabases<Tx>,
+  conditions: Conditions,
+  open: (database: BenchDatabase<Tx>, listener: ListenerFunction<OrderPayload>) => Outbox<Tx>,
+): Promise<Measurement> {
   const run = new LatencyRun(conditions)
   const database = await databases.create('latency', conditions)
-  const outbox = sendoffOutbox(
-    mode,
-    database.openStore(),
-    async (event) => {
-      const now = sharedNow()
-      run.started(event.payload.i, now)
-    },
-    conditions,
-  )
+  const outbox = open(database, async (event) => {
+    const now = sharedNow()
+    run.started(event.payload.i, now)
+  })
   await outbox.start()
   const latencies = await run.write((number) => writeOrder(outbox, database, number))
   await outbox.close()

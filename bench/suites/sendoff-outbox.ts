@@ -1,13 +1,11 @@
-import { ListenerRegistry, type ListenerFunction, Outbox } from 'sendoff'
+import { ListenerRegistry, type ListenerFunction, Outbox, type OutboxOptions } from 'sendoff'
 import type { OutboxStore } from 'sendoff/store'
 import { type OrderPayload, OrderPlaced } from '../bench-event.ts'
 import type { BenchDatabases, Conditions, StartWorker } from '../store-bench.ts'
 
 export type Mode = 'singleNode' | 'multiNode' | 'partitioned'
 
-export interface OutboxChoices {
-  readonly deleteCompleted?: boolean
-}
+export type OutboxChoices = Pick<OutboxOptions<never, never>, 'deleteCompleted' | 'metrics' | 'tracing'>
 
 /** Starts an outbox as users would set it up: with its defaults, and one listener. */
 export function sendoffOutbox<Tx>(

@@ -71,8 +71,8 @@ export function writeSubjects<Tx>(
 export interface Writes {
   /** Commits one order with its event. */
   single(number: number): unknown
-  /** Commits one order with `eventsPerBulkWrite` events, numbered from `first` on. */
-  bulk(first: number): unknown
+  /** Commits one order with `eventsPerBulkWrite` events, numbered from `first` on; left out if there are none. */
+  bulk?(first: number): unknown
   close(): unknown
 }
 
@@ -94,14 +94,14 @@ export async function measureWrites(
   const one = await repeated(writes.single, inTime)
   const after = await serverCpuUs?.()
   const atOnce = concurrent && (await repeated(writes.single, inTime, concurrentWriters))
-  const many = await repeated(writes.bulk, inTime)
+  const many = writes.bulk && (await repeated(writes.bulk, inTime))
   await writes.close()
   return {
     transactionsPerSecond: perSecond(one),
     cpuUsPerTransaction: one.cpuUs / one.calls,
     ...(before && after && { serverCpuUsPerTransaction: (after - before) / one.calls }),
     ...(atOnce && { concurrentTransactionsPerSecond: perSecond(atOnce) }),
-    bulkEventsPerSecond: perSecond(many) * eventsPerBulkWrite,
+    ...(many && { bulkEventsPerSecond: perSecond(many) * eventsPerBulkWrite }),
   }
 }
 
@@ -114,7 +114,7 @@ async function warmUp(opened: Writes, seconds: number, concurrent: boolean): Pro
   const writes = counted(opened)
   const isCold = (calls: number, ms: number) => calls < 10_000 * seconds && ms < 2_500 * seconds
   await repeated(writes.single, isCold, concurrent ? concurrentWriters : 1)
-  await repeated(writes.bulk, (calls) => calls < 3 * seconds)
+  if (writes.bulk) await repeated(writes.bulk, (calls) => calls < 3 * seconds)
   await writes.close()
 }
 
@@ -123,7 +123,7 @@ function counted(writes: Writes) {
   let next = 0
   return {
     single: () => writes.single(next++),
-    bulk: () => writes.bulk((next += eventsPerBulkWrite) - eventsPerBulkWrite),
+    bulk: writes.bulk && (() => writes.bulk!((next += eventsPerBulkWrite) - eventsPerBulkWrite)),
     close: () => writes.close(),
   }
 }

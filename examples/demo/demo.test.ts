@@ -42,10 +42,32 @@ describe('the demo', () => {
     equal((await exited)[0], 130)
     equal(readdirSync(folder).join(), '')
   })
+
+  it(
+    'is shown live in the dashboard with --serve, until it is interrupted',
+    { timeout: 30_000 },
+    async () => {
+      const demo = runDemo(folder, '--serve')
+      const exited = once(demo, 'exit')
+      let output = ''
+      for await (const chunk of demo.stdout) {
+        output += String(chunk)
+        const [, url] = /dashboard: (http:\S+)/.exec(output) ?? []
+        if (url === undefined || demo.killed) continue
+        match(await (await fetch(url)).text(), /<title>Sendoff<\/title>/)
+        const response = await fetch(`${url}api/outboxes/shop/state`)
+        const { overview } = (await response.json()) as { overview: { processes: readonly object[] } }
+        ok(overview.processes.length > 0)
+        demo.kill('SIGINT')
+      }
+      equal((await exited)[0], 130)
+      equal(readdirSync(folder).join(), '')
+    },
+  )
 })
 
-function runDemo(temporaryFolder: string) {
-  return spawn(process.execPath, [join(import.meta.dirname, 'demo.ts')], {
+function runDemo(temporaryFolder: string, ...args: readonly string[]) {
+  return spawn(process.execPath, [join(import.meta.dirname, 'demo.ts'), ...args], {
     env: { ...process.env, TMPDIR: temporaryFolder },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { serveDashboard } from '@sendoff/dashboard'
 import { createTables } from './databases.ts'
 import { DemoProcess } from './demo-process.ts'
 import { type Account, Pipeline } from './pipeline.ts'
@@ -17,6 +18,9 @@ In the end every committed order has its shipment, and no other order has one.
 `
 const timeLimitMs = 60_000
 
+// `npm run demo -- --serve` shows the demo in the dashboard, and goes on until it is interrupted.
+const isServing = process.argv.includes('--serve')
+
 // Aborts when something ends the demo early.
 const early = new AbortController()
 const { signal } = early
@@ -24,7 +28,7 @@ const interrupted = new Error('Interrupted.')
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => early.abort(interrupted))
 process.stdout.on('error', () => early.abort(interrupted))
 const tooLate = new Error(`The demo was not over after ${timeLimitMs / 1_000} seconds.`)
-setTimeout(() => early.abort(tooLate), timeLimitMs).unref()
+if (!isServing) setTimeout(() => early.abort(tooLate), timeLimitMs).unref()
 
 console.log(introduction)
 const folder = mkdtempSync(join(tmpdir(), 'sendoff-demo-'))
@@ -32,6 +36,7 @@ createTables(folder)
 const pipeline = await Pipeline.open(folder)
 const picture = terminalPicture(process.stdout)
 const processes: DemoProcess[] = []
+const served = isServing ? await serveDashboard({ admins: { shop: pipeline.admin } }) : undefined
 let rolledBack = 0
 let isOver = false
 const drawing = drawUntilOver()
@@ -46,6 +51,7 @@ try {
   await drawing
   picture.end()
   process.exitCode = signal.reason === interrupted ? 130 : conclude(pipeline.account())
+  await served?.close()
   await pipeline.close()
   rmSync(folder, { recursive: true, force: true })
 }
@@ -55,6 +61,7 @@ async function tellStory(): Promise<void> {
   const worker1 = start('worker-1', 'shipping-worker.ts')
   await until(() => orderService.state === 'up' && worker1.state === 'up')
   picture.moment('order-service takes orders, worker-1 delivers their events')
+  if (served !== undefined) picture.moment(`dashboard: ${served.url} (Ctrl+C ends the demo)`)
   await pause(4_000)
 
   // In the middle of its work, not between two events.
@@ -72,6 +79,8 @@ async function tellStory(): Promise<void> {
   const seconds = ((performance.now() - killedAt) / 1_000).toFixed(1)
   picture.moment(`worker-2 took over those ${stranded}, ${seconds} s after the kill: the leases ran out`)
   await pause(3_500)
+  // Until the demo is interrupted: this pause ends early, and never by itself.
+  if (isServing) await pause(2 ** 31 - 1)
 
   await orderService.stop(signal)
   picture.moment('order-service stopped')

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { EventStatus } from 'sendoff'
+import { type OutboxAdmin, outboxAdmin } from 'sendoff/admin'
 import { type SqliteStore, sqliteStore } from 'sendoff/sqlite'
 import { openShop } from './databases.ts'
 import type { Channel } from './place-order.ts'
@@ -54,6 +55,11 @@ export class Pipeline {
     const inFlight = pending.filter((row) => row.lockedUntil !== null && row.lockedUntil > Date.now()).length
     const { written, delivered } = this.account()
     return { written, waiting: pending.length - inFlight, inFlight, delivered }
+  }
+
+  /** Returns an admin of the shop's outbox, for the dashboard. */
+  get admin(): OutboxAdmin<DatabaseSync> {
+    return outboxAdmin({ store: this.#store })
   }
 
   /** Returns how many undelivered events this worker was the last to hold. */

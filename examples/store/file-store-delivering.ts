@@ -33,7 +33,8 @@ export function claim(state: State, { rows, lease, limit, ...range }: ClaimReque
   const isOwn = (row: FileRow) => named !== undefined && row.lockedBy === lease.owner
   const isWanted = (row: FileRow) => {
     const wanted = named?.get(keyOf(row))
-    return named === undefined || (wanted !== undefined && !hasChanged(row, wanted))
+    if (named === undefined) return isFor(row, range)
+    return wanted !== undefined && !hasChanged(row, wanted)
   }
 
   return dueRows(state, range, now)
@@ -47,10 +48,11 @@ export function claimTypes(state: State, request: ClaimTypesRequest, now: number
   const { types, window, lease, limit } = request
   if (limit === 0) return { rows: [], next: undefined }
 
-  const isWanted = (row: Row) =>
-    types.some(
+  const isOfType = (row: Row) =>
+    types?.some(
       ({ aggregateType, eventType }) => row.aggregateType === aggregateType && row.eventType === eventType,
-    )
+    ) ?? true
+  const isWanted = (row: Row) => isFor(row, request) && isOfType(row)
   const examined = freeRows(state, request, now).slice(0, window)
   const wanted = examined.filter(isWanted).slice(0, limit)
   const rows = wanted.map((row) => take(row, { lease, now, isLoss: row.lockedBy !== null }))
@@ -86,12 +88,13 @@ export function settle(state: State, { settlements, owner }: SettleRequest, now:
 }
 
 /** Takes a lock. In a takeover it counts a loss for each row that the vanished owner held. */
-export function acquireLock(state: State, { lock: name, token, ttlMs }: LockRequest, now: number): boolean {
+export function acquireLock(state: State, request: LockRequest, now: number): boolean {
+  const { lock: name, token, ttlMs } = request
   const lock = state.locks.get(name)
   const isOwn = lock?.token === token
   if (lock && !isOwn && lock.until > now) return false
 
-  if (lock && !isOwn) countLosses(state, lock)
+  if (lock && !isOwn) countLosses(state, lock, request)
   state.locks.set(name, { token, until: Math.ceil(now + ttlMs), bounds: isOwn ? lock.bounds : null })
   return true
 }
@@ -114,10 +117,17 @@ export function pollPending(state: State, request: PollRequest, now: number): Ro
   const lock = lockOf(state, owner, now)
   if (!lock) return undefined
 
-  const rows = freeRows(state, request, now).slice(0, limit)
+  const rows = freeRows(state, request, now)
+    .filter((row) => isFor(row, request))
+    .slice(0, limit)
   lock.bounds = boundsAround(held, rows)
   if (renewMs !== undefined) lock.until = Math.ceil(now + renewMs)
   return rows.map(asRow)
+}
+
+/** Whether a row is for the destination that a request names, if it names one. */
+function isFor(row: Row, { destination }: { readonly destination?: string }): boolean {
+  return destination === undefined || row.destination === destination
 }
 
 type Range = { readonly from?: DuePlace; readonly skipRecentMs?: number }
@@ -215,9 +225,10 @@ function lockOf(state: State, { lock: name, token }: OwnerFence, now: number): L
   return lock?.token === token && lock.until > now ? lock : undefined
 }
 
-function countLosses(state: State, { bounds }: Lock): void {
+function countLosses(state: State, { bounds }: Lock, request: LockRequest): void {
   for (const row of state.rows.values()) {
-    const isWithin = bounds && inDueOrder(row, bounds.low) >= 0 && inDueOrder(row, bounds.high) <= 0
+    const isWithin =
+      bounds && inDueOrder(row, bounds.low) >= 0 && inDueOrder(row, bounds.high) <= 0 && isFor(row, request)
     if (!isWithin || !isPending(row.status) || row.blockedAt !== null || row.lockedBy !== null) continue
     row.losses += 1
     row.deliveries += 1

@@ -80,7 +80,7 @@ function matching(state: State, filter: Omit<RowFilter, 'limit'>): FileRow[] {
   const { status, eventIds, afterSeq = 0 } = filter
   const isSame = (
     row: FileRow,
-    field: 'eventType' | 'aggregateType' | 'aggregateId' | 'tenantId' | 'eventId',
+    field: 'eventType' | 'aggregateType' | 'aggregateId' | 'tenantId' | 'destination' | 'eventId',
   ) => filter[field] === undefined || filter[field] === row[field]
 
   return [...state.rows.values()]
@@ -91,6 +91,6 @@ function matching(state: State, filter: Omit<RowFilter, 'limit'>): FileRow[] {
         (eventIds?.includes(row.eventId) ?? true),
     )
     .filter((row) => isSame(row, 'eventType') && isSame(row, 'aggregateType') && isSame(row, 'aggregateId'))
-    .filter((row) => isSame(row, 'tenantId') && isSame(row, 'eventId'))
+    .filter((row) => isSame(row, 'tenantId') && isSame(row, 'destination') && isSame(row, 'eventId'))
     .sort((a, b) => a.seq - b.seq)
 }

@@ -28,7 +28,7 @@ function mysqlDatabase(name: string, conditions: Conditions): BenchDatabase<mysq
   const uri = databaseUrl(name, conditions)
   const pool = mysql.createPool({ uri, connectionLimit: poolSize })
   return {
-    openStore: () => mysqlStore({ client: pool }),
+    openStore: (table) => mysqlStore({ client: pool, ...(table !== undefined && { table }) }),
     insertOrder,
     tidy: () => tidy(uri),
     counts: async () => ({ statementsPerSecond: await statementCount() }),

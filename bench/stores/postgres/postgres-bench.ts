@@ -10,15 +10,19 @@ import { pgTransactionalOutbox } from '../../peers/pg-transactional-outbox.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { adminSuite } from '../../suites/admin.ts'
 import { drainSubjects } from '../../suites/drain.ts'
+import { twoDestinationSubjects } from '../../suites/two-destinations.ts'
 import { growthSuite } from '../../suites/growth.ts'
+import { inboxSuite } from '../../suites/inbox.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
+import { observeSuite } from '../../suites/observe.ts'
 import { orderedSubjects } from '../../suites/ordered.ts'
 import { outageSubjects } from '../../suites/outage.ts'
 import { relaySubjects } from '../../suites/relay.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { postgresAdminTables, postgresGrownTables } from './grown-tables.ts'
+import { postgresInboxTables } from './inbox-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
@@ -33,6 +37,8 @@ export const postgresBench: StoreBench = {
   rounds: 3,
   services: [postgres],
   suites: {
+    observe: observeSuite(postgresDatabases),
+    destinations: { subjects: twoDestinationSubjects(postgresDatabases), limit: 'sendoff-two-tables' },
     drain: {
       subjects: [
         ...drainSubjects(postgresDatabases),
@@ -61,6 +67,7 @@ export const postgresBench: StoreBench = {
       rounds: 7,
       seconds: 1.5,
     },
+    inbox: inboxSuite(postgresDatabases, postgresInboxTables, { concurrent: true, serverCpuUs }),
     latency: {
       subjects: [
         ...latencySubjects(postgresDatabases, { acrossProcesses: true }),

@@ -36,7 +36,7 @@ function postgresDatabase(name: string, conditions: Conditions): BenchDatabase<p
   const url = databaseUrl(name, conditions)
   const pool = new pg.Pool({ connectionString: url, max: poolSize })
   return {
-    openStore: () => postgresStore({ client: pool }),
+    openStore: (table) => postgresStore({ client: pool, ...(table !== undefined && { table }) }),
     insertOrder,
     tidy: () => tidy(url),
     counts: async () => ({ idleTransactionsPerSecond: await transactionCount(name, conditions) }),

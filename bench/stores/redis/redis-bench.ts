@@ -2,8 +2,10 @@ import { redis } from '../../../test/services/servers/redis/redis.ts'
 import { bullmqDrain } from '../../peers/bullmq.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { drainSubjects } from '../../suites/drain.ts'
+import { twoDestinationSubjects } from '../../suites/two-destinations.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
+import { observeSuite } from '../../suites/observe.ts'
 import { outageSubjects } from '../../suites/outage.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { drivers, redisDatabases } from './redis-database.ts'
@@ -15,7 +17,9 @@ export const redisBench: StoreBench = {
   rounds: 3,
   services: [redis],
   suites: {
+    observe: observeSuite(redisDatabases),
     drain: { subjects: [...drainSubjects(redisDatabases), bullmqDrain], peer: 'bullmq' },
+    destinations: { subjects: twoDestinationSubjects(redisDatabases), limit: 'sendoff-two-tables' },
     write: { subjects: writeSubjects(redisDatabases, { concurrent: true, serverCpuUs }) },
     latency: { subjects: latencySubjects(redisDatabases) },
     outage: { subjects: outageSubjects(redisDatabases), rounds: 1 },

@@ -47,7 +47,7 @@ async function redisDatabase(name: string, conditions: Conditions): Promise<Benc
 }
 
 interface OpenClient {
-  readonly openStore: () => OutboxStore<OrderTx>
+  readonly openStore: (table?: string) => OutboxStore<OrderTx>
   readonly close: () => Promise<void>
 }
 
@@ -56,13 +56,13 @@ async function openClient(prefix: string, { driver }: Conditions): Promise<OpenC
   if (driver === 'redis') {
     const client = await createClient({ url }).connect()
     return {
-      openStore: () => redisStore({ client, prefix }),
+      openStore: (table = '') => redisStore({ client, prefix: `${prefix}${table}` }),
       close: () => client.close(),
     }
   }
   const client = new Redis(url)
   return {
-    openStore: () => redisStore({ client, prefix }),
+    openStore: (table = '') => redisStore({ client, prefix: `${prefix}${table}` }),
     close: async () => void (await client.quit()),
   }
 }

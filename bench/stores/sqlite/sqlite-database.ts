@@ -54,7 +54,12 @@ function sqliteDatabase(
     return countStatements ? countingHandle(handle, count) : handle
   }
   return {
-    openStore: () => sqliteStore({ open: openForStore, synchronous: conditions.synchronous }),
+    openStore: (table) =>
+      sqliteStore({
+        open: openForStore,
+        synchronous: conditions.synchronous,
+        ...(table !== undefined && { table }),
+      }),
 
     // As in every transaction of a user: statements end with it.
     insertOrder(tx, number) {

@@ -1,0 +1,79 @@
+import * as api from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { Registry } from 'prom-client'
+import type { EventFields } from 'sendoff'
+import { openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
+import { prometheusMetrics } from 'sendoff/prometheus'
+import type { BenchDatabases, StartWorker, Subject, Suite } from '../store-bench.ts'
+import { drainSubject, sendoffBacklog } from './drain.ts'
+import { type OutboxChoices, sendoffWorker } from './sendoff-outbox.ts'
+
+const plain = 'sendoff-multi-node'
+
+/** Measures what metrics and traces cost a drain. */
+export function observeSuite<Tx>(databases: BenchDatabases<Tx>): Suite {
+  const subject = (
+    name: string,
+    choices: () => OutboxChoices,
+    fieldsOf?: (number: number) => EventFields,
+  ): Subject =>
+    drainSubject({
+      name,
+      backlog: sendoffBacklog(databases, fieldsOf),
+      worker: workerWith(databases, choices),
+    })
+
+  return {
+    subjects: [
+      subject(plain, () => ({})),
+      subject(`${plain}-prometheus`, () => ({ metrics: prometheusMetrics({ register: new Registry() }) })),
+      subject(`${plain}-opentelemetry`, () => ({ metrics: openTelemetryMetrics({ meter: meter() }) })),
+      // The same events without tracing: reading their headers costs a little, too.
+      subject(`${plain}-headers`, () => ({}), tracedEvery(100)),
+      subject(`${plain}-traced-1-percent`, () => ({ tracing: tracing() }), tracedEvery(100)),
+      subject(`${plain}-traced`, () => ({ tracing: tracing() }), tracedEvery(1)),
+    ],
+    limit: plain,
+  }
+}
+
+// The exporters are made in the process that measures, and once per outbox.
+function workerWith<Tx>(databases: BenchDatabases<Tx>, choices: () => OutboxChoices): StartWorker {
+  return (name, conditions, onEvent) =>
+    sendoffWorker(databases, 'multiNode', choices())(name, conditions, onEvent)
+}
+
+/** The headers of an event whose request was recorded, for one event in `share`. */
+function tracedEvery(share: number): (number: number) => EventFields {
+  return (number) => {
+    const id = (number + 1).toString(16)
+    const flags = number % share === 0 ? '01' : '00'
+    return { headers: { traceparent: `00-${id.padStart(32, 'a')}-${id.padStart(16, 'b')}-${flags}` } }
+  }
+}
+
+function meter(): api.Meter {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+  return new MeterProvider({ readers: [reader] }).getMeter('bench')
+}
+
+function tracing() {
+  api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+  api.propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+  // Spans are made and batched, and go nowhere.
+  const exporter = {
+    export: (_: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
+    shutdown: async () => {},
+  }
+  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] })
+  return openTelemetryTracing({ api, tracer: provider.getTracer('bench'), deliveries: 'parent' })
+}
