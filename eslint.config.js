@@ -3,9 +3,14 @@ import tseslint from 'typescript-eslint'
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.cts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './packages/dashboard/page/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     rules: {
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
@@ -25,6 +30,11 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  {
+    // A program is CommonJS, so that every Node can read it.
+    files: ['**/*.cts'],
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
     files: ['**/test/**', 'examples/**', 'bench/**', 'test/**'],

@@ -15,7 +15,7 @@ const { values: options, positionals: words } = parseArgs({
   options: {
     unit: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
-    'timeout-ms': { type: 'string', default: '300000' },
+    'timeout-ms': { type: 'string', default: '600000' },
   },
 })
 const root = process.cwd()
@@ -39,7 +39,10 @@ if (files.length === 0) {
   process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
 }
 
-/** Runs the files, as many at a time as there are cores, and prints each result as soon as the file ended. */
+/**
+ * Runs the files and prints each result as soon as the file ended. One more runs at a time than there are
+ * cores, because many wait for servers and time limits.
+ */
 async function runFiles(
   launched: LaunchedServices,
   interrupted: AbortSignal,
@@ -72,7 +75,7 @@ async function runFiles(
   }
 
   try {
-    await Promise.all(Array.from({ length: availableParallelism() }, runNext))
+    await Promise.all(Array.from({ length: availableParallelism() + 1 }, runNext))
   } finally {
     reports.remove()
   }

@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import mysql from 'mysql2/promise'
-import { bench, benchLines, subjectsOf } from './run-bench.ts'
+import { atFullScale, bench, benchLines, subjectsOf } from './run-bench.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
 const modes = ['sendoff-single-node', 'sendoff-multi-node']
@@ -12,7 +12,7 @@ describe('the benchmarks on MariaDB', () => {
   after(() => folder.remove())
   const run = { store: 'mysql', folder: folder.path }
 
-  it('admin measures every look of an operator', async () => {
+  it('admin measures every look of an operator', atFullScale, async () => {
     const lines = await benchLines(run, 'admin', '--scale', '0.0005')
 
     deepEqual(subjectsOf(lines, 'p95Ms'), [
@@ -39,7 +39,7 @@ describe('the benchmarks on MariaDB', () => {
     ])
   })
 
-  it('two processes can share a drain', async () => {
+  it('two processes can share a drain', atFullScale, async () => {
     const options = ['--events', '300', '--rounds', '1', '--processes', '2', '--only', 'multi-node']
     const { stdout, stderr, code } = await bench(run, 'drain', ...options)
 
@@ -48,7 +48,7 @@ describe('the benchmarks on MariaDB', () => {
     match(stdout, /^sendoff-multi-node( +[\d,]+){3} +1( +\d+\.\d\d){2} of limit-claim-update$/m)
   })
 
-  it('write measures one and many connections, and bulk writes', async () => {
+  it('write measures one and many connections, and bulk writes', atFullScale, async () => {
     const lines = await benchLines(run, 'write', '--seconds', '0.05')
 
     const subjects = ['sendoff-writer-only', ...modes, 'limit-insert']
@@ -61,7 +61,16 @@ describe('the benchmarks on MariaDB', () => {
     }
   })
 
-  it('latency and idle measure the modes that deliver', async () => {
+  it('inbox measures messages and the purge of marks', atFullScale, async () => {
+    const lines = await benchLines(run, 'inbox', '--seconds', '0.05', '--rounds', '1', '--scale', '0.001')
+
+    const subjects = ['sendoff-inbox', 'limit-inbox']
+    deepEqual(subjectsOf(lines, 'transactionsPerSecond'), subjects)
+    deepEqual(subjectsOf(lines, 'concurrentTransactionsPerSecond'), subjects)
+    deepEqual(subjectsOf(lines, 'p95Ms'), ['purge', 'purge-1m'])
+  })
+
+  it('latency and idle measure the modes that deliver', atFullScale, async () => {
     const latency = await benchLines(run, 'latency', '--seconds', '0.1')
     deepEqual(subjectsOf(latency, 'latencyP99Ms'), modes)
 
@@ -69,7 +78,7 @@ describe('the benchmarks on MariaDB', () => {
     deepEqual(subjectsOf(idle, 'statementsPerSecond'), modes)
   })
 
-  it('growth measures tables in which other rows stand', async () => {
+  it('growth measures tables in which other rows stand', atFullScale, async () => {
     const lines = await benchLines(run, 'growth', '--events', '300', '--scale', '0.001')
 
     deepEqual(

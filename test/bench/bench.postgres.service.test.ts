@@ -1,9 +1,9 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import { bench, benchLines, subjectsOf } from './run-bench.ts'
+import { atFullScale, bench, benchLines, subjectsOf } from './run-bench.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
 const modes = ['sendoff-single-node', 'sendoff-multi-node']
@@ -49,7 +49,7 @@ describe('the benchmarks on PostgreSQL', () => {
     )
   })
 
-  it('two processes can share a drain', async () => {
+  it('two processes can share a drain', atFullScale, async () => {
     const options = ['--events', '300', '--rounds', '1', '--processes', '2', '--only', 'multi-node']
     const { stdout, stderr, code } = await bench(run, 'drain', ...options)
 
@@ -59,7 +59,7 @@ describe('the benchmarks on PostgreSQL', () => {
     match(stdout, /^sendoff-multi-node( +[\d,]+){3} +1( +\d+\.\d\d){3} of limit-claim-update$/m)
   })
 
-  it('write measures one and many connections, and bulk writes', async () => {
+  it('write measures one and many connections, and bulk writes', atFullScale, async () => {
     const lines = await benchLines(run, 'write', '--seconds', '0.05')
 
     const subjects = ['sendoff-writer-only', ...modes, ...peers, 'limit-insert']
@@ -72,7 +72,16 @@ describe('the benchmarks on PostgreSQL', () => {
     }
   })
 
-  it('latency measures deliveries in the same process and in another', async () => {
+  it('inbox measures messages and the purge of marks', atFullScale, async () => {
+    const lines = await benchLines(run, 'inbox', '--seconds', '0.05', '--rounds', '1', '--scale', '0.001')
+
+    const subjects = ['sendoff-inbox', 'limit-inbox']
+    deepEqual(subjectsOf(lines, 'transactionsPerSecond'), subjects)
+    deepEqual(subjectsOf(lines, 'concurrentTransactionsPerSecond'), subjects)
+    deepEqual(subjectsOf(lines, 'p95Ms'), ['purge', 'purge-5m'])
+  })
+
+  it('latency measures deliveries in the same process and in another', atFullScale, async () => {
     const lines = await benchLines(run, 'latency', '--seconds', '0.1')
 
     const subjects = [...modes, 'sendoff-partitioned']
@@ -81,14 +90,14 @@ describe('the benchmarks on PostgreSQL', () => {
     deepEqual(subjectsOf(lines, 'acrossProcessesP99Ms'), [...subjects, ...peers])
   })
 
-  it('idle measures CPU time and transactions', async () => {
+  it('idle measures CPU time and transactions', atFullScale, async () => {
     const lines = await benchLines(run, 'idle', '--seconds', '0.1')
 
     deepEqual(subjectsOf(lines, 'cpuMsPerSecond'), [...modes, ...peers])
     deepEqual(subjectsOf(lines, 'idleTransactionsPerSecond'), [...modes, ...peers])
   })
 
-  it('growth measures tables in which other rows stand', async () => {
+  it('growth measures tables in which other rows stand', atFullScale, async () => {
     const lines = await benchLines(run, 'growth', '--events', '300', '--scale', '0.001')
 
     deepEqual(
@@ -99,7 +108,7 @@ describe('the benchmarks on PostgreSQL', () => {
     )
   })
 
-  it('sustained measures writing and delivering at once, and draws it', async () => {
+  it('sustained measures writing and delivering at once, and draws it', atFullScale, async () => {
     const lines = await benchLines(run, 'sustained', '--seconds', '2', '--chart', chart)
 
     deepEqual(subjectsOf(lines, 'tableMegabytes'), ['sendoff-multi-node'])
@@ -107,7 +116,10 @@ describe('the benchmarks on PostgreSQL', () => {
   })
 
   it('nothing is left behind', async () => {
-    equal(readdirSync(folder.path).join(), 'chart.svg')
+    deepEqual(
+      readdirSync(folder.path).filter((name) => name !== basename(chart)),
+      [],
+    )
 
     const client = new pg.Client({ connectionString: process.env['POSTGRES_URL'] })
     await client.connect()

@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { bench, benchLines, subjectsOf } from './run-bench.ts'
+import { atFullScale, bench, benchLines, subjectsOf } from './run-bench.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
 const modes = ['sendoff-single-node', 'sendoff-multi-node']
@@ -23,23 +23,27 @@ describe('the benchmarks on Redis', () => {
     match(stdout, /^bullmq( +[\d,]+){3} +1$/m)
   })
 
-  it('write measures one and many transactions at once, and bulk writes, by the other client as well', async () => {
-    const lines = await benchLines(run, 'write', '--seconds', '0.05', '--driver', 'redis')
-    for (const metric of [
-      'transactionsPerSecond',
-      'concurrentTransactionsPerSecond',
-      'bulkEventsPerSecond',
-    ]) {
-      deepEqual(subjectsOf(lines, metric), ['sendoff-writer-only', ...modes], metric)
-    }
-  })
+  it(
+    'write measures one and many transactions at once, and bulk writes, by the other client as well',
+    atFullScale,
+    async () => {
+      const lines = await benchLines(run, 'write', '--seconds', '0.05', '--driver', 'redis')
+      for (const metric of [
+        'transactionsPerSecond',
+        'concurrentTransactionsPerSecond',
+        'bulkEventsPerSecond',
+      ]) {
+        deepEqual(subjectsOf(lines, metric), ['sendoff-writer-only', ...modes], metric)
+      }
+    },
+  )
 
-  it('idle measures the modes that deliver', async () => {
+  it('idle measures the modes that deliver', atFullScale, async () => {
     const lines = await benchLines(run, 'idle', '--seconds', '0.1')
     deepEqual(subjectsOf(lines, 'statementsPerSecond'), modes)
   })
 
-  it('outage measures what writes take while the destination is away, and before', async () => {
+  it('outage measures what writes take while the destination is away, and before', atFullScale, async () => {
     const lines = await benchLines(run, 'outage', '--seconds', '0.3', '--only', 'refused')
     for (const metric of ['outageP50Ratio', 'outageP95Ratio', 'outageSendsPerSecond']) {
       deepEqual(subjectsOf(lines, metric), ['sendoff-single-writer-refused'], metric)

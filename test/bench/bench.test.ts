@@ -40,6 +40,19 @@ describe('the benchmarks on SQLite', () => {
     deepEqual(subjectsOf(lines, 'cpuUsPerEvent'), subjectsOf(lines, 'eventsPerSecond'))
   })
 
+  it('observe measures a drain with metrics and traces, and without', async () => {
+    const lines = await benchLines(run, 'observe', '--events', '100')
+
+    deepEqual(subjectsOf(lines, 'cpuUsPerEvent'), [
+      'sendoff-multi-node',
+      'sendoff-multi-node-prometheus',
+      'sendoff-multi-node-opentelemetry',
+      'sendoff-multi-node-headers',
+      'sendoff-multi-node-traced-1-percent',
+      'sendoff-multi-node-traced',
+    ])
+  })
+
   it('write measures single and bulk transactions, with another driver if asked to', async () => {
     const lines = await benchLines(run, 'write', '--driver', 'better', '--seconds', '0.05')
 
@@ -47,6 +60,13 @@ describe('the benchmarks on SQLite', () => {
     deepEqual(subjectsOf(lines, 'transactionsPerSecond'), subjects)
     deepEqual(subjectsOf(lines, 'bulkEventsPerSecond'), subjects)
     ok(lines.every((line) => line.driver === 'better'))
+  })
+
+  it('inbox measures messages and the purge of marks', async () => {
+    const lines = await benchLines(run, 'inbox', '--seconds', '0.05', '--rounds', '1', '--scale', '0.001')
+
+    deepEqual(subjectsOf(lines, 'transactionsPerSecond'), ['sendoff-inbox', 'limit-inbox'])
+    deepEqual(subjectsOf(lines, 'p95Ms'), ['purge', 'purge-1m'])
   })
 
   it('latency and idle measure the modes that deliver', async () => {
@@ -75,7 +95,7 @@ describe('the benchmarks on SQLite', () => {
     const { code, stderr } = await bench(run, 'nonsense')
 
     equal(code, 2)
-    match(stderr, /SUITE must be one of drain, ordered, write, latency, idle/)
+    match(stderr, /SUITE must be one of drain, destinations, ordered, write, latency, idle/)
     match(stderr, /Usage: npm run bench/)
   })
 

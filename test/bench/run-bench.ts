@@ -21,6 +21,11 @@ export interface BenchRun {
   readonly folder: string
 }
 
+/** Options of tests that are too long for every run: `npm run test:full` has them. SQLite tries every suite. */
+export const atFullScale = {
+  skip: process.env['SENDOFF_TEST_SCALE'] !== 'full' && 'Only at full scale.',
+}
+
 /** Runs a suite once with `--json`, and checks what holds for every line. */
 export async function benchLines(
   run: BenchRun,

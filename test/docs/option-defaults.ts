@@ -1,5 +1,15 @@
+import { dashboardDefaults } from '../../packages/dashboard/src/dashboard-options.ts'
+import { serveDashboardDefaults } from '../../packages/dashboard/src/serve/serve-dashboard.ts'
+import { moduleDefaults } from '../../packages/nestjs/src/outbox-module-options.ts'
+import { defaultOutboxName } from '../../packages/nestjs/src/outbox-tokens.ts'
+import { consumerDefaults } from '../../packages/sendoff/src/consumers/consumer-options.ts'
+import { kafkaConsumerDefaults } from '../../packages/sendoff/src/consumers/kafka/kafka-consumer.ts'
+import { rabbitmqConsumerDefaults } from '../../packages/sendoff/src/consumers/rabbitmq/rabbitmq-consumer.ts'
+import { redisStreamsConsumerDefaults } from '../../packages/sendoff/src/consumers/redis-streams/redis-streams-consumer.ts'
+import { webhookReceiverDefaults } from '../../packages/sendoff/src/consumers/webhooks/webhook-receiver.ts'
 import { replayDefaults } from '../../packages/sendoff/src/dead/dead-event-manager.ts'
 import { closeDefaults, dispatchDefaults } from '../../packages/sendoff/src/dispatch/dispatcher-options.ts'
+import { inboxDefaults } from '../../packages/sendoff/src/inbox/inbox-options.ts'
 import { bounceWebhookDefaults } from '../../packages/sendoff/src/mail/bounce-webhook.ts'
 import { failoverDefaults } from '../../packages/sendoff/src/mail/failover-transport.ts'
 import { httpMailDefaults } from '../../packages/sendoff/src/mail/http-mail-transport.ts'
@@ -15,6 +25,9 @@ import {
 } from '../../packages/sendoff/src/modes/mode-defaults.ts'
 import { pollerLock } from '../../packages/sendoff/src/modes/named-lock-of.ts'
 import { outboxDefaults } from '../../packages/sendoff/src/outbox/outbox-options.ts'
+import { healthDefaults } from '../../packages/sendoff/src/observe/health.ts'
+import { tracingDefaults } from '../../packages/sendoff/src/observe/opentelemetry/opentelemetry-tracing.ts'
+import { collectedDefaults } from '../../packages/sendoff/src/observe/collected-metrics.ts'
 import { pollerDefaults } from '../../packages/sendoff/src/poll/outbox-poller.ts'
 import { circuitBreakerDefaults } from '../../packages/sendoff/src/process/circuit-breaker.ts'
 import { httpDefaults } from '../../packages/sendoff/src/publishers/http/http-publisher.ts'
@@ -43,7 +56,11 @@ const dayMs = 86_400_000
 
 /** The defaults in the sections of `docs/options.md`, by their headings. */
 export const optionDefaults: Readonly<Record<string, Defaults>> = {
-  'Every outbox': { migrate: outboxDefaults.migrate, ...prefixed('purge', purgeDefaults) },
+  'Every outbox': {
+    migrate: outboxDefaults.migrate,
+    ...prefixed('purge', purgeDefaults),
+    ...prefixed('health', healthDefaults),
+  },
   'Outboxes that only write': {},
   'Outboxes that deliver': {
     ...closeDefaults,
@@ -76,6 +93,9 @@ export const optionDefaults: Readonly<Record<string, Defaults>> = {
     'lock.name': pollerLock,
     ...prefixed('circuitBreaker', circuitBreakerDefaults),
   },
+  '`prometheusMetrics`': collectedDefaults,
+  '`openTelemetryMetrics`': { ...collectedDefaults, histograms: true },
+  '`openTelemetryTracing`': tracingDefaults,
   '`register`': { maxBatchSize: defaultMaxBatchSize },
   'Retry policies': {},
   '`exponentialBackoff`': exponentialBackoffDefaults,
@@ -97,6 +117,14 @@ export const optionDefaults: Readonly<Record<string, Defaults>> = {
   '`natsPublisher`': {},
   '`redisStreamsPublisher`': {},
   '`httpPublisher`': without(httpDefaults, 'timeoutMs'),
+  '`Inbox`': inboxDefaults,
+  'Every consumer': consumerDefaults,
+  '`kafkaConsumer`': kafkaConsumerDefaults,
+  '`rabbitmqConsumer`': rabbitmqConsumerDefaults,
+  '`natsConsumer`': {},
+  '`redisStreamsConsumer`': redisStreamsConsumerDefaults,
+  '`webhookReceiver`': webhookReceiverDefaults,
+  '`OutboxModule`': { ...moduleDefaults, name: defaultOutboxName },
   '`MailOutbox`': mailOutboxDefaults,
   '`MailOutboxWorker`': {
     ...mailWorker,
@@ -112,6 +140,9 @@ export const optionDefaults: Readonly<Record<string, Defaults>> = {
   '`KeyRing`': {},
   '`bounceWebhook`': bounceWebhookDefaults,
   '`SuppressionList`': {},
+  '`dashboard`': dashboardDefaults,
+  '`serveDashboard`': serveDashboardDefaults,
+  '`tokenAuthorize`': {},
 }
 
 function prefixed(group: string, defaults: Defaults): Defaults {

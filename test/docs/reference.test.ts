@@ -7,12 +7,18 @@ import {
   fixedDelay,
   linearBackoff,
   ListenerRegistry,
-  noMetrics,
   Outbox,
   OutboxError,
   retrySchedule,
 } from 'sendoff'
+import { dashboard } from '@sendoff/dashboard'
 import { httpPublisher } from 'sendoff/http'
+import { kafkaConsumer } from 'sendoff/consumers/kafka'
+import { natsConsumer } from 'sendoff/consumers/nats'
+import { rabbitmqConsumer } from 'sendoff/consumers/rabbitmq'
+import { redisStreamsConsumer } from 'sendoff/consumers/redis-streams'
+import { webhookReceiver } from 'sendoff/consumers/webhooks'
+import { Inbox } from 'sendoff/inbox'
 import { kafkaPublisher } from 'sendoff/kafka'
 import {
   bounceWebhook,
@@ -29,12 +35,22 @@ import {
 import { memoryStore } from 'sendoff/memory'
 import { mysqlStore } from 'sendoff/mysql'
 import { natsPublisher } from 'sendoff/nats'
+import { openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
 import { postgresStore } from 'sendoff/postgres'
+import { prometheusMetrics } from 'sendoff/prometheus'
 import { rabbitmqPublisher } from 'sendoff/rabbitmq'
 import { redisStore } from 'sendoff/redis'
 import { redisStreamsPublisher } from 'sendoff/redis-streams'
 import { sqliteStore } from 'sendoff/sqlite'
+import { Registry } from 'prom-client'
+import { findingCodes } from 'sendoff/store'
 import ts from 'typescript'
+import {
+  metricCatalogue,
+  openTelemetryName,
+  prometheusName,
+} from '../../packages/sendoff/src/observe/metric-catalogue.ts'
+import { metricsMethods, optionalMethods } from '../../packages/sendoff/src/observe/metrics.ts'
 import { isValue, optionDefaults, plainCell } from './option-defaults.ts'
 import { sectionsOf } from './page-sections.ts'
 
@@ -45,6 +61,13 @@ describe('docs/errors.md', () => {
   it('lists exactly the codes that an error can have', () => {
     const listed = [...sectionsOf(pageText('docs/errors.md')).values()].flatMap(({ names }) => names)
     deepEqual(listed.toSorted(), errorCodes().toSorted())
+  })
+})
+
+describe('docs/doctor.md', () => {
+  it('lists exactly the codes that a finding of the library can have', () => {
+    const listed = [...sectionsOf(pageText('docs/doctor.md')).values()].flatMap(({ names }) => names)
+    deepEqual(listed.filter((name) => name === name.toUpperCase()).toSorted(), findingCodes.toSorted())
   })
 })
 
@@ -89,6 +112,9 @@ describe('docs/options.md', () => {
 
   const registry = () => new ListenerRegistry()
   const others: Readonly<Record<string, readonly [headings: readonly string[], make: Make]>> = {
+    prometheusMetrics: [['`prometheusMetrics`'], prometheusMetrics as Make],
+    openTelemetryMetrics: [['`openTelemetryMetrics`'], openTelemetryMetrics as Make],
+    openTelemetryTracing: [['`openTelemetryTracing`'], openTelemetryTracing as Make],
     register: [['`register`'], (options) => registry().register('Any', () => {}, options)],
     exponentialBackoff: [['Retry policies', '`exponentialBackoff`'], exponentialBackoff],
     linearBackoff: [['Retry policies', '`linearBackoff`'], linearBackoff],
@@ -104,6 +130,12 @@ describe('docs/options.md', () => {
     natsPublisher: [['Every publisher', '`natsPublisher`'], natsPublisher as Make],
     redisStreamsPublisher: [['Every publisher', '`redisStreamsPublisher`'], redisStreamsPublisher as Make],
     httpPublisher: [['Every publisher', '`httpPublisher`'], httpPublisher as Make],
+    Inbox: [['`Inbox`'], (options) => new Inbox(options as never)],
+    kafkaConsumer: [['Every consumer', '`kafkaConsumer`'], kafkaConsumer as Make],
+    rabbitmqConsumer: [['Every consumer', '`rabbitmqConsumer`'], rabbitmqConsumer as Make],
+    natsConsumer: [['Every consumer', '`natsConsumer`'], natsConsumer as Make],
+    redisStreamsConsumer: [['Every consumer', '`redisStreamsConsumer`'], redisStreamsConsumer as Make],
+    webhookReceiver: [['Every consumer', '`webhookReceiver`'], webhookReceiver as Make],
     MailOutbox: [['`MailOutbox`'], (options) => new MailOutbox(options as never)],
     MailOutboxWorker: [['`MailOutboxWorker`'], (options) => new MailOutboxWorker(options as never)],
     nodemailerTransport: [['`nodemailerTransport`'], nodemailerTransport as Make],
@@ -114,6 +146,7 @@ describe('docs/options.md', () => {
     bounceWebhook: [['`bounceWebhook`'], bounceWebhook as Make],
     KeyRing: [['`KeyRing`'], (options) => new KeyRing(options as never)],
     SuppressionList: [['`SuppressionList`'], (options) => new SuppressionList(options as never)],
+    dashboard: [['`dashboard`'], dashboard as Make],
   }
   for (const [name, [headings, make]] of Object.entries(others)) {
     it(`lists exactly the options of ${name}`, () => {
@@ -149,10 +182,28 @@ describe('docs/options.md', () => {
   })
 })
 
-describe('docs/operating.md', () => {
-  it('lists exactly the existing metrics', () => {
-    const { names } = sectionsOf(pageText('docs/operating.md')).get('Metrics')!
-    deepEqual(names.toSorted(), Object.keys(noMetrics).toSorted())
+describe('docs/observability.md', () => {
+  const sections = sectionsOf(pageText('docs/observability.md'))
+
+  it('lists exactly the metrics that exist, under both of their names', async () => {
+    const register = new Registry()
+    const metrics = prometheusMetrics({ register })
+    const listed = [...sections.get('Metrics')!.defaults].map(([name, other]) => [name, plainCell(other)])
+    const existing = metricCatalogue.map((each) => [
+      prometheusName(each, 'outbox'),
+      openTelemetryName(each, 'outbox'),
+    ])
+    deepEqual(listed.toSorted(), existing.toSorted())
+    deepEqual(
+      register.getMetricsAsArray().map(({ name }) => name),
+      existing.map(([name]) => name),
+    )
+    equal(typeof metrics.recordDelivery, 'function')
+  })
+
+  it('lists exactly the methods of an exporter', () => {
+    const { names } = sections.get('Your own exporter')!
+    deepEqual(names.toSorted(), [...metricsMethods, ...optionalMethods, 'observe'].toSorted())
   })
 })
 
@@ -196,6 +247,7 @@ function acceptedBy(make: Make): readonly string[] {
 
 /** Values of which at least one fits each required option. */
 const fitting = [
+  { trace: { getTracer() {} }, propagation: {} },
   new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : () => {}) }),
   'text',
   'https://example.com',
@@ -235,7 +287,7 @@ function optionsOfOutbox(make: Make): readonly string[] {
   const known = acceptedBy(make)
   const required = Object.fromEntries(Object.entries(needed).filter(([name]) => known.includes(name)))
 
-  const groups = ['circuitBreaker', 'lock', 'poller', 'processors', 'purge'].filter((group) =>
+  const groups = ['circuitBreaker', 'health', 'lock', 'poller', 'processors', 'purge'].filter((group) =>
     known.includes(group),
   )
   const grouped = groups.flatMap((group) =>

@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
+import { nodeArguments } from '../decorators/node-arguments.ts'
 import { describeEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import type { SnippetModule } from './snippet-module.ts'
@@ -54,7 +55,8 @@ export class SnippetRun {
   async failureOf(page: string, timeoutMs = 120_000): Promise<string | undefined> {
     const file = this.#files.get(page)!
     const folder = temporaryFolder('snippets')
-    const group = new ProcessGroup(process.execPath, [file], {
+    const args = [...nodeArguments(readFileSync(file, 'utf8')), file]
+    const group = new ProcessGroup(process.execPath, args, {
       cwd: folder.path,
       env: { ...process.env, NODE_TEST_CONTEXT: undefined },
     })

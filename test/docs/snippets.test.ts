@@ -10,8 +10,8 @@ const root = join(import.meta.dirname, '../..')
 const clients = await prismaClients()
 
 describe('the snippets of the documentation', { concurrency: true }, () => {
-  const pages = ['README.md', ...globSync('docs/**/*.md', { cwd: root })].map((page) =>
-    page.replaceAll(sep, '/'),
+  const pages = ['README.md', 'packages/nestjs/README.md', ...globSync('docs/**/*.md', { cwd: root })].map(
+    (page) => page.replaceAll(sep, '/'),
   )
   const modules = pages
     .sort()

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import { join, posix, sep } from 'node:path'
+import { join, matchesGlob, posix, sep } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
@@ -17,9 +17,9 @@ for (const { name, folder } of readPackages()) {
 }
 
 function judgeContents(name: string, folder: string): void {
-  const { imports, hasProjectPages } = packageRules[name]!
+  const { imports, loaders = [], hasProjectPages, assets = [] } = packageRules[name]!
   const library = join(projectRoot, folder)
-  const sources = filesIn(library, 'src/**/*.ts')
+  const sources = filesIn(library, 'src/**/*.{ts,cts}')
   const pageFolder = hasProjectPages ? projectRoot : library
   const pages = hasProjectPages
     ? [...projectPages(), ...filesIn(projectRoot, 'docs/**/*.*')]
@@ -34,9 +34,10 @@ function judgeContents(name: string, folder: string): void {
   after(() => installed.remove())
 
   it('holds its modules with their types, maps and sources, a licence, the pages, and nothing else', () => {
-    const modules = sources.map((file) => file.replace(/^src(.*)\.ts$/, 'dist$1'))
-    const built = modules.flatMap((name) => ['.d.ts', '.d.ts.map', '.js', '.js.map'].map((end) => name + end))
-    deepEqual(files, ['LICENSE', 'package.json', ...pages, ...sources, ...built].sort())
+    const built = sources.flatMap(builtFiles)
+    const others = files.filter((file) => assets.some((pattern) => matchesGlob(file, pattern)))
+    equal(others.length >= assets.length, true, 'an asset is missing')
+    deepEqual(files, ['LICENSE', 'package.json', ...pages, ...sources, ...built, ...others].sort())
   })
 
   it('shows the licence of the project, and its pages as they are', () => {
@@ -92,7 +93,7 @@ function judgeContents(name: string, folder: string): void {
 
     const foreign = files.filter(isCode).flatMap((file) =>
       readImports(file, installed.read(file))
-        .filter(({ specifier }) => !mayImport(file, specifier))
+        .filter(({ specifier }) => !loadsUserModules(file) && !mayImport(file, specifier))
         .map(({ specifier, line }) => `${file}:${line} imports ${specifier ?? 'a computed name'}`),
     )
     deepEqual(foreign, [])
@@ -133,6 +134,10 @@ function judgeContents(name: string, folder: string): void {
     })
   }
 
+  function loadsUserModules(file: string): boolean {
+    return loaders.some((loader) => file === `dist/${loader.replace(/\.ts$/, '.js')}`)
+  }
+
   function mayImport(file: string, specifier: string | undefined): boolean {
     if (specifier === undefined) return false
     if (specifier.startsWith('node:')) return isBuiltin(specifier)
@@ -149,8 +154,14 @@ function filesIn(folder: string, pattern: string): readonly string[] {
     .sort()
 }
 
+/** Returns what the compiler makes of a source: the module, its types, and their maps. */
+function builtFiles(source: string): readonly string[] {
+  const [, path, kind] = /^src(.*)\.(c?)ts$/.exec(source)!
+  return ['', '.map'].flatMap((map) => [`dist${path}.d.${kind}ts${map}`, `dist${path}.${kind}js${map}`])
+}
+
 function isCode(file: string): boolean {
-  return file.startsWith('dist/') && /\.(js|d\.ts)$/.test(file)
+  return file.startsWith('dist/') && !file.startsWith('dist/page/') && /\.(c?js|d\.c?ts)$/.test(file)
 }
 
 function besides(file: string, path: string): string {
@@ -164,6 +175,7 @@ function besides(file: string, path: string): string {
 function frontDoor(file: string): readonly [subpath: string, entry: object][] {
   const [, name] =
     /^src\/(?:(?:stores|publishers|observe)\/)?([^/]+)\/index\.ts$/.exec(file) ??
+    /^src\/(consumers\/[^/]+)\/index\.ts$/.exec(file) ??
     /^src\/(parts|transactions\/[^/]+)\.ts$/.exec(file) ??
     (file === 'src/index.ts' ? ['', ''] : [])
   if (name === undefined) return []

@@ -6,8 +6,8 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { servicesAreRequired } from '../services/launcher/launcher.ts'
 import { describeEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
 import { packageRules } from '../package-rules.ts'
-import { readPackages } from '../workspace.ts'
-import { InstalledPackage } from './installed-package.ts'
+import { projectRoot, readPackages } from '../workspace.ts'
+import { InstalledPackage, type Manifest } from './installed-package.ts'
 import { nodeRelease } from './node-release.ts'
 import { compileReadme } from './readme-example.ts'
 
@@ -15,12 +15,14 @@ const timeLimitMs = 30_000
 const oldest = '22.13.0'
 const releases = [oldest, '22.23.3', process.versions.node, '26.10.0']
 
-for (const { name } of readPackages()) {
-  describe(`the installed package ${name}`, () => judgeInstallation(name))
+for (const { name, folder } of readPackages()) {
+  describe(`the installed package ${name}`, () => judgeInstallation(name, folder))
 }
 
-function judgeInstallation(name: string): void {
+function judgeInstallation(name: string, folder: string): void {
   const showsExample = packageRules[name]!.hasProjectPages === true
+  const manifest = readFileSync(join(projectRoot, folder, 'package.json'), 'utf8')
+  const { bin: programs = {} } = JSON.parse(manifest) as Pick<Manifest, 'bin'>
   let installed: InstalledPackage
   before(async () => {
     installed = await InstalledPackage.create(name)
@@ -58,6 +60,17 @@ function judgeInstallation(name: string): void {
         await runToEnd(test, version, file)
       })
 
+      for (const program of Object.keys(programs)) {
+        it(`runs ${program} in ${where}`, async (test) => {
+          const file = join(installed.projects[type], 'node_modules/.bin', program)
+          const folder = await runToEnd(test, version, file, ['--help'])
+          if (folder === undefined) return
+          const url = ['--url', 'sqlite:app.db']
+          await runToEnd(test, version, file, ['migrate', ...url], folder)
+          await runToEnd(test, version, file, ['status', ...url], folder)
+        })
+      }
+
       if (!showsExample) continue
       it(`delivers the event of the readme in ${where}, and lets the process end`, async (test) => {
         const folder = await runToEnd(test, version, join(installed.projects[type], 'readme.js'))
@@ -75,7 +88,13 @@ function judgeInstallation(name: string): void {
   }
 
   /** Runs a file in a folder of its own and returns that folder; undefined if there is no such Node here. */
-  async function runToEnd(test: TestContext, version: string, file: string): Promise<string | undefined> {
+  async function runToEnd(
+    test: TestContext,
+    version: string,
+    file: string,
+    args: readonly string[] = [],
+    given?: string,
+  ): Promise<string | undefined> {
     const node = await nodeRelease(version)
     if ('missing' in node) {
       if (servicesAreRequired(process.env)) fail(node.missing)
@@ -83,8 +102,8 @@ function judgeInstallation(name: string): void {
       return undefined
     }
 
-    const folder = mkdtempSync(join(installed.projects.module, 'run-'))
-    const run = new ProcessGroup(node.executable, [file], {
+    const folder = given ?? mkdtempSync(join(installed.projects.module, 'run-'))
+    const run = new ProcessGroup(node.executable, [file, ...args], {
       cwd: folder,
       env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
     })

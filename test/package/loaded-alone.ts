@@ -3,10 +3,14 @@ import { Worker } from 'node:worker_threads'
 /**
  * Loads one module and its imports in a thread of its own, by `require`, which refuses modules that await at
  * their top level. Returns what the loading changed outside of the modules. The thread ends on its own only
- * if nothing is left running.
+ * if nothing is left running. `peers` are packages that the module imports, and whose changes are their own.
  */
-export async function changesByLoading(file: string, timeoutMs = 20_000): Promise<readonly string[]> {
-  const worker = new Worker(script, { eval: true, workerData: file, stdout: true, stderr: true })
+export async function changesByLoading(
+  file: string,
+  timeoutMs = 20_000,
+  peers: readonly string[] = [],
+): Promise<readonly string[]> {
+  const worker = new Worker(script, { eval: true, workerData: { file, peers }, stdout: true, stderr: true })
   const changes: string[] = []
   worker.on('message', (told: string[]) => changes.push(...told))
   worker.on('error', (error: unknown) => changes.push(`it throws ${String(error)}`))
@@ -25,9 +29,10 @@ export async function changesByLoading(file: string, timeoutMs = 20_000): Promis
 }
 
 const script = `
-  const { parentPort, workerData } = require('node:worker_threads')
+  const { parentPort, workerData: { file, peers } } = require('node:worker_threads')
   // Node itself adds global names when these are first loaded.
   Object.values(require('node:http'))
+  peers.forEach(require('node:module').createRequire(file))
   const seen = {
     'global names': () => Reflect.ownKeys(globalThis),
     'built-in prototypes': () =>
@@ -38,7 +43,7 @@ const script = `
   }
   const look = () => Object.entries(seen).map(([what, list]) => [what, list().map(String).sort().join()])
   const before = look()
-  require(workerData)
+  require(file)
   const after = new Map(look())
   parentPort.postMessage(before.filter(([what, list]) => after.get(what) !== list).map(([what]) => 'it changes the ' + what))
 `

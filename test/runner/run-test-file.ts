@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { nodeArguments } from '../decorators/node-arguments.ts'
 import { describeEnd, type ProcessEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
 import type { ReportedLine } from './result-reporter.ts'
 import type { TestFileResult, TestResult } from './test-result.ts'
@@ -20,9 +21,11 @@ export interface RunTestFileOptions {
  */
 export async function runTestFile(file: string, options: RunTestFileOptions): Promise<TestFileResult> {
   const startedAt = performance.now()
+  const code = await readFile(resolve(options.root, file), 'utf8').catch(() => '')
   const group = new ProcessGroup(
     process.execPath,
     [
+      ...nodeArguments(code),
       '--test-reporter',
       join(import.meta.dirname, 'result-reporter.ts'),
       '--test-reporter-destination',

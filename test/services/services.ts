@@ -1,3 +1,4 @@
+import { chromium } from './servers/chromium/chromium.ts'
 import { kafka } from './servers/kafka/kafka.ts'
 import { mariadb } from './servers/mariadb/mariadb.ts'
 import { mysql } from './servers/mysql/mysql.ts'
@@ -5,6 +6,7 @@ import { nats } from './servers/nats/nats.ts'
 import { pgbouncer } from './servers/postgres/pgbouncer.ts'
 import { postgres } from './servers/postgres/postgres.ts'
 import { postgres18 } from './servers/postgres/postgres18.ts'
+import { prometheus } from './servers/prometheus/prometheus.ts'
 import { redis } from './servers/redis/redis.ts'
 import { redisCluster } from './servers/redis/redis-cluster.ts'
 import { rabbitmq } from './servers/rabbitmq/rabbitmq.ts'
@@ -22,4 +24,6 @@ export const services: readonly Service[] = [
   nats,
   rabbitmq,
   kafka,
+  prometheus,
+  chromium,
 ]

@@ -11,11 +11,16 @@ import { findLongSentences } from './sentence-rule.ts'
 import { findWideComments } from './width-rule.ts'
 import { findHidingWords, mayHideActor, withoutExceptions } from './word-rule.ts'
 
-const sources = ['packages/*/src/**/*.ts', '{packages/*/test,test,bench,examples}/**/*.ts']
+const sources = [
+  'packages/*/src/**/*.ts',
+  '{packages/*/test,test,bench,examples}/**/*.ts',
+  'packages/*/page/**/*.{ts,tsx}',
+]
 // The changelog quotes what was.
 const pages = [
   '{README,ARCHITECTURE,CONTRIBUTING,SECURITY}.md',
   'docs/**/*.md',
+  'packages/*/*.md',
   '{bench,test,examples}/**/*.md',
 ]
 const skippedFolders = new Set(['node_modules', 'dist', '.snippets'])

@@ -146,6 +146,8 @@ export interface PartitionsGained {
 /** The store failed to reply. Whether this process owns these partitions is not known. */
 export interface PartitionsNotGained {
   readonly kind: 'notGained'
+  /** When the process asked. */
+  readonly since: number
   readonly partitions: readonly number[]
 }
 

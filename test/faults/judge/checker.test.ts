@@ -404,6 +404,13 @@ const cases: ForgedCases = {
       { what: 'later, because of an outage', run: takenOver(2_500).hasOutage(1_000, 1_900) },
       { what: 'later, because the next one was stopped', run: takenOver(2_500).stops('r', 1_000, 1_900) },
       {
+        what: 'later, because a listener had the only worker',
+        run: takenOver(2_000)
+          .writes('c', { behaviour: 'hangOnce' })
+          .delivers('c', { by: 'q', at: 1_300, until: 1_900, act: 'hang', settled: 'retry' })
+          .delivers('c', { by: 'q', at: 2_160, attempt: 2, token: 2 }),
+      },
+      {
         what: 'later, because it had failed and was not held',
         run: written({ behaviour: 'failOnce' })
           .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
@@ -424,6 +431,7 @@ const cases: ForgedCases = {
         what: 'too late, though another process was stopped',
         run: outlived(3_100).stops('q', 2_000, 3_500),
       },
+      { what: 'too late, though another process was killed', run: outlived(3_100).kills('q', 2_000) },
       { what: 'too late even with the next outage', run: outlived(3_600).hasOutage(2_000, 2_500) },
       {
         what: 'a delayed event that fell due meanwhile',
@@ -433,6 +441,10 @@ const cases: ForgedCases = {
     kept: [
       { what: 'in time', run: outlived(2_900) },
       { what: 'later, because the next outage came', run: outlived(3_400).hasOutage(2_000, 2_500) },
+      {
+        what: 'later, because a listener ended its process',
+        run: outlived(3_900).says('q', 2_000, { kind: 'fault', fault: 'kill', target: 'q' }),
+      },
       {
         what: 'a delayed event that fell due later',
         run: written({ notBefore: 2_000 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),

@@ -1,3 +1,4 @@
+import { judgedRow } from '../history/rows-of-events.ts'
 import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import { lockHarmNames } from '../stores/lock-harms.ts'
 import type { FaultMode } from '../processes/node-setup.ts'
@@ -127,8 +128,10 @@ export class JudgedHistory {
   readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
   readonly holdings: readonly Holding[]
   /** Failed attempts to get partitions. */
-  readonly failedGains: { readonly at: number; readonly partitions: readonly number[] }[] = []
+  readonly failedGains: { readonly since: number; readonly partitions: readonly number[] }[] = []
   readonly kills: { readonly target: string; readonly at: number }[] = []
+  /** From the moment that a listener ended its process, until others may take over its events. */
+  readonly selfMadeEnds: Period[] = []
   readonly outages: JudgedOutage[] = []
   /** When processes were asked to end. */
   readonly closings: { readonly target: string; readonly at: number }[] = []
@@ -145,7 +148,7 @@ export class JudgedHistory {
   constructor(evidence: Evidence) {
     this.evidence = evidence
     this.settings = evidence.settings
-    this.rows = new Map(evidence.rows.map((row) => [row.eventId, row]))
+    this.rows = new Map(evidence.rows.map(judgedRow).map((row) => [row.eventId, row]))
     this.#readTransactions()
     this.#readDeliveries()
     this.#readTroubles()
@@ -193,7 +196,8 @@ export class JudgedHistory {
     const closing = this.closings.find(({ target }) => target === process)
     if (closing === undefined) return false
     if (closing.at <= since) return true
-    return !this.hadEnded(process, closing.at + this.settings.closeMs)
+    // Its clock may be faster than that of the judge.
+    return !this.hadEnded(process, closing.at + this.settings.closeMs * 0.95)
   }
 
   /**
@@ -224,8 +228,8 @@ export class JudgedHistory {
   }
 
   /**
-   * Returns for how long between the two moments others were harmed, or may not have been replaced yet, in
-   * ms.
+   * Returns for how long between the two moments others were harmed, or may not have been replaced yet, or
+   * had their only worker in a listener, in ms.
    */
   otherFaultsMs(process: string, from: number, to: number): number {
     const periods: Period[] = []
@@ -234,7 +238,16 @@ export class JudgedHistory {
       if (killedAt !== undefined) periods.push({ from: killedAt, to: killedAt + this.settings.leaseMs })
       periods.push(...stops, ...cutOffs)
     }
-    return coveredMs([...periods, ...this.outages], from, to)
+    return coveredMs([...periods, ...this.outages, ...this.#onlyWorkerRuns()], from, to)
+  }
+
+  #onlyWorkerRuns(): readonly Period[] {
+    const { workerCount, hangTimeoutMs, hangGraceMs } = this.settings
+    if (workerCount > 1) return []
+    const longestMs = hangTimeoutMs + hangGraceMs
+    return [...this.deliveries.values()]
+      .flat()
+      .map(({ at, act, endedAt = at }) => ({ from: at, to: act === 'hang' ? at + longestMs : endedAt }))
   }
 
   #readTransactions(): void {
@@ -296,7 +309,7 @@ export class JudgedHistory {
       } else if (record.kind === 'givenUp') {
         listOf(ends, record.token).push({ at: record.at, partitions: record.partitions })
       } else if (record.kind === 'notGained') {
-        this.failedGains.push({ at: record.at, partitions: record.partitions })
+        this.failedGains.push({ since: record.since, partitions: record.partitions })
       }
     }
     const ended = ownerships.map((ownership) => {
@@ -347,6 +360,9 @@ export class JudgedHistory {
         if (record.fault === 'kill') {
           troubles.killedAt ??= record.at
           this.kills.push({ target: record.target, at: record.at })
+          if (record.process === record.target) {
+            this.selfMadeEnds.push({ from: record.at, to: record.at + this.settings.leaseMs })
+          }
         } else if (record.fault === 'stop') {
           troubles.stops.push({ from: record.at, to: Infinity })
         } else if (record.fault === 'restart') {

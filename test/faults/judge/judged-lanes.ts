@@ -66,7 +66,13 @@ export function explainedUnsettled(
 
   const { at } = delivery
   const settled = history.settlements.get(row.eventId)?.find(isFinal)
-  if (settled !== undefined) return settled.since <= at && heardLate(history, settled, at)
+  if (settled !== undefined) {
+    if (settled.since <= at && heardLate(history, settled, at)) return true
+    // A try without an answer may have settled it. The store knows then, and so do the other processes.
+    return history.failedSettlements.some(
+      ({ event, process, since }) => event === row.eventId && process !== delivery.process && since <= at,
+    )
+  }
 
   // A process that settled it without a record must have been away before. And no process may have delivered
   // it since.

@@ -10,6 +10,7 @@ import type { WriterOutbox } from '../../../packages/sendoff/src/outbox/writer-o
 import type { FaultStore } from '../stores/fault-store.ts'
 import { faultStore } from '../stores/fault-stores.ts'
 import { HistoryFile, monotonicMs } from '../history/history-file.ts'
+import { twoWays } from '../history/rows-of-events.ts'
 import { observedStore, observeStalls } from './observed-store.ts'
 import { heardTypes, plannedListeners } from './planned-listeners.ts'
 import { type RenewalLosses, SilentRenewals } from './silent-renewals.ts'
@@ -43,6 +44,8 @@ export interface NodeSettings {
   readonly hasUsualQueues: boolean
   /** How long closing continues with queued events, and then waits for listeners, in ms each. */
   readonly closeMs: number
+  /** When the second destination cannot be reached, by the monotonic clock; left out without destinations. */
+  readonly broken?: { readonly from: number; readonly to: number }
 }
 
 export interface Node {
@@ -70,9 +73,10 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
   const logger = logTo(join(settings.folder, `${settings.name}.log`))
   endWithParent()
 
+  const routing = settings.broken && { routing: twoWays }
   const outbox =
     role === 'writesOnly'
-      ? Outbox.writerOnly<any>({ store, logger, ownerId: settings.name })
+      ? Outbox.writerOnly<any>({ store, logger, ownerId: settings.name, ...routing })
       : Outbox[settings.mode]<any>({
           store,
           listeners: plannedListeners(history, heardTypes(settings.name, settings.listenersDiffer), {
@@ -82,7 +86,9 @@ export async function startNode(role: 'delivers' | 'writesOnly'): Promise<Node> 
             // In order, later events have to wait for them.
             longestMs: keepsOrder(settings.mode) || settings.workerCount === 1 ? 20 : 65,
             outlastCloseMs: closeMs * 8,
+            broken: settings.broken,
           }),
+          ...routing,
           logger,
           metrics,
           ownerId: settings.name,

@@ -25,7 +25,7 @@ export function observedPartitions(partitions: OutboxPartitions, history: Proces
         gained(since, owner, owned)
         return owned
       } catch (error) {
-        history.say({ kind: 'notGained', partitions: numbers })
+        history.say({ kind: 'notGained', since, partitions: numbers })
         throw error
       }
     },

@@ -1,6 +1,7 @@
 import type { Settlement, SettleRequest, StoreWith } from '../../../packages/sendoff/src/store/index.ts'
 import { type Clock, systemClock } from '../../../packages/sendoff/src/clock.ts'
 import type { ProcessHistory } from '../history/process-history.ts'
+import { rowName } from '../history/rows-of-events.ts'
 import { observedLocks, observedPartitions } from './observed-partitions.ts'
 import type { SilentRenewals } from './silent-renewals.ts'
 
@@ -35,13 +36,13 @@ export function observedStore<Tx>(
 
   async function settle(request: SettleRequest): Promise<readonly Settlement[]> {
     const since = history.now()
-    const events = request.settlements.map(({ row }) => row.eventId)
+    const events = request.settlements.map(({ row }) => rowName(row))
     // The engine gives up on it, and a reply may never come.
     const answered = clock.schedule(slowMs * 0.8, () => history.say({ kind: 'unanswered', since, events }))
     try {
       const refused = await observed.settle(request)
       const settlements = request.settlements.map((settlement) => ({
-        event: settlement.row.eventId,
+        event: rowName(settlement.row),
         token: settlement.row.deliveries,
         outcome: settlement.outcome.kind,
         refused: refused.includes(settlement),

@@ -5,6 +5,7 @@ import type { DispatchContext, ListenerAnswer } from '../../../packages/sendoff/
 import { ListenerRegistry } from '../../../packages/sendoff/src/route/listener-registry.ts'
 import type { ProcessHistory } from '../history/process-history.ts'
 import type { Act, Behaviour } from '../history/history-record.ts'
+import { brokenDestination, rowName, twoDestinations } from '../history/rows-of-events.ts'
 
 export interface PlannedPayload {
   readonly behaviour: Behaviour
@@ -29,6 +30,8 @@ export interface ListenerTimes {
   readonly longestMs: number
   /** How long a listener takes that closing does not wait for, in ms. */
   readonly outlastCloseMs: number
+  /** When the second destination cannot be reached, by the clock of the history; undefined without it. */
+  readonly broken?: { readonly from: number; readonly to: number } | undefined
 }
 
 export const plannedError = 'A planned failure.'
@@ -76,9 +79,18 @@ export function plannedListeners(
     event: EventEnvelope<PlannedPayload>,
     context: DispatchContext,
   ): Promise<ListenerAnswer> => {
-    const { eventId } = event
+    const eventId = rowName({ eventId: event.eventId, destination: context.destination })
     const delivery = ++deliveries
-    const act = actOf(event, context.attempt, history.now())
+    const now = history.now()
+    const { broken } = times
+    // A deferral would end the row of processes that a poison event has ended.
+    const isBroken =
+      context.destination === brokenDestination &&
+      event.payload.behaviour !== 'poison' &&
+      broken !== undefined &&
+      now >= broken.from &&
+      now < broken.to
+    const act = isBroken ? 'defer' : actOf(event, context.attempt, now)
     history.say({
       kind: 'start',
       delivery,
@@ -106,12 +118,14 @@ export function plannedListeners(
   }
 
   const registry = new ListenerRegistry()
-  for (const type of types) {
-    registry.register(
-      type,
-      listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
-      type === 'Hanging' ? { timeoutMs: times.hangTimeoutMs } : {},
-    )
+  for (const destination of times.broken === undefined ? [''] : twoDestinations) {
+    for (const type of types) {
+      registry.register(
+        type,
+        listener as (event: EventEnvelope, context: DispatchContext) => Promise<ListenerAnswer>,
+        { destination, ...(type === 'Hanging' && { timeoutMs: times.hangTimeoutMs }) },
+      )
+    }
   }
   return registry
 }

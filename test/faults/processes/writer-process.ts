@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { OutboxError } from '../../../packages/sendoff/src/errors.ts'
 import { monotonicMs } from '../history/history-file.ts'
 import type { Behaviour, RepeatedWrite, WrittenEvent } from '../history/history-record.ts'
+import { rowName, rowsOf, twoDestinations } from '../history/rows-of-events.ts'
 import { startNode } from './node-setup.ts'
 import { eventTypeOf } from './planned-listeners.ts'
 import { SeededRandom } from '../run/seeded-random.ts'
@@ -42,6 +43,7 @@ const plan = JSON.parse(process.argv[3]!) as WritingPlan
 const random = new SeededRandom(plan.seed)
 const node = await startNode(plan.delivers ? 'delivers' : 'writesOnly')
 const { outbox, store, settings, history } = node
+const destinations = settings.broken === undefined ? [''] : twoDestinations
 const plannedRollback = new Error('A planned rollback.')
 const usedKeys: { readonly key: string; readonly id: string }[] = []
 let stopping = false
@@ -77,7 +79,16 @@ async function writeTransaction(index: number): Promise<void> {
       const undone = random.chance(0.02) ? await writeUndone(keys) : []
       const repeated = random.chance(0.05) ? await writeRepeated(tx, events, keys) : []
       key = repeated[0] && { key: tx, id: repeated[0].expected }
-      history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
+      history.say({
+        kind: 'intent',
+        tx,
+        rollsBack,
+        events: rowsOf(events, destinations),
+        undone: undone.flatMap((eventId) =>
+          destinations.map((destination) => rowName({ eventId, destination })),
+        ),
+        repeated,
+      })
       written++
       if (random.chance(0.05)) await delay(15)
       if (random.chance(plan.longTransactions)) await delay(settings.leaseMs * random.between(1.1, 1.4))

@@ -37,6 +37,8 @@ export interface FaultRunOptions {
   readonly renewalLosses: RenewalLosses
   /** Whether processes have listeners for different events, and leave other events to one another. */
   readonly listenersDiffer: boolean
+  /** Whether every event has two destinations, one of which cannot be reached for a third of the run. */
+  readonly hasDestinations?: boolean
   /** Whether queues and batches have their default sizes. */
   readonly hasUsualQueues: boolean
   /** How long closing continues with queued events, and then waits for listeners, in ms each. */
@@ -117,6 +119,19 @@ export const partitionedRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = 
   durationMs: 4_000,
   behaviours: orderedBehaviours,
   keys: 40,
+  settleLimitMs: 120_000,
+}
+
+/** Two destinations, one of which cannot be reached for a third of the run. */
+export const destinationsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
+  ...usualRun,
+  events: scale({ small: 500, full: 10_000 }),
+  faults: scale({ small: 6, full: 40 }),
+  durationMs: scale({ small: 3_000, full: 60_000 }),
+  workers: 2,
+  writers: { only: 1, delivering: 1 },
+  behaviours: { ...orderedBehaviours },
+  hasDestinations: true,
   settleLimitMs: 120_000,
 }
 

@@ -266,6 +266,12 @@ export class RunningFaults {
     })
   }
 
+  /** The second third of the run. */
+  get #broken(): { readonly from: number; readonly to: number } {
+    const { durationMs } = this.#options
+    return { from: this.#startedAt + durationMs / 3, to: this.#startedAt + (durationMs * 2) / 3 }
+  }
+
   #settings(slot: string, name: string): NodeSettings {
     const { store, mode, workerCount, leaseMs, maxLosses, renewalLosses } = this.#options
     const { listenersDiffer, hasUsualQueues, closeMs } = this.#options
@@ -286,6 +292,7 @@ export class RunningFaults {
       listenersDiffer,
       hasUsualQueues,
       closeMs,
+      ...(this.#options.hasDestinations && { broken: this.#broken }),
     }
   }
 }

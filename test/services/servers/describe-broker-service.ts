@@ -1,5 +1,6 @@
 import { deepEqual, equal, notDeepEqual, rejects } from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PrivateServer } from './private-server.ts'
 import type { Service } from '../service.ts'
 import { processesWithin, StartedService } from './started-service.ts'
@@ -31,7 +32,8 @@ export async function describeBrokerService(broker: BrokerService): Promise<void
       const url = process.env[service.urlVariable]!
       const name = `up-${process.pid}`
       await write(url, name)
-      equal(await has(url, name), true)
+      // Kafka lists a new topic a moment after it has made it.
+      while (!(await has(url, name))) await delay(20)
     })
   })
 

@@ -5,6 +5,7 @@ import {
   type FencedRow,
   type PauseTarget,
   type RowId,
+  type StoredRouting,
   type StoredRow,
   type WakeUp,
 } from '../../../packages/sendoff/src/store/index.ts'
@@ -82,6 +83,7 @@ export class SimulatedDatabase {
   readonly nodes = new Map<string, NodeRow>()
   readonly listeners = new Set<(wakeUp: WakeUp) => void>()
   lastMode: string | null = null
+  routing: StoredRouting | null = null
   readonly #time: VirtualTime
   /** How long a step of a statement takes, in ms. */
   readonly #stepMs: (actor: string) => number

@@ -25,7 +25,7 @@ export interface SimulatedTx {
 /** The store of a simulated process. */
 export type SimulatedStore = StoreWith<
   SimulatedTx,
-  'people' | 'lanes' | 'partitions' | 'controls' | 'wakeUps'
+  'people' | 'lanes' | 'partitions' | 'controls' | 'routing' | 'wakeUps'
 >
 
 /** Returns a store on the simulated database, whose calls go through the network of one process. */
@@ -81,6 +81,14 @@ export function simulatedStore(db: SimulatedDatabase, calls: ProcessCalls): Simu
       pause: (target) => calls.now('pause', () => void db.paused.set(nameOf(target), target)),
       resume: (target) => calls.now('resume', () => void db.paused.delete(nameOf(target))),
       paused: () => calls.now('paused', () => pausedTargets(db)),
+    },
+    routing: {
+      publish: (routing) =>
+        calls.now('publishRouting', () => {
+          if (db.routing === null || db.routing.version < routing.version) db.routing = routing
+          return db.routing
+        }),
+      current: () => calls.now('routing', () => db.routing),
     },
     people: {
       query: (filter) => calls.call('query', () => queryRows(db, filter)),

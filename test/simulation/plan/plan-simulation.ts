@@ -22,13 +22,16 @@ export interface PlanSize {
 
 export const usualSize: PlanSize = { processes: 3, events: 200, faults: 20 }
 
+/** The share of histories with two destinations. */
+const destinationShare = 0.25
+
 /** The defaults of the library, with queues so small that they are sometimes full. */
 const usualSettings: SimulationSettings = {
   leaseMs: 30_000,
   intervalMs: 5_000,
   workerCount: 4,
   maxAttempts: 4,
-  maxLosses: 6,
+  maxLosses: 8,
   hangTimeoutMs: 10_000,
   hangGraceMs: 30_000,
   closeMs: 10_000,
@@ -47,6 +50,9 @@ export function planSimulation(seed: number, mode: FaultMode, size: PlanSize = u
     random.between(500, durationMs),
   )
   const listenersDiffer = mode === 'multiNode' && random.chance(0.15)
+  // Chance of its own, so that the histories of other seeds stay as they are.
+  const hasDestinations =
+    mode !== 'ordered' && new SeededRandom(mixed(seed, `destinations ${mode}`)).chance(destinationShare)
   const weights = mode === 'ordered' ? orderedBehaviours : listenersDiffer ? unequalBehaviours : behaviours
   const transactions = planTransactions(random, mode, size.events, processes, bursts, weights)
   return {
@@ -57,6 +63,7 @@ export function planSimulation(seed: number, mode: FaultMode, size: PlanSize = u
       ...usualSettings,
       workerCount: mode === 'singleWriter' ? random.pick([1, 4]) : random.pick([1, 4, 16]),
       listenersDiffer,
+      ...(hasDestinations && { broken: { from: durationMs / 3, to: (durationMs * 2) / 3 } }),
     },
     processes,
     transactions,

@@ -33,6 +33,8 @@ export interface SimulationSettings {
   readonly hotQueueCapacity: number
   readonly batchSize: number
   readonly listenersDiffer: boolean
+  /** When the second destination cannot be reached; left out without destinations. */
+  readonly broken?: { readonly from: number; readonly to: number }
 }
 
 export interface PlannedProcess {

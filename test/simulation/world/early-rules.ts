@@ -16,7 +16,8 @@ export function earlyViolation(
   process: SimulatedProcess,
   { event, token }: DeliveryStart,
 ): Violation | undefined {
-  const row = db.events.get(`${event}/`)?.committed
+  // A row for the empty destination has the name of its event.
+  const row = db.events.get(event.includes('/') ? event : `${event}/`)?.committed
   if (row === undefined) {
     return { rule: 'a listener begins only for a committed event', message: `${process.name} began ${event}` }
   }
@@ -57,7 +58,12 @@ function holdsLock(db: SimulatedDatabase, row: StoredRow, { name }: SimulatedPro
   for (const [lock, { committed }] of db.locks) {
     if (committed === undefined || !committed.token.startsWith(`${name}-`) || committed.until <= db.now())
       continue
-    if (!lock.startsWith('partitions/')) return true
+    if (!lock.startsWith('partitions/')) {
+      const isOfDestination =
+        row.destination === '' ? !lock.includes('/') : lock.endsWith(`/${row.destination}`)
+      if (isOfDestination) return true
+      continue
+    }
     if (db.partitions[partitionOfRow(row)]!.committed!.owner === committed.token) return true
   }
   return false
@@ -73,6 +79,7 @@ function outOfOrder(
   for (const { row: other } of db.pending((a, b) => a.seq - b.seq)) {
     if (other.seq >= row.seq) break
     if (mode === 'partitioned' && other.orderingKey !== row.orderingKey) continue
+    if (other.destination !== row.destination) continue
     // One that was written for later takes its place among those that are read after it is due.
     if (other.deliveries === 0 && isDelayed(other)) continue
     return {

@@ -58,6 +58,9 @@ export async function runSimulation(
 /** After this many leases without a fault, everything has to be settled. */
 const livelyLeases = 40
 
+/** More processes than listeners end if every planned poison is given up as it should be. */
+const mostEnded = 300
+
 interface Slot {
   readonly planned: PlannedProcess
   node: SimulatedNode | undefined
@@ -82,6 +85,7 @@ class Simulation {
   readonly #lastHarmedSettle = new Map<string, number>()
   #early: Violation | undefined
   #openFaults = 0
+  #endedByListeners = 0
   #unwritten: number
   #failure: unknown
 
@@ -121,13 +125,18 @@ class Simulation {
       ...this.#plan.faults.map(endOf),
       ...this.#plan.transactions.map(({ at }) => at),
     )
-    let limit = Infinity
+    let calmAt = Infinity
     this.#time.schedule(lastAt, () => {
       this.#network.calm()
-      limit = this.#time.now + livelyLeases * leaseMs
+      calmAt = this.#time.now
     })
+    // Each process that a listener ends is replaced after its lease. None may end them for ever.
+    const isLate = () => {
+      const ended = Math.min(this.#endedByListeners, mostEnded)
+      return this.#time.now > calmAt + (livelyLeases + 1.5 * ended) * leaseMs
+    }
 
-    await this.#time.runUntil(() => this.#isStopped || this.#time.now > limit || this.#isQuiet)
+    await this.#time.runUntil(() => this.#isStopped || isLate() || this.#isQuiet)
     // Answers that are still under way come, or the processes give them up.
     const until = this.#time.now + leaseMs
     await this.#time.runUntil(() => this.#isStopped || this.#time.now > until)
@@ -216,7 +225,10 @@ class Simulation {
       db: this.#db,
       network: this.#network,
       logger: (of) => this.#loggerOf(of),
-      kill: (of) => this.#end(slot, of, this.#plan.settings.leaseMs / 10),
+      kill: (of) => {
+        this.#endedByListeners += 1
+        this.#end(slot, of, this.#plan.settings.leaseMs / 10)
+      },
       freeze: (of, ms) => this.#freeze(of, ms),
     })
     slot.node = node

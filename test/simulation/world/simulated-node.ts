@@ -7,6 +7,7 @@ import type { WriterOutbox } from '../../../packages/sendoff/src/outbox/writer-o
 import { fixedDelay } from '../../../packages/sendoff/src/retry/fixed-delay.ts'
 import type { RepeatedWrite, WrittenEvent } from '../../faults/history/history-record.ts'
 import type { ProcessHistory } from '../../faults/history/process-history.ts'
+import { rowName, rowsOf, twoDestinations, twoWays } from '../../faults/history/rows-of-events.ts'
 import { keepsOrder } from '../../faults/processes/node-setup.ts'
 import { observedStore } from '../../faults/processes/observed-store.ts'
 import { eventTypeOf, heardTypes, plannedListeners } from '../../faults/processes/planned-listeners.ts'
@@ -94,7 +95,16 @@ export class SimulatedNode {
         const undone = planned.hasUndonePart ? await this.#writeUndone(planned, attempt) : []
         const repeated =
           planned.repeats === undefined ? [] : await this.#writeRepeated(planned, events, attempt)
-        this.#history.say({ kind: 'intent', tx, rollsBack, events, undone, repeated })
+        this.#history.say({
+          kind: 'intent',
+          tx,
+          rollsBack,
+          events: rowsOf(events, this.#destinations),
+          undone: undone.flatMap((eventId) =>
+            this.#destinations.map((destination) => rowName({ eventId, destination })),
+          ),
+          repeated,
+        })
         if (planned.openMs > 0) await delay(this.process.clock, planned.openMs)
         if (rollsBack) throw plannedRollback
       })
@@ -104,6 +114,10 @@ export class SimulatedNode {
       else this.#history.say({ kind: 'unknown', tx, error: String(error) })
       if (error instanceof OutboxError && error.code !== 'OUTBOX_CLOSED' && !isExpected(error)) throw error
     }
+  }
+
+  get #destinations(): readonly string[] {
+    return this.#world.plan.settings.broken === undefined ? [''] : twoDestinations
   }
 
   async #writeEvents(
@@ -192,6 +206,7 @@ export class SimulatedNode {
         hangMs: (hangTimeoutMs + hangGraceMs) * 4,
         longestMs: keepsOrder(mode) ? 40 : 200,
         outlastCloseMs: closeMs * 8,
+        broken: settings.broken,
       },
       {
         clock: process.clock,
@@ -232,6 +247,7 @@ export class SimulatedNode {
       random: () => random.next(),
       logger: logger(process),
       ownerId: process.name,
+      ...(plan.settings.broken && { routing: twoWays }),
     }
   }
 }

@@ -295,7 +295,7 @@ export const ownershipCases: ForgedCases = {
         what: 'one is left out whose reply was lost',
         run: inOrder()
           .owns('p', { from: 10, until: 20 })
-          .says('r', 25, { kind: 'notGained', partitions: [7] })
+          .says('r', 250, { kind: 'notGained', since: 25, partitions: [7] })
           .owns('q', { from: 30, epoch: 3 }),
       },
       {

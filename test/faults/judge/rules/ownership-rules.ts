@@ -55,7 +55,9 @@ function hasTwins(ownerships: readonly Ownership[]): boolean {
  * died or the reply was lost.
  */
 function unheardGains(history: JudgedHistory, partition: number, before: number): number {
-  const failed = history.failedGains.filter((gain) => gain.at < before && gain.partitions.includes(partition))
+  const failed = history.failedGains.filter(
+    ({ since, partitions }) => since < before && partitions.includes(partition),
+  )
   // The end of a process, asked for or not, may come before a late reply.
   const ended = [...history.kills, ...history.closings].filter(({ at }) => at < before)
   return failed.length + ended.length

@@ -57,7 +57,7 @@ export const recoveryRules: readonly Rule[] = [
     name: 'events that were due in an outage start within seconds of its end',
     *violations(history) {
       const { recoveryMs } = history.settings
-      const common = history.outages.filter(({ slot }) => slot === undefined)
+      const common = [...history.outages.filter(({ slot }) => slot === undefined), ...history.selfMadeEnds]
       for (const { event, what, since, until } of recoveries(history)) {
         const allowedMs = recoveryMs + coveredMs(common, since, until)
         if (until - since > allowedMs) {

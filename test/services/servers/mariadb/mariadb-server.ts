@@ -10,6 +10,8 @@ export interface MariadbServerOptions {
   readonly program: string
   /** An existing folder, in which the data folder is created. */
   readonly folder: string
+  /** Settings of the server beside or instead of the usual ones. */
+  readonly settings?: Readonly<Record<string, string | number>>
 }
 
 /** Creates a data folder and starts its server. */
@@ -17,6 +19,7 @@ export async function mariadbServer({
   installer,
   program,
   folder,
+  settings = {},
 }: MariadbServerOptions): Promise<MariadbServer> {
   const user = unprivilegedUser('mysql')
   giveTo(user, folder)
@@ -26,7 +29,12 @@ export async function mariadbServer({
   await runCommand(installer, installArguments(folder, dataFolder), processOptions)
 
   const port = await stablePort()
-  const server = new MariadbServer(port, program, serverArguments(folder, dataFolder, port), processOptions)
+  const server = new MariadbServer(
+    port,
+    program,
+    serverArguments(folder, dataFolder, port, settings),
+    processOptions,
+  )
   await server.start()
   return server
 }
@@ -103,7 +111,12 @@ function installArguments(folder: string, dataFolder: string): readonly string[]
   ]
 }
 
-function serverArguments(folder: string, dataFolder: string, port: number): readonly string[] {
+function serverArguments(
+  folder: string,
+  dataFolder: string,
+  port: number,
+  others: Readonly<Record<string, string | number>>,
+): readonly string[] {
   const settings = {
     datadir: dataFolder,
     tmpdir: folder,
@@ -116,6 +129,7 @@ function serverArguments(folder: string, dataFolder: string, port: number): read
     'innodb-buffer-pool-size': '256M',
     // A zone that is neither the machine's nor UTC, so that tests find code that depends on it.
     'default-time-zone': '+05:45',
+    ...others,
   }
   return [
     '--no-defaults',

@@ -1,6 +1,6 @@
 import { installDebianPackages } from '../../machine/debian-packages.ts'
 import { findProgram } from '../../machine/find-program.ts'
-import { type MariadbServer, mariadbServer } from './mariadb-server.ts'
+import { type MariadbServer, mariadbServer, type MariadbServerOptions } from './mariadb-server.ts'
 import type { Service } from '../../service.ts'
 
 /** MariaDB from Debian's packages. */
@@ -22,10 +22,13 @@ export const mariadb: Service = {
 }
 
 /** Starts a private server, with its data in `folder`, for tests that harm it. */
-export async function debianMariadbServer(folder: string): Promise<MariadbServer> {
+export async function debianMariadbServer(
+  folder: string,
+  settings?: MariadbServerOptions['settings'],
+): Promise<MariadbServer> {
   const found = programs()
   if (found === undefined) throw new Error("There is no MariaDB here. Install Debian's mariadb-server.")
-  return mariadbServer({ ...found, folder })
+  return mariadbServer({ ...found, folder, ...(settings && { settings }) })
 }
 
 function programs(): { installer: string; program: string } | undefined {

@@ -47,9 +47,9 @@ export function* claimRowsOfTypes(
   const found = looked.filter(
     ({ row }) =>
       isWanted(db, row, wishOf(request)) &&
-      types.some(
+      types?.some(
         ({ aggregateType, eventType }) => row.aggregateType === aggregateType && row.eventType === eventType,
-      ),
+      ) !== false,
   )
   const rows = yield* leased(db, tx, taken(tx, found, limit), request, false)
   return { rows, next: nextPlace(rows, limit, last) }
@@ -70,8 +70,8 @@ function* claimNamed(
   tx: DatabaseTransaction,
   request: ClaimRequest,
 ): Program<readonly Row[]> {
-  const { rows = [], lease, limit } = request
-  const wish = { ...wishOf(request), exceptHolder: lease.owner }
+  const { rows = [], lease, limit, from, skipRecentMs = 0 } = request
+  const wish = { ...(from && { from }), skipRecentMs, exceptHolder: lease.owner }
   const wanted = new Map(rows.map((id) => [db.eventCell(id), id]))
   const isSame = (cell: Cell<StoredRow>) =>
     cell.committed !== undefined && !hasChanged(cell.committed, wanted.get(cell)!)

@@ -18,18 +18,19 @@ export interface FoundRow {
 export interface DueWish {
   readonly from?: DuePlace
   readonly skipRecentMs?: number
+  readonly destination?: string
   /** The process whose own leases do not count. */
   readonly exceptHolder?: string
 }
 
 /** Returns whether a row may be claimed or read now. */
 export function isWanted(db: SimulatedDatabase, row: StoredRow, wish: DueWish): boolean {
-  const { from, skipRecentMs, exceptHolder } = wish
+  const { from, skipRecentMs, exceptHolder, destination } = wish
   const now = db.now()
   if (!isPending(row.status) || row.blockedAt !== null || row.availableAt > now) return false
   if (from !== undefined && inDueOrder(row, from) < 0) return false
   if (row.lockedBy !== null && row.lockedBy !== exceptHolder && row.lockedUntil! > now) return false
-  if (db.isPaused(row)) return false
+  if (db.isPaused(row) || (destination !== undefined && row.destination !== destination)) return false
   return !skipRecentMs || row.createdAt <= now - skipRecentMs
 }
 
@@ -39,6 +40,14 @@ export function dueRows(db: SimulatedDatabase, wish: DueWish): FoundRow[] {
 }
 
 /** Returns which due rows a claim wants. */
-export function wishOf({ from, skipRecentMs }: Pick<ClaimRequest, 'from' | 'skipRecentMs'>): DueWish {
-  return { ...(from && { from }), ...(skipRecentMs !== undefined && { skipRecentMs }) }
+export function wishOf({
+  from,
+  skipRecentMs,
+  destination,
+}: Pick<ClaimRequest, 'from' | 'skipRecentMs' | 'destination'>): DueWish {
+  return {
+    ...(from && { from }),
+    ...(skipRecentMs !== undefined && { skipRecentMs }),
+    ...(destination !== undefined && { destination }),
+  }
 }

@@ -69,7 +69,8 @@ function* ownerStays(
 }
 
 function lanesNow(db: SimulatedDatabase, request: LaneRequest): LaneAnswer {
-  const { partitions, except, from, perKey, skipWaiting = false } = request
+  const { partitions, except, from, perKey, skipWaiting = false, destination } = request
+  const isFor = (row: StoredRow) => destination === undefined || row.destination === destination
   const limit = Math.max(0, request.limit)
   const window = limit > 0 && partitions.length > 0 ? request.window : 0
   const now = db.now()
@@ -82,7 +83,7 @@ function lanesNow(db: SimulatedDatabase, request: LaneRequest): LaneAnswer {
     .slice(0, window)
   const excepted = new Set(except)
   const found = looked
-    .filter((row) => partitions.includes(partitionOfRow(row)))
+    .filter((row) => isFor(row) && partitions.includes(partitionOfRow(row)))
     .filter((row) => !excepted.has(row.orderingKey ?? row.eventId))
     .slice(0, limit)
   const last = found.length < limit ? (looked.length < window ? undefined : looked.at(-1)) : found.at(-1)
@@ -92,7 +93,7 @@ function lanesNow(db: SimulatedDatabase, request: LaneRequest): LaneAnswer {
   const ofKeys = [...keys].flatMap((key) =>
     firstOf(
       db,
-      written.filter((row) => row.orderingKey === key),
+      written.filter((row) => row.orderingKey === key && isFor(row)),
       perKey,
       skipWaiting,
     ),

@@ -14,7 +14,7 @@ import {
 import { sameBounds } from '../../../../packages/sendoff/src/store/due-order.ts'
 import type { LockRow, SimulatedDatabase } from '../simulated-database.ts'
 import type { DatabaseTransaction, Program } from '../transaction.ts'
-import { dueRows, type FoundRow } from './due-rows.ts'
+import { dueRows, type FoundRow, wishOf } from './due-rows.ts'
 
 const nothing = { bounds: null, held: [] }
 
@@ -31,10 +31,13 @@ export function isOwner(db: SimulatedDatabase, { lock, token }: OwnerFence): boo
 export function* acquireLock(
   db: SimulatedDatabase,
   tx: DatabaseTransaction,
-  { lock, token, ttlMs }: LockRequest,
+  { lock, token, ttlMs, destination }: LockRequest,
 ): Program<boolean> {
   const beganAt = db.now()
   const snapshot = db.pending(inDueOrder)
+  const ofDestination = snapshot.filter(
+    ({ row }) => destination === undefined || row.destination === destination,
+  )
   const cell = db.lockCell(lock)
   yield* tx.lock(cell)
   const old = cell.committed
@@ -45,7 +48,7 @@ export function* acquireLock(
   tx.write<LockRow>(cell, { token, until: db.timeIn(ttlMs), bounds, held })
   if (old !== undefined && !isOwn) {
     yield 'pause'
-    const counted = new Set([...withinBounds(snapshot, old.bounds), ...unchanged(snapshot, old.held)])
+    const counted = new Set([...withinBounds(ofDestination, old.bounds), ...unchanged(snapshot, old.held)])
     yield* countLosses(db, tx, [...counted])
   }
   yield 'pause'
@@ -90,9 +93,10 @@ export function* releaseLock(
 export function* pollPending(
   db: SimulatedDatabase,
   tx: DatabaseTransaction,
-  { owner, limit, from, held, renewMs, skipRecentMs }: PollRequest,
+  request: PollRequest,
 ): Program<readonly Row[] | undefined> {
-  const rows = dueRows(db, { ...(from && { from }), ...(skipRecentMs !== undefined && { skipRecentMs }) })
+  const { owner, limit, held, renewMs } = request
+  const rows = dueRows(db, wishOf(request))
     .slice(0, Math.max(0, limit))
     .map(({ row }) => asRow(row))
   if (renewMs !== undefined) {

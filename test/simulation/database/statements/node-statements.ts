@@ -20,7 +20,7 @@ export function* joinNode(
   }
   db.nodes.set(id, { mode, until: db.timeIn(ttlMs) })
   db.lastMode = mode ?? db.lastMode
-  return { kind: 'joined', paused: pausedTargets(db), mode: db.lastMode }
+  return { kind: 'joined', paused: pausedTargets(db), mode: db.lastMode, routing: db.routing }
 }
 
 /** Returns what is paused. */

@@ -18,7 +18,8 @@ export function* countRows(db: SimulatedDatabase, filter: Omit<RowFilter, 'limit
 }
 
 function matching(db: SimulatedDatabase, filter: Omit<RowFilter, 'limit'>): StoredRow[] {
-  const { status, eventType, aggregateType, aggregateId, tenantId, eventId, eventIds, afterSeq = 0 } = filter
+  const { status, eventType, aggregateType, aggregateId, tenantId, eventId, eventIds } = filter
+  const { destination, afterSeq = 0 } = filter
   return Array.from(db.events.values(), ({ committed }) => committed)
     .filter((row) => row !== undefined)
     .filter((row) => eventIds === undefined || eventIds.includes(row.eventId))
@@ -28,6 +29,7 @@ function matching(db: SimulatedDatabase, filter: Omit<RowFilter, 'limit'>): Stor
     .filter((row) => aggregateType === undefined || row.aggregateType === aggregateType)
     .filter((row) => aggregateId === undefined || row.aggregateId === aggregateId)
     .filter((row) => tenantId === undefined || row.tenantId === tenantId)
+    .filter((row) => destination === undefined || row.destination === destination)
     .filter((row) => eventId === undefined || row.eventId === eventId)
     .sort((a, b) => a.seq - b.seq)
 }
