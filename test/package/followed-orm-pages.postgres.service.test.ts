@@ -1,26 +1,19 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { postgresDatabase } from '../../packages/sendoff/test/transactions/postgres-database.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { followPage } from './followed-page.ts'
-import { npm } from './npm.ts'
-import { packPackage, type PackedPackage } from './packed-package.ts'
+import { InstalledPackage } from './installed-package.ts'
 
 const pages = globSync(join(import.meta.dirname, '../../docs/orms/*.md')).sort()
 
 describe('a reader who follows the page of an ORM in an empty folder', { concurrency: 4 }, () => {
-  let packed: PackedPackage
+  let installed: InstalledPackage
   before(async () => {
-    packed = await packPackage('sendoff')
-    // Once for all pages, because unpacking takes most of the time.
-    const reader = join(packed.folder.path, 'reader')
-    mkdirSync(reader)
-    writeFileSync(join(reader, 'package.json'), '{}')
-    await npm(reader, ['install', '--offline', ...Object.values(packed.tarballs)])
+    installed = await InstalledPackage.create('sendoff')
   })
-  after(() => packed.folder.remove())
 
   for (const page of pages) {
     it(`sees the event of an order delivered, and again at the next run: ${basename(page)}`, async (test) => {
@@ -31,7 +24,7 @@ describe('a reader who follows the page of an ORM in an empty folder', { concurr
       const follow = async (markdown: string) => {
         const followed = await followPage(markdown, {
           folder: folder.path,
-          packages: { sendoff: join(packed.folder.path, 'reader/node_modules/sendoff') },
+          packages: { sendoff: installed.folder },
           // Prisma generates without an engine, but would download a missing one, and send telemetry.
           env: {
             DATABASE_URL: database.url,

@@ -1,20 +1,19 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { type FollowedCommand, followPage } from './followed-page.ts'
-import { packPackage, type PackedPackage } from './packed-package.ts'
+import { packPackage } from './packed-package.ts'
 import { readSteps } from './page-steps.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 describe('a reader who does what a page says, word by word, in an empty folder', { concurrency: 2 }, () => {
-  let packed: PackedPackage
+  let packages: Readonly<Record<string, string>>
   before(async () => {
-    packed = await packPackage('sendoff')
+    packages = await packPackage('sendoff')
   })
-  after(() => packed.folder.remove())
 
   it('sees the event of the readme delivered, and again at the second run', async () => {
     const markdown = sectionOf(read('README.md'), 'Use it')
@@ -35,7 +34,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, { folder: path, packages: packed.tarballs })
+    return followPage(markdown, { folder: path, packages })
   }
 })
 
