@@ -24,7 +24,7 @@ export async function oncePerRun(name: string, make: (folder: string) => Promise
       () => '',
       (error: unknown) => String(error),
     )
-    // In one step, so that nobody reads half of it.
+    // In one step, so that no other file reads half of it.
     writeFileSync(`${result}.draft`, failure)
     renameSync(`${result}.draft`, result)
   }
