@@ -4,7 +4,7 @@ import {
   ProcessGroup,
   type ProcessGroupOptions,
   within,
-} from '../../test/services/processes/process-group.ts'
+} from '../services/processes/process-group.ts'
 
 // The default of `terminationGracePeriodSeconds`.
 const killedAfterMs = 30_000

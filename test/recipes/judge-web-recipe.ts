@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { EventStatus } from 'sendoff'
-import { temporaryFolder } from '../../../test/services/machine/temporary-folder.ts'
-import { RunningProgram } from '../running-program.ts'
+import { temporaryFolder } from '../services/machine/temporary-folder.ts'
+import { RunningProgram } from './running-program.ts'
 
 const orderCount = 40
 
 /**
- * Runs a server of this folder as its user does. The server has to undo a refused order with its event, ship
+ * Runs a server of `examples/recipes/web` as its user does. The server has to undo a refused order with its event, ship
  * the others, and end by SIGTERM with all that it has confirmed.
  */
 export async function judgeWebRecipe(
