@@ -51,6 +51,12 @@ export class RunningProgram {
     return pattern.exec(this.#group.output)![1] ?? ''
   }
 
+  /** Waits for the next line of output. Rejects if the program ends before it. */
+  async more(): Promise<void> {
+    const { length } = this.output.split('\n')
+    await this.#group.untilOutput(new RegExp(`^(.*\n){${length}}`))
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#group.signal(signal)
   }
