@@ -2,6 +2,8 @@ import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**'] },
+  // Next has an install of its own, and judges them itself.
+  { ignores: ['examples/recipes/next/app/*.{ts,tsx}', 'examples/recipes/next/next.config.ts'] },
   {
     files: ['**/*.ts', '**/*.cts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],

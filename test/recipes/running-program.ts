@@ -1,10 +1,5 @@
-import { match } from 'node:assert/strict'
-import {
-  describeEnd,
-  ProcessGroup,
-  type ProcessGroupOptions,
-  within,
-} from '../services/processes/process-group.ts'
+import { equal, ok } from 'node:assert/strict'
+import { ProcessGroup, type ProcessGroupOptions, within } from '../services/processes/process-group.ts'
 
 // The default of `terminationGracePeriodSeconds`.
 const killedAfterMs = 30_000
@@ -63,16 +58,17 @@ export class RunningProgram {
 
   /** Sends SIGTERM, and expects that the program ends by itself with exit code 0. */
   async end(): Promise<void> {
-    this.#group.signal('SIGTERM')
-    await this.ended()
+    const code = await this.endCode()
+    equal(code, 0, `The program ended with exit code ${code}. Its output:\n${this.output}`)
   }
 
-  /** Expects that the program ends by itself with exit code 0, before Kubernetes would kill it. */
-  async ended(): Promise<void> {
+  /** Sends SIGTERM, expects that the program ends before Kubernetes would kill it, and returns its exit code. */
+  async endCode(): Promise<number | null> {
+    this.#group.signal('SIGTERM')
     const end = await within(killedAfterMs, this.#group.ended)
     await this.#group.stop('SIGKILL')
-    const what = end === undefined ? `did not end within ${killedAfterMs} ms` : describeEnd(end)
-    match(`${what}. Its output:\n${this.output}`, /^ended with exit code 0\./)
+    ok(end, `The program did not end within ${killedAfterMs} ms. Its output:\n${this.output}`)
+    return end.code
   }
 
   /** Kills what is left of the program. For the end of a test that failed. */
