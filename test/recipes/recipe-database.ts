@@ -12,6 +12,8 @@ export class RecipeDatabase {
   private constructor(url: string) {
     this.url = url
     this.#pool = new pg.Pool({ connectionString: url, max: 2 })
+    // The pool resolves `end()` before its connections are closed. Dropping the database then ends them.
+    this.#pool.on('error', () => {})
   }
 
   static async create(test: TestContext): Promise<RecipeDatabase> {

@@ -5,18 +5,23 @@ import { installRecipe, withoutInstall } from '../../../test/recipes/installed-r
 import { RecipeDatabase } from '../../../test/recipes/recipe-database.ts'
 import { RunningProgram } from '../../../test/recipes/running-program.ts'
 import { runCommand } from '../../../test/services/processes/run-command.ts'
-import { POST } from './app/orders/route.ts'
 
 const versions = ['next@16.4.6', 'react@19.3.1', 'react-dom@19.3.1', 'typescript@6.0.3', 'pg@8.23.1']
 const types = ['@types/node@24.19.2', '@types/react@19.3.0', '@types/pg@8.23.1']
+const host = join(import.meta.dirname, '../../../test/recipes/route-host.ts')
 const migration = join(import.meta.dirname, '../cloud/migrate.ts')
 
 describe('the recipe for Next.js', () => {
   it('has a route handler that undoes a refused order with its event, and a worker that ships', async (test) => {
     const { database, worker } = await startWorker(test, import.meta.dirname)
-    process.env.DATABASE_URL = database.url
+    const route = join(import.meta.dirname, 'app/orders/route.ts')
+    const server = await RunningProgram.start([process.execPath, host, route], /route is at/, {
+      env: { DATABASE_URL: database.url },
+    })
+    test.after(() => server.kill())
+    const url = await server.said(/route is at (\S+)\n/)
     const place = async (order: object) =>
-      (await POST(new Request('http://shop/orders', { method: 'POST', body: JSON.stringify(order) }))).status
+      (await fetch(url, { method: 'POST', body: JSON.stringify(order) })).status
 
     deepEqual(
       [
@@ -27,8 +32,7 @@ describe('the recipe for Next.js', () => {
       [201, 409, 409],
     )
     await worker.said(/Order o-1 is shipped/)
-    const { shopOutbox } = globalThis as { shopOutbox?: Promise<{ close(): Promise<void> }> }
-    await (await shopOutbox!).close()
+    await server.end()
     await worker.end()
     deepEqual(await database.readShop(), { orders: ['o-1'], done: ['o-1'], pending: [], shipments: ['o-1'] })
   })
