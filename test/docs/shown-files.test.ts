@@ -43,6 +43,7 @@ describe('a page that shows a file', () => {
     notEqual(shown, page)
     equal(shown, `# Page\n\n<!-- file: ${file} -->\n\n\`\`\`ts\n${read(file)}\`\`\`\n\nText.\n`)
     equal(withShownFiles(shown), shown)
+    equal(withShownFiles(page.replace(/```ts\n[^`]*```\n\n/, '')), shown)
   })
 
   it('leaves it out of its own program, whatever its language', () => {

@@ -27,12 +27,13 @@ export function shownFiles(markdown: string): readonly string[] {
 
 /**
  * Returns the page with the present text of every file that it shows. A page that is up to date returns as it
- * was.
+ * was. A marker without a block gets one.
  */
 export function withShownFiles(markdown: string): string {
   return markdown.replaceAll(
-    /^<!-- file: (\S+) -->\n\n(?:```\w+\n[\s\S]*?^```$)?/gm,
-    (_, file: string) => `<!-- file: ${file} -->\n\n\`\`\`${languageOf(file)}\n${textOf(file)}\`\`\``,
+    /^<!-- file: (\S+) -->\n\n(```\w+\n[\s\S]*?^```$)?/gm,
+    (_, file: string, block: string | undefined) =>
+      `<!-- file: ${file} -->\n\n\`\`\`${languageOf(file)}\n${textOf(file)}\`\`\`${block === undefined ? '\n\n' : ''}`,
   )
 }
 
