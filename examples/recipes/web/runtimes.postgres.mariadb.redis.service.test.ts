@@ -40,7 +40,7 @@ for (const [name, { package: runtime, command }] of Object.entries(runtimes)) {
         await test.test(client, async () => {
           match(
             await outputOf([...start, 'check-stores.ts', client], folder),
-            /^[1-9]\d* checks passed, 0 failed\n$/,
+            /^[1-9]\d* checks passed, 0 failed\n$/m,
           )
         })
       }
