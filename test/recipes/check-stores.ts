@@ -30,7 +30,8 @@ const clients: Readonly<Record<string, () => Promise<OpenStore>>> = {
   },
   'bun:sqlite': async () => {
     // Only Bun has this module.
-    const { Database } = (await import('bun:sqlite' as string)) as any
+    const name: string = 'bun:sqlite'
+    const { Database } = await import(name)
     return onFiles((file) => new Database(file))
   },
   pg: async () => {

@@ -8,7 +8,9 @@ import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 
 interface FunctionModule {
-  handler(request: { readonly body: string }): Promise<{ readonly statusCode: number; readonly body: string }>
+  readonly handler: (request: {
+    readonly body: string
+  }) => Promise<{ readonly statusCode: number; readonly body: string }>
 }
 
 const { handler } = (await import(pathToFileURL(process.argv[2]!).href)) as FunctionModule

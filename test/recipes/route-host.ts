@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { serve } from '@hono/node-server'
 
 interface RouteModule {
-  POST(request: Request): Promise<Response>
+  readonly POST: (request: Request) => Promise<Response>
 }
 
 const { POST } = (await import(pathToFileURL(process.argv[2]!).href)) as RouteModule

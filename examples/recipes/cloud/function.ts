@@ -18,7 +18,4 @@ export async function handler(request: { readonly body?: string | null }) {
   }
 }
 
-process.once('SIGTERM', async () => {
-  await outbox.close()
-  await pool.end()
-})
+process.once('SIGTERM', () => void outbox.close().then(() => pool.end()))

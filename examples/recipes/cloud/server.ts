@@ -34,10 +34,7 @@ const server = serve({ fetch: app.fetch, port, hostname: '0.0.0.0' }, (address) 
 
 process.once('SIGTERM', () => {
   // Requests that have begun write their events. Then the outbox delivers what it holds, and closes.
-  server.close(async () => {
-    await outbox.close()
-    await pool.end()
-  })
+  server.close(() => void outbox.close().then(() => pool.end()))
   // A connection with a request is idle only after its response. Node would keep it for 5 s.
   setInterval(() => server.closeIdleConnections(), 100).unref()
 })

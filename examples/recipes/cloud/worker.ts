@@ -7,7 +7,4 @@ outbox.on(OrderPlaced, ship)
 await outbox.start()
 console.log('The worker is ready.')
 
-process.once('SIGTERM', async () => {
-  await outbox.close()
-  await pool.end()
-})
+process.once('SIGTERM', () => void outbox.close().then(() => pool.end()))

@@ -14,7 +14,4 @@ outbox.on(OrderPlaced, async ({ payload: { id } }) => {
 await outbox.start()
 console.log('The worker is ready.')
 
-process.once('SIGTERM', async () => {
-  await outbox.close()
-  await pool.end()
-})
+process.once('SIGTERM', () => void outbox.close().then(() => pool.end()))
