@@ -55,19 +55,17 @@ describe(`mysql store: plans with ${waitingForMail} rows of another destination`
   }
 
   it('a store uses the indexes as soon as they are there, and does without them when they are gone', async () => {
-    const used = async () => {
+    // Without the index, a claim of types examines rows of other destinations within its window.
+    const found = async () => {
       await store.routing.current()
-      const [before] = await reading()
-      const rows = await store.claim({ lease: leaseOf('a', 1), limit: 5, destination: 'kafka' })
-      equal(rows.length, 5)
-      const [after] = await reading()
-      return after! - before! < 5_000
+      const request = { lease: leaseOf('a'), limit: 1, window: 10, destination: 'kafka' }
+      return (await store.claimTypes(request)).rows.length
     }
-    equal(await used(), true)
+    equal(await found(), 1)
     await pool.query('alter table outbox_event drop index destination')
-    equal(await used(), false)
+    equal(await found(), 0)
     await store.migrate()
-    equal(await used(), true)
+    equal(await found(), 1)
   })
 
   it('a table without a routing has no such index', async () => {
@@ -76,20 +74,17 @@ describe(`mysql store: plans with ${waitingForMail} rows of another destination`
     await other.migrate()
     const [rows] = await pool.query(
       `select distinct index_name as name from information_schema.statistics
-        where table_schema = database() and table_name = 'plain' order by 1`,
+        where table_schema = database() and table_name = 'plain'`,
     )
-    deepEqual(
-      (rows as { name: string }[]).map(({ name }) => name),
-      ['PRIMARY', 'due', 'event', 'pending_key', 'queue'],
-    )
+    deepEqual((rows as { name: string }[]).map(({ name }) => name).sort(), [
+      'PRIMARY',
+      'due',
+      'event',
+      'pending_key',
+      'queue',
+    ])
   })
 })
-
-/** How many rows all sessions have read so far. */
-async function reading(): Promise<number[]> {
-  const [rows] = await pool.query("show global status like 'Innodb_rows_read'")
-  return (rows as { Value: string }[]).map(({ Value }) => Number(Value))
-}
 
 async function rowsRead(text: string, values: readonly unknown[]): Promise<number> {
   const connection = await pool.getConnection()

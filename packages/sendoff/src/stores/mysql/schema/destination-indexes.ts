@@ -1,4 +1,5 @@
 import type { MysqlSession } from '../drivers/mysql-driver.ts'
+import { isNotPermitted } from '../mysql-errors.ts'
 import type { MysqlTables } from './mysql-tables.ts'
 import type { OnlineStep } from './online-step.ts'
 
@@ -26,7 +27,12 @@ export async function missingDestinationIndexes(
   return destinationIndexes.filter(({ name }) => !there.has(name))
 }
 
-/** Whether the table has a routing. */
+/** Whether the table has a routing. False for a database user that may not read it. */
 export async function hasRouting(session: MysqlSession, { control }: MysqlTables): Promise<boolean> {
-  return (await session.run(`select 1 from ${control} where kind = 'routing'`)).rows.length > 0
+  try {
+    return (await session.run(`select 1 from ${control} where kind = 'routing'`)).rows.length > 0
+  } catch (error) {
+    if (isNotPermitted(error)) return false
+    throw error
+  }
 }

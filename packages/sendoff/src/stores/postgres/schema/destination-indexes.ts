@@ -1,4 +1,5 @@
 import type { PostgresSession } from '../drivers/postgres-driver.ts'
+import { isNotPermitted } from '../postgres-errors.ts'
 import type { OnlineIndex } from './online-index.ts'
 import type { PostgresTables } from './postgres-tables.ts'
 
@@ -43,7 +44,12 @@ export async function missingDestinationIndexes(
   return indexes.filter(({ name }) => !there.has(name))
 }
 
-/** Whether the table has a routing. */
+/** Whether the table has a routing. False for a database user that may not read it. */
 export async function hasRouting(session: PostgresSession, { control }: PostgresTables): Promise<boolean> {
-  return (await session.run({ text: `select 1 from ${control} where kind = 'routing'` })).length > 0
+  try {
+    return (await session.run({ text: `select 1 from ${control} where kind = 'routing'` })).length > 0
+  } catch (error) {
+    if (isNotPermitted(error)) return false
+    throw error
+  }
 }
