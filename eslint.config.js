@@ -1,7 +1,7 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**'] },
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**', 'site/.pages/**'] },
   {
     files: ['**/*.ts', '**/*.cts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],
