@@ -5,6 +5,7 @@ import { defineConfig } from 'vitepress'
 import { readNavigation } from '../pages/read-navigation.ts'
 import { placeOf } from '../pages/site-links.ts'
 import { boostDocument } from '../search/boost-document.ts'
+import { processTerm, tokenize } from '../search/search-terms.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const docs = join(root, 'docs')
@@ -75,7 +76,7 @@ export default defineConfig({
     socialLinks: [{ icon: 'github', link: 'https://github.com/sendoff-outbox/sendoff' }],
     search: {
       provider: 'local',
-      options: { miniSearch: { searchOptions: { boostDocument } } },
+      options: { miniSearch: { options: { tokenize, processTerm }, searchOptions: { boostDocument } } },
     },
     footer: { message: 'MIT licensed.' },
   },
