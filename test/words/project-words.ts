@@ -13,7 +13,7 @@ import { findHidingWords, mayHideActor, withoutExceptions } from './word-rule.ts
 
 const sources = [
   'packages/*/src/**/*.ts',
-  '{packages/*/test,test,bench,examples,site}/**/*.ts',
+  '{packages/*/test,test,bench,examples,site,release}/**/*.ts',
   'packages/*/page/**/*.{ts,tsx}',
 ]
 // The changelog quotes what was.
