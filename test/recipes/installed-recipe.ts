@@ -27,9 +27,9 @@ export async function installRecipe(
   })
   writeFileSync(join(folder.path, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
 
-  const packed = await packPackage('sendoff')
+  const tarballs = await packPackage('sendoff')
   const patience = ['--fetch-retries=1', '--fetch-timeout=30000']
-  const names = [...packages, ...Object.values(packed.tarballs)]
+  const names = [...packages, ...Object.values(tarballs)]
   try {
     await npm(folder.path, ['install', '--prefix=.', ...patience, ...names], 300_000)
   } catch (error) {
