@@ -57,7 +57,7 @@ const refused = await shop
     tx.prepare('insert into orders values (?, ?)').run('o-99', 'tea')
     await warehouse.write(StockReserved, { id: 'o-99', item: 'tea' })
   })
-  .catch((error: unknown) => (error instanceof OutboxError ? error.code : error))
+  .catch((error: unknown) => (error instanceof OutboxError ? error.code : String(error)))
 
 while (deliveries < orderCount + orderCount / 3) await shop.drain()
 await warehouse.drain()
@@ -67,7 +67,7 @@ await shop.close()
 await warehouse.close()
 await rm(folder, { recursive: true, force: true })
 console.log(
-  `orders=${orders} deliveries=${deliveries} reservations=${reservations} announced=${announced} refused=${refused}`,
+  `orders=${orders} deliveries=${deliveries} reservations=${reservations} announced=${announced} refused=${String(refused)}`,
 )
 
 /** Returns an outbox on a database file of its own, with a table of business data. */
@@ -81,7 +81,7 @@ function openOutbox(name: string, table: string): Outbox<DatabaseSync> {
   })
 }
 
-function rowsOf(name: string, table: string): unknown {
+function rowsOf(name: string, table: string): number {
   const database = new DatabaseSync(join(folder, `${name}.db`))
-  return database.prepare(`select count(*) as count from ${table}`).get()!['count']
+  return Number(database.prepare(`select count(*) as count from ${table}`).get()!['count'])
 }
