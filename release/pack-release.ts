@@ -62,7 +62,7 @@ function faultsOf(
     ...(packed === version ? [] : [`Its version is ${packed}.`]),
     ...needed.filter((path) => !paths.includes(path)).map((path) => `${path} is missing.`),
     ...paths
-      .filter((path) => /(?:^|\/)(?:test|node_modules|\.env)\b/.test(path))
+      .filter((path) => /(?:^|\/)(?:test|node_modules)\/|\.env$/.test(path))
       .map((path) => `${path} is in it.`),
   ]
 }

@@ -2,10 +2,11 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { headingAnchor } from '../pages/heading-anchor.ts'
 import { readNavigation } from '../pages/read-navigation.ts'
 import { placeOf } from '../pages/site-links.ts'
 import { boostDocument } from '../search/boost-document.ts'
-import { processTerm, tokenize } from '../search/search-terms.ts'
+import { prefix, processTerm, tokenize } from '../search/search-terms.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const docs = join(root, 'docs')
@@ -43,7 +44,7 @@ export default defineConfig({
   cleanUrls: false,
   lastUpdated: false,
   head: [['meta', { name: 'theme-color', content: '#5468d4' }]],
-  markdown: { headers: false, theme: { light: 'github-light', dark: 'github-dark' } },
+  markdown: { anchor: { slugify: headingAnchor }, theme: { light: 'github-light', dark: 'github-dark' } },
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
     nav: [
@@ -76,7 +77,9 @@ export default defineConfig({
     socialLinks: [{ icon: 'github', link: 'https://github.com/sendoff-outbox/sendoff' }],
     search: {
       provider: 'local',
-      options: { miniSearch: { options: { tokenize, processTerm }, searchOptions: { boostDocument } } },
+      options: {
+        miniSearch: { options: { tokenize, processTerm }, searchOptions: { boostDocument, prefix } },
+      },
     },
     footer: { message: 'MIT licensed.' },
   },

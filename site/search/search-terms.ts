@@ -13,3 +13,8 @@ export function processTerm(word: string): string | null {
   if (/^(?:an?|and|in|is|of|or|the|to)$/.test(term)) return null
   return term.length < 5 || term.includes('_') ? term : term.replace(/(?:ings?|ions?|es|s|e)$/, '')
 }
+
+/** Whether a word also finds longer ones. "outbox" would find every error code and metric. */
+export function prefix(term: string): boolean {
+  return term !== 'outbox'
+}

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { boostDocument } from './boost-document.ts'
-import { processTerm, tokenize } from './search-terms.ts'
+import { prefix, processTerm, tokenize } from './search-terms.ts'
 
 interface Index {
   search(words: string): readonly { readonly id: string }[]
@@ -36,7 +36,7 @@ export class SiteSearch {
         processTerm,
         searchOptions: {
           fuzzy: 0.2,
-          prefix: true,
+          prefix,
           boost: { title: 4, text: 2, titles: 1 },
           boostDocument,
         },

@@ -1,3 +1,5 @@
+import { headingAnchor } from '../../site/pages/heading-anchor.ts'
+
 /** A heading of a page and its text, up to the next heading. */
 export interface PageSection {
   /** The name of the heading in links. */
@@ -23,7 +25,7 @@ export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
     if (heading !== undefined) {
       names = []
       defaults = new Map()
-      sections.set(heading, { anchor: anchorOf(heading), names, defaults })
+      sections.set(heading, { anchor: headingAnchor(heading), names, defaults })
     }
     const [, firstCell, secondCell] = /^\| *(`.+?`) *\| *(.*?) *\|/.exec(line) ?? []
     if (firstCell === undefined) continue
@@ -32,12 +34,4 @@ export function sectionsOf(markdown: string): ReadonlyMap<string, PageSection> {
     for (const name of named) defaults.set(name, secondCell!)
   }
   return sections
-}
-
-/** Returns the anchor as code hosts make it: lower case, without punctuation, spaces as hyphens. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replaceAll(' ', '-')
 }
