@@ -16,6 +16,7 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   '@sendoff/cli': {
     zones: cliZones,
     imports: [
+      '@sendoff/dashboard',
       'commander',
       'jiti',
       'sendoff',
