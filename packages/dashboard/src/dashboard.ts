@@ -204,8 +204,10 @@ class Dashboard {
   }
 
   #stream(request: Request, outbox: WatchedOutbox): Response {
+    // A proxy or a middleware that compresses would keep messages back.
+    const headers = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
     return new Response(this.#streams.open(outbox.name, request.signal), {
-      headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+      headers: { ...headers, 'content-type': 'text/event-stream' },
     })
   }
 
