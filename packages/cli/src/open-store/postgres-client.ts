@@ -41,8 +41,8 @@ function withPg(url: URL, { Pool }: PgModule, { connections, table, schema }: Cl
 }
 
 /**
- * Returns an address whose `sslmode` pg reads as psql and postgres.js do: `require` encrypts, and `verify-full`
- * also checks the certificate. By default, pg checks it with both, and warns that this will change.
+ * Returns an address whose `sslmode` pg reads as psql and postgres.js do: `require` encrypts, and
+ * `verify-full` also checks the certificate. By default, pg checks it with both, and warns.
  */
 export function asLibpq(address: URL): URL {
   const url = new URL(address)
