@@ -76,7 +76,8 @@ type Admins = Parameters<typeof serveDashboard>[0]['admins']
 async function firstViews(admins: Admins, times: number): Promise<{ p95Ms: number }> {
   const durations: number[] = []
   for (let run = 0; run < times; run++) {
-    const { url, close } = await serveDashboard({ admins })
+    const served = await serveDashboard({ admins })
+    const { url } = served
     durations.push(
       await timed(async () => {
         const html = await (await fetch(url)).text()
@@ -86,19 +87,19 @@ async function firstViews(admins: Admins, times: number): Promise<{ p95Ms: numbe
         await Promise.all(parts)
       }),
     )
-    await close()
+    await served.close()
   }
   return { p95Ms: percentile(durations, 0.95) }
 }
 
 async function views(admins: Admins, path: string, times: number): Promise<{ p95Ms: number }> {
-  const { url, close } = await serveDashboard({ admins })
-  const view = () => read(`${url}api/outboxes/orders/${path}`)
+  const served = await serveDashboard({ admins })
+  const view = () => read(`${served.url}api/outboxes/orders/${path}`)
   // The first calls open connections and prepare statements.
   for (let warmUp = 0; warmUp < 5; warmUp++) await view()
   const durations: number[] = []
   for (let run = 0; run < times; run++) durations.push(await timed(view))
-  await close()
+  await served.close()
   return { p95Ms: percentile(durations, 0.95) }
 }
 

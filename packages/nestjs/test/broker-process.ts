@@ -16,7 +16,7 @@ import { redisStreamsPublisher } from 'sendoff/redis-streams'
 import { sqliteStore } from 'sendoff/sqlite'
 import { getOutboxToken, OutboxModule, OutboxWorkerModule } from '@sendoff/nestjs'
 
-const [, , redisUrl, smtpUrl, stream, file] = process.argv as string[]
+const [, , redisUrl, smtpUrl, stream, file] = process.argv
 const events = 20
 let handled = 0
 

@@ -48,7 +48,7 @@ function moduleOf(
     module: OutboxDashboardModule,
     imports,
     providers: [served],
-    controllers: [dashboardController(path, guards) as Type],
+    controllers: [dashboardController(path, guards)],
   }
 }
 
