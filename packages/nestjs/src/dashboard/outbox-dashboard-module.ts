@@ -1,4 +1,4 @@
-import type { DynamicModule, Provider, Type } from '@nestjs/common'
+import type { DynamicModule, Provider } from '@nestjs/common'
 import { outboxAdmin } from 'sendoff/admin'
 import type { OutboxStore } from 'sendoff/store'
 import { defaultOutboxName, getOutboxOptionsToken } from '../outbox-tokens.ts'
