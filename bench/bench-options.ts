@@ -14,7 +14,7 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --seconds N           how long a rate is measured: write and inbox 2, latency and destinations 5, idle 10 or 60, sustained 60, outage 30
   --workers N           listeners at once: Sendoff's own default
   --processes N         worker processes that share a drain: 1
-  --scale N             share of the rows that stand in the tables of growth, admin and inbox: 1
+  --scale N             share of the rows that stand in the tables of growth, admin, operator and inbox: 1
   --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
@@ -47,6 +47,7 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   relay: 0,
   outage: 30,
   admin: 0,
+  operator: 0,
   inbox: 2,
   observe: 0,
 }

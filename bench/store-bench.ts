@@ -15,6 +15,7 @@ export const suiteNames = [
   'relay',
   'outage',
   'admin',
+  'operator',
   'inbox',
   'observe',
 ] as const

@@ -134,9 +134,10 @@ export const nestjsZones: readonly Zone[] = [
   },
   {
     name: 'module',
-    holds: ['index.ts', 'outbox-{health-indicator,lifecycle,module,transactional-adapter}.ts'],
+    holds: ['index.ts', 'outbox-{health-indicator,lifecycle,module,transactional-adapter,worker-module}.ts'],
     sees: ['tokens', 'configuration', 'listeners'],
   },
+  { name: 'dashboard', holds: ['dashboard/**'], sees: ['tokens', 'configuration'] },
 ]
 
 /** The dependency rule of `packages/dashboard`. Only `live` and `api` know outboxes. */

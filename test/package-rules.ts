@@ -16,6 +16,7 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   '@sendoff/cli': {
     zones: cliZones,
     imports: [
+      '@sendoff/dashboard',
       'commander',
       'jiti',
       'sendoff',
@@ -40,7 +41,7 @@ export const packageRules: Readonly<Record<string, PackageRule>> = {
   },
   '@sendoff/nestjs': {
     zones: nestjsZones,
-    imports: ['sendoff', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
+    imports: ['sendoff', '@sendoff/dashboard', '@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
     bundleLimit: 100_000,
   },
   '@sendoff/dashboard': {

@@ -31,6 +31,13 @@ describe('the benchmarks on PostgreSQL', () => {
     deepEqual(subjectsOf(lines, 'p95Ms'), [...looks, ...looks.map((look) => `${look}-stale`)])
   })
 
+  it('operator measures pages of the dashboard, and commands', atFullScale, async () => {
+    const lines = await benchLines(run, 'operator', '--scale', '0.0005', '--only', 'first-view')
+    deepEqual(subjectsOf(lines, 'p95Ms'), ['dashboard-first-view'])
+    const calls = await benchLines(run, 'operator', '--scale', '0.0005', '--only', 'command-status')
+    deepEqual(subjectsOf(calls, 'p95Ms'), ['command-status'])
+  })
+
   it('drain measures every mode, peer and limit', async () => {
     const lines = await benchLines(run, 'drain', '--events', '300')
 

@@ -16,6 +16,7 @@ import { inboxSuite } from '../../suites/inbox.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { observeSuite } from '../../suites/observe.ts'
+import { operatorSuite } from '../../suites/operator.ts'
 import { orderedSubjects } from '../../suites/ordered.ts'
 import { outageSubjects } from '../../suites/outage.ts'
 import { relaySubjects } from '../../suites/relay.ts'
@@ -26,7 +27,7 @@ import { postgresInboxTables } from './inbox-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
-import { dropDatabases, serverCpuUs } from './postgres-server.ts'
+import { databaseUrl, dropDatabases, serverCpuUs } from './postgres-server.ts'
 
 const peer = graphileWorker.name
 const wokenPgBoss = pgBoss({ notify: true })
@@ -52,6 +53,7 @@ export const postgresBench: StoreBench = {
       peer,
     },
     admin: adminSuite(postgresDatabases, postgresAdminTables),
+    operator: operatorSuite(postgresDatabases, postgresAdminTables, databaseUrl),
     ordered: { subjects: [...orderedSubjects(postgresDatabases), peerDrain(graphileWorker)], peer },
     write: {
       subjects: [

@@ -5,11 +5,11 @@ export class HiddenSecrets {
   /** Hides the passwords of this address from now on, in every form in which an error may quote them. */
   addUrl(address: string): void {
     const [, written] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#:]*:(.*)@/i.exec(address) ?? []
-    this.#add(written)
+    this.add(written)
     if (!URL.canParse(address)) return
     const url = new URL(address)
-    this.#add(url.password)
-    for (const [name, value] of url.searchParams) if (secretName.test(name)) this.#add(value)
+    this.add(url.password)
+    for (const [name, value] of url.searchParams) if (secretName.test(name)) this.add(value)
   }
 
   /** Returns the text with stars in place of every password. */
@@ -19,7 +19,8 @@ export class HiddenSecrets {
     return hidden
   }
 
-  #add(secret: string | undefined): void {
+  /** Hides this text from now on, also in its decoded form. */
+  add(secret: string | undefined): void {
     if (secret === undefined || secret === '') return
     this.#secrets.add(secret)
     try {

@@ -16,7 +16,14 @@ import { WatchedOutbox } from './live/watched-outbox.ts'
 import { servePage } from './static/serve-page.ts'
 
 /** Serves the dashboard: the page and its API. Never rejects. */
-export type DashboardHandler = (request: Request) => Promise<Response>
+export interface DashboardHandler {
+  (request: Request): Promise<Response>
+  /**
+   * Ends all live pages, and stops the plans that this process runs, after the batch under way. Call it
+   * before a server closes: the server would wait for the pages. It closes no store.
+   */
+  close(): Promise<void>
+}
 
 /** How many calls of one outbox run at the same time, and how many may wait. */
 const limits = { maxAtOnce: 4, maxWaiting: 200 }
@@ -36,7 +43,8 @@ const safeHeaders = {
  */
 export function dashboard(options: DashboardOptions): DashboardHandler {
   const site = new Dashboard(checkDashboardOptions(options))
-  return (request) => site.handle(request)
+  const handle = (request: Request): Promise<Response> => site.handle(request)
+  return Object.assign(handle, { close: () => site.close() })
 }
 
 /** Every call of the API. `session`, `openapi.json` and `stream` have no route of their own. */
@@ -96,6 +104,11 @@ class Dashboard {
     }
     if (!response.headers.has('cache-control')) response.headers.set('cache-control', 'no-store')
     return response
+  }
+
+  async close(): Promise<void> {
+    this.#streams.close()
+    await Promise.all([...this.#outboxes.values()].map(({ runs }) => runs.close()))
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -191,8 +204,10 @@ class Dashboard {
   }
 
   #stream(request: Request, outbox: WatchedOutbox): Response {
+    // A proxy or a middleware that compresses would keep messages back.
+    const headers = { 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
     return new Response(this.#streams.open(outbox.name, request.signal), {
-      headers: { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' },
+      headers: { ...headers, 'content-type': 'text/event-stream' },
     })
   }
 

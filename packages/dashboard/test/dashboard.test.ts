@@ -202,6 +202,22 @@ describe('a run', () => {
     await rejects(client.act(`${path}/resume`, {}), /400 .*OUTBOX_INVALID_PLAN/)
   })
 
+  it('ends with the dashboard that runs it, and can be resumed by another', async () => {
+    const { admin } = await filledOutbox({ dead: 30 })
+    const client = new DashboardClient({ admins: { orders: admin } })
+    const page = await client.send('/api/outboxes/orders/stream')
+    const plan = await client.act<Plan>('outboxes/orders/plans', { action: 'replay', filter: {}, all: true })
+    const { id } = await client.act<{ id: string }>('outboxes/orders/runs', { plan, ratePerSecond: 20 })
+    await client.handler.close()
+    const entry = await admin.audit.entry(id)
+    deepEqual([entry.state, entry.affected < 30], ['stopped', true])
+    // Its live pages have ended, and no other one begins.
+    match(await page.text(), /^retry: 3000/)
+    equal((await client.send('/api/outboxes/orders/stream')).status, 503)
+    await client.handler.close()
+    equal((await admin.as('bob').resumeRun(id)).acted, 30)
+  })
+
   it('of another process is stopped from here, and that process notices', async () => {
     const { admin } = await filledOutbox({ dead: 30 })
     const [here, there] = [0, 1].map(() => new DashboardClient({ admins: { orders: admin } }))

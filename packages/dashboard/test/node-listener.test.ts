@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -118,5 +118,34 @@ describe('a dashboard of one machine', () => {
       match(await exchange(port, request), /^HTTP\/1\.1 421/, host)
     }
     await served.close()
+  })
+
+  it('with a token asks for it, there too', async () => {
+    const { admin } = await filledOutbox()
+    const token = 'a-secret-of-the-operators'
+    const served = await serveDashboard({
+      admins: { orders: admin },
+      host: 'localhost',
+      token,
+      role: 'viewer',
+    })
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await fetch(`${served.url}api/session`, { headers })).status
+    const basic = Buffer.from(`ann:${token}`).toString('base64')
+    deepEqual([await status({}), await status({ authorization: `Basic ${basic}` })], [401, 200])
+    await served.close()
+  })
+
+  it('listens on no address that other machines reach without a token', async () => {
+    const { admin } = await filledOutbox()
+    for (const host of ['0.0.0.0', '::', '', '127.0.0.1.nip.io', '10.0.0.1', undefined as never]) {
+      await rejects(serveDashboard({ admins: { orders: admin }, host }), {
+        code: 'OUTBOX_INVALID_OPTION',
+        message: /needs a token/,
+      })
+    }
+    await rejects(serveDashboard({ admins: { orders: admin }, host: '0.0.0.0', token: 'short' }), {
+      code: 'OUTBOX_INVALID_OPTION',
+    })
   })
 })

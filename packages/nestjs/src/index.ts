@@ -49,5 +49,6 @@ export {
   OutboxTransactionalAdapter,
   type OutboxTransactionalAdapterOptions,
 } from './outbox-transactional-adapter.ts'
+export { type OutboxWorker, OutboxWorkerModule, type OutboxWorkerOptions } from './outbox-worker-module.ts'
 export type { ConfigReader } from './read-config.ts'
 export type { ResolvedOptions } from './resolve-options.ts'

@@ -8,7 +8,14 @@ import { memoryStore } from 'sendoff/memory'
 import { postgresStore } from 'sendoff/postgres'
 import { typeormTransactions } from 'sendoff/transactions/typeorm'
 import type { DataSource, EntityManager } from 'typeorm'
-import { OutboxFallback, OutboxListener, OutboxModule, OutboxRetryable } from '@sendoff/nestjs'
+import {
+  OutboxFallback,
+  OutboxListener,
+  OutboxModule,
+  OutboxRetryable,
+  OutboxWorkerModule,
+} from '@sendoff/nestjs'
+import { OutboxDashboardModule } from '@sendoff/nestjs/dashboard'
 import { OrderPaid, OrderPlaced } from './order-events.ts'
 
 // The compiler does these checks: an expected error that does not occur is an error.
@@ -125,6 +132,21 @@ describe('the types of the module', () => {
       OutboxModule.forRoot({ store, config: { dispatcher: { workers: 8 } } })
       // @ts-expect-error there is no such group
       OutboxModule.forRoot({ store, config: { dispatchers: { workerCount: 8 } } })
+    }
+    equal(typeof typed, 'function')
+  })
+
+  it('refuse a dashboard without authorize, and a worker that cannot be closed', () => {
+    const typed = () => {
+      OutboxDashboardModule.forRoot({ authorize: () => ({ actor: 'ann', role: 'viewer' }), readOnly: true })
+      // @ts-expect-error authorize is missing
+      OutboxDashboardModule.forRoot({ path: 'ops' })
+      // @ts-expect-error there is no such role
+      OutboxDashboardModule.forRoot({ authorize: () => ({ actor: 'ann', role: 'root' }) })
+      // @ts-expect-error there is no such option
+      OutboxDashboardModule.forRoot({ authorize: () => undefined, readonly: true })
+      // @ts-expect-error it has no close()
+      OutboxWorkerModule.register({ provide: 'WORKER', useFactory: () => ({ start: async () => {} }) })
     }
     equal(typeof typed, 'function')
   })

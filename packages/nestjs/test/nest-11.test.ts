@@ -22,7 +22,16 @@ const olderNest = {
   rxjs: '7.8.2',
 }
 
-const suites = ['config', 'lifecycle', 'listeners', 'observing', 'pipeline', 'testing-module']
+const suites = [
+  'config',
+  'dashboard-module',
+  'lifecycle',
+  'listeners',
+  'observing',
+  'pipeline',
+  'testing-module',
+  'worker-module',
+]
 
 describe('the module on Nest 11', { skip: !isFull && 'npm run test:full installs Nest 11' }, () => {
   it('passes the tests of the module', async (test) => {
@@ -38,6 +47,7 @@ describe('the module on Nest 11', { skip: !isFull && 'npm run test:full installs
     // Copies, because Node resolves the imports of a link from the place that it leads to.
     for (const [name, path] of [
       ['sendoff', 'packages/sendoff'],
+      ['@sendoff/dashboard', 'packages/dashboard'],
       ['@sendoff/nestjs', 'packages/nestjs'],
     ] as const) {
       mkdirSync(at('node_modules', name), { recursive: true })

@@ -13,6 +13,8 @@ export interface Session {
   /** Acts under the name of the operator. */
   readonly admin: OutboxAdmin<unknown>
   readonly actor: string
+  /** The table that the call or its configuration names; undefined if neither does. */
+  readonly table: string | undefined
 }
 
 /** Opens the store of a call, runs `work` on it, and closes it. With `create`, a missing file is made. */
@@ -28,7 +30,8 @@ export async function withSession<Options extends CommonOptions, Result>(
   ])
   try {
     const actor = actorOf(call, config)
-    return await work({ store, actor, admin: outboxAdmin({ store }).as(actor) })
+    const { table } = placeOf(call, config)
+    return await work({ store, actor, table, admin: outboxAdmin({ store }).as(actor) })
   } finally {
     await closeStore(store, config)
   }

@@ -1,27 +1,13 @@
 import { type MariadbPool, type Mysql2Pool, mysqlStore } from 'sendoff/mysql'
 import { given } from '../given.ts'
 import { requirePackage } from './load-package.ts'
+import { takeMysqlTls } from './mysql-tls.ts'
 import { type ClientOptions, connectTimeoutMs, type StoreClient } from './store-client.ts'
 
 /** Opens a store in MySQL or MariaDB, by mysql2 or mariadb. */
 export function mysqlClient(url: URL, { connections, table }: ClientOptions): StoreClient {
   const { name, module } = requirePackage('MySQL', ['mysql2/promise', 'mariadb'])
-  const pool = (module as PoolModule).createPool(
-    name === 'mysql2/promise'
-      ? {
-          uri: withScheme(url, 'mysql:'),
-          connectionLimit: connections,
-          connectTimeout: connectTimeoutMs,
-          enableKeepAlive: true,
-        }
-      : {
-          ...partsOf(url),
-          connectionLimit: connections,
-          connectTimeout: connectTimeoutMs,
-          acquireTimeout: connectTimeoutMs,
-          initializationTimeout: connectTimeoutMs,
-        },
-  )
+  const pool = (module as PoolModule).createPool(mysqlPoolOptions(name, url, connections))
   return {
     store: mysqlStore({ client: pool, ...given({ table }) }),
     async connect() {
@@ -30,6 +16,29 @@ export function mysqlClient(url: URL, { connections, table }: ClientOptions): St
     },
     close: () => pool.end(),
   }
+}
+
+/** Returns the options of a pool, as the driver of this name takes them. */
+export function mysqlPoolOptions(
+  driver: 'mysql2/promise' | 'mariadb',
+  address: URL,
+  connections: number,
+): object {
+  const url = new URL(address)
+  const ssl = takeMysqlTls(url)
+  const common = {
+    connectionLimit: connections,
+    connectTimeout: connectTimeoutMs,
+    ...(ssl !== undefined && { ssl }),
+  }
+  return driver === 'mysql2/promise'
+    ? { uri: withScheme(url, 'mysql:'), enableKeepAlive: true, ...common }
+    : {
+        ...partsOf(url),
+        acquireTimeout: connectTimeoutMs,
+        initializationTimeout: connectTimeoutMs,
+        ...common,
+      }
 }
 
 interface PoolModule {

@@ -22,7 +22,7 @@ type PostgresJsModule = (
 
 function withPg(url: URL, { Pool }: PgModule, { connections, table, schema }: ClientOptions): StoreClient {
   const pool = new Pool({
-    connectionString: url.href,
+    connectionString: asLibpq(url).href,
     max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
     application_name: 'sendoff',
@@ -38,6 +38,18 @@ function withPg(url: URL, { Pool }: PgModule, { connections, table, schema }: Cl
     },
     close: () => pool.end(),
   }
+}
+
+/**
+ * Returns an address whose `sslmode` pg reads as psql and postgres.js do: `require` encrypts, and
+ * `verify-full` also checks the certificate. By default, pg checks it with both, and warns.
+ */
+export function asLibpq(address: URL): URL {
+  const url = new URL(address)
+  const { searchParams } = url
+  if (searchParams.has('sslmode') && !searchParams.has('uselibpqcompat'))
+    searchParams.set('uselibpqcompat', 'true')
+  return url
 }
 
 function withPostgresJs(

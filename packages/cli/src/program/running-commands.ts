@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { examples } from './looking-commands.ts'
 import { type RunCommand, runs } from './run-command.ts'
 
-/** Adds the commands that set an outbox up, and the relay. */
+/** Adds the commands that set an outbox up, the relay and the dashboard. */
 export function addRunningCommands(program: Command, run: RunCommand): void {
   const init = program
     .command('init')
@@ -46,6 +46,19 @@ export function addRunningCommands(program: Command, run: RunCommand): void {
       ),
     )
   runs(relay, run, async () => (await import('../commands/relay.ts')).relay)
+
+  const dashboard = program
+    .command('dashboard')
+    .summary('serve the dashboard of the outbox on this machine')
+    .description('Serves a web page on the loopback address, without a login, until Ctrl-C.')
+    .option('--port <number>', 'the port; 0 for any (default: 9465)')
+    .option('--open', 'open it in the browser')
+    .option('--read-only', 'refuse all actions')
+    .option('--trace-url <template>', 'the address of a trace, with {traceId}')
+    .option('--host <address>', 'another address than 127.0.0.1; needs a token')
+    .option('--token <secret>', 'what visitors have to know, 16 characters at least; or SENDOFF_TOKEN')
+    .addHelpText('after', examples('dashboard --open', 'dashboard --read-only --port 8080'))
+  runs(dashboard, run, async () => (await import('../commands/dashboard.ts')).dashboard)
 
   const completion = program
     .command('completion <shell>')

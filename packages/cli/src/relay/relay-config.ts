@@ -26,7 +26,10 @@ export interface RelayConfig {
    * aggregate type. It leaves all others alone. Default: all.
    */
   readonly types?: readonly string[]
-  /** How many events one request to the broker has at most. Default: 100. */
+  /**
+   * How many events one request to the broker has at most. Default: 100; in mode `ordered` 1, because a
+   * publisher keeps only the order of each key within a batch.
+   */
   readonly maxBatchSize?: number
   /** Options of the outbox, such as `workerCount`, `maxAttempts`, `purge` or `routing`. */
   readonly outbox?: RelayOutboxOptions

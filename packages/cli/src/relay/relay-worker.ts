@@ -49,7 +49,9 @@ async function eventWorker(
   targets: ReadonlyMap<string, RelayTarget>,
 ): Promise<RelayWorker> {
   const { store, config, metrics, logger } = parts
-  const { mode = 'multiNode', types, maxBatchSize, outbox: more } = config
+  const { mode = 'multiNode', types, outbox: more } = config
+  // A publisher keeps the order of a key within a batch, and not that of the whole table.
+  const { maxBatchSize = mode === 'ordered' ? 1 : undefined } = config
   if (!relayModes.includes(mode)) {
     throw usageError(`The relay knows no mode "${mode}". Use one of ${relayModes.join(', ')}.`)
   }

@@ -2,15 +2,17 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { defineEvent } from 'sendoff'
+import { defineEvent, Outbox } from 'sendoff'
 import { MailOutbox } from 'sendoff/mail'
 import { projectRoot } from '../../../../test/workspace.ts'
 import { TestSmtpServer } from '../../../sendoff/test/mail/smtp-server.ts'
+import { relayModes } from '../../src/relay/relay-config.ts'
 import { RunningCall, sendoff, sendoffJson } from '../run-sendoff.ts'
 import { newFolder, newSqliteOutbox, type TestedOutbox, writePending } from '../tested-outbox.ts'
 import { Webhook } from './webhook.ts'
 
 const events = 600
+const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
 
 describe('the relay', { concurrency: 3 }, () => {
   it('that is killed under load loses nothing: the next one delivers the rest', async (test) => {
@@ -63,6 +65,60 @@ describe('the relay', { concurrency: 3 }, () => {
       [],
     )
     deepEqual(await counts(outbox), { PENDING: 0, DONE: events, DEAD: 0 })
+  })
+
+  for (const mode of isFull ? relayModes : (['singleNode', 'partitioned', 'ordered'] as const)) {
+    it(`in mode ${mode} delivers all, also after it was terminated, in the order that the mode promises`, async (test) => {
+      const outbox = await newSqliteOutbox(test)
+      const webhook = await Webhook.listen(test)
+      const keys = new Map<string, string>()
+      const writer = await Outbox.writerOnly<unknown>({ store: await outbox.open(), logger: false }).start()
+      await writer.transaction(async () => {
+        for (let index = 0; index < 120; index++) {
+          const orderingKey = `customer-${index % 4}`
+          keys.set(await writer.write('OrderPlaced', { index }, { orderingKey }), orderingKey)
+        }
+      })
+      await writer.close()
+      const args = ['relay', '--to', webhook.url, '--port', '0', '--mode', mode, ...outbox.args]
+
+      const first = new RunningCall(args)
+      await webhook.until(10)
+      first.kill('SIGTERM')
+      equal((await first.ended).code, 0)
+      const next = new RunningCall(args)
+      await next.until(/The relay delivers/)
+      await webhook.until(keys.size)
+      const [node] = await sendoffJson<{ nodes: { mode: string }[] }>(['nodes', ...outbox.args]).then(
+        ({ nodes }) => nodes,
+      )
+      equal(node?.mode, mode)
+      next.kill('SIGTERM')
+      equal((await next.ended).code, 0)
+
+      deepEqual(await counts(outbox), { PENDING: 0, DONE: keys.size, DEAD: 0 })
+      const [written, arrived] = [[...keys.keys()], [...webhook.arrivals.keys()]]
+      deepEqual(arrived.toSorted(), written.toSorted())
+      if (mode === 'ordered') deepEqual(arrived, written)
+      if (mode !== 'partitioned') return
+      for (const key of new Set(keys.values())) {
+        const ofKey = (ids: readonly string[]) => ids.filter((id) => keys.get(id) === key)
+        deepEqual(ofKey(arrived), ofKey(written), key)
+      }
+    })
+  }
+
+  it('refuses a mode that another process of the table does not have', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    const webhook = await Webhook.listen(test)
+    const args = ['relay', '--to', webhook.url, '--port', '0', ...outbox.args]
+    const first = new RunningCall([...args, '--mode', 'partitioned'])
+    await first.until(/The relay delivers/)
+    const other = await sendoff([...args, '--mode', 'singleNode'])
+    equal(other.code, 1)
+    match(other.stderr, /partitioned/)
+    first.kill('SIGTERM')
+    equal((await first.ended).code, 0)
   })
 
   it('serves its health and its metrics', async (test) => {

@@ -37,7 +37,8 @@ export function OverviewPage({ outbox }: { outbox: string }): JSX.Element {
         title="Overview"
         about={
           <>
-            {overview.store.kind} · {overview.store.name} · {processesText(overview.processes)}
+            {overview.store.kind} · <span title={overview.store.name}>{shortName(overview.store.name)}</span>{' '}
+            · {processesText(overview.processes)}
           </>
         }
       />
@@ -207,6 +208,11 @@ function Figures({ outbox, state }: { outbox: string; state: StateAnswer }): JSX
   )
 }
 
+/** The name of a file without its folders, which would fill a phone. */
+function shortName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
+}
+
 function Charts({ outbox }: { outbox: string }): JSX.Element {
   const { depths, beat } = useLive()
   // Minutes change slowly: every tenth message is enough.
@@ -276,19 +282,24 @@ function Charts({ outbox }: { outbox: string }): JSX.Element {
   )
 }
 
-/** The last hour as the charts show it: a minute without deliveries has no latency. */
+/**
+ * The last hour as the charts show it: a minute without deliveries has no latency. The minute under way is
+ * left out, because it would look as if deliveries had stopped.
+ */
 function chartedMinutes(data: HistoryAnswer | undefined) {
-  return (data?.minutes ?? []).map(({ minute, done, failed, dead, hotShare, delivery, listener }) => ({
-    minute,
-    done,
-    failed,
-    dead,
-    hot: hotShare === null ? null : hotShare * 100,
-    p50: delivery.p50Ms ?? null,
-    p99: delivery.p99Ms ?? null,
-    listener50: listener.p50Ms ?? null,
-    listener99: listener.p99Ms ?? null,
-  }))
+  return (data?.minutes.slice(0, -1) ?? []).map(
+    ({ minute, done, failed, dead, hotShare, delivery, listener }) => ({
+      minute,
+      done,
+      failed,
+      dead,
+      hot: hotShare === null ? null : hotShare * 100,
+      p50: delivery.p50Ms ?? null,
+      p99: delivery.p99Ms ?? null,
+      listener50: listener.p50Ms ?? null,
+      listener99: listener.p99Ms ?? null,
+    }),
+  )
 }
 
 function Rates({ outbox, state }: { outbox: string; state: StateAnswer }): JSX.Element {

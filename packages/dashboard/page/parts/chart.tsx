@@ -81,6 +81,9 @@ export function Chart({
 
 const height = 150
 
+/** The shortest time that a chart shows: below, its labels would repeat the same second. */
+const shortestSeconds = 10
+
 function dataOf(times: readonly number[], lines: readonly ChartLine[]): UPlot.AlignedData {
   return [[...times], ...lines.map(({ values }) => [...values])] as UPlot.AlignedData
 }
@@ -105,6 +108,7 @@ function optionsOf(
     cursor: { y: false, points: { size: 6 } },
     padding: [8, 20, 0, 0],
     scales: {
+      x: { range: (_chart, first, last) => [Math.min(first, last - shortestSeconds), last] },
       y: { range: (_chart, _low, high) => [0, max ?? Math.max(1, high * 1.15)] },
     },
     axes: [

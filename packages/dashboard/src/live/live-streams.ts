@@ -29,6 +29,7 @@ export class LiveStreams {
   readonly #options: LiveStreamsOptions
   readonly #channels = new Map<string, Channel>()
   #count = 0
+  #isClosed = false
 
   constructor(options: LiveStreamsOptions) {
     this.#options = options
@@ -41,6 +42,7 @@ export class LiveStreams {
 
   /** Opens a stream of one outbox. It ends when the client leaves. */
   open(outbox: string, left: AbortSignal): ReadableStream<Uint8Array> {
+    if (this.#isClosed) throw new Refusal(503, 'CLOSED', 'This dashboard is closing. Try again in a moment.')
     if (this.#count >= this.#options.maxStreams) {
       throw new Refusal(503, 'TOO_MANY_STREAMS', 'Too many pages are open. Close some, then try again.')
     }
@@ -65,8 +67,9 @@ export class LiveStreams {
     this.#channels.get(outbox)?.refresh()
   }
 
-  /** Ends all streams. */
+  /** Ends all streams, and opens no more. */
   close(): void {
+    this.#isClosed = true
     for (const channel of this.#channels.values()) channel.close()
   }
 

@@ -63,6 +63,13 @@ export class PlanRuns {
     await admin.resumeRun(id, { signal: AbortSignal.abort() })
   }
 
+  /** Stops all plans that this process runs. Each can be resumed, from any process. */
+  async close(): Promise<void> {
+    const running = [...this.#runs.values()].filter(({ isOver }) => !isOver)
+    for (const { stop } of running) stop.abort()
+    await Promise.all(running.map(({ ended }) => ended))
+  }
+
   /** Returns the state of a plan by its audit entry. */
   stateOf(entry: AuditEntry): RunState {
     const here = this.#runs.get(entry.id)

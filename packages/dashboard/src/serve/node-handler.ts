@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { DashboardHandler } from '../dashboard.ts'
+
+/** Serves web requests, as the handler of a dashboard does. */
+export type WebHandler = (request: Request) => Promise<Response>
 
 /** A listener for Node's `http` server, which Express takes, too. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -13,7 +15,7 @@ const stalledMs = 30_000
  * Makes a handler of web requests a listener of Node's `http` server. Express calls it as a middleware. A
  * client that stops reading is cut off, and never holds more than a few messages in memory.
  */
-export function nodeListener(handler: DashboardHandler): NodeListener {
+export function nodeListener(handler: WebHandler): NodeListener {
   return (incoming, outgoing) => {
     // An error of the client's connection ends the exchange, and nothing else.
     outgoing.on('error', () => {})
@@ -22,7 +24,7 @@ export function nodeListener(handler: DashboardHandler): NodeListener {
 }
 
 async function exchange(
-  handler: DashboardHandler,
+  handler: WebHandler,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {

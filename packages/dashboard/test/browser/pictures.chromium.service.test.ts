@@ -94,6 +94,8 @@ describe('every page', { skip }, () => {
         }
         await page.goto(`${shop.url}orders/overview`)
         await page.locator('main').getByText('dead events').first().waitFor()
+        // By now, its charts have a while to show.
+        await keepPicture(page, `overview-${width}-${theme}`)
         await page.keyboard.press('Control+k')
         await page.getByRole('listbox', { name: 'Commands' }).getByRole('option').first().waitFor()
         await checkAccessible(page, `palette at ${width} px, ${theme}`)
