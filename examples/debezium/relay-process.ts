@@ -18,6 +18,8 @@ export interface RelayProcessOptions {
 
 /** The program `OutboxRelay` with Debezium's engine, started again whenever it ends, until `stop`. */
 export class RelayProcess {
+  /** The file in which it keeps its place. It exists once the relay has stored one. */
+  readonly offsetsFile: string
   readonly #args: readonly string[]
   #child: ChildProcess | undefined
   #isStopped = false
@@ -25,6 +27,7 @@ export class RelayProcess {
   starts = 0
 
   constructor({ databaseUrl, consumerUrl, offsetsFile, settings = {} }: RelayProcessOptions) {
+    this.offsetsFile = offsetsFile
     const { hostname, port, username, password, pathname } = new URL(databaseUrl)
     const all = {
       'database.hostname': hostname,
