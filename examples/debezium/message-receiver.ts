@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** A message of Debezium's router, as `OutboxRelay` posts it. */
@@ -22,7 +22,8 @@ export class MessageReceiver {
   readonly #server: Server
 
   static async start(handle: (message: RoutedMessage) => Promise<unknown>): Promise<MessageReceiver> {
-    const server = createServer(async (request, response) => {
+    const server = createServer((request, response) => void receive(request, response)).listen(0, '127.0.0.1')
+    const receive = async (request: IncomingMessage, response: ServerResponse) => {
       try {
         const chunks: Uint8Array[] = []
         for await (const chunk of request) chunks.push(chunk as Uint8Array)
@@ -34,7 +35,7 @@ export class MessageReceiver {
         // Without a confirmation, the relay sends the batch again.
         response.writeHead(503).end()
       }
-    }).listen(0, '127.0.0.1')
+    }
     await once(server, 'listening')
     return new MessageReceiver(server)
   }

@@ -38,10 +38,10 @@ export interface DebeziumRun {
   readonly pool: pg.Pool
   readonly outbox: WriterOutbox<pg.PoolClient, pg.PoolClient>
   /** Starts a relay that posts to `handle`. */
-  relay(
+  readonly relay: (
     handle: (message: RoutedMessage) => Promise<unknown>,
     settings?: Readonly<Record<string, string>>,
-  ): Promise<RelayProcess>
+  ) => Promise<RelayProcess>
 }
 
 export async function debeziumRun(

@@ -80,7 +80,7 @@ describe('Debezium under faults', { skip }, () => {
   })
 })
 
-/** A consumer with an inbox on a server that nobody kills. */
+/** A consumer with an inbox on a server that the test does not kill. */
 async function openBilling() {
   const schema = `billing_${process.pid}`
   const pool = new pg.Pool({ connectionString: process.env['POSTGRES_URL']! })

@@ -530,7 +530,7 @@ const stalledAfter = 5
 
 const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 }, partitions: 0 }
 
-/** A worker that does not see some events would never deliver them, and nobody would notice. */
+/** A worker that does not see some events would never deliver them, and would not notice. */
 function requireVisibleRows(findings: readonly Finding[] = []): void {
   const hidden = findings.find(({ code }) => code === 'ROWS_HIDDEN')
   if (hidden === undefined) return

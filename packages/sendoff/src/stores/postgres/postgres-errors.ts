@@ -89,8 +89,8 @@ export function commitFailure(cause: unknown): unknown {
 }
 
 /**
- * Returns the error for a statement that the server refused because it may only read. `isStandby` is undefined
- * if the server did not say.
+ * Returns the error for a statement that the server refused because it may only read. `isStandby` is
+ * undefined if the server did not say.
  */
 export function readOnlyFailure(cause: unknown, isStandby: boolean | undefined): OutboxError {
   const advice = isStandby

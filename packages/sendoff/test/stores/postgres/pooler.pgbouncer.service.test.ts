@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import pg from 'pg'
+import type pg from 'pg'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { postgresStore, type PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'

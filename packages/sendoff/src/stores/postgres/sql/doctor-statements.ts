@@ -76,8 +76,8 @@ export const readIdleSlots = `
    where not active and restart_lsn is not null`
 
 /**
- * $1 schema, $2 names of tables. Returns the tables whose rows row-level security may hide from this user. It
- * hides none if a permissive policy with the condition `true` applies to each command, and no restrictive one.
+ * $1 schema, $2 names of tables. Returns the tables whose rows row-level security may hide from this user.
+ * It hides none if a permissive policy with the condition `true` applies to each command, and no restrictive one.
  */
 export const readHiddenTables = `
   with policy as (
