@@ -1,4 +1,5 @@
 import { chromium } from './servers/chromium/chromium.ts'
+import { debezium } from './servers/debezium/debezium.ts'
 import { kafka } from './servers/kafka/kafka.ts'
 import { mariadb } from './servers/mariadb/mariadb.ts'
 import { mysql } from './servers/mysql/mysql.ts'
@@ -24,6 +25,7 @@ export const services: readonly Service[] = [
   nats,
   rabbitmq,
   kafka,
+  debezium,
   prometheus,
   chromium,
 ]

@@ -20,7 +20,7 @@ export class FaultProxy {
   /** The target's address, but through this proxy. */
   readonly url: string
   readonly #listener: Server
-  readonly #target: URL
+  #target: URL
   readonly #connections = new Set<ProxiedConnection>()
   #isSilent = false
   #trap: AnswerTrap | undefined
@@ -86,6 +86,12 @@ export class FaultProxy {
         spring: (connection) => void connection.holdAnswers(forMs).then(resolve),
       }
     })
+  }
+
+  /** Resets all connections, and forwards new ones to another server, as an address does after a failover. */
+  redirect(targetUrl: string): void {
+    this.#target = new URL(targetUrl)
+    this.cut()
   }
 
   /** Resets all connections and stops listening. */

@@ -47,7 +47,13 @@ import { upkeepOf } from '../store-calls/upkeep-of.ts'
 import { keyRetentionOf, OutboxPurgeScheduler } from '../purge/outbox-purge-scheduler.ts'
 import { ListenerRegistry } from '../route/listener-registry.ts'
 import { Routing } from '../route/routing.ts'
-import { type CancelAnswer, type OutboxStore, requireParts, usualDoctorRequest } from '../store/index.ts'
+import {
+  type CancelAnswer,
+  type Finding,
+  type OutboxStore,
+  requireParts,
+  usualDoctorRequest,
+} from '../store/index.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
@@ -342,6 +348,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       const findings = await this.#startStep('examining the database', () =>
         this.#limited.doctor?.(usualDoctorRequest),
       )
+      if (this.engine) requireVisibleRows(findings)
       for (const { code, severity, message, fix } of findings ?? []) {
         if (severity !== 'info') this.logger.warn(`${message} ${fix} (${code})`)
       }
@@ -526,6 +533,17 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
 const stalledAfter = 5
 
 const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 }, partitions: 0 }
+
+/** A worker that does not see some events would never deliver them, and would not notice. */
+function requireVisibleRows(findings: readonly Finding[] = []): void {
+  const hidden = findings.find(({ code }) => code === 'ROWS_HIDDEN')
+  if (hidden === undefined) return
+  const { message, fix, sql } = hidden
+  throw new OutboxError(
+    'OUTBOX_ROWS_HIDDEN',
+    `${message} ${fix}${sql === undefined ? '' : ` As SQL: ${sql}`}`,
+  )
+}
 
 /** The locks that writers take for the order that a mode keeps. */
 function writeOrderOf(mode: string | null): WriteOrder {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram } from '../../machine/find-program.ts'
-import { hasKafkaJars, kafkaClassPath } from './kafka-jars.ts'
+import { kafkaJars } from './kafka-jars.ts'
 import { PrivateServer } from '../private-server.ts'
 import { runCommand } from '../../processes/run-command.ts'
 import { stablePort } from '../../machine/stable-port.ts'
@@ -19,7 +19,7 @@ const javaOptions = [
 
 /** Returns whether this machine has what a broker needs. */
 export function hasKafka(): boolean {
-  return findProgram('java') !== undefined && hasKafkaJars()
+  return findProgram('java') !== undefined && kafkaJars.areHere
 }
 
 /** Brokers that are controllers as well, with their data in folders of their own. */
@@ -84,7 +84,7 @@ async function preparedBroker(node: KafkaNode, nodes: readonly KafkaNode[]): Pro
   writeFileSync(configuration, propertiesOf(node, nodes))
 
   const command = findProgram('java')!
-  const javaArguments = [...javaOptions, '-cp', kafkaClassPath()]
+  const javaArguments = [...javaOptions, '-cp', kafkaJars.classPath]
   const format = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', configuration]
   await runCommand(command, [...javaArguments, ...format], { cwd: folder })
   return new PrivateServer({

@@ -1,13 +1,7 @@
-import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, rename, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { basename, delimiter, join } from 'node:path'
+import { MavenJars } from '../maven-jars.ts'
 
-const central = 'https://repo1.maven.org/maven2/'
-
-/** Apache Kafka's broker and its required libraries, by their SHA-256. */
-const jars: Readonly<Record<string, string>> = {
+/** Apache Kafka's broker and its required libraries. */
+export const kafkaJars = new MavenJars('kafka', {
   'at/yawk/lz4/lz4-java/1.10.2/lz4-java-1.10.2.jar':
     '252dabd586d22149a31661a8afc1a50747714eb1a298bd4a6e780c8c91a13866',
   'com/dynatrace/hash4j/hash4j/0.22.0/hash4j-0.22.0.jar':
@@ -81,44 +75,4 @@ const jars: Readonly<Record<string, string>> = {
     '2f39bed943d624dfa8f4102d0571283a10870b6aa36f197a8a506f147010c10f',
   'org/xerial/snappy/snappy-java/1.1.10.7/snappy-java-1.1.10.7.jar':
     '4c766cb3f855415ee734b2392949a0b6f12a60879334a74518deaf6270d32e36',
-}
-
-/** Returns whether the jars are on this machine. */
-export function hasKafkaJars(): boolean {
-  return Object.keys(jars).every((path) => existsSync(fileOf(path)))
-}
-
-/** Fetches missing jars; they are kept for further runs. */
-export async function fetchKafkaJars(): Promise<void> {
-  await mkdir(folder(), { recursive: true })
-  for (const [path, checksum] of Object.entries(jars)) {
-    if (!existsSync(fileOf(path))) await fetchJar(path, checksum)
-  }
-}
-
-/** Returns the class path for Java. */
-export function kafkaClassPath(): string {
-  return Object.keys(jars).map(fileOf).join(delimiter)
-}
-
-async function fetchJar(path: string, checksum: string): Promise<void> {
-  const response = await fetch(central + path, { signal: AbortSignal.timeout(120_000) })
-  if (!response.ok) throw new Error(`Fetching ${path} was answered with ${response.status}.`)
-
-  const content = new Uint8Array(await response.arrayBuffer())
-  const found = createHash('sha256').update(content).digest('hex')
-  if (found !== checksum) throw new Error(`${path} has the SHA-256 ${found} instead of ${checksum}.`)
-
-  // Another process may fetch it at the same time, and must never see a part of it.
-  const partial = `${fileOf(path)}.${process.pid}`
-  await writeFile(partial, content)
-  await rename(partial, fileOf(path))
-}
-
-function fileOf(path: string): string {
-  return join(folder(), basename(path))
-}
-
-function folder(): string {
-  return join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'sendoff-test', 'kafka')
-}
+})

@@ -1,7 +1,7 @@
 import { installDebianPackages } from '../../machine/debian-packages.ts'
 import { findProgram } from '../../machine/find-program.ts'
 import { hasKafka, kafkaCluster } from './kafka-cluster.ts'
-import { fetchKafkaJars } from './kafka-jars.ts'
+import { kafkaJars } from './kafka-jars.ts'
 import type { Service } from '../../service.ts'
 
 /** One broker of Apache Kafka, from Maven Central. */
@@ -11,13 +11,13 @@ export const kafka: Service = {
 
   async find() {
     // Fetching needs no rights, unlike installing.
-    if (findProgram('java') !== undefined) await fetchKafkaJars()
+    if (findProgram('java') !== undefined) await kafkaJars.fetch()
     return hasKafka()
   },
 
   async install() {
     await installDebianPackages('openjdk-17-jre-headless')
-    await fetchKafkaJars()
+    await kafkaJars.fetch()
   },
 
   async start(folder) {

@@ -8,7 +8,10 @@ import type { Service } from '../../service.ts'
 import { stablePort } from '../../machine/stable-port.ts'
 import { giveTo, unprivilegedUser } from '../../machine/unprivileged-user.ts'
 
-/** PgBouncer in transaction mode, in front of a PostgreSQL of its own. */
+/**
+ * PgBouncer in transaction mode, in front of a PostgreSQL of its own. Its database `session` is the same one in
+ * session mode.
+ */
 export const pgbouncer: Service = {
   name: 'pgbouncer',
   urlVariable: 'PGBOUNCER_URL',
@@ -51,6 +54,7 @@ function writeConfiguration(folder: string, port: number, serverPort: number): r
   writeFileSync(
     mainFile,
     `[databases]
+session = host=127.0.0.1 port=${serverPort} dbname=postgres pool_mode=session pool_size=60
 * = host=127.0.0.1 port=${serverPort}
 
 [pgbouncer]

@@ -21,8 +21,14 @@ export async function postgresServer({ binFolder, folder }: PostgresServerOption
   const dataFolder = join(folder, 'data')
   await runCommand(join(binFolder, 'initdb'), initdbArguments(dataFolder), processOptions)
 
+  return startedServer({ binFolder, folder })
+}
+
+/** Starts a server on the data folder in `folder`, as the user that owns it. */
+export async function startedServer({ binFolder, folder }: PostgresServerOptions): Promise<PostgresServer> {
   const port = await stablePort()
-  const args = postgresArguments(dataFolder, port)
+  const args = postgresArguments(join(folder, 'data'), port)
+  const processOptions = { ...unprivilegedUser('postgres'), cwd: folder }
   const server = new PostgresServer(port, join(binFolder, 'postgres'), args, processOptions)
   await server.start()
   return server
@@ -70,7 +76,7 @@ export class PostgresServer {
     // Before the group itself is killed, because its children are unknown after that.
     process.prependListener('exit', this.#killProcesses)
     try {
-      await group.untilOutput(/database system is ready to accept connections/)
+      await group.untilOutput(/database system is ready to accept (?:read-only )?connections/)
     } catch (error) {
       await this.stop('immediate')
       throw error

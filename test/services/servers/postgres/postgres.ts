@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { installDebianPackages } from '../../machine/debian-packages.ts'
 import { isRunnable } from '../../machine/find-program.ts'
 import { type PostgresServer, postgresServer } from './postgres-server.ts'
+import { postgresStandby } from './postgres-standby.ts'
 import type { Service } from '../../service.ts'
 
 const oldestVersion = 15
@@ -26,11 +27,18 @@ export const postgres: Service = {
 
 /** Starts a private server, with its data in `folder`, for tests that harm it. */
 export async function debianPostgresServer(folder: string): Promise<PostgresServer> {
+  return postgresServer({ binFolder: requiredBinFolder(), folder })
+}
+
+/** Starts a standby of such a server, with its data in `folder`. */
+export async function debianPostgresStandby(folder: string, primaryUrl: string): Promise<PostgresServer> {
+  return postgresStandby({ binFolder: requiredBinFolder(), folder, primaryUrl })
+}
+
+function requiredBinFolder(): string {
   const found = binFolder()
-  if (found === undefined) {
-    throw new Error(`There is no PostgreSQL ${oldestVersion} or newer here. Install Debian's postgresql.`)
-  }
-  return postgresServer({ binFolder: found, folder })
+  if (found !== undefined) return found
+  throw new Error(`There is no PostgreSQL ${oldestVersion} or newer here. Install Debian's postgresql.`)
 }
 
 function binFolder(): string | undefined {

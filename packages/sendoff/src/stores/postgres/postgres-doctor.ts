@@ -2,6 +2,7 @@ import { durationText } from '../../duration-text.ts'
 import type { DoctorRequest, Finding } from '../../store/index.ts'
 import { ifPermitted, isCurrentSchema, rightsMissing, schemaFindings } from '../schema-findings.ts'
 import { connectionFindings } from '../sql/connection-findings.ts'
+import { tableNames } from '../sql/table-name.ts'
 import {
   createdIndexes,
   type ExpectedIndex,
@@ -14,6 +15,7 @@ import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
 import { migrationsFor, placeOf, plainIndex, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { PostgresTables } from './schema/postgres-tables.ts'
 import {
+  readHiddenTables,
   readHorizon,
   readIdleSlots,
   readIndexes,
@@ -46,6 +48,7 @@ export async function examine(patient: PostgresPatient, request: DoctorRequest):
     ...schema,
     ...(isComplete ? await indexesFound(patient, request) : []),
     ...(isComplete && driver.multiProcess ? await storageFindings(patient) : []),
+    ...(isComplete ? await hiddenRows(patient) : []),
     ...server,
     ...(driver.warnings ?? []),
   ]
@@ -256,6 +259,27 @@ async function storageFindings({ driver, tables }: PostgresPatient): Promise<rea
     }
     return findings
   })
+}
+
+async function hiddenRows({ driver, tables }: PostgresPatient): Promise<readonly Finding[]> {
+  // A user that sees no rows of the table `_meta` learns that there is no schema.
+  const names = tableNames(tables.table).map(({ name }) => name)
+  const rows = await driver.run({ text: readHiddenTables }, [tables.schema, textArray(names)])
+  if (rows.length === 0) return []
+
+  const user = `"${rows[0]![1]!.replaceAll('"', '""')}"`
+  const places = rows.map(([name]) => `"${tables.schema}"."${name}"`)
+  return [
+    {
+      code: 'ROWS_HIDDEN',
+      severity: 'error',
+      message: `Row-level security applies to user ${user} on ${places.join(', ')}. Its policies may hide rows, and events that a worker does not see are never delivered.`,
+      fix: 'Create a policy with the condition true for the user of the workers, or give it bypassrls.',
+      sql: places
+        .map((place) => `create policy sendoff_worker on ${place} to ${user} using (true);`)
+        .join('\n'),
+    },
+  ]
 }
 
 function autovacuumOff(where: string, sql: string): Finding {

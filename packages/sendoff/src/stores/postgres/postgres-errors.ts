@@ -1,3 +1,4 @@
+import { describeError } from '../../describe-error.ts'
 import { OutboxError } from '../../errors.ts'
 
 interface ServerError {
@@ -56,6 +57,11 @@ export function isReadOnly(error: unknown): boolean {
   return code === '42501' || code === '25006'
 }
 
+/** Whether the server or the transaction is read-only. */
+export function isReadOnlyTransaction(error: unknown): boolean {
+  return serverErrorOf(error)?.code === '25006'
+}
+
 /** Whether the database user lacks a right. */
 export function isNotPermitted(error: unknown): boolean {
   return serverErrorOf(error)?.code === '42501'
@@ -78,6 +84,40 @@ export function commitFailure(cause: unknown): unknown {
     'OUTBOX_COMMIT_UNKNOWN',
     'The connection was lost before PostgreSQL confirmed the COMMIT, so that it is not known whether the ' +
       'transaction was kept. Look for its data before you repeat it, or write events with an idempotency key.',
+    { cause },
+  )
+}
+
+/**
+ * Returns the error for a statement that the server refused because it may only read. `isStandby` is
+ * undefined if the server did not say.
+ */
+export function readOnlyFailure(cause: unknown, isStandby: boolean | undefined): OutboxError {
+  const advice = isStandby
+    ? 'The server is a standby, also called a read replica, and accepts no writes. Connect the store to the primary. ' +
+      'After a failover, let the address follow the primary.'
+    : 'The transactions of this connection are read-only. Set default_transaction_read_only to off for its user, ' +
+      'database and connection string, and connect the store to the primary.'
+  return new OutboxError(
+    'OUTBOX_READ_ONLY',
+    `PostgreSQL refused a write: ${describeError(cause)}. ${advice}`,
+    { cause },
+  )
+}
+
+/**
+ * Returns the error of a prepared statement. If the connection lacks the statement, or has one from another
+ * client, a pooler has swapped the connection below its client.
+ */
+export function preparedFailure(cause: unknown): unknown {
+  const code = serverErrorOf(cause)?.code
+  if (code !== '26000' && code !== '42P05') return cause
+
+  return new OutboxError(
+    'OUTBOX_POOLED_CONNECTION',
+    `PostgreSQL refused a prepared statement: ${describeError(cause)}. A pooler such as PgBouncer shares connections ` +
+      'between transactions, and does not support prepared statements. Set "prepare: false" of postgresStore, use ' +
+      'PgBouncer 1.21 or later with max_prepared_statements, or let the pooler keep a connection for each session.',
     { cause },
   )
 }

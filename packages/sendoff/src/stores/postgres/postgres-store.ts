@@ -9,7 +9,7 @@ import type { PartitionPeriod } from '../sql/time-partitions.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
 import { driverOf } from './drivers/driver-of.ts'
 import { isInTransaction } from './drivers/foreign-session.ts'
-import { ownDriver } from './drivers/own-driver.ts'
+import { explainReadOnly, ownDriver } from './drivers/own-driver.ts'
 import type { PostgresClient, PostgresTx } from './drivers/postgres-client.ts'
 import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows, insertTimePartitionedRows } from './insert-rows.ts'
@@ -17,7 +17,13 @@ import { pollPending } from './poll-pending.ts'
 import { postgresActions } from './postgres-actions.ts'
 import { examine } from './postgres-doctor.ts'
 import { postgresControls } from './postgres-controls.ts'
-import { isCommitRefused, isConflict, isReadOnly, lacksSchema } from './postgres-errors.ts'
+import {
+  isCommitRefused,
+  isConflict,
+  isReadOnly,
+  isReadOnlyTransaction,
+  lacksSchema,
+} from './postgres-errors.ts'
 import { postgresInbox } from './postgres-inbox.ts'
 import { postgresLanes } from './postgres-lanes.ts'
 import { postgresLocks } from './postgres-locks.ts'
@@ -118,8 +124,12 @@ export function postgresStore<Client extends PostgresClient>(
 
     schemaSql: (options) => schemaSql(tables, options),
     async migrate() {
-      await migrate(own, tables)
-      await addTimePartitions(own, tables)
+      try {
+        await migrate(own, tables)
+        await addTimePartitions(own, tables)
+      } catch (error) {
+        throw isReadOnlyTransaction(error) ? await explainReadOnly(own, error) : error
+      }
     },
     checkSchema: () => checkSchema(own, tables),
 

@@ -1,7 +1,7 @@
 import { OutboxError } from '../../../errors.ts'
 import { insideTransaction, refuseInsideTransaction } from '../../inside-transaction.ts'
-import type { PostgresDriver } from './postgres-driver.ts'
-import { isConflict } from '../postgres-errors.ts'
+import type { PostgresDriver, PostgresSession } from './postgres-driver.ts'
+import { isConflict, isReadOnlyTransaction, readOnlyFailure } from '../postgres-errors.ts'
 
 /** How many times to try a statement that the server undoes because of a conflict. */
 const attempts = 5
@@ -32,6 +32,7 @@ export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDri
         try {
           return await driver.run(statement, values)
         } catch (error) {
+          if (isReadOnlyTransaction(error)) throw await explainReadOnly(driver, error)
           if (attempt === attempts || !isConflict(error)) throw error
         }
       }
@@ -60,4 +61,11 @@ export function ownDriver<Tx extends object>(driver: PostgresDriver<Tx>): OwnDri
     }
     if (onlyConnection !== undefined) refuseInsideTransaction(onlyConnection)
   }
+}
+
+/** Returns the error for a refused write, with advice that fits the server. */
+export async function explainReadOnly(session: PostgresSession, cause: unknown): Promise<unknown> {
+  if (cause instanceof OutboxError) return cause
+  const [row] = await session.run({ text: 'select pg_is_in_recovery()::text' }).catch(() => [])
+  return readOnlyFailure(cause, row && row[0] === 'true')
 }

@@ -8,7 +8,7 @@ import { PgConnections } from './pg-connections.ts'
 import { PgListeners } from './pg-listener.ts'
 import type { PgClient, PgPool, PgQuery, PgResult } from './postgres-client.ts'
 import type { DriverOptions, PostgresDriver, PostgresSession, Statement, Value } from './postgres-driver.ts'
-import { commitFailure, rolledBack } from '../postgres-errors.ts'
+import { commitFailure, preparedFailure, rolledBack } from '../postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
 
 type Rows = readonly (readonly Value[])[]
@@ -41,7 +41,13 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     multiProcess: true,
     onlyConnection: maxOf(pool) === 1 ? onlyConnectionOf(pool) : undefined,
 
-    run: async (statement, values) => rowsOf(await connections.run(queryOf(statement), valuesOf(values))),
+    async run(statement, values) {
+      try {
+        return rowsOf(await connections.run(queryOf(statement), valuesOf(values)))
+      } catch (error) {
+        throw preparedFailure(error)
+      }
+    },
 
     async transaction(work, isolation) {
       const { client, wait } = await connections.connect()
@@ -117,7 +123,11 @@ export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriv
     return {
       async run(statement, values) {
         const answer = client.query(queryOf(statement), valuesOf(values))
-        return rowsOf(await (wait === undefined ? answer : wait.answer(answer)))
+        try {
+          return rowsOf(await (wait === undefined ? answer : wait.answer(answer)))
+        } catch (error) {
+          throw preparedFailure(error)
+        }
       },
     }
   }

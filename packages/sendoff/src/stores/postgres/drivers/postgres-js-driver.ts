@@ -5,7 +5,7 @@ import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
 import type { DriverOptions, PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
-import { commitFailure } from '../postgres-errors.ts'
+import { commitFailure, preparedFailure } from '../postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
 
 type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
@@ -85,7 +85,11 @@ export function postgresJsDriver(
     return {
       async run({ name, text }, values = []) {
         const options = { prepare: prepare && name !== undefined }
-        return textRows(handle.unsafe(text, values as Value[], options))
+        try {
+          return await textRows(handle.unsafe(text, values as Value[], options))
+        } catch (error) {
+          throw preparedFailure(error)
+        }
       },
     }
   }

@@ -74,3 +74,26 @@ export const readIdleSlots = `
               else pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint::text end
     from pg_replication_slots
    where not active and restart_lsn is not null`
+
+/**
+ * $1 schema, $2 names of tables. Returns the tables whose rows row-level security may hide from this user.
+ * It hides none if a permissive policy with the condition `true` applies to each command, and no restrictive one.
+ */
+export const readHiddenTables = `
+  with policy as (
+    select polrelid, polcmd::text as command, polpermissive, pg_get_expr(polqual, polrelid) as condition
+      from pg_policy
+     where exists (select from unnest(polroles) as role
+                    where case when role = 0 then true else pg_has_role(role, 'usage') end)
+  )
+  select relname::text, current_user::text
+    from pg_class
+    join pg_namespace on pg_namespace.oid = relnamespace
+   where nspname = $1 and relname = any($2::text[]) and relkind in ('r', 'p')
+     and row_security_active(pg_class.oid)
+     and (exists (select from policy where polrelid = pg_class.oid and not polpermissive)
+          or exists (select from unnest(array['r', 'w', 'd']) as needed
+                      where not exists (select from policy
+                                         where polrelid = pg_class.oid and polpermissive
+                                           and command in ('*', needed) and condition = 'true')))
+   order by relname`
