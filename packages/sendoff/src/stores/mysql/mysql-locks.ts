@@ -1,13 +1,14 @@
 import { boundsOfEnds } from '../../store/due-order.ts'
 import type { Bounds, LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
 import { heldInText } from '../sql/held-text.ts'
-import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import type { LockingDriver, MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { lockedRows } from './locked-rows.ts'
 import { textOf } from './sql/row-columns.ts'
 import { durationValue, fencesOf, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The named locks of a MySQL store. */
-export function mysqlLocks(driver: StoreDriver, statements: MysqlStatements): OutboxLocks {
+export function mysqlLocks(driver: LockingDriver, statements: MysqlStatements): OutboxLocks {
   return {
     acquire: (request) => acquireLock(driver, statements, request),
     renew: (request) => renewLock(driver, statements, request),
@@ -16,7 +17,7 @@ export function mysqlLocks(driver: StoreDriver, statements: MysqlStatements): Ou
 }
 
 async function acquireLock(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: LockRequest,
 ): Promise<boolean> {
@@ -24,13 +25,15 @@ async function acquireLock(
   // Processes that wait for a lock ask often, and mostly another process has it.
   if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
 
-  return driver.briefly((session) => takeLock(session, statements, request))
+  const skipsLocked = await driver.skipsLocked()
+  return driver.briefly((session) => takeLock(session, statements, request, skipsLocked))
 }
 
 async function takeLock(
   session: MysqlSession,
   statements: MysqlStatements,
   { lock, token, ttlMs, destination }: LockRequest,
+  skipsLocked: boolean,
 ): Promise<boolean> {
   await session.run(statements.makeLock, [lock])
   const { rows } = await session.run(statements.lockRow, [token, lock])
@@ -41,7 +44,7 @@ async function takeLock(
   if (Number(isOwn) !== 0) return true
 
   const left = boundsOfEnds(ends)
-  if (left !== null) await countLosses(session, statements, left, destination)
+  if (left !== null) await countLosses(session, statements, skipsLocked, left, destination)
   if (held !== null) await countLossesOfHeld(session, statements, textOf(held))
   if (left !== null || held !== null) await session.run(statements.forgetHeld, [lock])
   return true
@@ -50,15 +53,16 @@ async function takeLock(
 async function countLosses(
   session: MysqlSession,
   statements: MysqlStatements,
+  skipsLocked: boolean,
   { low, high }: Bounds,
   destination: string | undefined,
 ): Promise<void> {
   const [lowest, highest] = [timeValue(low.availableAt), timeValue(high.availableAt)]
   const values = [lowest, lowest, low.seq, highest, highest, high.seq]
-  const { rows } =
+  const rows =
     destination === undefined
-      ? await session.run(statements.leftRows(false), values)
-      : await session.run(statements.leftRows(true), [...values, destination])
+      ? await lockedRows(session, skipsLocked, statements.leftRows(false), values)
+      : await lockedRows(session, skipsLocked, statements.leftRows(true), [...values, destination])
   if (rows.length === 0) return
 
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))
