@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stablePort } from '../../machine/stable-port.ts'
 import { giveTo, unprivilegedUser } from '../../machine/unprivileged-user.ts'
 import { runCommand } from '../../processes/run-command.ts'
-import { PrivateServer } from '../private-server.ts'
+import { MariadbServer } from '../mariadb/mariadb-server.ts'
 import type { MysqlRelease } from './mysql-release.ts'
 
 export interface MysqlServerOptions {
@@ -15,14 +15,14 @@ export interface MysqlServerOptions {
 }
 
 /**
- * Creates a data folder and starts its server on the loopback address. Every client may connect as root.
- * Settings are durable, as by default.
+ * Creates a data folder and starts its server on the loopback address. It starts, stops and fails like
+ * MariaDB, and has an address of the same form.
  */
 export async function mysqlServer({
   release,
   folder,
   settings = {},
-}: MysqlServerOptions): Promise<PrivateServer> {
+}: MysqlServerOptions): Promise<MariadbServer> {
   const user = unprivilegedUser('mysql')
   giveTo(user, folder)
   const options = { ...user, cwd: folder }
@@ -54,14 +54,8 @@ export async function mysqlServer({
     'default-time-zone': '+05:45',
     ...settings,
   }
-  const server = new PrivateServer({
-    ...options,
-    port,
-    url: `mysql://root@127.0.0.1:${port}/test`,
-    command,
-    args: [...program, ...argumentsOf(all), '--skip-name-resolve'],
-    readyOutput: /ready for connections/,
-  })
+  const args = [...program, ...argumentsOf(all), '--skip-name-resolve']
+  const server = new MariadbServer(port, command, args, options)
   await server.start()
   return server
 }

@@ -1,5 +1,5 @@
 import type { Service } from '../../service.ts'
-import type { PrivateServer } from '../private-server.ts'
+import type { MariadbServer } from '../mariadb/mariadb-server.ts'
 import { cachedMysql, fetchMysql } from './mysql-release.ts'
 import { mysqlServer, type MysqlServerOptions } from './mysql-server.ts'
 
@@ -26,7 +26,7 @@ export const mysql: Service = {
 export async function unstableMysqlServer(
   folder: string,
   settings?: MysqlServerOptions['settings'],
-): Promise<PrivateServer> {
+): Promise<MariadbServer> {
   const release = cachedMysql()
   if (release === undefined) throw new Error('There is no MySQL here. Run a test that needs mysql first.')
   return mysqlServer({ release, folder, ...(settings && { settings }) })
