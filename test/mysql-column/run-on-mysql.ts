@@ -6,11 +6,16 @@ import { runTestFile } from '../runner/run-test-file.ts'
 import { neededServices } from '../services/launcher/needed-services.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
-/** Files whose tests on MySQL are files of their own, or that are about MariaDB itself. */
+/** Files whose tests on MySQL are files of their own, that use what only MariaDB has, or that fail on MySQL. */
 const left: Readonly<Record<string, string>> = {
   'packages/sendoff/test/stores/mysql/mysql2-store.mariadb.service.test.ts': 'mysql2-store.mysql',
   'packages/sendoff/test/stores/mysql/claims-by-keys.mariadb.service.test.ts': 'claims-by-keys.mysql',
   'packages/sendoff/test/stores/mysql/growing-schema.mariadb.service.test.ts': 'growing-schema.mysql',
+  'packages/sendoff/test/stores/mysql/plans.mariadb.service.test.ts': 'it reads the plans of MariaDB',
+  'packages/sendoff/test/stores/mysql/doctor.mariadb.service.test.ts': 'it uses the engine Aria',
+  'packages/sendoff/test/stores/mysql/rights.mariadb.service.test.ts': 'MySQL demands one more right',
+  'packages/sendoff/test/transactions/prisma.mariadb.service.test.ts':
+    'Prisma prepares savepoints, which MySQL refuses',
   'test/services/servers/mariadb/mariadb.mariadb.service.test.ts': 'it tests the service itself',
 }
 

@@ -40,7 +40,7 @@ export function runClaimsByKeys(server: string, urlVariable: string): void {
   let pool: Pool
   let store: MysqlStore<object>
   before(async () => {
-    database = await MysqlDatabase.create('by_keys', process.env[urlVariable]!)
+    database = await MysqlDatabase.create('by_keys', process.env[urlVariable])
     pool = database.mysql2Pool({ connectionLimit: 20 })
     store = mysqlStore({ client: pool, skipLocked: false })
     await store.migrate()
@@ -135,7 +135,7 @@ export function runClaimsByKeys(server: string, urlVariable: string): void {
         await quiet.locks.acquire({ ...owner, ttlMs: 60_000 })
         await quiet.partitions.acquire({ owner, partitions: [1, 2, 3] })
         await quiet.transaction((tx) =>
-          quiet.actions.cancelWithin({
+          quiet.actions.cancelWithin!({
             tx,
             event: { eventId: rows[0]!.eventId },
             reason: 'not needed',
@@ -154,7 +154,7 @@ export function runClaimsByKeys(server: string, urlVariable: string): void {
     it('is a finding of the doctor, which says why', async () => {
       const finding = (await findingsOf(store)).get('CLAIMS_BY_KEYS')
       equal(finding?.severity, 'info')
-      match(finding!.message, /because of the option skipLocked/)
+      match(finding.message, /because of the option skipLocked/)
       equal((await findingsOf(mysqlStore({ client: pool }))).get('CLAIMS_BY_KEYS'), undefined)
     })
   })
