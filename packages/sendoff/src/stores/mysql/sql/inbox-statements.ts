@@ -32,7 +32,8 @@ export function inboxStatementsFor({ inbox }: MysqlTables) {
     // ? consumer, ? message id. By primary key.
     isMarked: `select 1 from ${inbox} where consumer = ? and message_id = ?`,
 
-    // ? consumer, ago, ? time to begin at. The oldest by the index `at`. Without `skipsLocked`, locks nothing.
+    // ? consumer, ago, ? time to begin at. The oldest by the index `at`.
+    // Without `skipsLocked`, locks nothing.
     oldMarks: (limit: number, skipsLocked: boolean) => `
   select message_id, received_at, ${inMs('received_at')}
     from ${inbox} force index (at)
@@ -45,8 +46,8 @@ export function inboxStatementsFor({ inbox }: MysqlTables) {
     forgetMarks: (marks: string, count: number) => `
   delete from ${inbox} where consumer = ? and ${marks} order by consumer, message_id limit ${count}`,
 
-    // ? consumer, the parameters of `marks`, ago. As forgetMarks, for marks that are not locked: another purge
-    // may have deleted a mark meanwhile, and a consumer may have made it anew.
+    // ? consumer, the parameters of `marks`, ago. As forgetMarks, for marks that are not locked: a
+    // concurrent purge may have deleted a mark meanwhile, and a consumer may have made it anew.
     forgetOldMarks: (marks: string, count: number) => `
   delete from ${inbox}
    where consumer = ? and ${marks} and received_at < ${ago}
