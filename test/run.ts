@@ -48,6 +48,9 @@ async function runFiles(
   launched: LaunchedServices,
   interrupted: AbortSignal,
 ): Promise<readonly TestFileResult[]> {
+  for (const [name, version] of Object.entries(launched.versions)) {
+    console.log(`Service ${name}: version ${version}`)
+  }
   const missing = reportMissing(launched)
   const shared = temporaryFolder('run')
   const environment = {

@@ -27,5 +27,7 @@ export interface Service {
 
 export interface RunningService {
   readonly url: string
+  /** The version, if it differs from machine to machine. The runner prints it. */
+  readonly version?: string
   stop(): Promise<void>
 }

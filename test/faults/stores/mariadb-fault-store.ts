@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import callbackMysql from 'mysql2'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../../packages/sendoff/src/stores/mysql/index.ts'
+import { isOnMysql } from '../../services/servers/mysql/on-mysql.ts'
 import type { FaultStore } from './fault-store.ts'
 import { accessFrom, openAll } from './server-access.ts'
 
@@ -27,8 +28,10 @@ export const mariadbFaultStore: FaultStore = {
       ...(timeoutMs !== undefined && { connectTimeout: timeoutMs }),
     })
     const sockets = socketsOf(pool, timeoutMs)
+    // MySQL has no limit for transactions alone, and ends every idle session instead.
+    const limit = isOnMysql ? 'wait_timeout' : 'idle_transaction_timeout'
     pool.on('connection', (connection) => {
-      connection.query(`set session idle_transaction_timeout = ${idleTransactionSeconds}`, () => {})
+      connection.query(`set session ${limit} = ${idleTransactionSeconds}`, () => {})
     })
     if (isFull) openAll(poolSize, async () => (await pool.promise().getConnection()).release())
     return {

@@ -50,8 +50,8 @@ describe('the service launcher', () => {
     process.env['ECHO_URL'] = 'tcp://elsewhere:1'
     const start = () => Promise.reject(new Error('started'))
     try {
-      await withServices([{ ...echoService, start }], async ({ environment, missing }) => {
-        deepEqual({ environment, missing }, { environment: {}, missing: [] })
+      await withServices([{ ...echoService, start }], async (launched) => {
+        deepEqual(launched, { environment: {}, versions: {}, missing: [] })
       })
     } finally {
       delete process.env['ECHO_URL']

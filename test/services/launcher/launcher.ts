@@ -8,6 +8,8 @@ import { type TemporaryFolder, temporaryFolder } from '../machine/temporary-fold
 export interface LaunchedServices {
   /** Their addresses, to be added to the environment of the tests. */
   readonly environment: Readonly<Record<string, string>>
+  /** By the name of the service, for those that know their version. */
+  readonly versions: Readonly<Record<string, string>>
   readonly missing: readonly MissingService[]
 }
 
@@ -59,9 +61,10 @@ class Launcher {
 
   async launch(services: readonly Service[]): Promise<LaunchedServices> {
     const environment: Record<string, string> = {}
+    const versions: Record<string, string> = {}
     const missing: MissingService[] = []
     const wanted = services.filter((service) => !process.env[service.urlVariable])
-    if (wanted.length === 0) return { environment, missing }
+    if (wanted.length === 0) return { environment, versions, missing }
 
     // One after another, because package managers lock each other out.
     const startable: Service[] = []
@@ -76,13 +79,15 @@ class Launcher {
     await Promise.all(
       startable.map(async (service) => {
         try {
-          environment[service.urlVariable] = await this.#start(service, folder.path)
+          const { url, version } = await this.#start(service, folder.path)
+          environment[service.urlVariable] = url
+          if (version !== undefined) versions[service.name] = version
         } catch (error) {
           missing.push({ service, reason: `it did not start: ${messageOf(error)}` })
         }
       }),
     )
-    return { environment, missing }
+    return { environment, versions, missing }
   }
 
   /** Stops all services and removes the folder. Safe to call twice. */
@@ -95,14 +100,14 @@ class Launcher {
     this.#interruption.abort()
   }
 
-  async #start(service: Service, folder: string): Promise<string> {
+  async #start(service: Service, folder: string): Promise<RunningService> {
     const ownFolder = join(folder, service.name)
     await mkdir(ownFolder)
     const running = await service.start(ownFolder)
     this.#running.push(running)
     // It came up while the others were being stopped, and would be forgotten.
     if (this.#stopped) await running.stop()
-    return running.url
+    return running
   }
 
   async #stop(): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OutboxStore, RowId } from '../../src/store/index.ts'
+import type { StoreCheck } from '../../src/testing/store-check.ts'
 import { storeChecks } from '../../src/testing/store-checks/index.ts'
 
 type CheckedStore<Tx> = OutboxStore<Tx> & { schemaSql(): string }
@@ -9,17 +10,23 @@ export interface CheckedDatabase<Tx> {
   /** A store on a table of this name, as another process would have it too. */
   readonly openStore: (table: string) => CheckedStore<Tx>
   readonly run: (sql: string) => Promise<unknown>
+  /** The subjects to check, which names of checks begin with. Default: all. */
+  readonly subjects?: readonly string[] | undefined
 }
 
 // They spend most of the time waiting for leases to run out: a server's clock cannot be set.
 const concurrency = 6
 
 /** Runs the store contract on a database server, each check on a table that no other check uses meanwhile. */
-export function runServerStoreChecks<Tx>(name: string, { openStore, run }: CheckedDatabase<Tx>): void {
+export function runServerStoreChecks<Tx>(
+  name: string,
+  { openStore, run, subjects }: CheckedDatabase<Tx>,
+): void {
   const freeTables = Array.from({ length: concurrency }, (_, index) => `check_${index}`)
 
   describe(name, { concurrency }, () => {
-    for (const check of storeChecks) {
+    const isWanted = ({ name }: StoreCheck) => subjects?.includes(name.split(':', 1)[0]!) ?? true
+    for (const check of storeChecks.filter(isWanted)) {
       it(check.name, async () => {
         const table = freeTables.pop()!
         const opened: CheckedStore<Tx>[] = []

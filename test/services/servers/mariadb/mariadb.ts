@@ -2,6 +2,8 @@ import { installDebianPackages } from '../../machine/debian-packages.ts'
 import { findProgram } from '../../machine/find-program.ts'
 import { type MariadbServer, mariadbServer, type MariadbServerOptions } from './mariadb-server.ts'
 import type { Service } from '../../service.ts'
+import { isOnMysql } from '../mysql/on-mysql.ts'
+import { unstableMysqlServer } from '../mysql/mysql.ts'
 
 /** MariaDB from Debian's packages. */
 export const mariadb: Service = {
@@ -21,11 +23,15 @@ export const mariadb: Service = {
   },
 }
 
-/** Starts a private server, with its data in `folder`, for tests that harm it. */
+/**
+ * Starts a private server, with its data in `folder`, for tests that harm it. Tests of MariaDB that run on
+ * MySQL get a MySQL.
+ */
 export async function debianMariadbServer(
   folder: string,
   settings?: MariadbServerOptions['settings'],
 ): Promise<MariadbServer> {
+  if (isOnMysql) return unstableMysqlServer(folder, settings)
   const found = programs()
   if (found === undefined) throw new Error("There is no MariaDB here. Install Debian's mariadb-server.")
   return mariadbServer({ ...found, folder, ...(settings && { settings }) })

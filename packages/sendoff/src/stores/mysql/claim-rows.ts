@@ -1,5 +1,6 @@
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { nextPlace } from '../../store/due-order.ts'
+import { inDueOrder, nextPlace } from '../../store/due-order.ts'
 import { hasChanged } from '../../store/has-changed.ts'
 import type {
   ClaimRequest,
@@ -9,7 +10,8 @@ import type {
   NamedRow,
   Row,
 } from '../../store/index.ts'
-import type { MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import type { MysqlSession, LockingDriver, Value } from './drivers/mysql-driver.ts'
+import { lockedRows } from './locked-rows.ts'
 import { destinationValues, dueOptions, dueValues, placeValues, recentValues } from './sql/due-values.ts'
 import { readRow } from './sql/row-columns.ts'
 import type { DueOptions } from './sql/row-conditions.ts'
@@ -18,14 +20,16 @@ import { rowLimit } from './sql/row-limit.ts'
 import { durationValue, rowsOf } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The result of a store's last claim. */
+/** What a store's last claim has shown. */
 export interface LastClaim {
   isEmpty: boolean
+  /** About how many processes claim at the same time, as far as claims without SKIP LOCKED notice it. */
+  crowd: number
 }
 
 /** Claims due rows, in due order. */
 export async function claimRows(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: ClaimRequest,
   last: LastClaim,
@@ -41,7 +45,7 @@ export async function claimRows(
 
 /** Claims due rows of some types, within a window of due rows. */
 export async function claimRowsOfTypes(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: ClaimTypesRequest,
   last: LastClaim,
@@ -77,23 +81,72 @@ export async function claimRowsOfTypes(
 }
 
 async function claimDue(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { lease, limit }: ClaimRequest,
   options: DueOptions,
   values: readonly Value[],
   last: LastClaim,
 ): Promise<readonly Row[]> {
+  if (!(await driver.skipsLocked())) {
+    return claimByKeys(driver, statements, { lease, limit }, options, values, last)
+  }
+
   // If the last claim found nothing, most likely there is still nothing. This check takes a quarter of the
   // time of a transaction.
   if (last.isEmpty && (await driver.run(statements.anyDue(options), values)).rows.length === 0) return []
 
   const rows = await driver.briefly(async (session) => {
-    const found = await session.run(statements.claim(options, rowLimit(limit)), values)
+    const found = await session.run(statements.claim(options, rowLimit(limit)).skipping, values)
     return leased(session, found.rows.map(readRow), lease, statements.lease, [])
   })
   last.isEmpty = rows.length === 0
   return rows
+}
+
+// Each round that finds nothing means that other processes have claimed these rows meanwhile.
+const mostRounds = 20
+
+/**
+ * Claims due rows without SKIP LOCKED: reads keys without locking anything, and then locks the rows by their
+ * keys. Processes that claim at the same time read the same keys, and all but one get nothing of them. A
+ * process that sees this claims from further on, as SKIP LOCKED would.
+ */
+async function claimByKeys(
+  driver: LockingDriver,
+  statements: MysqlStatements,
+  { lease, limit }: ClaimRequest,
+  options: DueOptions,
+  values: readonly Value[],
+  last: LastClaim,
+): Promise<readonly Row[]> {
+  const most = rowLimit(limit)
+  const read = statements.claim(options, most)
+  for (let round = 0; round < mostRounds; round += 1) {
+    const offset = randomInt(Math.ceil(last.crowd)) * most
+    const { rows: keys } = await driver.run(read.candidates(offset), values)
+    if (keys.length === 0 && offset === 0) return []
+
+    const rows = keys.length === 0 ? [] : await lockAndLease(keys.map(([key]) => Number(key)))
+    last.crowd = crowdAfter(last.crowd, rows.length / keys.length)
+    if (rows.length > 0) return rows.toSorted(inDueOrder)
+  }
+  return []
+
+  function lockAndLease(keys: readonly number[]): Promise<readonly Row[]> {
+    return driver.briefly(async (session) => {
+      const found = await session.run(read.byKeys(keys), values)
+      return leased(session, found.rows.map(readRow), lease, statements.lease, [])
+    })
+  }
+}
+
+const largestCrowd = 8
+
+// `share` is the part of the keys whose rows were still free; not a number if there was no key that far on.
+function crowdAfter(crowd: number, share: number): number {
+  if (Number.isNaN(share)) return 1
+  return share < 1 ? Math.min(crowd + 1, largestCrowd) : Math.max(crowd - 0.1, 1)
 }
 
 // A writer that writes an event again locks its row until the transaction ends. Mostly that is soon.
@@ -101,7 +154,7 @@ const waitsForLocksMs = [5, 20, 80, 320]
 
 /** Claims the named rows, including those that another transaction locks for a moment. */
 async function claimNamed(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: ClaimRequest,
   ids: readonly NamedRow[],
@@ -111,11 +164,12 @@ async function claimNamed(
   const byName = new Map(ids.map((id) => [rowName(id), id]))
   const isWanted = (row: Row) => !hasChanged(row, byName.get(rowName(row))!)
   const claimed: Row[] = []
+  const skipsLocked = await driver.skipsLocked()
   for (let left = ids, tries = 0; ; tries += 1) {
     const { condition, values } = named(left)
     const rows = await driver.briefly(async (session) => {
-      const text = statements.claimKeys(condition, options, limit - claimed.length)
-      const found = (await session.run(text, values)).rows.map(readRow).filter(isWanted)
+      const read = statements.claimKeys(condition, options, limit - claimed.length)
+      const found = (await lockedRows(session, skipsLocked, read, values)).map(readRow).filter(isWanted)
       return leased(session, found, lease, statements.leaseKeys, [lease.owner])
     })
     claimed.push(...rows)

@@ -3,7 +3,7 @@ import type { EventStatus } from '../../store/event-status.ts'
 import type { AuditEntry, OutboxActions } from '../../store/index.ts'
 import { heldInText } from '../sql/held-text.ts'
 import { type ActionSteps, cancelWithin, recordEntry, runAction } from '../sql/run-action.ts'
-import type { CallersSession, MysqlDriver } from './drivers/mysql-driver.ts'
+import type { CallersSession, LockingDriver, MysqlDriver } from './drivers/mysql-driver.ts'
 import { recordOutcomes } from './settle-rows.ts'
 import { numberOf, textOf } from './sql/row-columns.ts'
 import { distinctRowIds, rowIdCondition } from './sql/row-ids.ts'
@@ -13,14 +13,22 @@ import type { MysqlStatements } from './sql/statements.ts'
 
 /** The operators' actions on a MySQL store. `own` runs them; `driver` knows the callers' transactions. */
 export function mysqlActions<Tx extends object>(
-  own: MysqlDriver<Tx>,
+  own: LockingDriver,
   statements: MysqlStatements,
   driver: MysqlDriver<Tx>,
 ): OutboxActions<Tx> {
   return {
-    run: (request) => own.briefly((session) => runAction(actionSteps(session, statements), request)),
+    async run(request) {
+      const skipsLocked = await own.skipsLocked()
+      return own.briefly((session) => runAction(actionSteps(session, statements, skipsLocked), request))
+    },
 
-    cancelWithin: ({ tx, ...request }) => cancelWithin(actionSteps(driver.session(tx), statements), request),
+    async cancelWithin({ tx, ...request }) {
+      const session = driver.session(tx)
+      // On the caller's own connection: the pool may have no other.
+      const skipsLocked = await own.skipsLocked(session)
+      return cancelWithin(actionSteps(session, statements, skipsLocked), request)
+    },
 
     record: ({ entry, rows, tx }) =>
       tx === undefined
@@ -52,12 +60,19 @@ export function mysqlActions<Tx extends object>(
   }
 }
 
-/** The steps of an action in the transaction of a session. */
-export function actionSteps(session: CallersSession, statements: MysqlStatements): ActionSteps {
+/**
+ * The steps of an action in the transaction of a session. Without `skipsLocked`, they wait for transactions
+ * that are changing a row.
+ */
+export function actionSteps(
+  session: CallersSession,
+  statements: MysqlStatements,
+  skipsLocked = false,
+): ActionSteps {
   return {
     async candidates(wanted, skipsBusy) {
       const { condition, values } = rowIdCondition(distinctRowIds(wanted))
-      const { rows } = await session.run(statements.actionRows(condition, skipsBusy), values)
+      const { rows } = await session.run(statements.actionRows(condition, skipsBusy && skipsLocked), values)
       return rows.map((row) => ({
         eventId: textOf(row[0])!,
         destination: textOf(row[1])!,

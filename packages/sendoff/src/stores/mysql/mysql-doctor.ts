@@ -8,6 +8,7 @@ import { isNotPermitted, serverErrorOf } from './mysql-errors.ts'
 import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
 import { migrationsFor, placeOf, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { MysqlTables } from './schema/mysql-tables.ts'
+import { type MysqlServer, serverOf } from './server-version.ts'
 import {
   readConnections,
   readEngine,
@@ -20,6 +21,7 @@ import {
 export async function examine(
   driver: StoreDriver,
   tables: MysqlTables,
+  skipLocked: boolean | undefined,
   { longTransactionMs }: DoctorRequest,
 ): Promise<readonly Finding[]> {
   const schema = await schemaFindings({
@@ -35,6 +37,7 @@ export async function examine(
   return [
     ...schema,
     ...(isComplete ? await tableFindings(driver, tables) : []),
+    ...versionFindings(serverOf(variables.get('version') ?? ''), skipLocked),
     ...settingFindings(variables as ReadonlyMap<string, string>),
     ...connectionFindings(
       Number((await driver.run(readConnections)).rows[0]?.[1] ?? 0),
@@ -53,7 +56,7 @@ function needsRight(error: unknown): boolean {
 }
 
 function settingFindings(variables: ReadonlyMap<string, string>): readonly Finding[] {
-  const findings: Finding[] = [...versionFindings(variables.get('version') ?? '')]
+  const findings: Finding[] = []
   const flush = variables.get('innodb_flush_log_at_trx_commit')
   if (flush !== undefined && flush !== '1') {
     findings.push({
@@ -97,32 +100,43 @@ function settingFindings(variables: ReadonlyMap<string, string>): readonly Findi
   return findings
 }
 
-// The version of MariaDB may begin with 5.5.5-, for old replicas.
-function versionFindings(version: string): readonly Finding[] {
-  if (/tidb/i.test(version)) {
+/** Says how workers lock rows, unless both the server and the option are as usual. */
+function versionFindings(
+  { version, isTidb, skipsLocked }: MysqlServer,
+  skipLocked: boolean | undefined,
+): readonly Finding[] {
+  if (skipLocked === true && !skipsLocked) {
     return [
       {
-        code: 'SKIP_LOCKED_IGNORED',
+        code: isTidb ? 'SKIP_LOCKED_IGNORED' : 'SERVER_TOO_OLD',
         severity: 'error',
-        message:
-          'The server is TiDB, which accepts SKIP LOCKED and ignores it: two workers claim the same event, and deliver it twice.',
-        fix: 'Keep the outbox in MySQL or MariaDB, or let one process alone deliver (Outbox.singleNode).',
+        message: isTidb
+          ? 'The server is TiDB, which accepts SKIP LOCKED and ignores it: two workers claim the same event, and deliver it twice.'
+          : `The server has version ${version}. It has no SKIP LOCKED, which MySQL 8.0.1 and MariaDB 10.6 have, so claims fail.`,
+        fix: 'Leave out the option skipLocked of mysqlStore: the store then claims by keys on this server.',
       },
     ]
   }
-  const [, major = '0', minor = '0'] = /^(?:5\.5\.5-)?(\d+)\.(\d+)/.exec(version) ?? []
-  const isMariadb = version.includes('MariaDB')
-  const isOld = isMariadb
-    ? Number(major) < 10 || (Number(major) === 10 && Number(minor) < 6)
-    : Number(major) < 8
-  if (!isOld) return []
+  if (skipLocked ?? skipsLocked) return []
+
+  const reason = skipsLocked ? 'because of the option skipLocked' : `because of its version, ${version}`
+  const claimsByKeys: Finding = {
+    code: 'CLAIMS_BY_KEYS',
+    severity: 'info',
+    message: `Workers claim by keys on this server, without SKIP LOCKED, ${reason}. No event is claimed twice, but workers may wait for one another.`,
+    fix: skipsLocked
+      ? 'Leave out the option, unless you test with it.'
+      : 'Nothing. See "Servers without SKIP LOCKED" in docs/mysql.md.',
+  }
+  if (skipsLocked || isTidb) return [claimsByKeys]
   return [
     {
       code: 'SERVER_TOO_OLD',
-      severity: 'error',
-      message: `The server has version ${version}. Claims need SKIP LOCKED, which MySQL 8.0 and MariaDB 10.6 have.`,
+      severity: 'warning',
+      message: `The server has version ${version}. The store is tested with MySQL from 8.0 on and MariaDB from 10.6 on.`,
       fix: 'Update the server.',
     },
+    claimsByKeys,
   ]
 }
 

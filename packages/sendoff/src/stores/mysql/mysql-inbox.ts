@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { MarkAnswer, OutboxInbox } from '../../store/index.ts'
 import { needingRevision } from '../schema-revision.ts'
-import type { CallersSession, MysqlDriver, MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import type { CallersSession, LockingDriver, MysqlDriver, MysqlSession } from './drivers/mysql-driver.ts'
 import { isLockTimeout, isOutsideTransaction, lacksSchema, noLongerOpen } from './mysql-errors.ts'
 import { placeOf } from './schema/migrations.ts'
 import type { MysqlTables } from './schema/mysql-tables.ts'
@@ -12,7 +12,7 @@ import type { MysqlStatements } from './sql/statements.ts'
 
 /** The inbox of a MySQL store. `driver` is for the caller's transactions, `own` for the store itself. */
 export function mysqlInbox<Tx extends object>(
-  own: StoreDriver,
+  own: LockingDriver,
   statements: MysqlStatements,
   driver: MysqlDriver<Tx>,
   tables: MysqlTables,
@@ -41,20 +41,34 @@ export function mysqlInbox<Tx extends object>(
       // A purge with a limit of 0 would never end.
       const most = Math.max(1, rowLimit(limit))
       const from = timeValue(cursor === undefined ? -Infinity : Number(cursor))
+      const age = ageValue(olderThanMs)
+      const skipsLocked = await own.skipsLocked()
       const purge = async (session: MysqlSession) => {
-        const { rows } = await session.run(statements.oldMarks(most), [consumer, ageValue(olderThanMs), from])
-        if (rows.length > 0) {
-          const ids = rows.map(([id]) => textOf(id))
-          const marks = isAmong(
-            'message_id',
-            ids.map(() => '?'),
-          )
-          await session.run(statements.forgetMarks(marks, ids.length), [consumer, ...ids])
-        }
-        return { deleted: rows.length, cursor: rows.length < most ? undefined : String(rows.at(-1)![2]) }
+        const text = statements.oldMarks(most, skipsLocked)
+        const { rows } = await session.run(text, [consumer, age, from])
+        const ids = rows.map(([id]) => textOf(id))
+        const deleted = ids.length === 0 ? 0 : await forget(session, consumer, ids, skipsLocked, age)
+        return { deleted, cursor: rows.length < most ? undefined : String(rows.at(-1)![2]) }
       }
       return needingRevision({ place: placeOf(tables), revision: 3, lacksSchema }, () => own.briefly(purge))
     },
+  }
+
+  async function forget(
+    session: MysqlSession,
+    consumer: string,
+    ids: readonly (string | null)[],
+    areLocked: boolean,
+    age: number,
+  ): Promise<number> {
+    const marks = isAmong(
+      'message_id',
+      ids.map(() => '?'),
+    )
+    const { affectedRows } = areLocked
+      ? await session.run(statements.forgetMarks(marks, ids.length), [consumer, ...ids])
+      : await session.run(statements.forgetOldMarks(marks, ids.length), [consumer, ...ids, age])
+    return affectedRows
   }
 
   async function mark(

@@ -2,14 +2,15 @@ import { boundsOfEnds } from '../../store/due-order.ts'
 import type { Bounds, LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
 import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { heldInText } from '../sql/held-text.ts'
-import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import type { LockingDriver, MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import { lockedRows } from './locked-rows.ts'
 import { textOf } from './sql/row-columns.ts'
 import { durationValue, fencesOf, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The named locks of a MySQL store. */
 export function mysqlLocks(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   destinations: DestinationIndexes,
 ): OutboxLocks {
@@ -21,7 +22,7 @@ export function mysqlLocks(
 }
 
 async function acquireLock(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: LockRequest,
   byDestination: boolean,
@@ -30,14 +31,22 @@ async function acquireLock(
   // Processes that wait for a lock ask often, and mostly another process has it.
   if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
 
-  return driver.briefly((session) => takeLock(session, statements, request, byDestination))
+  const skipsLocked = await driver.skipsLocked()
+  return driver.briefly((session) => takeLock(session, statements, request, { skipsLocked, byDestination }))
+}
+
+/** How to find the rows that count a loss. */
+interface LossWays {
+  readonly skipsLocked: boolean
+  /** Whether the index `destination` leads to them. */
+  readonly byDestination: boolean
 }
 
 async function takeLock(
   session: MysqlSession,
   statements: MysqlStatements,
   { lock, token, ttlMs, destination }: LockRequest,
-  byDestination: boolean,
+  ways: LossWays,
 ): Promise<boolean> {
   await session.run(statements.makeLock, [lock])
   const { rows } = await session.run(statements.lockRow, [token, lock])
@@ -48,7 +57,7 @@ async function takeLock(
   if (Number(isOwn) !== 0) return true
 
   const left = boundsOfEnds(ends)
-  if (left !== null) await countLosses(session, statements, left, destination, byDestination)
+  if (left !== null) await countLosses(session, statements, left, destination, ways)
   if (held !== null) await countLossesOfHeld(session, statements, textOf(held))
   if (left !== null || held !== null) await session.run(statements.forgetHeld, [lock])
   return true
@@ -59,14 +68,17 @@ async function countLosses(
   statements: MysqlStatements,
   { low, high }: Bounds,
   destination: string | undefined,
-  byDestination: boolean,
+  { skipsLocked, byDestination }: LossWays,
 ): Promise<void> {
   const [lowest, highest] = [timeValue(low.availableAt), timeValue(high.availableAt)]
   const values = [lowest, lowest, low.seq, highest, highest, high.seq]
-  const { rows } =
+  const rows =
     destination === undefined
-      ? await session.run(statements.leftRows(false), values)
-      : await session.run(statements.leftRows(true, byDestination), [...values, destination])
+      ? await lockedRows(session, skipsLocked, statements.leftRows(false), values)
+      : await lockedRows(session, skipsLocked, statements.leftRows(true, byDestination), [
+          ...values,
+          destination,
+        ])
   if (rows.length === 0) return
 
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))

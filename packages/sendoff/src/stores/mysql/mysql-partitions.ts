@@ -7,7 +7,8 @@ import type {
   ReleasePartitionsRequest,
 } from '../../store/index.ts'
 import { partitionCount } from '../../store/partition-of.ts'
-import type { MysqlSession, Rows, StoreDriver } from './drivers/mysql-driver.ts'
+import type { LockingDriver, MysqlSession, Rows, StoreDriver } from './drivers/mysql-driver.ts'
+import { lockedRows } from './locked-rows.ts'
 import { countLossesOfHeld, ownsLock } from './mysql-locks.ts'
 import { isAmongPartitions } from './owned-epochs.ts'
 import { textOf } from './sql/row-columns.ts'
@@ -15,7 +16,7 @@ import { numberList, placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The partitions of a MySQL store. */
-export function mysqlPartitions(driver: StoreDriver, statements: MysqlStatements): OutboxPartitions {
+export function mysqlPartitions(driver: LockingDriver, statements: MysqlStatements): OutboxPartitions {
   return {
     shares: (owner) => readShares(driver, statements, owner),
     async look() {
@@ -113,16 +114,18 @@ async function endParts(
 
 /** Takes free partitions. */
 async function acquirePartitions(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { owner, partitions }: AcquirePartitionsRequest,
 ): Promise<readonly OwnedPartition[]> {
   if (partitions.length === 0) return []
 
+  const skipsLocked = await driver.skipsLocked()
   return driver.briefly(async (session) => {
     if (!(await ownsLock(session, statements, owner))) return []
 
-    const { rows } = await session.run(statements.freePartitions(numberList(partitions)))
+    const free = statements.freePartitions(numberList(partitions))
+    const rows = await lockedRows(session, skipsLocked, free, [])
     if (rows.length === 0) return []
 
     const taken = rows.map(([partition, epoch]) => ({

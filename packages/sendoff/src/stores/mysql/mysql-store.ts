@@ -56,6 +56,12 @@ export interface MysqlStoreOptions<Client extends MysqlClient> {
    * before the table is created. Default: one table.
    */
   readonly partitionBy?: PartitionPeriod
+  /**
+   * Whether statements skip rows that another transaction has locked, by SKIP LOCKED. Without it, workers
+   * read rows first and then lock them by their keys, and may wait for one another. Default: what the version
+   * of the server says. TiDB, MySQL before 8.0.1 and MariaDB before 10.6 cannot do it.
+   */
+  readonly skipLocked?: boolean
 }
 
 /** A store in MySQL or MariaDB. It has all parts except wake-ups. */
@@ -74,6 +80,7 @@ const optionChecks: Readonly<Record<keyof MysqlStoreOptions<MysqlClient>, Option
   table: anything,
   prepare: flag,
   partitionBy: oneOf('day', 'week', 'month'),
+  skipLocked: flag,
 }
 
 /** The defaults of the options. */
@@ -92,12 +99,13 @@ export function mysqlStore<Client extends MysqlClient>(
     table = mysqlDefaults.table,
     prepare = mysqlDefaults.prepare,
     partitionBy,
+    skipLocked,
   } = options
   const tables = mysqlTables(database, table, partitionBy)
   const statements = statementsFor(tables)
   const driver = driverOf(client, { prepare })
-  const own = ownDriver(driver)
-  const lastClaim = { isEmpty: true }
+  const own = ownDriver(driver, skipLocked)
+  const lastClaim = { isEmpty: true, crowd: 1 }
   const destinations = new DestinationIndexes(
     async () => (await missingDestinationIndexes(own, tables)).length === 0,
   )
@@ -147,7 +155,7 @@ export function mysqlStore<Client extends MysqlClient>(
 
     purge: (request) => purgeRows(own, statements, tables, request),
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
-    doctor: (request) => examine(own, tables, request),
+    doctor: (request) => examine(own, tables, skipLocked, request),
     ping: async () => void (await own.run('do 0')),
     dropSilent: (silentMs) => driver.dropSilent(silentMs),
     async close() {

@@ -1,8 +1,9 @@
 import type { PurgeRequest, PurgeResult } from '../../store/index.ts'
 import { youngestAgeOf } from '../purge-cutoffs.ts'
 import { purgeCursor, purgeProgress } from '../purge-progress.ts'
-import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
+import type { LockingDriver, MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
 import { isAmongKeys } from './idempotency-keys.ts'
+import { lockedRows } from './locked-rows.ts'
 import type { MysqlTables } from './schema/mysql-tables.ts'
 import { addTimePartitions, dropTimePartitions } from './schema/time-partition-upkeep.ts'
 import { outlived } from './sql/outlived-rows.ts'
@@ -16,7 +17,7 @@ import type { MysqlStatements } from './sql/statements.ts'
  * which all rows are old.
  */
 export async function purgeRows(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   tables: MysqlTables,
   request: PurgeRequest,
@@ -59,7 +60,7 @@ interface PurgedWindow {
 const nothing: PurgedWindow = { deleted: 0, next: undefined }
 
 async function purgeWindow(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: PurgeRequest,
   after: number | undefined,
@@ -73,8 +74,9 @@ async function purgeWindow(
   // Write order is the order of `seq`: behind a whole window of young rows all are young.
   if (last === null || Number(areYoung) === 1) return nothing
 
+  const skipsLocked = await driver.skipsLocked()
   const deleted = await driver.briefly((session) =>
-    deleteOutlived(session, statements, request, [after, Number(last)]),
+    deleteOutlived(session, statements, skipsLocked, request, [after, Number(last)]),
   )
   return { deleted, next: Number(size) < limit ? undefined : Number(last) }
 }
@@ -82,11 +84,13 @@ async function purgeWindow(
 async function deleteOutlived(
   session: MysqlSession,
   statements: MysqlStatements,
+  skipsLocked: boolean,
   request: PurgeRequest,
   within: readonly [after: number, last: number],
 ): Promise<number> {
   const { condition, values } = outlived(request)
-  const { rows } = await session.run(statements.outlivedRows(condition), [...within, ...values])
+  const read = statements.outlivedRows(condition)
+  const rows = await lockedRows(session, skipsLocked, read, [...within, ...values])
   if (rows.length === 0) return 0
 
   await session.run(statements.deleteRows(rowsOf(rows.map(([seq]) => Number(seq))), rows.length))
@@ -100,17 +104,25 @@ async function deleteOutlived(
 }
 
 async function purgeKeys(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { idempotencyKeysOlderThanMs }: PurgeRequest,
   limit: number,
 ): Promise<number> {
   if (idempotencyKeysOlderThanMs === undefined) return 0
 
+  const skipsLocked = await driver.skipsLocked()
   return driver.briefly(async (session) => {
-    const { rows } = await session.run(statements.outlivedKeys(limit), [ageValue(idempotencyKeysOlderThanMs)])
+    const age = ageValue(idempotencyKeysOlderThanMs)
+    const { rows } = await session.run(statements.outlivedKeys(limit, skipsLocked), [age])
     const keys = rows.map(([key]) => Buffer.from(key as Uint8Array))
-    if (keys.length > 0) await session.run(statements.forgetKeys(isAmongKeys(keys), keys.length), keys)
+    if (keys.length === 0) return 0
+
+    if (!skipsLocked) {
+      const text = statements.forgetOldKeys(isAmongKeys(keys), keys.length)
+      return (await session.run(text, [...keys, age])).affectedRows
+    }
+    await session.run(statements.forgetKeys(isAmongKeys(keys), keys.length), keys)
     return keys.length
   })
 }

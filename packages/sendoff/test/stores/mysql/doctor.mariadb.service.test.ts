@@ -1,10 +1,14 @@
-import { deepEqual, match } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool, RowDataPacket } from 'mysql2/promise'
 import { debianMariadbServer, mariadb } from '../../../../../test/services/servers/mariadb/mariadb.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
+import { isOnMysql } from '../../../../../test/services/servers/mysql/on-mysql.ts'
 import { codeRevision } from '../../../src/stores/schema-revision.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
+import { insertRows, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { codesOf, expectFinding } from '../../fixtures/doctor-codes.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
@@ -90,10 +94,12 @@ describe('the doctor of a MariaDB store', () => {
   })
 })
 
-const skip = !(await mariadb.find()) && 'a server of its own needs MariaDB on this machine'
+const skip =
+  (isOnMysql && 'MySQL cannot pretend to have another version') ||
+  (!(await mariadb.find()) && 'a server of its own needs MariaDB on this machine')
 
-describe('the doctor of a server that only looks like MySQL', { skip }, () => {
-  it('finds that SKIP LOCKED is ignored, that pages are written in halves, and that connections run out', async (test) => {
+describe('a server with the version of TiDB', { skip }, () => {
+  it('is claimed from by keys, and the doctor finds that, half-written pages, and connections that run out', async (test) => {
     const folder = temporaryFolder('doctor')
     const server = await debianMariadbServer(folder.path, {
       version: '8.0.11-TiDB-v8.5.0',
@@ -107,7 +113,18 @@ describe('the doctor of a server that only looks like MySQL', { skip }, () => {
     })
     const pool = database.mysql2Pool({ connectionLimit: 9 })
     const store = mysqlStore({ client: pool })
-    await expectFinding(store, 'SKIP_LOCKED_IGNORED', 'error')
+    await store.migrate()
+    await pool.query(`set global log_output = 'TABLE', general_log = 1`)
+    await insertRows(store, sampleRows(3))
+    equal((await store.claim({ lease: leaseOf('worker'), limit: 10 })).length, 3)
+    await store.purge({ doneOlderThanMs: 0, limit: 10 })
+    equal(await loggedStatements(pool, '%for update'), 1)
+    equal(await loggedStatements(pool, '%skip locked%'), 0)
+
+    const claims = await expectFinding(store, 'CLAIMS_BY_KEYS', 'info')
+    match(claims.message, /8\.0\.11-TiDB/)
+    const wrong = mysqlStore({ client: pool, skipLocked: true })
+    await expectFinding(wrong, 'SKIP_LOCKED_IGNORED', 'error')
     await expectFinding(store, 'DURABILITY_OFF', 'error')
     const held = await Promise.all(Array.from({ length: 8 }, () => pool.getConnection()))
     await expectFinding(store, 'CONNECTIONS_SCARCE', 'warning')
@@ -115,3 +132,15 @@ describe('the doctor of a server that only looks like MySQL', { skip }, () => {
     await pool.end()
   })
 })
+
+/** How many statements like this one the server has logged. */
+async function loggedStatements(pool: Pool, pattern: string): Promise<number> {
+  const [rows] = await pool.query<RowDataPacket[]>(
+    `select count(*) as count
+       from mysql.general_log
+      where convert(argument using utf8mb4) like ? and command_type = 'Query'
+        and convert(argument using utf8mb4) not like '%general_log%'`,
+    [pattern],
+  )
+  return Number(rows[0]!['count'])
+}

@@ -12,7 +12,8 @@ import { MysqlDatabase } from './mysql-database.ts'
 const doneRows = 200_000
 const lease = leaseOf('test')
 const options = { from: false, skipRecent: false }
-const rows = 'seq in (1, 2, 3, 4, 5, 6, 7, 8)'
+const seqs = [1, 2, 3, 4, 5, 6, 7, 8]
+const rows = `seq in (${seqs.join(', ')})`
 const fences = '(seq, deliveries) in ((1, 1), (2, 1), (3, 1))'
 const keyed = "event_id in ('a', 'b') and (event_id, destination) in (('a', ''), ('b', ''))"
 
@@ -31,9 +32,15 @@ describe('mysql store: plans on a table of few rows', () => {
 
   // What reads a whole table waits for every row in it that is not committed yet.
   const locking = {
-    claim: [statements.claim(options, 5), 'due'],
-    claimTypes: [statements.claim({ ...options, to: true, types: 1 }, 5), 'due'],
-    claimKeys: [statements.claimKeys(keyed, options, 5), 'event'],
+    claim: [statements.claim(options, 5).skipping, 'due'],
+    claimTypes: [statements.claim({ ...options, to: true, types: 1 }, 5).skipping, 'due'],
+    claimKeys: [statements.claimKeys(keyed, options, 5).skipping, 'event'],
+    claimByKeys: [statements.claim(options, 5).byKeys(seqs), 'PRIMARY'],
+    claimKeysByKeys: [statements.claimKeys(keyed, options, 5).byKeys(seqs), 'PRIMARY'],
+    leftRowsByKeys: [statements.leftRows(false).byKeys(seqs), 'PRIMARY'],
+    freePartitionsByKeys: [statements.freePartitions('1, 2, 3').byKeys([1, 2, 3]), 'PRIMARY'],
+    outlivedRowsByKeys: [statements.outlivedRows('status = 1').byKeys(seqs), 'PRIMARY'],
+    forgetOldKeys: [statements.forgetOldKeys("`key` in ('a', 'b')", 2), 'PRIMARY'],
     lease: [statements.lease(rows), 'PRIMARY'],
     leaseKeys: [statements.leaseKeys(rows), 'PRIMARY'],
     renew: [statements.renew(rows, fences), 'PRIMARY'],
@@ -46,14 +53,14 @@ describe('mysql store: plans on a table of few rows', () => {
     replay: [statements.replay(rows), 'PRIMARY'],
     actionRows: [statements.actionRows(keyed, false), 'event'],
     freeActionRows: [statements.actionRows(keyed, true), 'event'],
-    leftRows: [statements.leftRows(false), 'due'],
+    leftRows: [statements.leftRows(false).skipping, 'due'],
     countLossesOfHeld: [statements.countLossesOfHeld(rows, fences), 'PRIMARY'],
     lockNames: [statements.lockNames("'write/001', 'write/002'"), 'PRIMARY'],
     lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'"), 'PRIMARY'],
-    freePartitions: [statements.freePartitions('1, 2, 3'), 'PRIMARY'],
+    freePartitions: [statements.freePartitions('1, 2, 3').skipping, 'PRIMARY'],
     takePartitions: [statements.takePartitions('1, 2, 3'), 'PRIMARY'],
     releasePartitions: [statements.releasePartitions('1, 2, 3', '(1, 1), (2, 1)'), 'PRIMARY'],
-    outlivedRows: [statements.outlivedRows('status = 1'), 'PRIMARY'],
+    outlivedRows: [statements.outlivedRows('status = 1').skipping, 'PRIMARY'],
     usedKeys: [statements.usedKeys("`key` in ('a', 'b')"), 'PRIMARY'],
     forgetKeys: [statements.forgetKeys("`key` in ('a', 'b')", 2), 'PRIMARY'],
   } as const
@@ -75,7 +82,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
   })
 
   it('a claim reads the rows that it takes, in order, and no others', async () => {
-    const text = statements.claim(options, 500)
+    const text = statements.claim(options, 500).skipping
     const [table] = await explained(text)
     deepEqual([table!.type, table!.key], ['range', 'due'])
     ok(!/filesort|temporary/.test(table!.Extra), table!.Extra)
@@ -87,7 +94,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     const read = await rowsRead(async (run) => {
       const [end] = (await run(statements.windowEnd(options, 200))) as Record<string, unknown>[]
       const at = timeValue(Number(Object.values(end!)[0]))
-      const text = statements.claim({ ...options, to: true, types: 1 }, 500)
+      const text = statements.claim({ ...options, to: true, types: 1 }, 500).skipping
       const types = [Buffer.from('Order'), Buffer.from('Foreign')]
       equal((await run(text, [at, at, end!['seq'], ...types])).length, 0)
     })

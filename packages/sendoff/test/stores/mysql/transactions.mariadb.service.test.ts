@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok, rejects, throws } from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { NewRow, StoreWith } from '../../../src/store/index.ts'
+import { isOnMysql } from '../../../../../test/services/servers/mysql/on-mysql.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { eventIds, leaseOf } from '../../../src/testing/store-checks/check-steps.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
@@ -303,21 +304,28 @@ for (const [driver, openPool] of Object.entries(drivers)) {
       await connection.release()
     })
 
-    it('rows are refused on a connection without a transaction, where they would be kept by themselves', async () => {
-      const connection = await pool.getConnection()
-      const ended = { code: 'OUTBOX_TRANSACTION_ENDED' }
-      const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
-      await rejects(store.insert({ tx: connection, rows, lease }), ended)
-      await rejects(store.insert({ tx: foreignTx(connection), rows, lease }), ended)
-      await connection.query(`set session sql_mode = ''`)
-      await rejects(store.insert({ tx: connection, rows, lease }), ended)
-      await connection.query('set session sql_mode = default')
-      await connection.release()
+    const skip = isOnMysql && 'MySQL has no expression that fails outside of a transaction'
+    it(
+      'rows are refused on a connection without a transaction, where they would be kept by themselves',
+      {
+        skip,
+      },
+      async () => {
+        const connection = await pool.getConnection()
+        const ended = { code: 'OUTBOX_TRANSACTION_ENDED' }
+        const rows = [sampleRow({ idempotencyKey: 'key' }), ...sampleRows(3)]
+        await rejects(store.insert({ tx: connection, rows, lease }), ended)
+        await rejects(store.insert({ tx: foreignTx(connection), rows, lease }), ended)
+        await connection.query(`set session sql_mode = ''`)
+        await rejects(store.insert({ tx: connection, rows, lease }), ended)
+        await connection.query('set session sql_mode = default')
+        await connection.release()
 
-      equal(await store.people.count({}), 0)
-      await store.transaction((tx) => store.insert({ tx, rows, lease }))
-      equal(await store.people.count({}), 4)
-    })
+        equal(await store.people.count({}), 0)
+        await store.transaction((tx) => store.insert({ tx, rows, lease }))
+        equal(await store.people.count({}), 4)
+      },
+    )
 
     it('any handle with query(text, values) takes inserts, and is asked if it is in a transaction', async () => {
       const connection = await pool.getConnection()

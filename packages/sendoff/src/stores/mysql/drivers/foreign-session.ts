@@ -1,6 +1,7 @@
 import { OutboxError } from '../../../errors.ts'
 import { kindOf } from '../../../options.ts'
 import type { SqlTx } from '../../../transactions.ts'
+import { Mutex } from '../../mutex.ts'
 import { isUnknownSavepoint, noLongerOpen } from '../mysql-errors.ts'
 import type { CallersSession } from './mysql-driver.ts'
 
@@ -15,10 +16,21 @@ export function foreignSession(tx: object): CallersSession {
     },
 
     async assertInTransaction() {
-      if (!(await isInTransaction(session))) throw noLongerOpen()
+      const isOpen = await probeOf(tx).run(() => isInTransaction(session))
+      if (!isOpen) throw noLongerOpen()
     },
   }
   return session
+}
+
+// Writes side by side in one transaction ask one after another. To release the savepoint of one is to release
+// those of the others, and they would take the transaction for ended.
+const probes = new WeakMap<object, Mutex>()
+
+function probeOf(tx: object): Mutex {
+  const probe = probes.get(tx) ?? new Mutex()
+  probes.set(tx, probe)
+  return probe
 }
 
 /**

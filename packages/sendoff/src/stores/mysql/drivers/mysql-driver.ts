@@ -64,6 +64,16 @@ export interface StoreDriver extends MysqlSession {
   briefly<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 }
 
+/** A driver of the store itself that knows how rows are locked on its server. */
+export interface LockingDriver extends StoreDriver {
+  /**
+   * Whether statements skip rows that another transaction has locked. Otherwise they first read rows without
+   * locking them, and then lock those by their keys: see `lockedRows`. The first call may ask the server, on
+   * `session` if it is given.
+   */
+  skipsLocked(session?: CallersSession): Promise<boolean>
+}
+
 /** One way to talk to the server, for the store itself and for its callers. */
 export interface MysqlDriver<Tx extends object> extends StoreDriver {
   /** The mutex of a client with a single connection, which a transaction keeps to its end. */

@@ -1,13 +1,15 @@
 import { OutboxError } from '../../../errors.ts'
 import { insideTransaction, refuseInsideTransaction } from '../../inside-transaction.ts'
 import { isConflict } from '../mysql-errors.ts'
-import type { MysqlDriver } from './mysql-driver.ts'
+import { serverOf } from '../server-version.ts'
+import { textOf } from '../sql/row-columns.ts'
+import type { LockingDriver, MysqlDriver, MysqlSession } from './mysql-driver.ts'
 
 /** How many times to try work that the server undoes because of a conflict. */
 const attempts = 5
 
 /** A driver that the store can close. */
-export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
+export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx>, LockingDriver {
   /** Makes the driver refuse every later call. */
   close(): void
 }
@@ -17,16 +19,31 @@ export interface OwnDriver<Tx extends object> extends MysqlDriver<Tx> {
  *
  * If the server undid work because of a conflict (a deadlock, or too long a wait for a lock), the driver
  * tries it again. None of the work has happened. The engine repeats everything else. On a client with one
- * connection, the driver refuses a call that would wait for the transaction it is made in.
+ * connection, the driver refuses a call that would wait for the transaction it is made in. Without
+ * `skipLocked`, the version of the server decides whether statements skip locked rows.
  */
-export function ownDriver<Tx extends object>(driver: MysqlDriver<Tx>): OwnDriver<Tx> {
+export function ownDriver<Tx extends object>(
+  driver: MysqlDriver<Tx>,
+  skipLocked: boolean | undefined,
+): OwnDriver<Tx> {
   const { onlyConnection } = driver
   let isClosed = false
+  let skips = skipLocked
+
+  const run: MysqlSession['run'] = (text, values) => insisting(() => driver.run(text, values))
 
   return {
     ...driver,
 
-    run: (text, values) => insisting(() => driver.run(text, values)),
+    async skipsLocked(session) {
+      if (skips === undefined) {
+        const { rows } = await (session ?? { run }).run('select version()')
+        skips = serverOf(textOf(rows[0]![0])!).skipsLocked
+      }
+      return skips
+    },
+
+    run,
 
     briefly: (work) => insisting(() => driver.briefly(work)),
 

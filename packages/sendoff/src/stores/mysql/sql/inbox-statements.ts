@@ -33,17 +33,25 @@ export function inboxStatementsFor({ inbox }: MysqlTables) {
     isMarked: `select 1 from ${inbox} where consumer = ? and message_id = ?`,
 
     // ? consumer, ago, ? time to begin at. The oldest by the index `at`.
-    oldMarks: (limit: number) => `
+    // Without `skipsLocked`, locks nothing.
+    oldMarks: (limit: number, skipsLocked: boolean) => `
   select message_id, received_at, ${inMs('received_at')}
     from ${inbox} force index (at)
    where consumer = ? and received_at < ${ago} and received_at >= ?
    order by received_at
-   limit ${limit}
-     for update skip locked`,
+   limit ${limit}${skipsLocked ? '\n     for update skip locked' : ''}`,
 
     // ? consumer, the parameters of `marks`. By primary key. The order and the limit make the server use it,
     // because DELETE cannot name an index.
     forgetMarks: (marks: string, count: number) => `
   delete from ${inbox} where consumer = ? and ${marks} order by consumer, message_id limit ${count}`,
+
+    // ? consumer, the parameters of `marks`, ago. As forgetMarks, for marks that are not locked: a
+    // concurrent purge may have deleted a mark meanwhile, and a consumer may have made it anew.
+    forgetOldMarks: (marks: string, count: number) => `
+  delete from ${inbox}
+   where consumer = ? and ${marks} and received_at < ${ago}
+   order by consumer, message_id
+   limit ${count}`,
   } as const
 }

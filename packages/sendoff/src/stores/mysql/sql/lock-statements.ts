@@ -1,4 +1,5 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { lockingRead } from './locking-read.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, dueIndex, freeRow, now, timeIn } from './row-conditions.ts'
@@ -51,13 +52,16 @@ export function lockStatementsFor(tables: MysqlTables) {
     // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq, perhaps ? destination. By the index
     // `due` or `destination` between the bounds, about as many rows as the last owner held. A row that another transaction has
     // locked is being leased, or was never read.
-    leftRows: (ofDestination: boolean, byDestination = false) => `
-  select seq
-    from ${events} force index (${dueIndex({ byDestination })})
-   where due_at >= ? and (due_at > ? or seq >= ?)
+    leftRows: (ofDestination: boolean, byDestination = false) =>
+      lockingRead({
+        columns: 'seq',
+        table: events,
+        index: dueIndex({ byDestination }),
+        key: 'seq',
+        where: `due_at >= ? and (due_at > ? or seq >= ?)
      and due_at <= ? and (due_at < ? or seq <= ?)
-     and locked_by is null${ofDestination ? ' and destination = ?' : ''}
-     for update skip locked`,
+     and locked_by is null${ofDestination ? ' and destination = ?' : ''}`,
+      }),
 
     // No parameters. By primary key.
     countLosses: (rows: string) => `

@@ -1,5 +1,6 @@
 import { participantPrefix } from '../../../store/index.ts'
 import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { lockingRead } from './locking-read.ts'
 import { now } from './row-conditions.ts'
 
 // In the order of characters, all names that begin with the prefix are between the prefix and this text.
@@ -38,17 +39,20 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
 
     // No parameters. By primary key. A partition is free if its owner no longer takes part. Skips partitions
     // that another process is taking now. Subqueries lock nothing.
-    freePartitions: (numbers: string) => `
-  select partition_no, epoch
-    from ${partition} as part force index (primary)
-   where partition_no in (${numbers})
+    freePartitions: (numbers: string) =>
+      lockingRead({
+        columns: 'partition_no, epoch',
+        table: `${partition} as part`,
+        index: 'primary',
+        key: 'partition_no',
+        where: `partition_no in (${numbers})
      and case
            when owner is null then true
            when exists (select 1 from ${lock} where name = concat('${participantPrefix}', part.owner)) then false
            else true
-         end
-   order by partition_no
-     for update skip locked`,
+         end`,
+        order: 'partition_no',
+      }),
 
     // ? token. By primary key, for partitions that freePartitions has locked.
     takePartitions: (numbers: string) => `

@@ -7,6 +7,7 @@ import { laneStatementsFor } from './lane-statements.ts'
 import { lockStatementsFor } from './lock-statements.ts'
 import { lookStatementsFor } from './look-statements.ts'
 import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
+import { lockingRead } from './locking-read.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
 import { due, dueIndex, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
@@ -36,14 +37,17 @@ export function statementsFor(tables: MysqlTables) {
     // due, freeRow. Reads the index `due` or `destination` in its order: no sort, no DONE row touched. The
     // statement names the index, because the optimizer would choose by its guess of how many rows are free. SKIP LOCKED lets many
     // claim at once without waiting for one another.
-    claim: (options: DueOptions, limit: number) => `
-  select ${rowColumns}
-    from ${events} as event force index (${dueIndex(options)})
-   where ${due(options)}
-     and ${freeRow(tables, options)}
-   order by due_at, seq
-   limit ${limit}
-     for update skip locked`,
+    claim: (options: DueOptions, limit: number) =>
+      lockingRead({
+        columns: rowColumns,
+        table: `${events} as event`,
+        index: dueIndex(options),
+        key: 'event.seq',
+        where: `${due(options)}
+     and ${freeRow(tables, options)}`,
+        order: 'due_at, seq',
+        limit,
+      }),
 
     // due. Returns where a window of this many due rows ends. By the index `due` or
     // `destination` alone. Locks nothing.
@@ -55,15 +59,18 @@ export function statementsFor(tables: MysqlTables) {
    limit ${window - 1}, 1`,
 
     // rowIds, due, freeRow. By the index `event`. Includes rows that the claimer holds already.
-    claimKeys: (rowIds: string, options: DueOptions, limit: number) => `
-  select ${rowColumns}
-    from ${events} as event force index (event)
-   where ${rowIds}
+    claimKeys: (rowIds: string, options: DueOptions, limit: number) =>
+      lockingRead({
+        columns: rowColumns,
+        table: `${events} as event`,
+        index: 'event',
+        key: 'event.seq',
+        where: `${rowIds}
      and ${due(options)}
-     and ${freeRow(tables, { ...options, exceptHolder: true })}
-   order by due_at, seq
-   limit ${limit}
-     for update skip locked`,
+     and ${freeRow(tables, { ...options, exceptHolder: true })}`,
+        order: 'due_at, seq',
+        limit,
+      }),
 
     // rowIds, due, freeRow. By the index `event`. Returns a row if a claim has skipped rows that another
     // transaction locks. Locks nothing.

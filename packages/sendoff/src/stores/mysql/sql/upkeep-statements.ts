@@ -1,4 +1,5 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
+import { lockingRead } from './locking-read.ts'
 import { inMs, storedColumns } from './row-columns.ts'
 import { ago, now, pendingQueues, timeIn, wholeNow } from './row-conditions.ts'
 
@@ -39,21 +40,28 @@ export function upkeepStatementsFor(tables: MysqlTables) {
 
     // ? seq to start behind, ? last seq, the parameters of `outlived`. By primary key. Rows that another
     // transaction works on are left for the next time.
-    outlivedRows: (outlived: string) => `
-  select seq, event_id, destination
-    from ${events} force index (primary)
-   where seq > ? and seq <= ? and (${outlived})
-   order by seq
-     for update skip locked`,
+    outlivedRows: (outlived: string) =>
+      lockingRead({
+        columns: 'seq, event_id, destination',
+        table: events,
+        index: 'primary',
+        key: 'seq',
+        where: `seq > ? and seq <= ? and (${outlived})`,
+        order: 'seq',
+      }),
 
-    // ago. The oldest by the index `at`.
-    outlivedKeys: (limit: number) => `
+    // ago. The oldest by the index `at`. Without `skipsLocked`, locks nothing.
+    outlivedKeys: (limit: number, skipsLocked: boolean) => `
   select \`key\`
     from ${idempotency} force index (at)
    where created_at < ${ago}
    order by created_at
-   limit ${limit}
-     for update skip locked`,
+   limit ${limit}${skipsLocked ? '\n     for update skip locked' : ''}`,
+
+    // The parameters of `keys`, ago. By primary key, as forgetKeys, for keys that are not locked: another
+    // purge may have deleted a key meanwhile, and a writer may have used it anew.
+    forgetOldKeys: (keys: string, count: number) => `
+  delete from ${idempotency} where ${keys} and created_at < ${ago} order by \`key\` limit ${count}`,
 
     // ? kind, ? name. By primary key. A control that is set already stays as it is.
     setControl: `

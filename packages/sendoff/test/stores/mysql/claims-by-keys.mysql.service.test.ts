@@ -1,0 +1,3 @@
+import { runClaimsByKeys } from './run-claims-by-keys.ts'
+
+runClaimsByKeys('MySQL', 'MYSQL_URL')
