@@ -1,7 +1,9 @@
 import tseslint from 'typescript-eslint'
 
 export default tseslint.config(
-  { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**'] },
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/.snippets/**', 'site/.pages/**'] },
+  // Next has an install of its own, and judges them itself.
+  { ignores: ['examples/recipes/next/app/*.{ts,tsx}', 'examples/recipes/next/next.config.ts'] },
   {
     files: ['**/*.ts', '**/*.cts', '**/*.tsx'],
     extends: [tseslint.configs.recommendedTypeChecked],

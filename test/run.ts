@@ -8,6 +8,7 @@ import { countTests, type TestFileResult, type TestResult } from './runner/test-
 import { type LaunchedServices, servicesAreRequired, withServices } from './services/launcher/launcher.ts'
 import { namingMistake, neededServices } from './services/launcher/needed-services.ts'
 import { services } from './services/services.ts'
+import { runFolderVariable } from './services/machine/run-folder.ts'
 import { temporaryFolder } from './services/machine/temporary-folder.ts'
 
 const { values: options, positionals: words } = parseArgs({
@@ -48,9 +49,11 @@ async function runFiles(
   interrupted: AbortSignal,
 ): Promise<readonly TestFileResult[]> {
   const missing = reportMissing(launched)
+  const shared = temporaryFolder('run')
   const environment = {
     ...process.env,
     ...launched.environment,
+    [runFolderVariable]: shared.path,
     ...(options.full && { SENDOFF_TEST_SCALE: 'full' }),
   }
   const reports = temporaryFolder('reports')
@@ -78,6 +81,7 @@ async function runFiles(
     await Promise.all(Array.from({ length: availableParallelism() + 1 }, runNext))
   } finally {
     reports.remove()
+    shared.remove()
   }
   return [...missing, ...results]
 }

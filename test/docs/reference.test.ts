@@ -2,6 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
+import { Pool } from 'pg'
 import {
   exponentialBackoff,
   fixedDelay,
@@ -45,12 +46,14 @@ import { sqliteStore } from 'sendoff/sqlite'
 import { Registry } from 'prom-client'
 import { findingCodes } from 'sendoff/store'
 import ts from 'typescript'
+import { makeProgram } from '../../packages/cli/src/program/program.ts'
 import {
   metricCatalogue,
   openTelemetryName,
   prometheusName,
 } from '../../packages/sendoff/src/observe/metric-catalogue.ts'
 import { metricsMethods, optionalMethods } from '../../packages/sendoff/src/observe/metrics.ts'
+import { httpApiRows } from './http-api-page.ts'
 import { isValue, optionDefaults, plainCell } from './option-defaults.ts'
 import { sectionsOf } from './page-sections.ts'
 
@@ -204,6 +207,89 @@ describe('docs/observability.md', () => {
   it('lists exactly the methods of an exporter', () => {
     const { names } = sections.get('Your own exporter')!
     deepEqual(names.toSorted(), [...metricsMethods, ...optionalMethods, 'observe'].toSorted())
+  })
+})
+
+describe('docs/schema.md', () => {
+  it('lists exactly the tables and columns of PostgreSQL', () => {
+    const sql = postgresStore({ client: new Pool() }).schemaSql() // connects to nothing
+    const columns = [
+      ...sql.matchAll(/create table if not exists "public"\."(\w+)" \(\n([\s\S]*?)\n\)/g),
+      ...sql.matchAll(/alter table "public"\."(\w+)"\n([\s\S]*?);/g),
+    ].flatMap(([, table, lines = '']) =>
+      [...lines.matchAll(/^ +(?:add column if not exists )?(?!primary key)(\w+) /gm)].map(
+        ([, column]) => `${table}.${column}`,
+      ),
+    )
+    equal(columns.length > 50, true)
+    const sections = [...sectionsOf(pageText('docs/schema.md'))].filter(([heading]) =>
+      heading.startsWith('`'),
+    )
+    const listed = sections.flatMap(([heading, { names }]) =>
+      [...new Set(names)].map((name) => `${heading.replaceAll('`', '')}.${name}`),
+    )
+    // The cells of the table of keys name values, too.
+    const values = ['outbox_event_meta.revision', 'outbox_event_meta.oldest_code']
+    deepEqual(listed.filter((name) => !values.includes(name)).toSorted(), columns.toSorted())
+  })
+})
+
+describe('docs/http-api.md', () => {
+  it('lists exactly the calls of the API, with their roles and what they do', () => {
+    const rows = pageText('docs/http-api.md')
+      .split('\n')
+      .filter((line) => /^\| `(?:GET|POST)/.test(line))
+    const plain = (row: string): string => row.replaceAll(/ +/g, ' ').trim()
+    deepEqual(
+      rows.map(plain),
+      httpApiRows().map(plain),
+      'write it again: node test/docs/http-api-page.ts && npx prettier --write docs/http-api.md',
+    )
+  })
+})
+
+describe('docs/command-line.md', () => {
+  const page = pageText('docs/command-line.md')
+  const program = makeProgram({ version: '', run: async () => {}, printError: () => {} })
+  const commands = program.commands.map((command) => command.name()).filter((name) => name !== 'help')
+
+  it('lists exactly the commands that exist', () => {
+    const [table = ''] = page.split('\n## ')
+    const listed = [...table.matchAll(/^\| (`.+?`) *\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
+    )
+    deepEqual(listed.toSorted(), commands.toSorted())
+  })
+
+  it('is right about the commands and options that the pages show', () => {
+    const all = [program, ...program.commands, ...program.commands.flatMap((each) => each.commands)]
+    const known = [
+      '--help',
+      '--version',
+      ...all.flatMap(({ options }) => options.map(({ long }) => long ?? '')),
+    ]
+    const calls = globSync('docs/**/*.md', { cwd: root }).flatMap((file) =>
+      [...pageText(file).matchAll(/(?:^|`|npx )sendoff (?!warning:|error:)([a-z]+)(?! \|)([^`\n]*)/gm)].map(
+        ([, name = '', rest = '']) => ({ file, name, options: rest.match(/(?<=\s)--[a-z-]+/g) ?? [] }),
+      ),
+    )
+    equal(calls.length > 10, true)
+    deepEqual(
+      calls.filter(
+        ({ name, options }) => !commands.includes(name) || options.some((option) => !known.includes(option)),
+      ),
+      [],
+    )
+  })
+
+  it('shows every option of every command', () => {
+    const options = program.commands.flatMap((command) =>
+      command.options.map(({ long = '' }) => [command.name(), long] as const),
+    )
+    deepEqual(
+      options.filter(([, option]) => option !== '--help' && !page.includes(option)),
+      [],
+    )
   })
 })
 

@@ -1,3 +1,5 @@
+import { shownFile } from './shown-files.ts'
+
 /** The code of one page as one TypeScript module. */
 export interface SnippetModule {
   /** The page's path in the project, with forward slashes. */
@@ -31,7 +33,7 @@ const hiddenEnds = /-->\s*$/
 /**
  * Joins the `ts` blocks of a page, in their order, with the code that is hidden in comments of the form `<!--
  * snippet: … -->` between them. Every other block has to name a language that is not run: an example that no
- * test runs is wrong sooner or later.
+ * test runs is wrong sooner or later. A block after `<!-- file: … -->` shows a file that has a test of its own.
  */
 export function snippetModule(page: string, markdown: string): SnippetModule {
   const mistakes: string[] = []
@@ -52,9 +54,10 @@ export function snippetModule(page: string, markdown: string): SnippetModule {
       const opening = fence.exec(line)
       if (opening !== null) {
         const [, marks = '', language = ''] = opening
-        const isFile = language === 'js' && namedFile.test(all[index + 1] ?? '')
+        const isShown = shownFile(all[index - 2] ?? '') !== undefined
+        const isFile = isShown || (language === 'js' && namedFile.test(all[index + 1] ?? ''))
         if (language !== 'ts' && !isFile && !shownOnly.has(language)) complain(unknownLanguage(language))
-        place = { kind: 'block', since: index + 1, marks, isCode: language === 'ts' }
+        place = { kind: 'block', since: index + 1, marks, isCode: language === 'ts' && !isShown }
       } else if (hiddenBegins.test(line)) {
         const code = blanked(line, hiddenBegins)
         keep(blanked(code, hiddenEnds))

@@ -16,7 +16,7 @@ export class MonitoredWorker {
 
   static async start(url: string, schema: string, kind: WorkerKind = 'plain'): Promise<MonitoredWorker> {
     const child = fork(join(import.meta.dirname, 'worker-process.ts'), [url, schema, kind])
-    const [word] = (await once(child, 'message')) as [WorkerWord & { port: number }]
+    const word = (await nextWord(child)) as WorkerWord & { port: number }
     return new MonitoredWorker(child, word.port)
   }
 
@@ -32,8 +32,7 @@ export class MonitoredWorker {
   /** Resolves when the worker has done it. */
   async order(order: WorkerOrder): Promise<WorkerWord> {
     this.#child.send(order)
-    const [word] = (await once(this.#child, 'message')) as [WorkerWord]
-    return word
+    return await nextWord(this.#child)
   }
 
   /** Stops the process on the spot, until it is resumed. */
@@ -47,6 +46,22 @@ export class MonitoredWorker {
 
   kill(): void {
     this.#child.kill('SIGKILL')
+  }
+}
+
+/** Returns what a worker says next. Rejects if its process ends instead. */
+async function nextWord(child: ChildProcess): Promise<WorkerWord> {
+  const over = new AbortController()
+  const { signal } = over
+  try {
+    return await Promise.race([
+      once(child, 'message', { signal }).then(([word]) => word as WorkerWord),
+      once(child, 'exit', { signal }).then(([code]) => {
+        throw new Error(`The worker ended with exit code ${String(code)}.`)
+      }),
+    ])
+  } finally {
+    over.abort()
   }
 }
 

@@ -1,7 +1,7 @@
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import ts from 'typescript'
 import { packageRules } from '../package-rules.ts'
@@ -32,7 +32,6 @@ function judgeBundles(name: string): void {
       .files()
       .filter((file) => /^dist\/(?!page\/).*\.js$/.test(file) && !programs.includes(file))
   })
-  after(() => installed.remove())
 
   it(`is small: its core, without comments, is under ${bundleLimit / 1000} kB compressed`, async (test) => {
     const core = withoutComments(await bundle(installed, `export * from '${name}'`))

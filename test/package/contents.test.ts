@@ -2,7 +2,7 @@ import { deepEqual, equal, match } from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join, matchesGlob, posix, sep } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { packageRules } from '../package-rules.ts'
@@ -31,7 +31,6 @@ function judgeContents(name: string, folder: string): void {
     installed = await InstalledPackage.create(name)
     files = installed.files()
   })
-  after(() => installed.remove())
 
   it('holds its modules with their types, maps and sources, a licence, the pages, and nothing else', () => {
     const built = sources.flatMap(builtFiles)

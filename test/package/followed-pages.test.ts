@@ -1,20 +1,19 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { type FollowedCommand, followPage } from './followed-page.ts'
-import { packPackage, type PackedPackage } from './packed-package.ts'
-import { readSteps } from './page-steps.ts'
+import { packPackage } from './packed-package.ts'
+import { readSteps, sectionOf } from './page-steps.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 describe('a reader who does what a page says, word by word, in an empty folder', { concurrency: 2 }, () => {
-  let packed: PackedPackage
+  let packages: Readonly<Record<string, string>>
   before(async () => {
-    packed = await packPackage('sendoff')
+    packages = await packPackage('sendoff')
   })
-  after(() => packed.folder.remove())
 
   it('sees the event of the readme delivered, and again at the second run', async () => {
     const markdown = sectionOf(read('README.md'), 'Use it')
@@ -23,6 +22,14 @@ describe('a reader who does what a page says, word by word, in an empty folder',
     deepEqual(outputs(first), ['An order of 42 was placed. This is attempt 1.\n'])
     deepEqual(promises(first), outputs(first))
     deepEqual(outputs(await follow(folder, markdown)), outputs(first))
+    folder.remove()
+  })
+
+  it('sees an event delivered after two minutes with SQLite', async () => {
+    const folder = temporaryFolder('getting-started')
+    const followed = await follow(folder, sectionOf(read('docs/getting-started.md'), 'SQLite in two minutes'))
+    deepEqual(outputs(followed), ['An order of 42 was placed.\n'])
+    deepEqual(promises(followed), outputs(followed))
     folder.remove()
   })
 
@@ -35,7 +42,7 @@ describe('a reader who does what a page says, word by word, in an empty folder',
   })
 
   function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
-    return followPage(markdown, { folder: path, packages: packed.tarballs })
+    return followPage(markdown, { folder: path, packages })
   }
 })
 
@@ -54,12 +61,6 @@ describe('the steps of a page', () => {
 
 function read(file: string): string {
   return readFileSync(join(root, file), 'utf8')
-}
-
-/** Returns a section of a page, from its heading to the next of its level. */
-function sectionOf(markdown: string, heading: string): string {
-  const [, section = ''] = markdown.split(`\n## ${heading}\n`)
-  return section.split('\n## ')[0]!
 }
 
 /** Returns the output of the commands that are not installations. */

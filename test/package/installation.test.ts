@@ -2,7 +2,7 @@ import { deepEqual, equal, fail, match } from 'node:assert/strict'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, describe, it, type TestContext } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
 import { servicesAreRequired } from '../services/launcher/launcher.ts'
 import { describeEnd, ProcessGroup, within } from '../services/processes/process-group.ts'
 import { packageRules } from '../package-rules.ts'
@@ -27,7 +27,6 @@ function judgeInstallation(name: string, folder: string): void {
   before(async () => {
     installed = await InstalledPackage.create(name)
   })
-  after(() => installed.remove())
 
   it('is tried on the oldest Node that it promises to run on', () => {
     equal(installed.manifest.engines.node, `>=${oldest.replace(/\.0$/, '')}`)

@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { projectRoot } from '../workspace.ts'
+import { oncePerRun } from '../services/machine/run-folder.ts'
 import { npm } from './npm.ts'
-import { packPackage, type PackedPackage } from './packed-package.ts'
+import { packPackage } from './packed-package.ts'
 
 /** The part of `package.json` that the tests judge. */
 export interface Manifest {
@@ -19,24 +20,25 @@ export interface Manifest {
 export class InstalledPackage {
   readonly name: string
   readonly projects: Readonly<Record<'module' | 'commonjs', string>>
-  readonly remove: () => void
 
-  private constructor(name: string, projects: InstalledPackage['projects'], remove: () => void) {
+  private constructor(name: string, projects: InstalledPackage['projects']) {
     this.name = name
     this.projects = projects
-    this.remove = remove
   }
 
+  /** Installs a package. The test files of a run share the projects: each adds only files of its own. */
   static async create(name: string): Promise<InstalledPackage> {
-    const { tarballs, folder } = await packPackage(name)
-    const [module, commonjs] = await Promise.all(
-      ['module', 'commonjs'].map((type) => newProject(join(folder.path, 'projects', type), type, tarballs)),
-    )
-    const installed = new InstalledPackage(name, { module: module!, commonjs: commonjs! }, () =>
-      folder.remove(),
-    )
-    installed.#linkForeign()
-    return installed
+    const at = (folder: string) =>
+      new InstalledPackage(name, { module: join(folder, 'module'), commonjs: join(folder, 'commonjs') })
+    const folder = await oncePerRun(`installed-${name}`, async (folder) => {
+      const tarballs = await packPackage(name)
+      const installed = at(folder)
+      await Promise.all(
+        Object.entries(installed.projects).map(([type, project]) => newProject(project, type, tarballs)),
+      )
+      installed.#linkForeign()
+    })
+    return at(folder)
   }
 
   /** Folder in which the package is installed. */
@@ -79,13 +81,12 @@ export class InstalledPackage {
 async function newProject(
   folder: string,
   type: string,
-  tarballs: PackedPackage['tarballs'],
-): Promise<string> {
+  tarballs: Readonly<Record<string, string>>,
+): Promise<void> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', private: true, type }))
   // Its peers are the project's own, and linked.
   await npm(folder, ['install', '--offline', '--legacy-peer-deps', ...Object.values(tarballs)])
-  return folder
 }
 
 function linkFromProject(name: string, link: string): void {

@@ -1,12 +1,20 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Runs npm in a folder. Rejects with npm's output if it fails or takes too long. */
-export async function npm(folder: string, args: readonly string[], timeoutMs = 180_000): Promise<void> {
-  await promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], {
-    cwd: folder,
-    env: outsideEnvironment(),
-    timeout: timeoutMs,
+/**
+ * Runs npm in a folder. Rejects with npm's output if it fails, or if it takes too long twice: npm hangs now and
+ * then, and what it does here can be repeated.
+ */
+export async function npm(folder: string, args: readonly string[], timeoutMs = 120_000): Promise<void> {
+  const run = () =>
+    promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], {
+      cwd: folder,
+      env: outsideEnvironment(),
+      timeout: timeoutMs,
+    })
+  await run().catch((error: { readonly killed?: boolean }) => {
+    if (error.killed !== true) throw error
+    return run()
   })
 }
 

@@ -25,6 +25,12 @@ export function readSteps(markdown: string): readonly PageStep[] {
   })
 }
 
+/** Returns a section of a page, from its heading to the next of its level. */
+export function sectionOf(markdown: string, heading: string): string {
+  const [, section = ''] = markdown.split(`\n## ${heading}\n`)
+  return section.split('\n## ')[0]!
+}
+
 /**
  * Returns the file name in the first line of a block, if there is one: `// shop.mjs`, `# compose.yaml`, `--
  * orders.sql`.

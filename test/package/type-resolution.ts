@@ -3,32 +3,42 @@ import { join } from 'node:path'
 import ts from 'typescript'
 import type { InstalledPackage } from './installed-package.ts'
 
-/** A way in which a user's compiler may search for the types of a package. */
+/** Settings with which a user's compiler may search for the types of a package. */
 export interface TypeResolution {
   readonly name: string
   readonly options: ts.CompilerOptions
-  /** The user's file. Its extension decides whether it is an ES module. */
-  readonly file: string
+  /** The user's files. Their extensions decide whether they are ES modules. */
+  readonly files: readonly ImportingFile[]
+}
+
+interface ImportingFile {
+  readonly name: string
   /**
    * Whether it has to import dynamically: before Node 20, CommonJS could not load an ES module synchronously.
    */
   readonly dynamic?: true
 }
 
-const node16 = { module: ts.ModuleKind.Node16, lib: ['lib.es2022.d.ts'] }
-const nodenext = { module: ts.ModuleKind.NodeNext }
-const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }
-
 export const typeResolutions: readonly TypeResolution[] = [
-  { name: 'node16, ES module', options: node16, file: 'esm-16.mts' },
-  { name: 'node16, CommonJS by import()', options: node16, file: 'cjs-16.cts', dynamic: true },
-  { name: 'nodenext, ES module', options: nodenext, file: 'esm-next.mts' },
-  { name: 'nodenext, CommonJS', options: nodenext, file: 'cjs-next.cts' },
-  { name: 'bundler', options: bundler, file: 'bundled.ts' },
+  {
+    name: 'node16, in an ES module, and in CommonJS by import()',
+    options: { module: ts.ModuleKind.Node16, lib: ['lib.es2022.d.ts'] },
+    files: [{ name: 'esm-16.mts' }, { name: 'cjs-16.cts', dynamic: true }],
+  },
+  {
+    name: 'nodenext, in an ES module and in CommonJS',
+    options: { module: ts.ModuleKind.NodeNext },
+    files: [{ name: 'esm-next.mts' }, { name: 'cjs-next.cts' }],
+  },
+  {
+    name: 'bundler',
+    options: { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
+    files: [{ name: 'bundled.ts' }],
+  },
 ]
 
 /**
- * Returns the compiler's errors for a file that imports everything, and for the package's own declarations,
+ * Returns the compiler's errors for files that import everything, and for the package's own declarations,
  * which are not skipped. Empty if all is well and nothing has become `any`.
  */
 export function typeErrors(
@@ -36,10 +46,13 @@ export function typeErrors(
   resolution: TypeResolution,
 ): readonly string[] {
   const project = projects.commonjs
-  const file = join(project, resolution.file)
-  writeFileSync(file, specifiers.map((each, index) => importing(each, index, resolution)).join('\n'))
+  const files = resolution.files.map((importing) => {
+    const file = join(project, importing.name)
+    writeFileSync(file, specifiers.map((each, index) => importLines(each, index, importing)).join('\n'))
+    return file
+  })
 
-  const program = ts.createProgram([file], {
+  const program = ts.createProgram(files, {
     target: ts.ScriptTarget.ES2022,
     strict: true,
     noEmit: true,
@@ -49,7 +62,7 @@ export function typeErrors(
   })
   const judged = program
     .getSourceFiles()
-    .filter(({ fileName }) => fileName === file || fileName.includes(`node_modules/${name}/`))
+    .filter(({ fileName }) => files.includes(fileName) || fileName.includes(`node_modules/${name}/`))
   const diagnostics = [
     ...program.getOptionsDiagnostics(),
     ...judged.flatMap((source) => program.getSemanticDiagnostics(source)),
@@ -58,7 +71,7 @@ export function typeErrors(
 }
 
 /** Returns two lines. The second is an error unless the module has no types. */
-function importing(specifier: string, index: number, { dynamic }: TypeResolution): string {
+function importLines(specifier: string, index: number, { dynamic }: ImportingFile): string {
   const name = `module${index}`
   const load = dynamic ? `const ${name} = import('${specifier}')` : `import * as ${name} from '${specifier}'`
   return `${load}\n// @ts-expect-error\nexport const wrong${index}: number = ${name}`

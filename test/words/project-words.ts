@@ -13,7 +13,7 @@ import { findHidingWords, mayHideActor, withoutExceptions } from './word-rule.ts
 
 const sources = [
   'packages/*/src/**/*.ts',
-  '{packages/*/test,test,bench,examples}/**/*.ts',
+  '{packages/*/test,test,bench,examples,site,release}/**/*.ts',
   'packages/*/page/**/*.{ts,tsx}',
 ]
 // The changelog quotes what was.
@@ -22,8 +22,9 @@ const pages = [
   'docs/**/*.md',
   'packages/*/*.md',
   '{bench,test,examples}/**/*.md',
+  'site/*.md',
 ]
-const skippedFolders = new Set(['node_modules', 'dist', '.snippets'])
+const skippedFolders = new Set(['node_modules', 'dist', '.snippets', '.pages'])
 
 /** Everything in the project that breaks a rule of words. */
 export function projectFindings(): readonly Finding[] {

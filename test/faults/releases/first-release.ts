@@ -1,9 +1,19 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { npm } from '../../package/npm.ts'
+import { oncePerRun } from '../../services/machine/run-folder.ts'
 import { projectRoot } from '../../workspace.ts'
 
 const run = promisify(execFile)
@@ -26,18 +36,27 @@ export interface OldRelease {
  */
 export async function firstRelease(): Promise<OldRelease | string> {
   const folder = join(homedir(), '.cache/sendoff-test/releases', commit)
-  if (!existsSync(folder)) {
-    const missing = await make(folder)
-    if (missing !== undefined) return missing
-  }
-  // Drivers of databases come from here. The library itself needs none.
-  const modules = join(folder, 'node_modules')
-  rmSync(modules, { force: true })
-  symlinkSync(join(projectRoot, 'node_modules'), modules)
+  const prepared = await oncePerRun('first-release', async (folderOfRun) => {
+    writeFileSync(join(folderOfRun, 'missing'), (await prepare(folder)) ?? '')
+  })
+  const missing = readFileSync(join(prepared, 'missing'), 'utf8')
+  if (missing !== '') return missing
+
   return {
     nodeArguments: ['--import', join(import.meta.dirname, 'packed-imports.ts')],
     programs: join(folder, 'test/faults/processes'),
   }
+}
+
+async function prepare(folder: string): Promise<string | undefined> {
+  const missing = existsSync(folder) ? undefined : await make(folder)
+  if (missing !== undefined) return missing
+
+  // Drivers of databases come from here. The library itself needs none.
+  const modules = join(folder, 'node_modules')
+  rmSync(modules, { force: true })
+  symlinkSync(join(projectRoot, 'node_modules'), modules)
+  return undefined
 }
 
 async function make(folder: string): Promise<string | undefined> {
@@ -62,7 +81,7 @@ async function make(folder: string): Promise<string | undefined> {
   try {
     renameSync(making, folder)
   } catch {
-    // Another test file was faster.
+    // Another test run was faster.
     rmSync(making, { recursive: true })
   }
   return undefined

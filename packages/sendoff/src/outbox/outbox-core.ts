@@ -353,7 +353,11 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
         if (severity !== 'info') this.logger.warn(`${message} ${fix} (${code})`)
       }
       this.requireKnownDestinations()
-      await this.#startStep('publishing the routing', () => this.#routingState.publish())
+      const hasPublished = await this.#startStep('publishing the routing', () => this.#routingState.publish())
+      if (hasPublished && migrate) {
+        // A table with a routing has more indexes than others.
+        await this.#startStep('adding the indexes of destinations', () => this.#store.migrate())
+      }
       await this.#startStep('registering this process', () => this.#nodeKeeper.join())
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'

@@ -13,13 +13,14 @@ import type {
 import { inDueOrder } from '../../store/due-order.ts'
 import type { MemoryRow } from './memory-row.ts'
 import { rowIdText } from './memory-row.ts'
+import { FreeRows } from './free-rows.ts'
 import type { KeyUse, MemoryMark, MemoryTables } from './memory-transaction.ts'
 import { OrderedRows } from './ordered-rows.ts'
 
 /**
  * The committed rows.
  *
- * A pending row that is not blocked is in one of two orders: free rows by due time, leased rows by the end of
+ * A pending row that is not blocked is in one of two orders: free rows by destination and due time, leased rows by the end of
  * the lease. A claim first moves rows with expired leases from the second order to the first. So it never
  * examines rows that are held or settled. All pending rows are also kept in write order, together and by
  * ordering key.
@@ -28,9 +29,9 @@ export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()
   readonly #idempotencyKeys = new Map<string, KeyUse>()
   readonly #marks = new Map<string, MemoryMark>()
-  readonly #free = new OrderedRows((row) => row.availableAt)
+  readonly #free = new FreeRows()
   readonly #leased = new OrderedRows((row) => row.lockedUntil ?? 0)
-  readonly #orders = new Map<MemoryRow, OrderedRows>()
+  readonly #orders = new Map<MemoryRow, FreeRows | OrderedRows>()
   readonly #pending = new OrderedRows(() => 0)
   readonly #pendingByKey = new Map<string, OrderedRows>()
   readonly #isPaused: (row: MemoryRow) => boolean
@@ -123,8 +124,8 @@ export class MemoryEvents implements MemoryTables {
     request: ClaimTypesRequest,
     now: number,
   ): { readonly rows: MemoryRow[]; readonly last: MemoryRow | undefined } {
-    const { types, from, limit, window } = request
-    const looked = this.dueFrom(from, now, window)
+    const { types, from, limit, window, destination } = request
+    const looked = this.dueFrom(from, now, window, destination)
     const rows: MemoryRow[] = []
     for (const row of looked) {
       if (rows.length >= limit) break
@@ -136,11 +137,11 @@ export class MemoryEvents implements MemoryTables {
     return { rows, last: looked.length < window ? undefined : looked.at(-1) }
   }
 
-  /** Returns up to `count` rows that no process holds, in due order. */
-  dueFrom(from: DuePlace | undefined, now: number, count: number): MemoryRow[] {
+  /** Returns up to `count` rows that no process holds, for one destination or any, in due order. */
+  dueFrom(from: DuePlace | undefined, now: number, count: number, destination?: string): MemoryRow[] {
     this.#freeLapsed(now)
     const rows: MemoryRow[] = []
-    for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0)) {
+    for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0, destination)) {
       if (row.availableAt > now || rows.length >= count) break
       rows.push(row)
     }
@@ -160,9 +161,9 @@ export class MemoryEvents implements MemoryTables {
 
   /** Counts a loss for every row within the bounds that no process has leased, for one destination or any. */
   countLosses({ low, high }: Bounds, destination?: string): void {
-    for (const row of this.#free.from(low.availableAt, low.seq)) {
+    for (const row of this.#free.from(low.availableAt, low.seq, destination)) {
       if (inDueOrder(row, high) > 0) break
-      if (row.lockedBy !== null || (destination !== undefined && row.destination !== destination)) continue
+      if (row.lockedBy !== null) continue
       row.losses += 1
       row.deliveries += 1
     }
@@ -210,11 +211,11 @@ export class MemoryEvents implements MemoryTables {
   }
 
   #dueInOrder(request: ClaimRequest | PollRequest, now: number): MemoryRow[] {
-    const { from, limit } = request
+    const { from, limit, destination } = request
     const rows: MemoryRow[] = []
     if (limit <= 0) return rows
 
-    for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0)) {
+    for (const row of this.#free.from(from?.availableAt ?? -Infinity, from?.seq ?? 0, destination)) {
       if (row.availableAt > now) break
       if (this.#isWanted(row, request, now)) rows.push(row)
       if (rows.length >= limit) break

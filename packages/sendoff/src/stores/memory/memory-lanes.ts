@@ -23,7 +23,7 @@ export function memoryLanes(
       if (renewMs !== undefined) await locks.renew({ ...owner, ttlMs: renewMs })
 
       const time = now()
-      const looked = events.dueFrom(request.from, time, request.window)
+      const looked = events.dueFrom(request.from, time, request.window, request.destination)
       const { found, keys } = findKeys(looked, request)
       const isWhole = found.length < request.limit
       const last = isWhole ? (looked.length < request.window ? undefined : looked.at(-1)) : found.at(-1)

@@ -29,12 +29,14 @@ export async function claimRows(
   statements: MysqlStatements,
   request: ClaimRequest,
   last: LastClaim,
+  byDestination: boolean,
 ): Promise<readonly Row[]> {
   const { rows: ids } = request
   if (rowLimit(request.limit) === 0 || ids?.length === 0) return []
   if (ids !== undefined) return claimNamed(driver, statements, request, distinctRowIds(ids))
 
-  return claimDue(driver, statements, request, dueOptions(request), dueValues(request), last)
+  const options = dueOptions(request, byDestination)
+  return claimDue(driver, statements, request, options, dueValues(request, byDestination), last)
 }
 
 /** Claims due rows of some types, within a window of due rows. */
@@ -43,20 +45,31 @@ export async function claimRowsOfTypes(
   statements: MysqlStatements,
   request: ClaimTypesRequest,
   last: LastClaim,
+  byDestination: boolean,
 ): Promise<ClaimTypesAnswer> {
   const { types, from, window } = request
   const limit = rowLimit(request.limit)
   if (limit === 0 || types?.length === 0) return { rows: [], next: undefined }
+  if (byDestination && types === undefined) {
+    // Every row on the way is wanted.
+    const rows = await claimRows(driver, statements, request, last, true)
+    return { rows, next: nextPlace(rows, limit, undefined) }
+  }
 
-  const options = dueOptions(request)
-  const { rows: ends } = await driver.run(statements.windowEnd(options, window), placeValues(from))
+  const options = dueOptions(request, byDestination)
+  const first = byDestination ? destinationValues(request) : []
+  const { rows: ends } = await driver.run(statements.windowEnd(options, window), [
+    ...first,
+    ...placeValues(from),
+  ])
   const end = ends[0] && { availableAt: Number(ends[0][0]), seq: Number(ends[0][1]) }
   const values = [
+    ...first,
     ...placeValues(from),
     ...placeValues(end),
     ...recentValues(request),
     ...(types ?? []).flatMap((type) => [Buffer.from(type.aggregateType), Buffer.from(type.eventType)]),
-    ...destinationValues(request),
+    ...(byDestination ? [] : destinationValues(request)),
   ]
   const typed = { ...options, to: end !== undefined, types: types?.length ?? 0 }
   const rows = await claimDue(driver, statements, request, typed, values, last)
@@ -94,7 +107,7 @@ async function claimNamed(
   ids: readonly NamedRow[],
 ): Promise<readonly Row[]> {
   const { lease, limit } = request
-  const options = { ...dueOptions(request), destination: false }
+  const options = { ...dueOptions(request, false), destination: false }
   const byName = new Map(ids.map((id) => [rowName(id), id]))
   const isWanted = (row: Row) => !hasChanged(row, byName.get(rowName(row))!)
   const claimed: Row[] = []

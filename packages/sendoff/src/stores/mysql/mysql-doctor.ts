@@ -2,9 +2,10 @@ import { durationText } from '../../duration-text.ts'
 import type { DoctorRequest, Finding } from '../../store/index.ts'
 import { ifPermitted, isCurrentSchema, schemaFindings } from '../schema-findings.ts'
 import { connectionFindings } from '../sql/connection-findings.ts'
-import { type ExpectedIndex, indexFindings } from '../sql/index-findings.ts'
+import { type ExpectedIndex, indexFindings, withoutDestinationIndex } from '../sql/index-findings.ts'
 import type { StoreDriver } from './drivers/mysql-driver.ts'
 import { isNotPermitted, serverErrorOf } from './mysql-errors.ts'
+import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
 import { migrationsFor, placeOf, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { MysqlTables } from './schema/mysql-tables.ts'
 import {
@@ -25,7 +26,7 @@ export async function examine(
     place: placeOf(tables),
     read: () => storedSchema(driver, tables),
     isNotPermitted,
-    sqlFrom: (revision) => schemaSql(tables, revision),
+    sqlFrom: (revision) => schemaSql(tables, { from: revision }),
   })
   const isComplete = isCurrentSchema(schema)
   const variables = new Map(
@@ -138,7 +139,10 @@ function horizonHeld(thread: number, seconds: number): Finding {
 async function tableFindings(driver: StoreDriver, tables: MysqlTables): Promise<readonly Finding[]> {
   const { database, events, table } = tables
   const engine = (await driver.run(readEngine, [database, table])).rows[0]?.[0] as string | null | undefined
-  const wanted = expectedIndexes(tables)
+  const wanted = [
+    ...expectedIndexes(tables),
+    ...((await hasRouting(driver, tables)) ? expectedOfDestinations(tables) : []),
+  ]
   const owners = [...new Set(wanted.map((index) => index.table))]
   const { rows } = await driver.run(readIndexColumns(owners.length), [database, ...owners])
   const found = Map.groupBy(rows, ([name, index]) => `${String(name)}.${String(index)}`)
@@ -189,6 +193,13 @@ function expectedIndexes(tables: MysqlTables): readonly ExpectedIndex[] {
       step.kind === 'index' ? [indexOf(tables[step.table], step.name, step.columns)] : [],
     ),
   ])
+}
+
+function expectedOfDestinations(tables: MysqlTables): readonly ExpectedIndex[] {
+  return destinationIndexes.map(({ table, name, columns }) => ({
+    ...indexOf(tables[table], name, columns),
+    without: withoutDestinationIndex,
+  }))
 }
 
 function indexOf(owner: string, name: string, columns: string, unique = ''): ExpectedIndex {

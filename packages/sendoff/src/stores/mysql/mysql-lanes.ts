@@ -7,11 +7,13 @@ import type {
   OutboxLanes,
   OwnerFence,
 } from '../../store/index.ts'
+import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { type DueRow, DueSearch } from '../sql/due-search.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { MysqlDriver, Rows, StoreDriver } from './drivers/mysql-driver.ts'
 import { ownsLock, renewLock } from './mysql-locks.ts'
-import { placeValues } from './sql/due-values.ts'
+import { destinationValues, placeValues } from './sql/due-values.ts'
+import type { LaneDestination } from './sql/lane-statements.ts'
 import { numberOf, readOrderedRow, textOf } from './sql/row-columns.ts'
 import { pendingQueues } from './sql/row-conditions.ts'
 import { rowLimit } from './sql/row-limit.ts'
@@ -26,10 +28,11 @@ const keysAtOnce = 100
 export function mysqlLanes<Tx extends object>(
   driver: MysqlDriver<Tx>,
   statements: MysqlStatements,
+  destinations: DestinationIndexes,
 ): OutboxLanes<Tx> {
   return {
     lock: async ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
-    read: (request) => readLanes(driver, statements, request),
+    read: (request) => readLanes(driver, statements, request, destinations.cover(request)),
     readAll: (request) => readOneLane(driver, statements, request),
     hold: (request) => holdRows(driver, statements, request),
   }
@@ -40,15 +43,16 @@ async function readLanes(
   driver: StoreDriver,
   statements: MysqlStatements,
   request: LaneRequest,
+  byDestination: boolean,
 ): Promise<LaneAnswer | undefined> {
   if (!(await isKept(driver, statements, request))) return undefined
 
-  const { found, next } = await findDue(driver, statements, request)
+  const { found, next } = await findDue(driver, statements, request, byDestination)
   const keys = new Set([...request.keys, ...found.flatMap(({ orderingKey }) => orderingKey ?? [])])
   const keyless = found.filter(({ orderingKey }) => orderingKey === null)
   return {
     rows: [
-      ...(await lanesOfKeys(driver, statements, [...keys], request)),
+      ...(await lanesOfKeys(driver, statements, [...keys], request, byDestination)),
       ...(await keylessRows(driver, statements, keyless)),
     ],
     next,
@@ -82,11 +86,14 @@ async function findDue(
   driver: StoreDriver,
   { dueKeys }: MysqlStatements,
   request: LaneRequest,
+  byDestination: boolean,
 ): Promise<DueSearch> {
   const search = new DueSearch(request)
   while (search.pageSize > 0) {
     const { from, pageSize } = search
-    const { rows } = await driver.run(dueKeys(from !== undefined, pageSize), placeValues(from))
+    const options = { from: from !== undefined, skipRecent: false, byDestination }
+    const wanted = byDestination ? destinationValues(request) : []
+    const { rows } = await driver.run(dueKeys(options, pageSize), [...wanted, ...placeValues(from)])
     search.look(rows.map(readDueRow))
   }
   return search
@@ -113,14 +120,15 @@ async function lanesOfKeys(
   statements: MysqlStatements,
   keys: readonly string[],
   { skipWaiting = false, ...request }: LaneRequest,
+  byDestination: boolean,
 ): Promise<readonly OrderedRow[]> {
   const perKey = rowLimit(request.perKey)
   if (perKey === 0) return []
 
   const { destination } = request
-  const isNamed = destination !== undefined
+  const named: LaneDestination = destination === undefined ? 'any' : byDestination ? 'indexed' : 'filtered'
   const first = await readByKey(driver, keys, destination, (count) =>
-    statements.firstOfLanes(count, perKey, isNamed),
+    statements.firstOfLanes(count, perKey, named),
   )
   const lanes = Map.groupBy(first.map(readLaneRow), ({ row }) => row.orderingKey!)
   const isWanted = ({ row, isInLine }: LaneRow) => isInLine && (!skipWaiting || row.waitMs === 0)
@@ -129,7 +137,7 @@ async function lanesOfKeys(
     .filter(([, rows]) => rows.length === perKey && !rows.every(isWanted))
     .map(([key]) => key)
   const again = await readByKey(driver, short, destination, (count) =>
-    statements.lanes(count, perKey, isNamed, skipWaiting),
+    statements.lanes(count, perKey, named, skipWaiting),
   )
   short.forEach((key) => lanes.delete(key))
   const told = [...lanes.values()]

@@ -1,5 +1,6 @@
 import { boundsOfEnds } from '../../store/due-order.ts'
 import type { Bounds, LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
+import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { heldInText } from '../sql/held-text.ts'
 import type { MysqlSession, StoreDriver } from './drivers/mysql-driver.ts'
 import { textOf } from './sql/row-columns.ts'
@@ -7,9 +8,13 @@ import { durationValue, fencesOf, rowsOf, timeValue } from './sql/statement-valu
 import type { MysqlStatements } from './sql/statements.ts'
 
 /** The named locks of a MySQL store. */
-export function mysqlLocks(driver: StoreDriver, statements: MysqlStatements): OutboxLocks {
+export function mysqlLocks(
+  driver: StoreDriver,
+  statements: MysqlStatements,
+  destinations: DestinationIndexes,
+): OutboxLocks {
   return {
-    acquire: (request) => acquireLock(driver, statements, request),
+    acquire: (request) => acquireLock(driver, statements, request, destinations.cover(request)),
     renew: (request) => renewLock(driver, statements, request),
     release: (fence) => releaseLock(driver, statements, fence),
   }
@@ -19,18 +24,20 @@ async function acquireLock(
   driver: StoreDriver,
   statements: MysqlStatements,
   request: LockRequest,
+  byDestination: boolean,
 ): Promise<boolean> {
   const { lock, token } = request
   // Processes that wait for a lock ask often, and mostly another process has it.
   if ((await driver.run(statements.lockOfOthers, [lock, token])).rows.length > 0) return false
 
-  return driver.briefly((session) => takeLock(session, statements, request))
+  return driver.briefly((session) => takeLock(session, statements, request, byDestination))
 }
 
 async function takeLock(
   session: MysqlSession,
   statements: MysqlStatements,
   { lock, token, ttlMs, destination }: LockRequest,
+  byDestination: boolean,
 ): Promise<boolean> {
   await session.run(statements.makeLock, [lock])
   const { rows } = await session.run(statements.lockRow, [token, lock])
@@ -41,7 +48,7 @@ async function takeLock(
   if (Number(isOwn) !== 0) return true
 
   const left = boundsOfEnds(ends)
-  if (left !== null) await countLosses(session, statements, left, destination)
+  if (left !== null) await countLosses(session, statements, left, destination, byDestination)
   if (held !== null) await countLossesOfHeld(session, statements, textOf(held))
   if (left !== null || held !== null) await session.run(statements.forgetHeld, [lock])
   return true
@@ -52,13 +59,14 @@ async function countLosses(
   statements: MysqlStatements,
   { low, high }: Bounds,
   destination: string | undefined,
+  byDestination: boolean,
 ): Promise<void> {
   const [lowest, highest] = [timeValue(low.availableAt), timeValue(high.availableAt)]
   const values = [lowest, lowest, low.seq, highest, highest, high.seq]
   const { rows } =
     destination === undefined
       ? await session.run(statements.leftRows(false), values)
-      : await session.run(statements.leftRows(true), [...values, destination])
+      : await session.run(statements.leftRows(true, byDestination), [...values, destination])
   if (rows.length === 0) return
 
   await session.run(statements.countLosses(rowsOf(rows.map(([seq]) => Number(seq)))))

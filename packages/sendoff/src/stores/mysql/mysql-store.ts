@@ -2,6 +2,7 @@ import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import { DestinationIndexes } from '../sql/destination-indexes.ts'
 import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
@@ -28,6 +29,7 @@ import { mysqlReports } from './mysql-reports.ts'
 import { mysqlRouting } from './mysql-routing.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
+import { missingDestinationIndexes } from './schema/destination-indexes.ts'
 import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { mysqlTables } from './schema/mysql-tables.ts'
 import { addTimePartitions } from './schema/time-partition-upkeep.ts'
@@ -96,11 +98,14 @@ export function mysqlStore<Client extends MysqlClient>(
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
   const lastClaim = { isEmpty: true }
+  const destinations = new DestinationIndexes(
+    async () => (await missingDestinationIndexes(own, tables)).length === 0,
+  )
 
   const store: MysqlStore<object> = {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: ({ from } = {}) => schemaSql(tables, from),
+    schemaSql: (options) => schemaSql(tables, options),
     async migrate() {
       await migrate(own, tables)
       await addTimePartitions(own, tables)
@@ -116,15 +121,16 @@ export function mysqlStore<Client extends MysqlClient>(
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 
-    claim: (request) => claimRows(own, statements, request, lastClaim),
-    claimTypes: (request) => claimRowsOfTypes(own, statements, request, lastClaim),
+    claim: (request) => claimRows(own, statements, request, lastClaim, destinations.cover(request)),
+    claimTypes: (request) =>
+      claimRowsOfTypes(own, statements, request, lastClaim, destinations.cover(request)),
     renew: (request) => renewRows(own, statements, request),
     release: (rows) => releaseRows(own, statements, rows),
     settle: (request) => settleRows(own, statements, request),
-    pollPending: (request) => pollPending(own, statements, request),
+    pollPending: (request) => pollPending(own, statements, request, destinations.cover(request)),
 
-    locks: mysqlLocks(own, statements),
-    lanes: mysqlLanes(own, statements),
+    locks: mysqlLocks(own, statements, destinations),
+    lanes: mysqlLanes(own, statements, destinations),
     partitions: mysqlPartitions(own, statements),
     orderingKeys: mysqlOrderingKeys(own, statements),
     people: mysqlPeople(own, statements),
@@ -134,8 +140,8 @@ export function mysqlStore<Client extends MysqlClient>(
       mysqlActions(own, statements, driver),
     ),
     controls: mysqlControls(own, statements),
-    routing: mysqlRouting(own, statements, tables),
-    nodes: mysqlNodes(own, statements),
+    routing: destinations.followedByRouting(mysqlRouting(own, statements, tables)),
+    nodes: destinations.followedBy(mysqlNodes(own, statements)),
     reports: mysqlReports(own, statements, tables),
     inbox: mysqlInbox(own, statements, driver, tables),
 

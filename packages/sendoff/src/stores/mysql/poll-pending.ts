@@ -13,14 +13,15 @@ export async function pollPending(
   driver: StoreDriver,
   statements: MysqlStatements,
   request: PollRequest,
+  byDestination: boolean,
 ): Promise<readonly Row[] | undefined> {
   const { owner, held, renewMs } = request
   if (renewMs !== undefined && !(await renewLock(driver, statements, { ...owner, ttlMs: renewMs }))) {
     return undefined
   }
-  const options = dueOptions(request)
+  const options = dueOptions(request, byDestination)
   const { rows: preview } = await driver.run(statements.previewPoll(options), [
-    ...dueValues(request),
+    ...dueValues(request, byDestination),
     owner.lock,
     owner.token,
   ])
@@ -36,7 +37,7 @@ export async function pollPending(
 
   async function dueRows(): Promise<readonly Row[]> {
     const text = statements.pollDue(options, rowLimit(request.limit))
-    return (await driver.run(text, dueValues(request))).rows.map(readRow)
+    return (await driver.run(text, dueValues(request, byDestination))).rows.map(readRow)
   }
 }
 

@@ -11,6 +11,7 @@ export async function claimRows(
   session: PostgresSession,
   statements: PostgresStatements,
   request: ClaimRequest,
+  byDestination: boolean,
 ): Promise<readonly Row[]> {
   const { limit, rows } = request
   if (limit <= 0 || rows?.length === 0) return []
@@ -18,7 +19,10 @@ export async function claimRows(
   const wanted = wantedValues(request)
   const answer =
     rows === undefined
-      ? await session.run(statements.claim, [...wanted, request.destination ?? null])
+      ? await session.run(byDestination ? statements.claimOf : statements.claim, [
+          ...wanted,
+          request.destination ?? null,
+        ])
       : await session.run(statements.claimKeys, [...wanted, ...namedRowValues(rows)])
   // An UPDATE returns rows in no particular order.
   return readRows(answer).sort(inDueOrder)
@@ -29,11 +33,23 @@ export async function claimRowsOfTypes(
   session: PostgresSession,
   statements: PostgresStatements,
   request: ClaimTypesRequest,
+  byDestination: boolean,
 ): Promise<ClaimTypesAnswer> {
   const { limit, types, from, window } = request
   if (limit <= 0) return { rows: [], next: undefined }
+  if (byDestination && types === undefined) {
+    // Every row on the way is wanted.
+    const rows = await claimRows(session, statements, request, true)
+    return { rows, next: nextPlace(rows, limit, undefined) }
+  }
 
-  const [place] = await session.run(statements.windowEnd, [...placeValues(from), String(window)])
+  const [place] = byDestination
+    ? await session.run(statements.windowEndOf, [
+        ...placeValues(from),
+        String(window),
+        request.destination ?? null,
+      ])
+    : await session.run(statements.windowEnd, [...placeValues(from), String(window)])
   const end = place && { availableAt: Number(place[0]), seq: Number(place[1]) }
   const within = [
     ...wantedValues(request),
@@ -44,7 +60,7 @@ export async function claimRowsOfTypes(
   const answer =
     types === undefined
       ? await session.run(statements.claimWithin, within)
-      : await session.run(statements.claimTypes, [
+      : await session.run(byDestination ? statements.claimTypesOf : statements.claimTypes, [
           ...within,
           textArray(types.map(({ aggregateType }) => storable(aggregateType))),
           textArray(types.map(({ eventType }) => storable(eventType))),

@@ -10,6 +10,7 @@ export async function pollPending(
   session: PostgresSession,
   statements: PostgresStatements,
   request: PollRequest,
+  byDestination: boolean,
 ): Promise<readonly Row[] | undefined> {
   const { owner, limit, from, held, renewMs } = request
   const values = [
@@ -20,10 +21,13 @@ export async function pollPending(
     skipRecentValue(request.skipRecentMs),
     request.destination ?? null,
   ]
+  const [poll, pollRenewing] = byDestination
+    ? [statements.pollDueOf, statements.pollDueRenewingOf]
+    : [statements.pollDue, statements.pollDueRenewing]
   const answer =
     renewMs === undefined
-      ? await session.run(statements.pollDue, values)
-      : await session.run(statements.pollDueRenewing, [...values, roundedUp(renewMs)])
+      ? await session.run(poll, values)
+      : await session.run(pollRenewing, [...values, roundedUp(renewMs)])
   const lock = answer.find((values) => values[seqColumn] === null)
   if (lock === undefined) return undefined
 

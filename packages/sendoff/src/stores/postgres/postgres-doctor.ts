@@ -3,10 +3,16 @@ import type { DoctorRequest, Finding } from '../../store/index.ts'
 import { ifPermitted, isCurrentSchema, rightsMissing, schemaFindings } from '../schema-findings.ts'
 import { connectionFindings } from '../sql/connection-findings.ts'
 import { tableNames } from '../sql/table-name.ts'
-import { createdIndexes, type ExpectedIndex, indexFindings } from '../sql/index-findings.ts'
+import {
+  createdIndexes,
+  type ExpectedIndex,
+  indexFindings,
+  withoutDestinationIndex,
+} from '../sql/index-findings.ts'
 import type { PostgresDriver, Value } from './drivers/postgres-driver.ts'
 import { isNotPermitted } from './postgres-errors.ts'
-import { migrationsFor, placeOf, schemaSql, storedSchema } from './schema/migrations.ts'
+import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
+import { migrationsFor, placeOf, plainIndex, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { PostgresTables } from './schema/postgres-tables.ts'
 import {
   readHiddenTables,
@@ -33,7 +39,7 @@ export async function examine(patient: PostgresPatient, request: DoctorRequest):
     place: placeOf(tables),
     read: () => storedSchema(driver, tables),
     isNotPermitted,
-    sqlFrom: (revision) => schemaSql(tables, revision),
+    sqlFrom: (revision) => schemaSql(tables, { from: revision }),
   })
   // PGlite is a library within this process. Its settings and sessions are no concern of an operator.
   const server = driver.multiProcess ? await serverFindings(patient, request) : []
@@ -174,9 +180,14 @@ async function indexesFound(
   { driver, tables }: PostgresPatient,
   { bloatBytes }: DoctorRequest,
 ): Promise<readonly Finding[]> {
-  const expected = createdIndexes(migrationsFor(tables).flatMap(({ statements }) => statements)).map(
-    (index) => ({ ...index, sql: tables.partitionBy ? index.sql : concurrently(index) }),
-  )
+  const created = createdIndexes(migrationsFor(tables).flatMap(({ statements }) => statements))
+  const ofDestinations = (await hasRouting(driver, tables))
+    ? createdIndexes(destinationIndexes(tables).map((index) => plainIndex(tables, index)))
+    : []
+  const expected = [
+    ...created,
+    ...ofDestinations.map((index) => ({ ...index, without: withoutDestinationIndex })),
+  ].map((index) => ({ ...index, sql: tables.partitionBy ? index.sql : concurrently(index) }))
   const names = [...new Set(expected.map(({ table }) => table))]
   const rows = await driver.run({ text: readIndexes }, [tables.schema, textArray(names)])
   const found = rows.map(([table, name, columns, isPartial, isValid, pages, entries]) => ({

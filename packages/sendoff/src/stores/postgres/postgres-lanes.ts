@@ -8,6 +8,7 @@ import type {
   OutboxLanes,
   Row,
 } from '../../store/index.ts'
+import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { PostgresDriver, PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { readRows } from './sql/row-columns.ts'
@@ -20,10 +21,11 @@ export function postgresLanes<Tx extends object>(
   session: PostgresSession,
   statements: PostgresStatements,
   driver: PostgresDriver<Tx>,
+  destinations: DestinationIndexes,
 ): OutboxLanes<Tx> {
   return {
     lock: ({ tx, keys }) => lockKeys(driver.session(tx), statements, keys),
-    read: (request) => readLanes(session, statements, request),
+    read: (request) => readLanes(session, statements, request, destinations.cover(request)),
     readAll: (request) => readOneLane(session, statements, request),
     hold: (request) => holdRows(session, statements, request),
   }
@@ -34,6 +36,7 @@ async function readLanes(
   session: PostgresSession,
   statements: PostgresStatements,
   request: LaneRequest,
+  byDestination: boolean,
 ): Promise<LaneAnswer | undefined> {
   const { owner, partitions, keys, except, from, window, limit, perKey, skipWaiting, renewMs } = request
   const mayFind = limit > 0 && partitions.length > 0
@@ -50,10 +53,13 @@ async function readLanes(
     skipWaiting === true ? '1' : '0',
     request.destination ?? null,
   ]
+  const [read, readRenewing] = byDestination
+    ? [statements.readLanesOf, statements.readLanesRenewingOf]
+    : [statements.readLanes, statements.readLanesRenewing]
   const answer =
     renewMs === undefined
-      ? await session.run(statements.readLanes, values)
-      : await session.run(statements.readLanesRenewing, [...values, roundedUp(renewMs)])
+      ? await session.run(read, values)
+      : await session.run(readRenewing, [...values, roundedUp(renewMs)])
   // Only the row with the place to continue has no `seq`.
   const next = answer.find((each) => each[lane.seq] === null)
   if (next === undefined) return undefined

@@ -2,6 +2,7 @@ import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, checkOptions, flag, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import { DestinationIndexes } from '../sql/destination-indexes.ts'
 import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import type { PartitionPeriod } from '../sql/time-partitions.ts'
@@ -35,6 +36,7 @@ import { postgresReports } from './postgres-reports.ts'
 import { postgresRouting } from './postgres-routing.ts'
 import { postgresWakeUps } from './postgres-wake-ups.ts'
 import { purgeRows } from './purge-rows.ts'
+import { missingDestinationIndexes } from './schema/destination-indexes.ts'
 import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { postgresTables } from './schema/postgres-tables.ts'
 import { addTimePartitions } from './schema/time-partition-upkeep.ts'
@@ -112,12 +114,15 @@ export function postgresStore<Client extends PostgresClient>(
   const driver = driverOf(client, { prepare })
   const own = ownDriver(driver)
   const insert = partitionBy ? insertTimePartitionedRows : insertRows
+  const destinations = new DestinationIndexes(
+    async () => (await missingDestinationIndexes(own, tables)).length === 0,
+  )
   const wakeUps = postgresWakeUps(own, statements, tables.channel)
 
   const store: PostgresStore<object> = {
     capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
 
-    schemaSql: ({ from } = {}) => schemaSql(tables, from),
+    schemaSql: (options) => schemaSql(tables, options),
     async migrate() {
       try {
         await migrate(own, tables)
@@ -142,15 +147,15 @@ export function postgresStore<Client extends PostgresClient>(
     insert: ({ tx, rows, lease, announce }) =>
       insert(driver.session(tx), statements, rows, lease, announce && notify ? tables.channel : undefined),
 
-    claim: (request) => claimRows(own, statements, request),
-    claimTypes: (request) => claimRowsOfTypes(own, statements, request),
+    claim: (request) => claimRows(own, statements, request, destinations.cover(request)),
+    claimTypes: (request) => claimRowsOfTypes(own, statements, request, destinations.cover(request)),
     renew: (request) => renewRows(own, statements, request),
     release: (rows) => releaseRows(own, statements, rows),
     settle: (request) => settleRows(own, statements, request),
-    pollPending: (request) => pollPending(own, statements, request),
+    pollPending: (request) => pollPending(own, statements, request, destinations.cover(request)),
 
-    locks: postgresLocks(own, statements),
-    lanes: postgresLanes(own, statements, driver),
+    locks: postgresLocks(own, statements, destinations),
+    lanes: postgresLanes(own, statements, driver, destinations),
     partitions: postgresPartitions(own, statements),
     orderingKeys: postgresOrderingKeys(own, statements),
     people: postgresPeople(own, statements),
@@ -160,8 +165,8 @@ export function postgresStore<Client extends PostgresClient>(
       postgresActions(own, statements, driver),
     ),
     controls: postgresControls(own, statements),
-    routing: postgresRouting(own, statements, tables),
-    nodes: postgresNodes(own, statements),
+    routing: destinations.followedByRouting(postgresRouting(own, statements, tables)),
+    nodes: destinations.followedBy(postgresNodes(own, statements)),
     reports: postgresReports(own, statements, tables),
     inbox: postgresInbox(own, statements, driver),
     ...(notify && { wakeUps }),

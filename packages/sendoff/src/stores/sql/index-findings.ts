@@ -12,6 +12,8 @@ export interface TableIndex {
 /** An index that the schema makes, with the statement for it. */
 export interface ExpectedIndex extends TableIndex {
   readonly sql: string
+  /** A sentence that says what it means if the index is missing. Only for indexes that are not necessary. */
+  readonly without?: string
 }
 
 /** An index of the database. */
@@ -52,8 +54,8 @@ export function indexFindings(
       return [
         {
           code: 'INDEX_MISSING',
-          severity: 'error',
-          message: `${name} is missing. Statements that need it read the whole table, however large it is.`,
+          severity: index.without === undefined ? 'error' : 'warning',
+          message: `${name} is missing. ${index.without ?? 'Statements that need it read the whole table, however large it is.'}`,
           fix: 'Create it.',
           sql: index.sql,
         },
@@ -82,6 +84,10 @@ export function indexFindings(
     ]
   })
 }
+
+/** What a missing index by destination means. */
+export const withoutDestinationIndex =
+  'Until it is there, polls for a destination pass over the events that wait for others.'
 
 function keyOf({ table, name }: TableIndex): string {
   return `${table}.${name}`.toLowerCase()

@@ -16,18 +16,24 @@ import type { PreparedStatements } from './sql/statements.ts'
 
 /**
  * Claims due rows. Takes the write lock only if a read has found some, so that an idle poller does not
- * disturb writers.
+ * disturb writers. Does not wait for the disk: a power failure ends all holders of leases, too.
  */
-export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<readonly Row[]> {
+export async function claimRows(
+  own: OwnDriver,
+  request: ClaimRequest,
+  byDestination: boolean,
+): Promise<readonly Row[]> {
   const { limit, rows: ids } = request
   if (limit <= 0) return []
 
   return own.alone(async (session) => {
     const worthwhile =
       ids === undefined
-        ? await session.read((statements, now) => isAnyDue(statements, request, now))
+        ? await session.read((statements, now) => isAnyDue(statements, request, now, byDestination))
         : ids.length > 0
-    return worthwhile ? session.write((statements, now) => claimDue(statements, request, now)) : []
+    return worthwhile
+      ? session.writeUnsynced((statements, now) => claimDue(statements, request, now, byDestination))
+      : []
   })
 }
 
@@ -35,33 +41,56 @@ export async function claimRows(own: OwnDriver, request: ClaimRequest): Promise<
 export async function claimRowsOfTypes(
   own: OwnDriver,
   request: ClaimTypesRequest,
+  byDestination: boolean,
 ): Promise<ClaimTypesAnswer> {
-  if (request.limit <= 0) return { rows: [], next: undefined }
+  const { limit, types } = request
+  if (limit <= 0) return { rows: [], next: undefined }
+  if (byDestination && types === undefined) {
+    // Every row on the way is wanted.
+    const rows = await claimRows(own, request, true)
+    return { rows, next: nextPlace(rows, limit, undefined) }
+  }
 
   return own.alone(async (session) => {
-    const end = await session.read((statements, now) => windowEnd(statements, request, now))
-    const worthwhile = await session.read((statements, now) => isAnyDueOfTypes(statements, request, end, now))
+    const end = await session.read((statements, now) => windowEnd(statements, request, now, byDestination))
+    const worthwhile = await session.read((statements, now) =>
+      isAnyDueOfTypes(statements, request, end, now, byDestination),
+    )
     const rows = worthwhile
-      ? await session.write((statements, now) => claimDueOfTypes(statements, request, end, now))
+      ? await session.writeUnsynced((statements, now) =>
+          claimDueOfTypes(statements, request, end, now, byDestination),
+        )
       : []
-    return { rows, next: nextPlace(rows, request.limit, end) }
+    return { rows, next: nextPlace(rows, limit, end) }
   })
 }
 
-function claimDue(statements: PreparedStatements, request: ClaimRequest, now: number): readonly Row[] {
+function claimDue(
+  statements: PreparedStatements,
+  request: ClaimRequest,
+  now: number,
+  byDestination: boolean,
+): readonly Row[] {
   const { rows: ids } = request
   const rows =
-    ids === undefined ? dueRows(statements, request, now) : dueRowsOfIds(statements, request, ids, now)
+    ids === undefined
+      ? dueRows(statements, request, now, byDestination)
+      : dueRowsOfIds(statements, request, ids, now)
   return leased(statements, request, rows, now)
 }
 
 /** Returns the last row that a claim of some types examines; undefined for the last one that is due. */
 function windowEnd(
   statements: PreparedStatements,
-  { from, window }: ClaimTypesRequest,
+  { from, window, destination }: ClaimTypesRequest,
   now: number,
+  byDestination: boolean,
 ): DuePlace | undefined {
-  return statements.windowEnd.get(...placeValues(from), now, window - 1) as DuePlace | undefined
+  const values = [...placeValues(from), now, window - 1]
+  const end = byDestination
+    ? statements.windowEndOf.get(destination!, ...values)
+    : statements.windowEnd.get(...values)
+  return end as DuePlace | undefined
 }
 
 /** Whether a claim of some types would find anything. */
@@ -70,8 +99,10 @@ function isAnyDueOfTypes(
   request: ClaimTypesRequest,
   end: DuePlace | undefined,
   now: number,
+  byDestination: boolean,
 ): boolean {
-  return statements.anyDueOfTypes.get(...dueOfTypes(request, end, now)) !== undefined
+  const statement = byDestination ? statements.anyDueOfTypesOf : statements.anyDueOfTypes
+  return statement.get(...dueOfTypes(request, end, now, byDestination)) !== undefined
 }
 
 function claimDueOfTypes(
@@ -79,8 +110,11 @@ function claimDueOfTypes(
   request: ClaimTypesRequest,
   end: DuePlace | undefined,
   now: number,
+  byDestination: boolean,
 ): readonly Row[] {
-  const rows = statements.dueOfTypes.all(...dueOfTypes(request, end, now), request.limit).map(readRow)
+  const statement = byDestination ? statements.dueOfTypesOf : statements.dueOfTypes
+  const wanted = dueOfTypes(request, end, now, byDestination)
+  const rows = statement.all(...wanted, request.limit).map(readRow)
   return leased(statements, request, rows, now)
 }
 

@@ -1,8 +1,15 @@
 import type { DoctorRequest, Finding } from '../../store/index.ts'
 import { isCurrentSchema, schemaFindings } from '../schema-findings.ts'
-import { createdIndexes, type ExpectedIndex, type FoundIndex, indexFindings } from '../sql/index-findings.ts'
+import {
+  createdIndexes,
+  type ExpectedIndex,
+  type FoundIndex,
+  indexFindings,
+  withoutDestinationIndex,
+} from '../sql/index-findings.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import { prepareStatement, type SqliteHandle } from './drivers/sqlite-client.ts'
+import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
 import { migrationsFor, placeOf, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { SqliteTables } from './schema/sqlite-tables.ts'
 
@@ -18,7 +25,7 @@ export function examine(
       place: placeOf(tables),
       read: () => session.read(() => storedSchema(handle, tables)),
       isNotPermitted: () => false,
-      sqlFrom: (revision) => schemaSql(tables, revision),
+      sqlFrom: (revision) => schemaSql(tables, { from: revision }),
     })
     const isComplete = isCurrentSchema(schema)
     return [
@@ -72,7 +79,12 @@ function fileFindings(handle: SqliteHandle, { bloatBytes }: DoctorRequest): read
 }
 
 function indexesFound(handle: SqliteHandle, tables: SqliteTables): readonly Finding[] {
-  const expected = createdIndexes(migrationsFor(tables).flatMap(({ sql, indexes }) => [sql, indexes]))
+  const created = createdIndexes(migrationsFor(tables).flatMap(({ sql, indexes }) => [sql, indexes]))
+  const ofDestinations = hasRouting(handle, tables) ? createdIndexes([destinationIndexes(tables)]) : []
+  const expected = [
+    ...created,
+    ...ofDestinations.map((index) => ({ ...index, without: withoutDestinationIndex })),
+  ]
   const owners = [...new Set(expected.map(({ table }) => table))]
   const found = owners.flatMap((table) => indexesOf(handle, table))
   return indexFindings(expected, found, rebuilt)

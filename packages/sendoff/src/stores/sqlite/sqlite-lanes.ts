@@ -7,6 +7,7 @@ import type {
   OutboxLanes,
   OwnerFence,
 } from '../../store/index.ts'
+import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { type DueRow, DueSearch } from '../sql/due-search.ts'
 import { heldText } from '../sql/held-text.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
@@ -17,13 +18,15 @@ import type { PreparedStatements } from './sql/statements.ts'
 import { ownedLock, renewLock } from './sqlite-locks.ts'
 
 /** The lanes of an SQLite store. */
-export function sqliteLanes<Tx>(own: OwnDriver): OutboxLanes<Tx> {
+export function sqliteLanes<Tx>(own: OwnDriver, destinations: DestinationIndexes): OutboxLanes<Tx> {
   return {
     // Transactions run one at a time: commit order is write order.
     async lock() {},
 
     read: (request) =>
-      readingAs(own, request.renewMs, (statements, now) => readLanes(statements, request, now)),
+      readingAs(own, request.renewMs, (statements, now) =>
+        readLanes(statements, request, now, destinations.cover(request)),
+      ),
     readAll: (request) =>
       readingAs(own, request.renewMs, (statements, now) => readOneLane(statements, request, now)),
     hold: ({ owner, rows }) => own.write((statements, now) => holdRows(statements, owner, rows, now)),
@@ -40,13 +43,14 @@ function readLanes(
   statements: PreparedStatements,
   request: LaneRequest,
   now: number,
+  byDestination: boolean,
 ): LaneAnswer | undefined {
   if (!isKept(statements, request, now)) return undefined
 
-  const { found, next } = findDue(statements, request, now)
+  const { found, next } = findDue(statements, request, now, byDestination)
   const keys = new Set([...request.keys, ...found.flatMap(({ orderingKey }) => orderingKey ?? [])])
   const keyless = found.filter(({ orderingKey }) => orderingKey === null)
-  const lane = laneStatement(statements, request)
+  const lane = laneStatement(statements, request, byDestination)
   return {
     rows: [
       ...[...keys].flatMap((key) => readLane(lane, key, request, now)),
@@ -88,11 +92,18 @@ function isKept(
   return ownedLock(statements, owner, now) !== undefined
 }
 
-function findDue(statements: PreparedStatements, request: LaneRequest, now: number): DueSearch {
+function findDue(
+  statements: PreparedStatements,
+  request: LaneRequest,
+  now: number,
+  byDestination: boolean,
+): DueSearch {
+  const dueKeys = byDestination ? statements.dueKeysOf : statements.dueKeys
+  const wanted = byDestination ? [request.destination!] : []
   const search = new DueSearch(request)
   while (search.pageSize > 0) {
     const { availableAt, seq } = search.from ?? { availableAt: Number.MIN_SAFE_INTEGER, seq: 0 }
-    search.look(statements.dueKeys.all(availableAt, seq, now, now, search.pageSize).map(readDueRow))
+    search.look(dueKeys.all(...wanted, availableAt, seq, now, now, search.pageSize).map(readDueRow))
   }
   return search
 }
@@ -111,9 +122,14 @@ type DueValues = readonly [
   destination: string,
 ]
 
-function laneStatement(statements: PreparedStatements, { destination }: LaneRequest): SqliteStatement {
+function laneStatement(
+  statements: PreparedStatements,
+  { destination }: LaneRequest,
+  byDestination: boolean,
+): SqliteStatement {
   const isControlled = statements.anyControl.get() !== undefined
   if (destination === undefined) return isControlled ? statements.controlledLane : statements.lane
+  if (byDestination) return isControlled ? statements.controlledLaneOf : statements.laneOf
   return isControlled ? statements.controlledLaneTo : statements.laneTo
 }
 

@@ -1,12 +1,14 @@
 import type { Bounds, LockRequest, OutboxLocks, OwnerFence } from '../../store/index.ts'
+import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { heldPairs } from '../sql/held-text.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 
 /** The named locks of an SQLite store. */
-export function sqliteLocks(own: OwnDriver): OutboxLocks {
+export function sqliteLocks(own: OwnDriver, destinations: DestinationIndexes): OutboxLocks {
   return {
-    acquire: (request) => own.write((statements, now) => acquireLock(statements, request, now)),
+    acquire: (request) =>
+      own.write((statements, now) => acquireLock(statements, request, now, destinations.cover(request))),
     renew: (request) => own.write((statements, now) => renewLock(statements, request, now)),
     release: (fence) => own.write((statements) => releaseLock(statements, fence)),
   }
@@ -27,12 +29,15 @@ function acquireLock(
   statements: PreparedStatements,
   { lock: name, token, ttlMs, destination }: LockRequest,
   now: number,
+  byDestination: boolean,
 ): boolean {
   const lock = statements.lock.get(name) as LockRow | undefined
   if (lock !== undefined && lock.token !== token && lock.until > now) return false
 
   statements.takeLock.run(name, token, Math.ceil(now + ttlMs))
-  if (lock !== undefined && lock.token !== token) countLosses(statements, name, lock, destination)
+  if (lock !== undefined && lock.token !== token) {
+    countLosses(statements, name, lock, destination, byDestination)
+  }
   return true
 }
 
@@ -42,9 +47,13 @@ function countLosses(
   name: string,
   lock: LockRow,
   destination: string | undefined,
+  byDestination: boolean,
 ): void {
   const left = boundsOf(lock)
-  if (left !== null) statements.countLosses.run(...endsOf(left), destination ?? null, destination ?? null)
+  if (left !== null) {
+    if (byDestination) statements.countLossesOf.run(destination!, ...endsOf(left))
+    else statements.countLosses.run(...endsOf(left), destination ?? null, destination ?? null)
+  }
   if (lock.held !== null) statements.countLossesOfHeld.run(heldPairs(lock.held))
   if (left !== null || lock.held !== null) statements.forgetHeld.run(name)
 }

@@ -2,6 +2,7 @@ import { partNeedingRevision } from '../schema-revision.ts'
 import type { OptionCheck } from '../../options.ts'
 import { anything, callable, checkOptions, durationOrZero, oneOf, requireOptions } from '../../options.ts'
 import type { CompleteStore } from '../../store/index.ts'
+import { DestinationIndexes } from '../sql/destination-indexes.ts'
 import type { SchemaSqlOptions } from '../sql/schema-sql-options.ts'
 import { defaultTable } from '../sql/table-name.ts'
 import { claimRows, claimRowsOfTypes } from './claim-rows.ts'
@@ -11,6 +12,7 @@ import { releaseRows, renewRows } from './held-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { pollPending } from './poll-pending.ts'
 import { purgeRows } from './purge-rows.ts'
+import { hasDestinationIndexes } from './schema/destination-indexes.ts'
 import { checkSchema, migrate, placeOf, schemaSql } from './schema/migrations.ts'
 import { sqliteTables } from './schema/sqlite-tables.ts'
 import { settleRows } from './settle-rows.ts'
@@ -36,8 +38,9 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** The table of events. The names of the other tables begin with it. Default: `outbox_event`. */
   readonly table?: string
   /**
-   * `FULL` keeps every commit through a power failure. `NORMAL` is several times faster, but a power failure
-   * may lose the last commits. The end of a process alone never loses any. Default: `FULL`.
+   * `FULL` keeps every commit of a writer, and every delivery, through a power failure. `NORMAL` is several
+   * times faster, but a power failure may lose the last commits. The end of a process alone never loses any.
+   * Default: `FULL`.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
   /** How many milliseconds to wait for other processes before `OUTBOX_STORE_BUSY`. Default: 5000. */
@@ -86,11 +89,14 @@ export function sqliteStore<Handle extends SqliteHandle>(
   const clock = options.now ?? Date.now
   const now = () => Math.floor(clock())
   const own = new OwnDriver({ open, synchronous, busyTimeoutMs, tables, now })
+  const destinations = new DestinationIndexes(() =>
+    own.alone((session) => session.read(() => hasDestinationIndexes(session.handle, tables))),
+  )
 
   return {
     capabilities: { durable: true, multiProcess: true },
 
-    schemaSql: ({ from } = {}) => schemaSql(tables, from),
+    schemaSql: (options) => schemaSql(tables, options),
     migrate: () => migrate(own, tables),
     checkSchema: () => checkSchema(own, tables),
 
@@ -102,24 +108,24 @@ export function sqliteStore<Handle extends SqliteHandle>(
     inTransaction: (tx) => own.inTransaction(tx),
     insert: (request) => insertRows(own, request),
 
-    claim: (request) => claimRows(own, request),
-    claimTypes: (request) => claimRowsOfTypes(own, request),
+    claim: (request) => claimRows(own, request, destinations.cover(request)),
+    claimTypes: (request) => claimRowsOfTypes(own, request, destinations.cover(request)),
     renew: (request) => renewRows(own, request),
     release: (rows) => releaseRows(own, rows),
     settle: (request) => settleRows(own, request),
 
-    locks: sqliteLocks(own),
-    pollPending: (request) => pollPending(own, request),
+    locks: sqliteLocks(own, destinations),
+    pollPending: (request) => pollPending(own, request, destinations.cover(request)),
 
-    lanes: sqliteLanes(own),
+    lanes: sqliteLanes(own, destinations),
     partitions: sqlitePartitions(own),
     orderingKeys: sqliteOrderingKeys(own),
     people: sqlitePeople(own),
     looks: sqliteLooks(own, tables),
     actions: partNeedingRevision({ place: placeOf(tables), revision: 2, lacksSchema }, sqliteActions(own)),
     controls: sqliteControls(own),
-    routing: sqliteRouting(own, tables),
-    nodes: sqliteNodes(own),
+    routing: destinations.followedByRouting(sqliteRouting(own, tables)),
+    nodes: destinations.followedBy(sqliteNodes(own)),
     reports: sqliteReports(own, tables),
     inbox: sqliteInbox(own),
     purge: (request) => purgeRows(own, request),

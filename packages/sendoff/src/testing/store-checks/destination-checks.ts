@@ -30,7 +30,7 @@ function destinationsOf(rows: readonly RowId[]): string[] {
   return rows.map(({ destination }) => destination).sort()
 }
 
-export const destinationChecks: readonly PartCheck[] = [
+const rowChecks: readonly PartCheck[] = [
   {
     name: 'destinations: a claim for a destination takes its rows only, the empty one included',
     async run({ store }) {
@@ -51,7 +51,7 @@ export const destinationChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'destinations: a claim within a window counts rows for other destinations, and continues behind them',
+    name: 'destinations: a claim within a window may count rows for other destinations, and continues behind them',
     async run({ store }) {
       await insertRows(
         store,
@@ -59,13 +59,13 @@ export const destinationChecks: readonly PartCheck[] = [
       )
       await insertRows(store, [sampleRow({ destination: 'kafka' })])
       const request = { lease: leaseOf('a'), limit: 10, window: 3, destination: 'kafka' }
-      const first = await store.claimTypes(request)
-      deepEqual(first.rows, [])
-      ok(first.next, 'there is more to examine')
-
-      const second = await store.claimTypes({ ...request, from: first.next, window: 10 })
-      deepEqual(destinationsOf(second.rows), ['kafka'])
-      equal(second.next, undefined)
+      let answer = await store.claimTypes(request)
+      if (answer.rows.length === 0) {
+        ok(answer.next, 'there is more to examine')
+        answer = await store.claimTypes({ ...request, from: answer.next, window: 10 })
+      }
+      deepEqual(destinationsOf(answer.rows), ['kafka'])
+      equal(answer.next, undefined)
     },
   },
   {
@@ -179,7 +179,7 @@ export const destinationChecks: readonly PartCheck[] = [
     },
   },
   {
-    name: 'destinations: a search for keys finds those of its destination, and counts others within its window',
+    name: 'destinations: a search for keys finds those of its destination, and may count others within its window',
     needs: ['lanes'],
     async run({ store }) {
       const owner = await takePart(store, 'a')
@@ -191,11 +191,12 @@ export const destinationChecks: readonly PartCheck[] = [
       const found = await lanesOf(store, owner, { destination: 'kafka' })
       equal(found.length, 2)
 
-      const first = await readLanes(store, owner, { destination: 'kafka', window: 2 })
-      deepEqual(first!.rows, [])
-      ok(first!.next, 'there is more to examine')
-      const rest = await readLanes(store, owner, { destination: 'kafka', from: first!.next })
-      equal(rest!.rows.length, 2)
+      let answer = (await readLanes(store, owner, { destination: 'kafka', window: 2 }))!
+      if (answer.rows.length === 0) {
+        ok(answer.next, 'there is more to examine')
+        answer = (await readLanes(store, owner, { destination: 'kafka', from: answer.next }))!
+      }
+      equal(answer.rows.length, 2)
     },
   },
   {
@@ -248,6 +249,9 @@ export const destinationChecks: readonly PartCheck[] = [
       equal((await readRow(store, kafka!)).lastError, null)
     },
   },
+]
+
+const routingChecks: readonly PartCheck[] = [
   {
     name: 'routing: a higher version is stored, and a lower one is not',
     needs: ['routing'],
@@ -293,4 +297,21 @@ export const destinationChecks: readonly PartCheck[] = [
       deepEqual(await store.routing.current(), { version: 5, content: '{"default":["5"]}' })
     },
   },
+]
+
+/** The promises about destinations. They hold as well once the table has a routing and what it needs for that. */
+export const destinationChecks: readonly PartCheck[] = [
+  ...rowChecks,
+  ...rowChecks.map((check): PartCheck => ({
+    ...check,
+    name: check.name.replace('destinations:', 'destinations with a routing:'),
+    needs: [...(check.needs ?? []), 'routing'],
+    async run(context) {
+      await context.store.routing.publish({ version: 1, content: '{"rules":[],"default":[""]}' })
+      await context.store.migrate()
+      await context.store.routing.current()
+      await check.run(context)
+    },
+  })),
+  ...routingChecks,
 ]

@@ -111,11 +111,11 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     await insertRows(store, sampleRows(5, { orderingKey: 'short', partitionNo: 1 }))
     const keys = [Buffer.from('long'), Buffer.from('short')]
     const reads = {
-      dueKeys: [statements.dueKeys(false, 500), [], 510],
-      firstOfLanes: [statements.firstOfLanes(2, 10, false), keys, 60],
-      lanes: [statements.lanes(2, 10, false, false), keys, 60],
-      lanesOfOne: [statements.lanes(2, 10, true, false), keys.flatMap((key) => [key, '']), 60],
-      skipping: [statements.lanes(2, 10, false, true), keys, 150],
+      dueKeys: [statements.dueKeys(options, 500), [], 510],
+      firstOfLanes: [statements.firstOfLanes(2, 10, 'any'), keys, 60],
+      lanes: [statements.lanes(2, 10, 'any', false), keys, 60],
+      lanesOfOne: [statements.lanes(2, 10, 'filtered', false), keys.flatMap((key) => [key, '']), 60],
+      skipping: [statements.lanes(2, 10, 'any', true), keys, 150],
       heads: [statements.headsOfKeys(2), keys.flatMap((key) => [key, '']), 20],
       waiting: [statements.waitingBehind(1, 100), [keys[0]!, '', 0], 250],
       oneLane: [statements.oneLane(20), [0, 0, 0], 200],

@@ -64,6 +64,18 @@ export async function costOf(
   return Number(/cost=[\d.]+\.\.([\d.]+)/.exec(plan)![1])
 }
 
+/** How many pages PostgreSQL reads to run a prepared statement. */
+export async function buffersOf(
+  client: pg.PoolClient,
+  sql: string,
+  values: readonly (string | null)[],
+): Promise<number> {
+  const plan = await explained(client, 'analyze, buffers, costs off, timing off, summary off', sql, values)
+  // The first line with buffers is that of the whole statement.
+  const [, hit, , read = '0'] = /Buffers: shared hit=(\d+)( read=(\d+))?/.exec(plan)!
+  return Number(hit) + Number(read)
+}
+
 async function explained(
   client: pg.PoolClient,
   options: string,

@@ -9,7 +9,7 @@ import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
 
 /** A store whose schema tests change by hand. */
 export interface GrowingStore extends CompleteStore<any> {
-  schemaSql(options?: { from?: number }): string
+  schemaSql(options?: { from?: number; destinations?: boolean }): string
 }
 
 /** A database with the schema of revision 1, as the first release made it. */
@@ -161,6 +161,47 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
       deepEqual({ version, oldest }, { version: String(routingRevision), oldest: String(routingRevision) })
       await store.migrate()
       equal((await meta())['version'], String(routingRevision))
+    })
+
+    it('a table with a routing gets indexes by destination, also if a migration is killed before any statement', async (t) => {
+      const publish = async ({ store, run }: FirstSchema) => {
+        await run(store.schemaSql())
+        await store.routing.publish({ version: 1, content: '{"rules":[],"default":["","mail"]}' })
+      }
+      const migrated = await open(t)
+      await publish(migrated)
+      const before = await migrated.shape()
+      await migrated.store.migrate()
+      const shape = await migrated.shape()
+      ok(shape.length > before.length)
+
+      const byHand = await open(t)
+      for (let round = 0; round < 2; round += 1) {
+        await byHand.run(byHand.store.schemaSql({ destinations: true }))
+        deepEqual(await byHand.shape(), shape)
+      }
+      for (let count = 0; ; count += 1) {
+        const killed = await open(t)
+        await publish(killed)
+        const wasKilled = await killed.migrateUntilKilled(count)
+        // Statements do without the indexes, and use them once they are there.
+        for (let round = 0; round < 2; round += 1) {
+          const { store } = killed
+          await store.checkSchema()
+          await store.routing.current()
+          const rows = ['mail', '', 'mail'].flatMap((destination) => sampleRows(1, { destination }))
+          await store.transaction((tx) => store.insert({ tx, rows, lease }))
+          for (const [destination, length] of [
+            ['mail', 2],
+            ['', 1],
+          ] as const) {
+            equal((await store.claim({ lease, limit: 5, destination })).length, length)
+          }
+          await store.migrate()
+        }
+        deepEqual(await killed.shape(), shape, `killed before statement ${count}`)
+        if (!wasKilled) return
+      }
     })
 
     it('code accepts a newer schema that allows it, and leaves its numbers alone', async (t) => {

@@ -1,4 +1,4 @@
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, match } from 'node:assert/strict'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it, type TestContext } from 'node:test'
@@ -41,6 +41,17 @@ describe('the doctor of an SQLite store', () => {
     handle.exec((await expectFinding(store, 'INDEX_MISSING', 'error')).sql!)
     handle.exec('drop index outbox_event_dead; create index outbox_event_dead on outbox_event (seq)')
     handle.exec((await expectFinding(store, 'INDEX_ALTERED', 'warning')).sql!)
+    deepEqual(await codesOf(store), [])
+  })
+
+  it('misses the indexes by destination as soon as the table has a routing', async (test) => {
+    const { store, handle } = await opened(test)
+    await store.routing.publish({ version: 1, content: '{"rules":[],"default":[""]}' })
+    for (let missing = 2; missing > 0; missing -= 1) {
+      const { message, sql } = await expectFinding(store, 'INDEX_MISSING', 'warning')
+      match(message, /"outbox_event_(destination|lane)".* pass over the events that wait for others/)
+      handle.exec(sql!)
+    }
     deepEqual(await codesOf(store), [])
   })
 

@@ -13,10 +13,12 @@ import {
 import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
+import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from '../mysql-errors.ts'
 import { placeholders } from '../sql/statement-values.ts'
+import { destinationIndexes, hasRouting, missingDestinationIndexes } from './destination-indexes.ts'
 import { firstSchema } from './first-schema.ts'
 import { migrationLock } from './migration-lock.ts'
 import type { MysqlTables } from './mysql-tables.ts'
@@ -54,13 +56,17 @@ export function migrationsFor(tables: MysqlTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do.
  */
-export function schemaSql(tables: MysqlTables, from = 0): string {
+export function schemaSql(
+  tables: MysqlTables,
+  { from = 0, destinations = false }: SchemaSqlOptions = {},
+): string {
   const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
   const texts = [
     ...steps.flatMap(({ revision, statements, online }) => {
       const [first, ...rest] = [...statements, ...online.flatMap((step) => onlineSql(tables, step))]
       return [`-- Revision ${revision}.\n${first!.trim()}`, ...rest]
     }),
+    ...(destinations ? destinationIndexes.flatMap((step) => onlineSql(tables, step)) : []),
     ...recordSchema(tables),
   ]
   return texts.map((text) => `${text.trim()};\n`).join('\n')
@@ -73,7 +79,8 @@ export function schemaSql(tables: MysqlTables, from = 0): string {
 export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   const before = await storedSchema(driver, tables)
-  if (isComplete(before)) return
+  const ofDestinations = await wantedDestinationIndexes(driver, tables, before)
+  if (isComplete(before) && ofDestinations.length === 0) return
 
   await driver.connected(async (session) => {
     const isDone = await upkeepLock(session, tables, lockSeconds, async () => {
@@ -87,8 +94,19 @@ export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise
       if (!needsSteps(before, revision)) continue
       for (const step of online) await runOnline(driver, tables, step)
     }
+    for (const step of ofDestinations) await runOnline(driver, tables, step)
     for (const text of recordSchema(tables)) await driver.run(text)
   })
+}
+
+/** Returns the indexes by destination that the table lacks; none if it has no routing. */
+async function wantedDestinationIndexes(
+  session: MysqlSession,
+  tables: MysqlTables,
+  { missing }: StoredSchema,
+): Promise<readonly OnlineStep[]> {
+  if (missing.some(({ revision }) => revision === 1)) return []
+  return (await hasRouting(session, tables)) ? missingDestinationIndexes(session, tables) : []
 }
 
 /**

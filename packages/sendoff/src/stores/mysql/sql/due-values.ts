@@ -11,8 +11,12 @@ export interface DueRequest {
 }
 
 /** Returns the options that decide the text of a statement that finds due rows. */
-export function dueOptions({ from, skipRecentMs, destination }: DueRequest): DueOptions {
+export function dueOptions(
+  { from, skipRecentMs, destination }: DueRequest,
+  byDestination: boolean,
+): DueOptions {
   return {
+    byDestination,
     from: from !== undefined,
     skipRecent: (skipRecentMs ?? 0) > 0,
     destination: destination !== undefined,
@@ -20,8 +24,10 @@ export function dueOptions({ from, skipRecentMs, destination }: DueRequest): Due
 }
 
 /** Returns the parameters of a statement that finds due rows. */
-export function dueValues(request: DueRequest): Value[] {
-  return [...placeValues(request.from), ...recentValues(request), ...destinationValues(request)]
+export function dueValues(request: DueRequest, byDestination: boolean): Value[] {
+  const rest = [...placeValues(request.from), ...recentValues(request)]
+  const destination = destinationValues(request)
+  return byDestination ? [...destination, ...rest] : [...rest, ...destination]
 }
 
 /** Returns the parameter of the destination, if there is one. */

@@ -24,7 +24,13 @@ export function keyStatementsFor(tables: MysqlTables) {
 
     // lanesOf: the first row of each key.
     headsOfKeys: (count: number) =>
-      lanesOf(tables, { columns: storedColumns, condition: inLine, count, limit: 1, ofDestination: true }),
+      lanesOf(tables, {
+        columns: storedColumns,
+        condition: inLine,
+        count,
+        limit: 1,
+        ofDestination: 'filtered',
+      }),
 
     // ? key, ? destination, ? seq to start behind for each. By the index `pending_key`.
     waitingBehind: (count: number, most: number) =>

@@ -1,6 +1,7 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { due, heldUp, inLine, now, pendingQueues } from './row-conditions.ts'
+import type { DueOptions } from './row-conditions.ts'
+import { due, dueIndex, heldUp, inLine, now, pendingQueues } from './row-conditions.ts'
 
 /** Which rows of lanes to read. */
 export interface LaneRows {
@@ -10,9 +11,12 @@ export interface LaneRows {
   readonly count: number
   /** How many rows of each. */
   readonly limit: number
-  /** Whether only rows for one destination are read. */
-  readonly ofDestination: boolean
+  /** Whether only rows for one destination are read, and by which index. */
+  readonly ofDestination: LaneDestination
 }
+
+/** Whether lanes are those of one destination, and whether the index `lane` leads to them. */
+export type LaneDestination = 'any' | 'filtered' | 'indexed'
 
 /**
  * The statements about rows in the order of their keys, for checked names. Keys are parameters of bytes: as
@@ -36,19 +40,19 @@ export function laneStatementsFor(tables: MysqlTables) {
               and case when ${heldUp(tables)} then false else true end`
 
   return {
-    // due. Reads the index `due` in its order, and for each row the columns that decide whether it is wanted.
-    dueKeys: (from: boolean, limit: number) => `
+    // due. Reads the index `due` or `destination` in its order, and for each row the columns that decide whether it is wanted.
+    dueKeys: (options: DueOptions, limit: number) => `
   select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no,
          event.destination
-    from ${events} as event force index (due)
-   where ${due({ from, skipRecent: false })}
+    from ${events} as event force index (${dueIndex(options)})
+   where ${due(options)}
      and (event.locked_by is null or event.locked_until <= ${now})
    order by event.due_at, event.seq
    limit ${limit}`,
 
     // lanesOf. Includes rows that were written for later, and marks them in the last column. Leaving them out
     // would take the server half as long again, since the index does not show them.
-    firstOfLanes: (count: number, perKey: number, ofDestination: boolean) =>
+    firstOfLanes: (count: number, perKey: number, ofDestination: LaneDestination) =>
       lanesOf(tables, {
         ofDestination,
         columns: `${orderedColumns}, ${inLine} as in_line`,
@@ -59,7 +63,7 @@ export function laneStatementsFor(tables: MysqlTables) {
 
     // lanesOf. As firstOfLanes, without rows that were written for later. With `skipWaiting`, without all
     // rows that have to wait.
-    lanes: (count: number, perKey: number, ofDestination: boolean, skipWaiting: boolean) =>
+    lanes: (count: number, perKey: number, ofDestination: LaneDestination, skipWaiting: boolean) =>
       lanesOf(tables, {
         ofDestination,
         columns: orderedColumns,
@@ -97,15 +101,15 @@ export function laneStatementsFor(tables: MysqlTables) {
 
 /**
  * Reads the first rows of `count` lanes, with ? key for each, and perhaps ? destination. Finds the numbers
- * of the rows by the index `pending_key` alone, key by key, and then the rows by primary key.
+ * of the rows by the index `pending_key` or `lane` alone, key by key, and then the rows by primary key.
  */
 export function lanesOf(
   { events }: MysqlTables,
   { columns, condition, count, limit, ofDestination }: LaneRows,
 ): string {
   const lane = `(select event.seq
-             from ${events} as event force index (pending_key)
-            where event.pending_key = ?${ofDestination ? ' and event.destination = ?' : ''} and ${condition}
+             from ${events} as event force index (${ofDestination === 'indexed' ? 'lane' : 'pending_key'})
+            where event.pending_key = ?${ofDestination === 'any' ? '' : ' and event.destination = ?'} and ${condition}
             order by event.seq
             limit ${limit})`
   return `

@@ -1,7 +1,7 @@
 import type { MysqlTables } from '../schema/mysql-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
-import { due, freeRow, now, timeIn } from './row-conditions.ts'
+import { due, dueIndex, freeRow, now, timeIn } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: MysqlTables) {
@@ -49,11 +49,11 @@ export function lockStatementsFor(tables: MysqlTables) {
     takeLock: `update ${lock} set token = ?, \`until\` = ${timeIn} where name = ?`,
 
     // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq, perhaps ? destination. By the index
-    // `due` between the bounds, about as many rows as the last owner held. A row that another transaction has
+    // `due` or `destination` between the bounds, about as many rows as the last owner held. A row that another transaction has
     // locked is being leased, or was never read.
-    leftRows: (ofDestination: boolean) => `
+    leftRows: (ofDestination: boolean, byDestination = false) => `
   select seq
-    from ${events} force index (due)
+    from ${events} force index (${dueIndex({ byDestination })})
    where due_at >= ? and (due_at > ? or seq >= ?)
      and due_at <= ? and (due_at < ? or seq <= ?)
      and locked_by is null${ofDestination ? ' and destination = ?' : ''}
@@ -86,17 +86,17 @@ export function lockStatementsFor(tables: MysqlTables) {
     // due. Returns nothing without the lock.
     previewPoll: (options: DueOptions) => `
   select exists (select 1
-                   from ${events} as event force index (due)
+                   from ${events} as event force index (${dueIndex(options)})
                   where ${due(options)}
                     and ${freeRow(tables, options)}),
          ${bounds}
     from ${lock}
    where name = ? and token = ? and \`until\` > ${now}`,
 
-    // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched.
+    // due, freeRow. Reads the index `due` or `destination` in its order: no sort, no DONE row touched.
     pollDue: (options: DueOptions, limit: number) => `
   select ${rowColumns}
-    from ${events} as event force index (due)
+    from ${events} as event force index (${dueIndex(options)})
    where ${due(options)}
      and ${freeRow(tables, options)}
    order by due_at, seq

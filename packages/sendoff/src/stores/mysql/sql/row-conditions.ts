@@ -35,21 +35,31 @@ export interface DueOptions {
   readonly types?: number
   /** Finds only rows for one destination. */
   readonly destination?: boolean
+  /** Finds them by the index `destination`, in its order. */
+  readonly byDestination?: boolean
+}
+
+/** The index that leads to due rows in due order. */
+export function dueIndex({ byDestination = false }: Pick<DueOptions, 'byDestination'>): string {
+  return byDestination ? 'destination' : 'due'
 }
 
 /**
- * Rows that are due; with `from`, ? due time, ? due time, ? seq to start at; with `to`, the same to end at.
+ * Rows that are due; with `byDestination`, ? destination; with `from`, ? due time, ? due time, ? seq to start
+ * at; with `to`, the same to end at.
  */
-export function due({ from, to = false }: DueOptions): string {
+export function due({ from, to = false, byDestination = false }: DueOptions): string {
+  const destination = byDestination ? 'event.destination = ? and ' : ''
   const place = from ? ' and due_at >= ? and (due_at > ? or seq >= ?)' : ''
   const end = to ? ' and due_at <= ? and (due_at < ? or seq <= ?)' : ''
-  return `due_at <= ${now}${place}${end}`
+  return `${destination}due_at <= ${now}${place}${end}`
 }
 
 /**
  * Whether a due row is free: not leased, not paused, and with `skipRecent` not written within the last ?
  * microseconds. With `exceptHolder`, a lease of ? holder does not count. With `types`, it is also of one of
- * these, each ? aggregate type and ? event type. With `destination`, it is also for ? destination.
+ * these, each ? aggregate type and ? event type. With `destination`, it is also for ? destination,
+ * unless `byDestination` has found it by that.
  *
  * It is one CASE, because MySQL turns separate conditions with subqueries into joins, and then no longer
  * reads an index in its order. Subqueries lock nothing.
@@ -58,11 +68,11 @@ export function freeRow(
   tables: MysqlTables,
   options: Omit<DueOptions, 'from'> & { exceptHolder?: boolean },
 ): string {
-  const { skipRecent, exceptHolder = false, types = 0, destination = false } = options
+  const { skipRecent, exceptHolder = false, types = 0, destination = false, byDestination = false } = options
   const isHeld = exceptHolder ? 'event.locked_by <> ?' : 'event.locked_by is not null'
   const isRecent = skipRecent ? `when event.created_at > ${ago} then false` : ''
   const isForeign = types > 0 ? ` when not ${isOfTypes(types)} then false` : ''
-  const isForOther = destination ? ' when event.destination <> ? then false' : ''
+  const isForOther = destination && !byDestination ? ' when event.destination <> ? then false' : ''
   return `case
            when ${isHeld} and event.locked_until > ${now} then false
            ${isRecent}${isForeign}${isForOther}

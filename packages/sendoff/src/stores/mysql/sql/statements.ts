@@ -9,7 +9,7 @@ import { lookStatementsFor } from './look-statements.ts'
 import { partitionOfRow, partitionStatementsFor } from './partition-statements.ts'
 import { inMs, rowColumns } from './row-columns.ts'
 import type { DueOptions } from './row-conditions.ts'
-import { due, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
+import { due, dueIndex, freeRow, pending, timeIn, wholeNow } from './row-conditions.ts'
 import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
@@ -25,30 +25,31 @@ export function statementsFor(tables: MysqlTables) {
   const { events, attempt } = tables
 
   return {
-    // due, freeRow. By the index `due`. Returns a row if a claim would find anything. Locks nothing.
+    // due, freeRow. By the index `due` or `destination`. Returns a row if a claim would find anything. Locks nothing.
     anyDue: (options: DueOptions) => `
   select 1
-    from ${events} as event force index (due)
+    from ${events} as event force index (${dueIndex(options)})
    where ${due(options)}
      and ${freeRow(tables, options)}
    limit 1`,
 
-    // due, freeRow. Reads the index `due` in its order: no sort, no DONE row touched. The statement names the
-    // index, because the optimizer would choose by its guess of how many rows are free. SKIP LOCKED lets many
+    // due, freeRow. Reads the index `due` or `destination` in its order: no sort, no DONE row touched. The
+    // statement names the index, because the optimizer would choose by its guess of how many rows are free. SKIP LOCKED lets many
     // claim at once without waiting for one another.
     claim: (options: DueOptions, limit: number) => `
   select ${rowColumns}
-    from ${events} as event force index (due)
+    from ${events} as event force index (${dueIndex(options)})
    where ${due(options)}
      and ${freeRow(tables, options)}
    order by due_at, seq
    limit ${limit}
      for update skip locked`,
 
-    // due. Returns where a window of this many due rows ends. By the index `due` alone. Locks nothing.
+    // due. Returns where a window of this many due rows ends. By the index `due` or
+    // `destination` alone. Locks nothing.
     windowEnd: (options: DueOptions, window: number) => `
   select ${inMs('due_at')}, seq
-    from ${events} as event force index (due)
+    from ${events} as event force index (${dueIndex(options)})
    where ${due(options)}
    order by due_at, seq
    limit ${window - 1}, 1`,

@@ -12,10 +12,12 @@ import {
 import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { patiently } from '../../sql/patiently.ts'
+import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
 import { textArray } from '../sql/statement-values.ts'
+import { destinationIndexes, hasRouting, missingDestinationIndexes } from './destination-indexes.ts'
 import { firstSchema } from './first-schema.ts'
 import { fourthSchema } from './fourth-schema.ts'
 import { migrationLock } from './migration-lock.ts'
@@ -55,7 +57,10 @@ export function migrationsFor(tables: PostgresTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do. The SQL may run in one transaction, so it builds indexes in the plain way.
  */
-export function schemaSql(tables: PostgresTables, from = 0): string {
+export function schemaSql(
+  tables: PostgresTables,
+  { from = 0, destinations = false }: SchemaSqlOptions = {},
+): string {
   const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
   const texts = [
     `create schema if not exists "${tables.schema}"`,
@@ -64,6 +69,7 @@ export function schemaSql(tables: PostgresTables, from = 0): string {
       ...step.statements.slice(1),
       ...step.indexes.map((index) => plainIndex(tables, index)),
     ]),
+    ...(destinations ? destinationIndexes(tables).map((index) => plainIndex(tables, index)) : []),
     ...recordSchema(tables),
   ]
   return texts.map((text) => `${text.trim()};\n`).join('\n')
@@ -79,7 +85,8 @@ export async function migrate<Tx extends object>(
   migrations: readonly Migration[] = migrationsFor(tables),
 ): Promise<void> {
   const before = await storedSchema(driver, tables)
-  if (isComplete(before)) return
+  const ofDestinations = await wantedDestinationIndexes(driver, tables, before)
+  if (isComplete(before) && ofDestinations.length === 0) return
 
   const what = `change the tables of "${tables.table}"`
   await patiently({ what, isInTheWay }, () => runStatements(driver, tables))
@@ -88,8 +95,19 @@ export async function migrate<Tx extends object>(
       if (!needsSteps(before, revision)) continue
       for (const index of indexes) await buildOnline(driver, tables, index)
     }
+    for (const index of ofDestinations) await buildOnline(driver, tables, index)
     for (const text of recordSchema(tables)) await driver.run({ text })
   })
+}
+
+/** Returns the indexes by destination that the table lacks; none if it has no routing. */
+async function wantedDestinationIndexes(
+  session: PostgresSession,
+  tables: PostgresTables,
+  { missing }: StoredSchema,
+): Promise<readonly OnlineIndex[]> {
+  if (missing.some(({ revision }) => revision === 1)) return []
+  return (await hasRouting(session, tables)) ? missingDestinationIndexes(session, tables) : []
 }
 
 /** Throws if this code cannot deliver on the schema. Needs only the right to read `<table>_meta`. */
@@ -166,7 +184,8 @@ async function createSchema(session: PostgresSession, { schema }: PostgresTables
   if (known.length === 0) await session.run({ text: `create schema "${schema}"` })
 }
 
-function plainIndex({ schema }: PostgresTables, { name, table, on }: OnlineIndex): string {
+/** Returns the statement that builds an index in the plain way. */
+export function plainIndex({ schema }: PostgresTables, { name, table, on }: OnlineIndex): string {
   return `create index if not exists "${name}" on "${schema}"."${table}" ${on}`
 }
 

@@ -9,8 +9,10 @@ import {
   now,
   pending,
   pendingOf,
+  pendingOfLane,
   rows,
   timeIn,
+  unblockedOf,
   unleased,
 } from './row-conditions.ts'
 
@@ -31,11 +33,19 @@ export function laneStatementsFor(tables: PostgresTables) {
   const parkedHere = `(select 'park' || coalesce('/' || nullif($12::text, ''), ''))`
   const heldUpHere = isHeldUp(tables, parkedHere)
   const isForOther = 'destination <> (select $12::text)'
+  const anyDestination = { due: undefined, lane: pendingOf('lane.key'), except: [isForOther] }
+  const oneDestination = {
+    due: unblockedOf('(select $12::text)'),
+    lane: pendingOfLane('lane.key', '(select $12::text)'),
+    except: [],
+  }
   const noRow = `(select ${rowColumns('event')} from ${events} as event where false) as nothing`
 
   return {
-    readLanes: readLanes(held),
-    readLanesRenewing: readLanes(renewed('$13')),
+    readLanes: readLanes(held, anyDestination),
+    readLanesRenewing: readLanes(renewed('$13'), anyDestination),
+    readLanesOf: readLanes(held, oneDestination),
+    readLanesRenewingOf: readLanes(renewed('$13'), oneDestination),
     readAll: readAll(held),
     readAllRenewing: readAll(renewed('$5')),
   } as const
@@ -58,16 +68,18 @@ export function laneStatementsFor(tables: PostgresTables) {
   // reads <table>_key from its first row on, and stops at the last one wanted. A row without a key is read by
   // primary key, in a subquery with a limit, which leaves PostgreSQL no other way.
   //
+  // With the indexes by destination, the window reads <table>_destination, and each lane <table>_lane.
+  //
   // Parameters are in subqueries. Otherwise a plan made for their values would always seem cheaper, and
   // PostgreSQL would plan the statement each time. Planning takes as long as reading 500 rows.
-  function readLanes(owner: string): string {
+  function readLanes(owner: string, { due, lane, except }: LaneRows): string {
     return `
   with owner as materialized (${owner}
   ), looked as materialized (
     select available_at, seq, ordering_key, partition_no, event_id, destination
       from ${events}
      where exists (select from owner)
-       and ${dueFrom('(select $6::float8)', '(select $7::bigint)')}
+       and ${dueFrom('(select $6::float8)', '(select $7::bigint)', due)}
        and ${unleased}
      order by available_at, seq
      limit ${rows('$8')}
@@ -98,8 +110,8 @@ export function laneStatementsFor(tables: PostgresTables) {
    cross join lateral (
     select ${waitMs(heldUpHere)}, ${rowColumns('event')}
       from ${events} as event
-     where ${pendingOf('lane.key')}
-       and ${noneOf([isStillToCome, isForOther, `(select $11::integer) = 1 and (not ${isReady} or ${heldUpHere})`])}
+     where ${lane}
+       and ${noneOf([isStillToCome, ...except, `(select $11::integer) = 1 and (not ${isReady} or ${heldUpHere})`])}
      order by seq
      limit ${rows('$10')}) as ordered
    union all
@@ -135,4 +147,11 @@ export function laneStatementsFor(tables: PostgresTables) {
     order by seq
     limit ${rows('$4')})`
   }
+}
+
+/** How a read of lanes finds due rows and the rows of a key, and which rows it leaves out. */
+interface LaneRows {
+  readonly due: string | undefined
+  readonly lane: string
+  readonly except: readonly string[]
 }

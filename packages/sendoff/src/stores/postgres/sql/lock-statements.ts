@@ -1,7 +1,7 @@
 import { countedLosses } from './partition-statements.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, rows, timeIn, unblocked, wasOver } from './row-conditions.ts'
+import { dueFrom, freeRow, rows, timeIn, unblocked, unblockedOf, wasOver } from './row-conditions.ts'
 
 /** The statements about named locks and for their owners, for checked names. */
 export function lockStatementsFor(tables: PostgresTables) {
@@ -24,7 +24,45 @@ export function lockStatementsFor(tables: PostgresTables) {
     //
     // BETWEEN only makes PostgreSQL expect few rows. From the other conditions it expects a ninth of all
     // rows, and would compile the statement.
-    acquireLock: `
+    acquireLock: acquire(
+      unblocked,
+      `
+       and destination = coalesce($4::text, destination)`,
+    ),
+
+    // As acquireLock. Finds rows between the bounds by <table>_destination.
+    acquireLockOf: acquire(unblockedOf('$4::text')),
+
+    // $1 name, $2 token, $3 time limit. By primary key.
+    renewLock: `
+  update ${lock}
+     set until = ${timeIn('$3')}
+   where name = $1 and token = $2 and until > clock_timestamp()
+  returning 1`,
+
+    // $1 name, $2 token. By primary key. The bounds are deleted with the row.
+    releaseLock: `delete from ${lock} where name = $1 and token = $2`,
+
+    // poll. Reads <table>_due in its order: no sort, no DONE row touched.
+    pollDue: poll(held),
+    pollDueRenewing: poll(renewed),
+
+    // poll, for a destination. Reads <table>_destination in its order, and so no row of others.
+    pollDueOf: poll(held, unblockedOf('$7::text')),
+    pollDueRenewingOf: poll(renewed, unblockedOf('$7::text')),
+
+    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without
+    // the lock.
+    recordHeld: `
+  update ${lock}
+     set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
+         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint
+   where name = $1 and token = $2 and until > clock_timestamp()
+  returning 1`,
+  } as const
+
+  function acquire(state: string, condition = ''): string {
+    return `
   with before as materialized (
     select token, until, ${bounds}, held
       from ${lock}
@@ -49,38 +87,14 @@ export function lockStatementsFor(tables: PostgresTables) {
   ), counted as (
     update ${events}
        set losses = losses + 1, deliveries = deliveries + 1
-     where ${unblocked}
+     where ${state}
        and available_at between (select low_at from vanished) and (select high_at from vanished)
        and (available_at, seq) >= (select low_at, low_seq from vanished)
        and (available_at, seq) <= (select high_at, high_seq from vanished)
-       and locked_by is null
-       and destination = coalesce($4::text, destination)
+       and locked_by is null${condition}
   ), ${countedLosses(tables, 'vanished')}
-  select 1 from taken`,
-
-    // $1 name, $2 token, $3 time limit. By primary key.
-    renewLock: `
-  update ${lock}
-     set until = ${timeIn('$3')}
-   where name = $1 and token = $2 and until > clock_timestamp()
-  returning 1`,
-
-    // $1 name, $2 token. By primary key. The bounds are deleted with the row.
-    releaseLock: `delete from ${lock} where name = $1 and token = $2`,
-
-    // poll. Reads <table>_due in its order: no sort, no DONE row touched.
-    pollDue: poll(held),
-    pollDueRenewing: poll(renewed),
-
-    // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without
-    // the lock.
-    recordHeld: `
-  update ${lock}
-     set low_at = to_timestamp($3::float8 / 1000), low_seq = $4::bigint,
-         high_at = to_timestamp($5::float8 / 1000), high_seq = $6::bigint
-   where name = $1 and token = $2 and until > clock_timestamp()
-  returning 1`,
-  } as const
+  select 1 from taken`
+  }
 
   // $1 lock, $2 token, $3 limit, $4 and $5 place to start from, $6 skipRecentMs, $7 destination or null for
   // any, $8 time limit to renew the lock with, if it is renewed.
@@ -88,7 +102,8 @@ export function lockStatementsFor(tables: PostgresTables) {
   // Returns nothing without the lock. Otherwise one row with the recorded bounds, and one with nulls for them
   // for each row that is due. The server sends such a row as soon as it is read. If a row waited for others,
   // the server would copy it first, at twice the cost.
-  function poll(owner: string): string {
+  function poll(owner: string, state?: string): string {
+    const destination = state === undefined ? { destination: '$7::text' } : {}
     return `
   with owner as materialized (${owner}
   )
@@ -99,8 +114,8 @@ export function lockStatementsFor(tables: PostgresTables) {
   (select null::float8, null::bigint, null::float8, null::bigint, ${rowColumns('event')}
      from ${events} as event
     where exists (select from owner)
-      and ${dueFrom('$4', '$5')}
-      and ${freeRow(tables, '$6', { destination: '$7::text' })}
+      and ${dueFrom('$4', '$5', state)}
+      and ${freeRow(tables, '$6', destination)}
     order by available_at, seq
     limit ${rows('$3')})`
   }

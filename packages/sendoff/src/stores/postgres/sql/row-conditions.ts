@@ -9,6 +9,16 @@ export const pending = 'status in (0, 2)'
  */
 export const unblocked = 'status not in (1, 3) and blocked_at is null'
 
+/** The rows of a destination in <table>_destination. */
+export function unblockedOf(destination: string): string {
+  return `status % 2 = 0 and blocked_at is null and destination = ${destination}`
+}
+
+/** The rows of a key and a destination in <table>_lane. */
+export function pendingOfLane(key: string, destination: string): string {
+  return `status % 2 = 0 and ordering_key = ${key} and destination = ${destination}`
+}
+
 /**
  * The rows of a key in <table>_key. The wording leaves PostgreSQL no other index for the rows of a key in
  * order.

@@ -10,7 +10,7 @@ import { partitionStatementsFor } from './partition-statements.ts'
 import type { Statement } from '../drivers/postgres-driver.ts'
 import type { PostgresTables } from '../schema/postgres-tables.ts'
 import { inMs, rowColumns } from './row-columns.ts'
-import { dueFrom, freeRow, noneOf, rows, timeIn, unsettled } from './row-conditions.ts'
+import { dueFrom, freeRow, noneOf, rows, timeIn, unblockedOf, unsettled } from './row-conditions.ts'
 import { reportStatementsFor } from './report-statements.ts'
 import { upkeepStatementsFor } from './upkeep-statements.ts'
 
@@ -43,25 +43,25 @@ export function statementsFor(tables: PostgresTables) {
     // mean nothing in time partitions, so the statement checks that the row is in the table itself.
     claim: claim(),
 
+    // As claim, for a destination. Reads <table>_destination in its order, and so no row of others.
+    claimOf: claim('', unblockedOf('$7::text')),
+
     // $1 and $2 place to start from, $3 rows. Returns where a window of this many due rows ends, read from
     // <table>_due in its order. The condition that is always true makes PostgreSQL expect many rows, which it
     // does not sort.
-    windowEnd: `
-  select ${inMs('available_at')}, seq
-    from (select available_at, seq
-            from ${events}
-           where ${dueFrom('$1', '$2')}
-             and ${noneOf(['seq is null'])}
-           order by available_at, seq
-           limit ${rows('$3')}) as due
-  offset ${rows('($3::integer - 1)')}`,
+    windowEnd: windowEnd(),
+
+    // As windowEnd. $4 destination. By <table>_destination.
+    windowEndOf: windowEnd(unblockedOf('$4::text')),
 
     // As claim. $8 and $9 place to end at.
     claimWithin: claim(within),
 
     // As claimWithin. $10 aggregate types and $11 event types, pair by pair: they are hashed once.
-    claimTypes: claim(`${within}
-          and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($10::text[], $11::text[]))'])}`),
+    claimTypes: claim(ofTypes),
+
+    // As claimTypes, for a destination. By <table>_destination.
+    claimTypesOf: claim(ofTypes, unblockedOf('$7::text')),
 
     // $1 holder, $2 lease, $3 and $4 place to start from, $5 limit, $6 skipRecentMs, $7 event ids, $8
     // destinations, $9 and $10 their fences and holders, a null fence for any. By primary key. Includes rows
@@ -171,10 +171,22 @@ export function statementsFor(tables: PostgresTables) {
     ...reportStatementsFor(tables),
   } as const)
 
-  function claim(condition = ''): string {
+  function windowEnd(state?: string): string {
+    return `
+  select ${inMs('available_at')}, seq
+    from (select available_at, seq
+            from ${events}
+           where ${dueFrom('$1', '$2', state)}
+             and ${noneOf(['seq is null'])}
+           order by available_at, seq
+           limit ${rows('$3')}) as due
+  offset ${rows('($3::integer - 1)')}`
+  }
+
+  function claim(condition = '', state?: string): string {
     return partitionBy
       ? `
-  with due as materialized (${dueRows('event_id, destination', condition)}
+  with due as materialized (${dueRows('event_id, destination', condition, state)}
   ), taken as (
     select array_agg(event_id) as ids, array_agg(destination) as destinations from due
   )
@@ -186,16 +198,17 @@ export function statementsFor(tables: PostgresTables) {
       : `
   update ${events} as event ${leased('event.locked_by is not null')}
    where event.tableoid = '${events}'::regclass
-     and event.ctid = any (array(${dueRows('ctid', condition)}))
+     and event.ctid = any (array(${dueRows('ctid', condition, state)}))
   returning ${rowColumns('event')}`
   }
 
-  function dueRows(columns: string, condition: string): string {
+  function dueRows(columns: string, condition: string, state: string | undefined): string {
+    const destination = state === undefined ? { destination: '$7::text' } : {}
     return `
        select ${columns}
          from ${events}
-        where ${dueFrom('$3', '$4')}
-          and ${freeRow(tables, '$6', { destination: '$7::text' })}${condition}
+        where ${dueFrom('$3', '$4', state)}
+          and ${freeRow(tables, '$6', destination)}${condition}
         order by available_at, seq
         limit ${rows('$5')}
           for update skip locked`
@@ -273,6 +286,9 @@ export function statementsFor(tables: PostgresTables) {
 
 const within = `
           and (available_at, seq) <= (to_timestamp($8::float8 / 1000), $9::bigint)`
+
+const ofTypes = `${within}
+          and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($10::text[], $11::text[]))'])}`
 
 const held = `event.event_id = given.event_id
        and event.destination = given.destination

@@ -9,11 +9,13 @@ import {
   type StoredSchema,
 } from '../../schema-revision.ts'
 import { sendoffVersion } from '../../../version.ts'
+import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { OwnDriver } from '../drivers/own-driver.ts'
 import type { SqliteHandle } from '../drivers/sqlite-client.ts'
 import { prepareStatement } from '../drivers/sqlite-client.ts'
 import { type AddedColumn, addColumns } from './added-columns.ts'
+import { destinationIndexes, hasDestinationIndexes, hasRouting } from './destination-indexes.ts'
 import { firstSchema } from './first-schema.ts'
 import { grownTables } from './grown-tables.ts'
 import { rebuiltTable } from './rebuilt-table.ts'
@@ -54,7 +56,10 @@ export function migrationsFor(tables: SqliteTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do.
  */
-export function schemaSql(tables: SqliteTables, from = 0): string {
+export function schemaSql(
+  tables: SqliteTables,
+  { from = 0, destinations = false }: SchemaSqlOptions = {},
+): string {
   const all = migrationsFor(tables)
   const steps = all.filter(({ revision }) => revision > from)
   const columns = all.flatMap((step) => step.columns)
@@ -62,6 +67,7 @@ export function schemaSql(tables: SqliteTables, from = 0): string {
     ...steps.map(({ revision, sql }) => `-- Revision ${revision}.${sql}`),
     ...(steps.length === 0 ? [] : grownTables.map((grown) => rebuiltTable(tables, grown, columns))),
     ...steps.map(({ indexes }) => indexes),
+    ...(destinations ? [destinationIndexes(tables)] : []),
     recordSchema(tables),
   ].join('\n')
 }
@@ -69,7 +75,7 @@ export function schemaSql(tables: SqliteTables, from = 0): string {
 /** Brings the schema to the current revision. Takes the write lock only if there is something to do. */
 export function migrate(own: OwnDriver, tables: SqliteTables): Promise<void> {
   return own.alone(async (session) => {
-    if (await session.read(() => isComplete(storedSchema(session.handle, tables)))) return
+    if (await session.read(() => isMigrated(session.handle, tables))) return
     await session.write(() => runMissingSteps(session.handle, tables))
   })
 }
@@ -86,18 +92,25 @@ export function placeOf({ table }: SqliteTables): string {
   return `The schema of table "${table}"`
 }
 
+/** Whether there is nothing to do. A table with a routing needs its indexes by destination, too. */
+function isMigrated(handle: SqliteHandle, tables: SqliteTables): boolean {
+  if (!isComplete(storedSchema(handle, tables))) return false
+  return !hasRouting(handle, tables) || hasDestinationIndexes(handle, tables)
+}
+
 /** Runs the steps of every revision that is not recorded, or lacks a table. */
 function runMissingSteps(handle: SqliteHandle, tables: SqliteTables): void {
   // We check again under the lock: another process may have been faster.
-  const stored = storedSchema(handle, tables)
-  if (isComplete(stored)) return
+  if (isMigrated(handle, tables)) return
 
+  const stored = storedSchema(handle, tables)
   for (const { revision, sql, columns, indexes } of migrationsFor(tables)) {
     if (!needsSteps(stored, revision)) continue
     handle.exec(sql)
     addColumns(handle, tables, columns)
     handle.exec(indexes)
   }
+  if (hasRouting(handle, tables)) handle.exec(destinationIndexes(tables))
   handle.exec(recordSchema(tables))
 }
 

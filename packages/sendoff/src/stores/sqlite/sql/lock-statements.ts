@@ -2,7 +2,7 @@ import type { SqliteTables } from '../schema/sqlite-tables.ts'
 import { unblocked } from './row-conditions.ts'
 
 /** The statements about named locks and what their owners hold. */
-export function lockStatementsFor({ events, lock }: SqliteTables) {
+export function lockStatementsFor({ table, events, lock }: SqliteTables) {
   return {
     // ? name. By primary key.
     lock: `
@@ -38,6 +38,16 @@ export function lockStatementsFor({ events, lock }: SqliteTables) {
      and (available_at, seq) <= (?, ?)
      and locked_by is null
      and (? is null or destination = ?)`,
+
+    // ? destination, ? available_at and ? seq of both ends. As countLosses, by <table>_destination.
+    countLossesOf: `
+  update ${events} indexed by "${table}_destination"
+     set losses = losses + 1, deliveries = deliveries + 1
+   where destination = ?
+     and ${unblocked}
+     and (available_at, seq) >= (?, ?)
+     and (available_at, seq) <= (?, ?)
+     and locked_by is null`,
 
     // ? name. By primary key.
     forgetHeld: `

@@ -14,23 +14,25 @@ export function dueWithin(request: DueRequest, now: number): SqliteValue[] {
   return [...placeValues(request.from), now, writtenBy(request, now)]
 }
 
-/** The parameters called `dueOfTypes` in the statements. */
+/** The parameters called `dueOfTypes` in the statements, or `dueOfTypesOf` if it goes by destination. */
 export function dueOfTypes(
   request: ClaimTypesRequest,
   end: DuePlace | undefined,
   now: number,
+  byDestination: boolean,
 ): SqliteValue[] {
   const pairs = request.types?.map(({ aggregateType, eventType }) => [aggregateType, eventType])
   const types = pairs === undefined ? null : JSON.stringify(pairs)
   const endAt = end?.availableAt ?? now
   return [
+    ...(byDestination ? [request.destination!] : []),
     ...placeValues(request.from),
     Math.min(now, endAt),
     writtenBy(request, now),
     endAt,
     end?.seq ?? Number.MAX_SAFE_INTEGER,
     now,
-    ...destinationValues(request),
+    ...(byDestination ? [] : destinationValues(request)),
     types,
     types,
   ]

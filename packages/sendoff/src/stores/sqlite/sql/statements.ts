@@ -20,8 +20,18 @@ const dueWithin = `${unblocked}
      and available_at <= ?
      and created_at <= ?`
 
+// As dueWithin, with ? destination first.
+const dueWithinOf = `destination = ?
+     and ${dueWithin}`
+
 // ? destination or null for any, ? the same.
 const forDestination = '(? is null or destination = ?)'
+
+// ? pairs of aggregate type and event type as a JSON array or null for any, ? the same. The pairs are read once
+// for each run.
+const ofTypes = `(? is null
+          or (aggregate_type, event_type) in (
+               select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?)))`
 
 // ? seq, ? deliveries, ? locked by (null for a row read without a claim). By primary key: a seq is never used
 // twice.
@@ -33,7 +43,8 @@ const held = `
 
 /** Every statement of the store. */
 export function statementsFor(tables: SqliteTables) {
-  const { events, partition, attempt } = tables
+  const { table, events, partition, attempt } = tables
+  const eventsOf = `${events} indexed by "${table}_destination"`
 
   // ? seqs as a JSON array, ? deliveries, ? locked by, ? epoch or null for any, ? token, ? epoch. By primary
   // key, and the partitions by theirs.
@@ -48,15 +59,19 @@ export function statementsFor(tables: SqliteTables) {
                       where part.partition_no = coalesce(${events}.partition_no, ${events}.seq % 256)
                         and part.owner = ? and part.epoch = ?))`
 
-  // dueWithin, ? available_at and ? seq to end at, ? now, forDestination, ? pairs of aggregate type and event
-  // type as a JSON array or null for any, ? the same. The pairs are read once for each run.
+  // dueWithin, ? available_at and ? seq to end at, ? now, forDestination, ofTypes.
   const dueOfTypes = `${dueWithin}
      and (available_at, seq) <= (?, ?)
      and (locked_by is null or locked_until <= ?)
      and ${forDestination}
-     and (? is null
-          or (aggregate_type, event_type) in (
-               select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?)))
+     and ${ofTypes}
+     and ${unpaused(tables)}`
+
+  // As dueOfTypes, with ? destination first instead of forDestination.
+  const dueOfTypesOf = `${dueWithinOf}
+     and (available_at, seq) <= (?, ?)
+     and (locked_by is null or locked_until <= ?)
+     and ${ofTypes}
      and ${unpaused(tables)}`
 
   return {
@@ -112,6 +127,44 @@ export function statementsFor(tables: SqliteTables) {
   select ${rowColumns}
     from ${events}
    where ${dueOfTypes}
+   order by available_at, seq
+   limit ?`,
+
+    // As those above, for ? destination. They read <table>_destination in its order, and so no row of
+    // others.
+    anyDueOf: `
+  select 1
+    from ${eventsOf}
+   where ${dueWithinOf}
+     and (locked_by is null or locked_until <= ?)
+     and ${unpaused(tables)}
+   limit 1`,
+    dueOf: `
+  select ${rowColumns}
+    from ${eventsOf}
+   where ${dueWithinOf}
+     and (locked_by is null or locked_until <= ?)
+     and ${unpaused(tables)}
+   order by available_at, seq
+   limit ?`,
+    windowEndOf: `
+  select available_at as availableAt, seq
+    from ${eventsOf}
+   where destination = ?
+     and ${unblocked}
+     and (available_at, seq) >= (?, ?)
+     and available_at <= ?
+   order by available_at, seq
+   limit 1 offset ?`,
+    anyDueOfTypesOf: `
+  select 1
+    from ${eventsOf}
+   where ${dueOfTypesOf}
+   limit 1`,
+    dueOfTypesOf: `
+  select ${rowColumns}
+    from ${eventsOf}
+   where ${dueOfTypesOf}
    order by available_at, seq
    limit ?`,
 
@@ -218,13 +271,18 @@ export type PreparedStatements = {
 // The statements that return rows for `readRow` and `readStoredRow`.
 const readingRows: ReadonlySet<string> = new Set([
   'due',
+  'dueOf',
   'dueOfTypes',
+  'dueOfTypesOf',
   'dueById',
   'dueKeys',
+  'dueKeysOf',
   'lane',
   'laneTo',
+  'laneOf',
   'controlledLane',
   'controlledLaneTo',
+  'controlledLaneOf',
   'ordered',
   'oneLane',
   'headOfKey',

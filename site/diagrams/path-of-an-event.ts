@@ -1,0 +1,40 @@
+import { arrow, box, type Drawing, frame, label, table } from './drawing.ts'
+
+/** From the write in a transaction, hot or cold, to the listener and the outcome. */
+export const pathOfAnEvent: Drawing = {
+  name: 'path-of-an-event',
+  title:
+    'An event is written in the transaction of its data. After the commit it goes to a worker from memory, or a poller reads it from the table. The listener runs, and the outcome is written to the table: DONE, RETRY or DEAD.',
+  width: 480,
+  height: 575,
+  parts: [
+    frame(40, 8, 400, 92, 'one transaction of your database'),
+    box(60, 38, 170, 46, 'your data|`insert into orders`'),
+    box(250, 38, 170, 46, 'the event|`outbox.write()`', 'main'),
+    arrow('240,100 240,138', 'main'),
+    label(250, 124, 'COMMIT', 'start'),
+    arrow('240,140 105,140 105,236', 'main'),
+    label(113, 166, 'hot path:|from memory,|in the same process', 'start'),
+    arrow('240,140 355,140 355,160', 'plain'),
+    table(270, 162, 170, 66, '`outbox_event`'),
+    arrow('355,228 355,262'),
+    box(270, 264, 170, 40, 'poller, any process'),
+    label(263, 253, 'cold path', 'end'),
+    box(30, 238, 150, 34, 'hot queue'),
+    arrow('105,272 105,336 190,336', 'main'),
+    arrow('355,304 355,336 292,336'),
+    box(192, 316, 98, 40, 'worker', 'main'),
+    arrow('240,356 240,386'),
+    box(155, 388, 170, 44, 'your listener|or a broker'),
+    arrow('240,432 240,448 90,448 90,476', 'good'),
+    arrow('240,432 240,476'),
+    arrow('240,432 240,448 390,448 390,476', 'bad'),
+    box(30, 478, 120, 42, 'DONE', 'good'),
+    box(180, 478, 120, 42, 'RETRY'),
+    box(330, 478, 120, 42, 'DEAD', 'bad'),
+    label(90, 538, 'delivered'),
+    label(240, 538, 'later, again|from the table'),
+    label(390, 538, 'kept until an|operator replays it'),
+    arrow('300,499 316,499 316,466 466,466 466,195 442,195', 'faint'),
+  ],
+}
