@@ -14,7 +14,7 @@ export interface SnippetModule {
 }
 
 /** Blocks in these languages are shown, and not run here. */
-const shownOnly = new Set(['json', 'prisma', 'sh', 'sql', 'text'])
+const shownOnly = new Set(['json', 'prisma', 'properties', 'sh', 'sql', 'text'])
 
 /** A `js` block is a file, named by its first line. The test that follows the page word by word runs it. */
 const namedFile = /^\/\/ [\w./-]+\.mjs$/

@@ -77,7 +77,8 @@ export const readIdleSlots = `
 
 /**
  * $1 schema, $2 names of tables. Returns the tables whose rows row-level security may hide from this user.
- * It hides none if a permissive policy with the condition `true` applies to each command, and no restrictive one.
+ * It hides none if a permissive policy with the condition `true` applies to each command, and no restrictive
+ * one.
  */
 export const readHiddenTables = `
   with policy as (
