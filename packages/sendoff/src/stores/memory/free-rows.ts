@@ -25,8 +25,8 @@ export class FreeRows {
   }
 
   /**
-   * Returns the rows at or behind a place, for one destination or any, in due order. The caller must not add or
-   * remove any meanwhile.
+   * Returns the rows at or behind a place, for one destination or any, in due order. The caller must not add
+   * or remove any meanwhile.
    */
   from(time: number, seq: number, destination?: string): Iterable<MemoryRow> {
     if (destination !== undefined) return this.#byDestination.get(destination)?.from(time, seq) ?? []

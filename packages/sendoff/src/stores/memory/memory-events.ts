@@ -20,10 +20,10 @@ import { OrderedRows } from './ordered-rows.ts'
 /**
  * The committed rows.
  *
- * A pending row that is not blocked is in one of two orders: free rows by destination and due time, leased rows by the end of
- * the lease. A claim first moves rows with expired leases from the second order to the first. So it never
- * examines rows that are held or settled. All pending rows are also kept in write order, together and by
- * ordering key.
+ * A pending row that is not blocked is in one of two orders: free rows by destination and due time, leased
+ * rows by the end of the lease. A claim first moves rows with expired leases from the second order to the
+ * first. So it never examines rows that are held or settled. All pending rows are also kept in write order,
+ * together and by ordering key.
  */
 export class MemoryEvents implements MemoryTables {
   readonly #rows = new Map<string, MemoryRow>()

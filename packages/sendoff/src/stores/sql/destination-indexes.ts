@@ -1,9 +1,9 @@
 import type { OutboxNodes, OutboxRouting, StoredRouting } from '../../store/index.ts'
 
 /**
- * Whether a table has its indexes by destination. Only a table with a routing gets them, so that others do not
- * pay for them. A store looks for them with every heartbeat. While they are missing, its statements go by the
- * indexes that every table has, and pass over the rows of other destinations.
+ * Whether a table has its indexes by destination. Only a table with a routing gets them, so that others do
+ * not pay for them. A store looks for them with every heartbeat. While they are missing, its statements go
+ * by the indexes that every table has, and pass over the rows of other destinations.
  */
 export class DestinationIndexes {
   readonly #look: () => Promise<boolean>

@@ -16,7 +16,7 @@ import type { PreparedStatements } from './sql/statements.ts'
 
 /**
  * Claims due rows. Takes the write lock only if a read has found some, so that an idle poller does not
- * disturb writers. Does not wait for the disk: a power failure ends all holders of leases, too.
+ * disturb writers.
  */
 export async function claimRows(
   own: OwnDriver,
@@ -32,7 +32,7 @@ export async function claimRows(
         ? await session.read((statements, now) => isAnyDue(statements, request, now, byDestination))
         : ids.length > 0
     return worthwhile
-      ? session.writeUnsynced((statements, now) => claimDue(statements, request, now, byDestination))
+      ? session.write((statements, now) => claimDue(statements, request, now, byDestination))
       : []
   })
 }
@@ -57,7 +57,7 @@ export async function claimRowsOfTypes(
       isAnyDueOfTypes(statements, request, end, now, byDestination),
     )
     const rows = worthwhile
-      ? await session.writeUnsynced((statements, now) =>
+      ? await session.write((statements, now) =>
           claimDueOfTypes(statements, request, end, now, byDestination),
         )
       : []

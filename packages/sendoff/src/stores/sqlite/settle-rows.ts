@@ -2,7 +2,6 @@ import type { Failure, HeldRow, OwnerFence, Settlement, SettleRequest } from '..
 import { storedErrorText } from '../../store/error-text.ts'
 import type { OwnDriver } from './drivers/own-driver.ts'
 import type { SqliteStatement, SqliteValue } from './drivers/sqlite-client.ts'
-import type { Step } from './drivers/sqlite-session.ts'
 import { changesHeld } from './held-rows.ts'
 import type { PreparedStatements } from './sql/statements.ts'
 import { ownedLock } from './sqlite-locks.ts'
@@ -13,14 +12,7 @@ export async function settleRows(
   { settlements, owner }: SettleRequest,
 ): Promise<readonly Settlement[]> {
   if (settlements.length === 0) return []
-  const settle: Step<readonly Settlement[]> = (statements, now) =>
-    settleBatch(statements, settlements, owner, now)
-  return settlements.every(comesBack) ? own.writeUnsynced(settle) : own.write(settle)
-}
-
-// If a power failure undoes such an outcome, the event is delivered again, as it would be anyway.
-function comesBack({ outcome }: Settlement): boolean {
-  return outcome.kind === 'retry' || outcome.kind === 'defer'
+  return own.write((statements, now) => settleBatch(statements, settlements, owner, now))
 }
 
 function settleBatch(

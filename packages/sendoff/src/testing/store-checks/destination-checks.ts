@@ -299,7 +299,7 @@ const routingChecks: readonly PartCheck[] = [
   },
 ]
 
-/** The promises about destinations. They hold as well once the table has a routing and what it needs for that. */
+/** The promises about destinations. They hold as well once the table has a routing and its indexes. */
 export const destinationChecks: readonly PartCheck[] = [
   ...rowChecks,
   ...rowChecks.map((check): PartCheck => ({

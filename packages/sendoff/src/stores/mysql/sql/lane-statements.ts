@@ -40,7 +40,8 @@ export function laneStatementsFor(tables: MysqlTables) {
               and case when ${heldUp(tables)} then false else true end`
 
   return {
-    // due. Reads the index `due` or `destination` in its order, and for each row the columns that decide whether it is wanted.
+    // due. Reads the index `due` or `destination` in its order, and for each row the columns that
+    // decide whether it is wanted.
     dueKeys: (options: DueOptions, limit: number) => `
   select event.seq, ${inMs('event.due_at')}, event.event_id, event.ordering_key, event.partition_no,
          event.destination

@@ -50,8 +50,8 @@ export function lockStatementsFor(tables: MysqlTables) {
     takeLock: `update ${lock} set token = ?, \`until\` = ${timeIn} where name = ?`,
 
     // ? and ? low due time, ? low seq, ? and ? high due time, ? high seq, perhaps ? destination. By the index
-    // `due` or `destination` between the bounds, about as many rows as the last owner held. A row that another transaction has
-    // locked is being leased, or was never read.
+    // `due` or `destination` between the bounds, about as many rows as the last owner held. A row that
+    // another transaction has locked is being leased, or was never read.
     leftRows: (ofDestination: boolean, byDestination = false) =>
       lockingRead({
         columns: 'seq',

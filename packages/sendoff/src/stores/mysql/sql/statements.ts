@@ -26,7 +26,8 @@ export function statementsFor(tables: MysqlTables) {
   const { events, attempt } = tables
 
   return {
-    // due, freeRow. By the index `due` or `destination`. Returns a row if a claim would find anything. Locks nothing.
+    // due, freeRow. By the index `due` or `destination`. Returns a row if a claim would find anything.
+    // Locks nothing.
     anyDue: (options: DueOptions) => `
   select 1
     from ${events} as event force index (${dueIndex(options)})
@@ -35,8 +36,8 @@ export function statementsFor(tables: MysqlTables) {
    limit 1`,
 
     // due, freeRow. Reads the index `due` or `destination` in its order: no sort, no DONE row touched. The
-    // statement names the index, because the optimizer would choose by its guess of how many rows are free. SKIP LOCKED lets many
-    // claim at once without waiting for one another.
+    // statement names the index, because the optimizer would choose by its guess of how many rows are free.
+    // SKIP LOCKED lets many claim at once without waiting for one another.
     claim: (options: DueOptions, limit: number) =>
       lockingRead({
         columns: rowColumns,

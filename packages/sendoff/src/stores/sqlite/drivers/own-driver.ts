@@ -48,11 +48,6 @@ export class OwnDriver<Handle extends SqliteHandle = SqliteHandle> {
     return this.#connection.alone((handle) => this.session(handle).write(step))
   }
 
-  /** As `write`, without waiting for the disk: see `SqliteSession.writeUnsynced`. */
-  writeUnsynced<Result>(step: Step<Result>): Promise<Result> {
-    return this.#connection.alone((handle) => this.session(handle).writeUnsynced(step))
-  }
-
   /** Runs the code of a writer in one transaction. */
   async transaction<Result>(work: (tx: Handle) => Promise<Result>): Promise<Result> {
     const handle = await this.#connection.enter()

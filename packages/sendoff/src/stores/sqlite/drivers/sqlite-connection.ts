@@ -98,19 +98,6 @@ export class SqliteConnection<Handle extends SqliteHandle> {
     }
   }
 
-  /** Runs a transaction whose commit does not wait for the disk. With `NORMAL`, none does. */
-  unsynced<Result>(handle: Handle, work: () => Result): Result {
-    if (this.#options.synchronous !== 'FULL') return work()
-
-    handle.exec('pragma synchronous = normal')
-    try {
-      return work()
-    } finally {
-      // A handle that could not be cleaned is replaced, and set up anew.
-      if (!isClosed(handle)) handle.exec('pragma synchronous = full')
-    }
-  }
-
   /** Closes the handle after all earlier requests. */
   close(): Promise<void> {
     this.#closing ??= Promise.resolve(

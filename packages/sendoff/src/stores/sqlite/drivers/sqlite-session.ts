@@ -48,29 +48,17 @@ export class SqliteSession {
     return this.#together(this.statements.begin, step)
   }
 
-  /**
-   * As `write`, without waiting for the disk: a power failure may undo it, unless a later commit has waited.
-   * The end of a process undoes nothing.
-   */
-  writeUnsynced<Result>(step: Step<Result>): Result | Promise<Result> {
-    return this.#connection.retrying(() =>
-      this.#connection.unsynced(this.handle, () => this.#transaction(this.statements.begin, step)),
-    )
-  }
-
   #together<Result>(begin: SqliteStatement, step: Step<Result>): Result | Promise<Result> {
-    return this.#connection.retrying(() => this.#transaction(begin, step))
-  }
-
-  #transaction<Result>(begin: SqliteStatement, step: Step<Result>): Result {
-    begin.run()
-    try {
-      const result = step(this.statements, this.#now())
-      this.statements.commit.run()
-      return result
-    } catch (error) {
-      this.#connection.rollBack(this.handle)
-      throw error
-    }
+    return this.#connection.retrying(() => {
+      begin.run()
+      try {
+        const result = step(this.statements, this.#now())
+        this.statements.commit.run()
+        return result
+      } catch (error) {
+        this.#connection.rollBack(this.handle)
+        throw error
+      }
+    })
   }
 }

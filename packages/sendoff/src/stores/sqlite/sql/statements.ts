@@ -27,8 +27,8 @@ const dueWithinOf = `destination = ?
 // ? destination or null for any, ? the same.
 const forDestination = '(? is null or destination = ?)'
 
-// ? pairs of aggregate type and event type as a JSON array or null for any, ? the same. The pairs are read once
-// for each run.
+// ? pairs of aggregate type and event type as a JSON array or null for any, ? the same. The pairs are read
+// once for each run.
 const ofTypes = `(? is null
           or (aggregate_type, event_type) in (
                select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(?)))`
