@@ -38,9 +38,8 @@ export interface SqliteStoreOptions<Handle extends SqliteHandle> {
   /** The table of events. The names of the other tables begin with it. Default: `outbox_event`. */
   readonly table?: string
   /**
-   * `FULL` keeps every commit of a writer, and every delivery, through a power failure. `NORMAL` is several
-   * times faster, but a power failure may lose the last commits. The end of a process alone never loses any.
-   * Default: `FULL`.
+   * `FULL` keeps every commit through a power failure. `NORMAL` is several times faster, but a power failure
+   * may lose the last commits. The end of a process alone never loses any. Default: `FULL`.
    */
   readonly synchronous?: 'FULL' | 'NORMAL'
   /** How many milliseconds to wait for other processes before `OUTBOX_STORE_BUSY`. Default: 5000. */
