@@ -89,7 +89,7 @@ describe('moving from BullMQ', () => {
     equal(await redisKeysOf(connection, name, 'moving*'), 0)
   })
 
-  it('moves a job again whose id was used before, and leaves flows and schedulers', async (test) => {
+  it('moves a job again whose id was used before, and leaves schedulers', async (test) => {
     const work = await SharedWork.open(test)
     const { name, queue, connection } = openQueue(work)
     const outbox = await Outbox.writerOnly({ store: postgresStore({ client: work.pool }) }).start()

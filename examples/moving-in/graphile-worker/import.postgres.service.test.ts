@@ -32,7 +32,7 @@ describe('moving from graphile-worker', () => {
           async Work(payload, { job }) {
             const { number } = payload as { number: number }
             await sleep(30)
-            // Graphile-worker tries it again after some seconds: an import comes first.
+            // Graphile-worker tries it again after some seconds: an import comes first, and keeps that time.
             if (number % 5 === 0 && job.attempts === 1) throw new Error('Out of ink.')
             await work.did(number, 'old worker')
           },
@@ -49,7 +49,6 @@ describe('moving from graphile-worker', () => {
       const all = [...old, ...moved, ...pending.keys()].sort((one, other) => one - other)
       deepEqual(all, numbers(1, 320))
       ok(old.length > 0 && moved.length > 0)
-      ok([...old, ...moved].includes(5), 'a retried job is done')
       for (const number of numbers(301, 310)) deepEqual(pending.get(number), due)
       const keys = `select distinct ordering_key as key from outbox_event where (payload ->> 'number')::int > 310`
       const { rows } = await work.pool.query<{ key: string }>(keys)

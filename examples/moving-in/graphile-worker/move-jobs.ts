@@ -20,7 +20,7 @@ interface Job {
 }
 
 // $1 tasks, $2 limit. `complete_jobs` deletes a job unless a worker holds it, and waits for a worker that is just
-// about to take it. A job that a job key replaced in the meantime stays for the next batch, with its new content.
+// about to take it. A job that a job key replaces in the meantime moves with its new payload.
 // Jobs of a named queue wait until none of them runs: a queue runs one job at a time.
 const take = `
   with waiting as (
