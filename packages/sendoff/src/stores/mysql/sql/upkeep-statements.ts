@@ -59,9 +59,13 @@ export function upkeepStatementsFor(tables: MysqlTables) {
    limit ${limit}${skipsLocked ? '\n     for update skip locked' : ''}`,
 
     // The parameters of `keys`, ago. By primary key, as forgetKeys, for keys that are not locked: another
-    // purge may have deleted a key meanwhile, and a writer may have used it anew.
+    // purge may have deleted a key meanwhile, and a writer may have used it anew. The sum keeps the optimizer
+    // from reading the index `at`, where it would lock other keys: a delete can name no index.
     forgetOldKeys: (keys: string, count: number) => `
-  delete from ${idempotency} where ${keys} and created_at < ${ago} order by \`key\` limit ${count}`,
+  delete from ${idempotency}
+   where ${keys} and created_at + interval 0 second < ${ago}
+   order by \`key\`
+   limit ${count}`,
 
     // ? kind, ? name. By primary key. A control that is set already stays as it is.
     setControl: `
