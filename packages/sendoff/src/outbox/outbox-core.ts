@@ -342,8 +342,10 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       // A migration may take long, so we first check that the database answers at all.
       await this.#startStep('asking the database for a sign of life', () => this.#limited.ping?.())
       const { migrate = outboxDefaults.migrate } = this.#options
+      // Without indexes that may wait for transactions of others: a start must not.
+      const upToDate = () => this.#store.migrate({ destinationIndexes: false })
       await (migrate
-        ? this.#startStep('bringing the schema up to date', () => this.#store.migrate())
+        ? this.#startStep('bringing the schema up to date', upToDate)
         : this.#startStep('checking the schema', () => this.#limited.checkSchema()))
       const findings = await this.#startStep('examining the database', () =>
         this.#limited.doctor?.(usualDoctorRequest),
@@ -353,11 +355,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
         if (severity !== 'info') this.logger.warn(`${message} ${fix} (${code})`)
       }
       this.requireKnownDestinations()
-      const hasPublished = await this.#startStep('publishing the routing', () => this.#routingState.publish())
-      if (hasPublished && migrate) {
-        // A table with a routing has more indexes than others.
-        await this.#startStep('adding the indexes of destinations', () => this.#store.migrate())
-      }
+      await this.#startStep('publishing the routing', () => this.#routingState.publish())
       await this.#startStep('registering this process', () => this.#nodeKeeper.join())
     } catch (error) {
       if (this.#state === 'started') this.#state = 'new'

@@ -46,12 +46,11 @@ export class RoutingState {
   /**
    * Publishes the routing of this process, if it is newer than that of the table, and follows the one that is
    * stored then. Throws `OUTBOX_ROUTING_CONFLICT` if the table has another content with the same version, or
-   * no routing yet and processes of a release that does not know destinations. Returns whether this process
-   * has published its routing now.
+   * no routing yet and processes of a release that does not know destinations.
    */
-  async publish(): Promise<boolean> {
+  async publish(): Promise<void> {
     const { routing, store, hasOneDestination } = this.#options
-    if (routing === undefined) return false
+    if (routing === undefined) return
     if (hasOneDestination) refuseSeveral(new Expansion(routing.stored))
     const part = requireParts(store, ['routing'], 'The option "routing"').routing
     const before = await part.current()
@@ -65,10 +64,9 @@ export class RoutingState {
       )
     }
     this.follow(stored)
-    if (before?.version === stored.version || stored.version !== routing.stored.version) return false
+    if (before?.version === stored.version || stored.version !== routing.stored.version) return
     this.#options.onPublished()
     if (before !== null) await this.#warnOfRemoved(new Expansion(before), new Expansion(stored))
-    return true
   }
 
   /** Takes the routing of the table, as a heartbeat found it. */

@@ -2,6 +2,15 @@ import type { DoctorRequest, Finding } from './findings.ts'
 import type { PauseTarget } from './people.ts'
 import type { StoredRouting } from './routing.ts'
 
+/** Options of `migrate`. */
+export interface MigrateOptions {
+  /**
+   * Whether to add the indexes that only a table with a routing has. A database may let this wait until older
+   * transactions have ended. Default: true.
+   */
+  readonly destinationIndexes?: boolean
+}
+
 /** For the start, the end and the upkeep of an outbox. */
 export interface OutboxUpkeep {
   /**
@@ -9,7 +18,7 @@ export interface OutboxUpkeep {
    * may call it at once. Processes of the version before keep working. If another process is at a step that
    * takes long, it may resolve before that one is done.
    */
-  migrate(): Promise<void>
+  migrate(options?: MigrateOptions): Promise<void>
 
   /**
    * Rejects with `OUTBOX_SCHEMA_NOT_READY` if no outbox can run on the schema before `migrate`. Rejects with

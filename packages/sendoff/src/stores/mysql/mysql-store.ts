@@ -114,8 +114,8 @@ export function mysqlStore<Client extends MysqlClient>(
     capabilities: { durable: true, multiProcess: true },
 
     schemaSql: (options) => schemaSql(tables, options),
-    async migrate() {
-      await migrate(own, tables)
+    async migrate(options) {
+      await migrate(own, tables, options)
       await addTimePartitions(own, tables)
     },
     checkSchema: () => checkSchema(own, tables),

@@ -123,9 +123,9 @@ export function postgresStore<Client extends PostgresClient>(
     capabilities: { durable: driver.durable, multiProcess: driver.multiProcess },
 
     schemaSql: (options) => schemaSql(tables, options),
-    async migrate() {
+    async migrate(options) {
       try {
-        await migrate(own, tables)
+        await migrate(own, tables, options)
         await addTimePartitions(own, tables)
       } catch (error) {
         throw isReadOnlyTransaction(error) ? await explainReadOnly(own, error) : error

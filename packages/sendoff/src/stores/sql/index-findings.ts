@@ -56,7 +56,7 @@ export function indexFindings(
           code: 'INDEX_MISSING',
           severity: index.without === undefined ? 'error' : 'warning',
           message: `${name} is missing. ${index.without ?? 'Statements that need it read the whole table, however large it is.'}`,
-          fix: 'Create it.',
+          fix: 'Create it, or call store.migrate(), as sendoff migrate does.',
           sql: index.sql,
         },
       ]

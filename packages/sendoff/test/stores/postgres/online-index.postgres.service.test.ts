@@ -107,10 +107,10 @@ describe('postgres store: an index that is built online', () => {
       }))
       const killer = killedBefore(count)
       const driver = driverOf(pool, { prepare: true })
-      await migrate(killable(driver, killer), tables, migrations).catch(() => {})
+      await migrate(killable(driver, killer), tables, {}, migrations).catch(() => {})
       await pool.query(`update "${schema}".outbox_event_lock set until = now() where name = 'migration'`)
       await store.checkSchema()
-      await migrate(driver, tables, migrations)
+      await migrate(driver, tables, {}, migrations)
 
       equal((await indexes(pool, schema, index.name))[0]?.valid, true, `killed before statement ${count}`)
       if (!killer.wasKilled) return

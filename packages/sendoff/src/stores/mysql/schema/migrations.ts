@@ -13,6 +13,7 @@ import {
 import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
+import type { MigrateOptions } from '../../../store/index.ts'
 import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
@@ -76,10 +77,15 @@ export function schemaSql(
  * Runs the missing steps. If many processes do so at once, one does the work. If another process is at an
  * online step for long, this one leaves the rest to it.
  */
-export async function migrate(driver: StoreDriver, tables: MysqlTables): Promise<void> {
+export async function migrate(
+  driver: StoreDriver,
+  tables: MysqlTables,
+  options: MigrateOptions = {},
+): Promise<void> {
   if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
   const before = await storedSchema(driver, tables)
-  const ofDestinations = await wantedDestinationIndexes(driver, tables, before)
+  const isWanted = options.destinationIndexes ?? true
+  const ofDestinations = isWanted ? await wantedDestinationIndexes(driver, tables, before) : []
   if (isComplete(before) && ofDestinations.length === 0) return
 
   await driver.connected(async (session) => {

@@ -12,6 +12,7 @@ import {
 import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { patiently } from '../../sql/patiently.ts'
+import type { MigrateOptions } from '../../../store/index.ts'
 import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
@@ -82,10 +83,12 @@ export function schemaSql(
 export async function migrate<Tx extends object>(
   driver: PostgresDriver<Tx>,
   tables: PostgresTables,
+  options: MigrateOptions = {},
   migrations: readonly Migration[] = migrationsFor(tables),
 ): Promise<void> {
   const before = await storedSchema(driver, tables)
-  const ofDestinations = await wantedDestinationIndexes(driver, tables, before)
+  const isWanted = options.destinationIndexes ?? true
+  const ofDestinations = isWanted ? await wantedDestinationIndexes(driver, tables, before) : []
   if (isComplete(before) && ofDestinations.length === 0) return
 
   const what = `change the tables of "${tables.table}"`
