@@ -15,7 +15,7 @@ describe('the benchmarks on PostgreSQL', () => {
   after(() => folder.remove())
   const run = { store: 'postgres', folder: folder.path }
 
-  it('admin measures every look of an operator', async () => {
+  it('admin measures every look of an operator', atFullScale, async () => {
     const looks = [
       'overview',
       'page-1',

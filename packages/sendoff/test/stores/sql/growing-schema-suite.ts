@@ -7,6 +7,8 @@ import type { CompleteStore } from '../../../src/store/index.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
 
+const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
+
 /** A store whose schema tests change by hand. */
 export interface GrowingStore extends CompleteStore<any> {
   schemaSql(options?: { from?: number; destinations?: boolean }): string
@@ -180,7 +182,7 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
         await byHand.run(byHand.store.schemaSql({ destinations: true }))
         deepEqual(await byHand.shape(), shape)
       }
-      for (let count = 0; ; count += 1) {
+      for (let count = 0; ; count += isFull ? 1 : 3) {
         const killed = await open(t)
         await publish(killed)
         const wasKilled = await killed.migrateUntilKilled(count)
