@@ -203,6 +203,11 @@ export class OutboxDispatcher implements StoppableDispatcher {
     return { hot: this.hotQueue.length, cold: this.#queues.cold.length }
   }
 
+  /** How many listeners run now. */
+  get runningListeners(): number {
+    return this.#calls.size
+  }
+
   /** Reserves a place in the hot queue. Returns false if there is none, or the event would wait too long. */
   reserveHot(): boolean {
     return this.#room.reserveHot()

@@ -444,7 +444,9 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     } = this.#options
     const engineMs = 2 * drainTimeoutMs + shutdownTimeoutMs + closingMarginMs
     if (started) {
-      await this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.transactions.ended())
+      const untilNoneIsOpen = () =>
+        this.#attempt('Waiting for open transactions', drainTimeoutMs, () => this.transactions.ended())
+      const ended = await untilNoneIsOpen()
       for (const each of this.#attachments) {
         await this.#attempt('Stopping an inbox', drainTimeoutMs, () => each.close())
       }
@@ -452,6 +454,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       await this.#attempt('Stopping the upkeep', drainTimeoutMs, () => this.#upkeep?.close())
       await this.#attempt('Stopping the engine', engineMs, () => this.engine?.close())
       this.engine?.abandon()
+      // More may have begun while listeners ran. We do not wait twice for one that does not end.
+      if (ended) await untilNoneIsOpen()
       await this.#attempt('Reporting for the last time', drainTimeoutMs, () => this.#reporter?.close())
       await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())
     }
@@ -459,8 +463,11 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     this.#state = 'closed'
   }
 
-  // A database that does not answer must not keep a process from ending.
-  async #attempt(what: string, timeoutMs: number, work: () => Promise<void> | undefined): Promise<void> {
+  /**
+   * Returns whether the work succeeded in time. A database that does not answer must not keep a process from
+   * ending.
+   */
+  async #attempt(what: string, timeoutMs: number, work: () => Promise<void> | undefined): Promise<boolean> {
     const tooLate = Promise.withResolvers<void>()
     const cancel = this.#clock.schedule(
       timeoutMs + closingMarginMs,
@@ -469,8 +476,10 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     )
     try {
       await Promise.race([work(), tooLate.promise])
+      return true
     } catch (error) {
       this.logger.warn(`${what} failed. ${describeError(error)}`)
+      return false
     } finally {
       cancel()
     }
@@ -497,15 +506,20 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
 
   /**
    * Whether a transaction may begin. Transactions that were open when closing began may still begin parts,
-   * and complete.
+   * and complete. While a listener runs, new ones may begin: a refusal would cost its event an attempt at
+   * each deployment.
    */
   get isOpen(): boolean {
-    return this.#state === 'started' || (this.#state === 'closing' && this.transactions.isTransactionActive())
+    return this.#state === 'started' || this.#isClosingAround(this.transactions.isTransactionActive())
   }
 
   /** Whether an event may be written. */
   get isWritable(): boolean {
-    return this.#state === 'started' || (this.#state === 'closing' && this.transactions.openCount > 0)
+    return this.#state === 'started' || this.#isClosingAround(this.transactions.openCount > 0)
+  }
+
+  #isClosingAround(openTransaction: boolean): boolean {
+    return this.#state === 'closing' && (openTransaction || this.engine?.runsListeners === true)
   }
 
   /** Throws unless the outbox is started. */

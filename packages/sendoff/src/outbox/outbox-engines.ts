@@ -114,6 +114,11 @@ export class OutboxEngines {
     return this.#engines.reduce((total, { dispatcher }) => total + dispatcher.inFlight.size, 0)
   }
 
+  /** Whether a listener runs now. */
+  get runsListeners(): boolean {
+    return this.#engines.some(({ dispatcher }) => dispatcher.runningListeners > 0)
+  }
+
   /** Polls for due rows now, and resolves when they are in the queues. */
   async poll(): Promise<void> {
     await Promise.all(this.#engines.map(({ poller }) => poller.poll()))

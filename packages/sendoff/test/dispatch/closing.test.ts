@@ -198,6 +198,40 @@ onEveryStore('closing ends although the database never answers', async (test, op
   match(log.join('\n'), /Stopping the engine failed\. Error: The database did not answer in time/)
 })
 
+onEveryStore(
+  'a listener that runs while the outbox closes may still begin a transaction and write',
+  async (test, open, mode) => {
+    const closing = new Gate()
+    const failures: unknown[] = []
+    const listener = new RecordingListener(async () => {
+      await closing.passed
+      try {
+        await outbox.transaction(() => outbox.write('Followed', 'in a transaction'))
+      } catch (error) {
+        failures.push(error)
+        throw error
+      }
+    })
+    const { outbox } = await startOutbox(test, open(), { mode, listener })
+    const [id] = await writeTested(outbox, 1)
+    await listener.called(1)
+    const closed = outbox.close()
+    closing.open()
+    await closed
+
+    deepEqual(failures, [])
+    const store = open()
+    await store.migrate()
+    equal((await rowOf(store, id!))!.status, 1)
+    equal(await store.people.count({ eventType: 'Followed', status: [0] }), 1)
+    await store.close()
+    await rejects(
+      outbox.transaction(async () => {}),
+      { code: 'OUTBOX_CLOSED' },
+    )
+  },
+)
+
 onEveryStore('a closed outbox refuses to work and says so', async (test, open, mode) => {
   const { outbox } = await startOutbox(test, open(), { mode })
   await outbox.close()
