@@ -88,6 +88,8 @@ export class SimulatedDatabase {
   /** How long a step of a statement takes, in ms. */
   readonly #stepMs: (actor: string) => number
   readonly #pending = new Set<Cell<StoredRow>>()
+  /** The pending rows in each order that was asked for since one of them changed. */
+  readonly #inOrder = new Map<RowOrder, PendingRow[]>()
   readonly #keys = new Map<string, Cell<KeyRow>>()
   readonly #advisory = new Map<string, Cell<never>>()
   readonly #running = new Set<Execution>()
@@ -121,10 +123,18 @@ export class SimulatedDatabase {
   }
 
   /** Returns the pending rows, committed until now, in the order of time or of writing. */
-  pending(order: (a: StoredRow, b: StoredRow) => number): { cell: Cell<StoredRow>; row: StoredRow }[] {
-    return Array.from(this.#pending, (cell) => ({ cell, row: cell.committed! })).sort((a, b) =>
-      order(a.row, b.row),
-    )
+  pending(order: RowOrder): readonly PendingRow[] {
+    let rows = this.#inOrder.get(order)
+    if (rows === undefined) {
+      rows = Array.from(this.#pending, (cell) => ({ cell, row: cell.committed! }))
+      rows.sort((a, b) => order(a.row, b.row))
+      this.#inOrder.set(order, rows)
+    }
+    return rows
+  }
+
+  get hasPending(): boolean {
+    return this.#pending.size > 0
   }
 
   lockCell(name: string): Cell<LockRow> {
@@ -233,6 +243,7 @@ export class SimulatedDatabase {
     for (const execution of [...this.#running]) execution.abort(connectionLost('The server has ended.'))
     for (const tx of [...this.#open]) this.rollback(tx)
     if (losesUncertain) this.#uncertain.toReversed().forEach((undo) => undo())
+    this.#inOrder.clear()
     this.#uncertain = []
   }
 
@@ -259,10 +270,24 @@ export class SimulatedDatabase {
   }
 
   #indexed(cell: Cell<StoredRow>): void {
+    this.#inOrder.clear()
     const row = cell.committed
     if (row !== undefined && isPending(row.status)) this.#pending.add(cell)
     else this.#pending.delete(cell)
   }
+}
+
+/** Compares rows by the time of their insert, for sorting. */
+export function inWriteOrder(a: StoredRow, b: StoredRow): number {
+  return a.seq - b.seq
+}
+
+type RowOrder = (a: StoredRow, b: StoredRow) => number
+
+/** A pending row, and the place that holds it. */
+interface PendingRow {
+  readonly cell: Cell<StoredRow>
+  readonly row: StoredRow
 }
 
 /** The error of a call whose connection is gone. */

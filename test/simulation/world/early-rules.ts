@@ -2,7 +2,7 @@ import { partitionOfRow, type StoredRow } from '../../../packages/sendoff/src/st
 import type { DeliveryStart } from '../../faults/history/history-record.ts'
 import type { Violation } from '../../faults/judge/checker.ts'
 import { keepsOrder } from '../../faults/processes/node-setup.ts'
-import { hasEnded, type SimulatedDatabase } from '../database/simulated-database.ts'
+import { hasEnded, inWriteOrder, type SimulatedDatabase } from '../database/simulated-database.ts'
 import type { SimulationPlan } from '../plan/simulation-plan.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
@@ -76,7 +76,7 @@ function outOfOrder(
   by: string,
 ): Violation | undefined {
   if (mode === 'partitioned' && row.orderingKey === null) return undefined
-  for (const { row: other } of db.pending((a, b) => a.seq - b.seq)) {
+  for (const { row: other } of db.pending(inWriteOrder)) {
     if (other.seq >= row.seq) break
     if (mode === 'partitioned' && other.orderingKey !== row.orderingKey) continue
     if (other.destination !== row.destination) continue

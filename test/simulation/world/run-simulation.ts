@@ -149,7 +149,7 @@ class Simulation {
   get #isQuiet(): boolean {
     if (this.#unwritten > 0 || this.#openFaults > 0) return false
     for (const { node, isOver } of this.#slots.values()) if (node === undefined && !isOver) return false
-    return this.#db.pending(() => 0).length === 0
+    return !this.#db.hasPending
   }
 
   get #isStopped(): boolean {

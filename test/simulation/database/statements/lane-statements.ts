@@ -10,7 +10,7 @@ import {
   partitionOfRow,
   type StoredRow,
 } from '../../../../packages/sendoff/src/store/index.ts'
-import type { SimulatedDatabase } from '../simulated-database.ts'
+import { inWriteOrder, type SimulatedDatabase } from '../simulated-database.ts'
 import type { DatabaseTransaction, Program } from '../transaction.ts'
 import { isOwner, renewLock } from './lock-statements.ts'
 
@@ -127,8 +127,4 @@ function waitOf(db: SimulatedDatabase, row: StoredRow, now: number): number {
 
 function isHeldUp(db: SimulatedDatabase, row: StoredRow): boolean {
   return row.blockedAt !== null || db.isPaused(row)
-}
-
-function inWriteOrder(a: StoredRow, b: StoredRow): number {
-  return a.seq - b.seq
 }
