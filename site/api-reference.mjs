@@ -1,8 +1,9 @@
 // Writes the API reference of every subpath of every package as Markdown pages, from the doc comments.
 // It is JavaScript, because TypeDoc is a dependency of the site alone, which the project's compiler does not see.
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Application, Converter, ReflectionKind } from 'typedoc'
+import { headingAnchor } from './pages/heading-anchor.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const out = process.argv[2]
@@ -56,3 +57,31 @@ const project = await application.convert()
 if (project === undefined) process.exit(1)
 await application.generateOutputs(project)
 if (application.logger.hasErrors()) process.exit(1)
+mendAnchors()
+
+/**
+ * Mends links to headings of the same page. The plugin counts a name twice if a method has it, too (`consumer.info`
+ * and `ConsumerInfo`), and then links to a heading that the site does not have: `#consumerinfo-1`.
+ */
+function mendAnchors() {
+  for (const page of globSync('**/*.md', { cwd: out })) {
+    const text = readFileSync(join(out, page), 'utf8')
+    const anchors = anchorsOf(text)
+    const mended = text.replaceAll(/\]\(#([\w-]+?)-\d+\)/g, (link, name) =>
+      anchors.has(name) && !anchors.has(link.slice(3, -1)) ? `](#${name})` : link,
+    )
+    if (mended !== text) writeFileSync(join(out, page), mended)
+  }
+}
+
+/** Returns the names of the headings of a page. One that comes again gets a number. */
+function anchorsOf(text) {
+  const anchors = new Set()
+  for (const [, heading] of text.matchAll(/^#+ (.+)$/gm)) {
+    const name = headingAnchor(heading.replaceAll('\\', ''))
+    let anchor = name
+    for (let number = 1; anchors.has(anchor); number++) anchor = `${name}-${number}`
+    anchors.add(anchor)
+  }
+  return anchors
+}

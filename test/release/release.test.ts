@@ -30,7 +30,7 @@ describe('a release', () => {
       equal(changed.length > 0, true, `${file} has not changed`)
       for (const line of changed) match(line, /7\.8\.9/, file)
     }
-    match(read('CHANGELOG.md'), /^## Unreleased\n\n## 7\.8\.9 - 2031-02-03\n\n### /m)
+    match(read('CHANGELOG.md'), /^## Unreleased\n\n## 7\.8\.9 - 2031-02-03\n\n\S/m)
     deepEqual(releaseFaults(folder.path, version).length, 2)
     folder.remove()
   })

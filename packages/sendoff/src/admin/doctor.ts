@@ -161,7 +161,7 @@ function growthFindings(statistics: readonly MinuteStatistics[]): readonly Findi
       code: 'DEAD_GROWING',
       severity: 'warning',
       message: `Events became DEAD within the last ${growthMinutes} minutes: ${some(types)}.`,
-      fix: 'Find the cause with admin.failures(), mend it, and replay them.',
+      fix: 'Find the cause with "npx sendoff failures" or admin.failures(), mend it, and replay them.',
     },
   ]
 }
