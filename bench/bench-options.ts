@@ -11,9 +11,10 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --synchronous LEVEL   FULL (default) or NORMAL, for SQLite
   --rounds N            how often each subject is measured: ${stores.map(({ name, rounds }) => `${name} ${rounds}`).join(', ')}
   --events N            how many events wait for a drain, a relay or observe: 100000
-  --seconds N           how long a rate is measured: write and inbox 2, latency and destinations 5, idle 10 or 60, sustained 60, outage 30
+  --seconds N           how long a rate is measured: write and inbox 2, latency and destinations 5, idle 10 or 60, sustained, steady and strained 60, outage 30
   --workers N           listeners at once: Sendoff's own default
-  --processes N         worker processes that share a drain: 1
+  --rate N              transactions that arrive in a second, in steady and strained: 1000
+  --processes N         worker processes that share a drain or the arriving events: 1
   --scale N             share of the rows that stand in the tables of growth, admin, operator and inbox: 1
   --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
@@ -44,6 +45,8 @@ const defaultSeconds: Readonly<Record<SuiteName, number>> = {
   idle: 10,
   growth: 0,
   sustained: 60,
+  steady: 60,
+  strained: 60,
   relay: 0,
   outage: 30,
   admin: 0,
@@ -79,6 +82,7 @@ export function benchOptions(args: readonly string[]): BenchOptions {
         values.seconds === undefined
           ? (suite.seconds ?? defaultSeconds[suiteName])
           : number('--seconds', values.seconds),
+      rate: number('--rate', values.rate ?? '1000'),
       processes: number('--processes', values.processes ?? '1'),
       scale: number('--scale', values.scale ?? '1'),
       ...(values.chart === undefined ? {} : { chart: resolve(values.chart) }),
@@ -102,6 +106,7 @@ function parse(args: readonly string[]) {
         events: text,
         seconds: text,
         workers: text,
+        rate: text,
         processes: text,
         scale: text,
         chart: text,

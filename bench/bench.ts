@@ -3,9 +3,10 @@ import type { LaunchedServices } from '../test/services/launcher/launcher.ts'
 import { withServices } from '../test/services/launcher/launcher.ts'
 import { type BenchOptions, benchOptions, usage, UsageError } from './bench-options.ts'
 import { barCharts } from './charts/bar-charts.ts'
+import { panelsOf, stackedCharts } from './charts/stacked-charts.ts'
 import { measurementText, resultLines, resultPanels, resultTables } from './print-results.ts'
 import { runRounds } from './run-rounds.ts'
-import type { Subject } from './store-bench.ts'
+import type { Series, Subject } from './store-bench.ts'
 
 try {
   const options = benchOptions(process.argv.slice(2))
@@ -26,6 +27,7 @@ async function bench(options: BenchOptions, { environment, missing }: LaunchedSe
   }
   const subjects = suite.subjects.filter((subject) => isMeasurable(subject, options, missing))
 
+  const drawn = new Map<string, readonly Series[]>()
   // Progress goes to standard error, so that results can be redirected.
   const results = await runRounds({
     store,
@@ -35,10 +37,14 @@ async function bench(options: BenchOptions, { environment, missing }: LaunchedSe
     conditions,
     onMeasured: (round, subject, measurement) =>
       console.error(`round ${round} of ${rounds}  ${subject}: ${measurementText(measurement)}`),
+    onDrawn: (subject, series) => drawn.set(subject, series),
   })
 
   if (conditions.chart !== undefined && !suite.drawsItself) {
-    await writeFile(conditions.chart, barCharts(`${described(options)}`, resultPanels(results)))
+    const chart = suite.drawsSeconds
+      ? stackedCharts(described(options), panelsOf(drawn))
+      : barCharts(described(options), resultPanels(results))
+    await writeFile(conditions.chart, chart)
   }
   if (json) {
     for (const line of resultLines(results)) {
@@ -74,12 +80,14 @@ function isMeasurable(
   return lacking === undefined && !(singleProcess && processes > 1)
 }
 
-function described({ suiteName, suite: { limit }, store, conditions }: BenchOptions): string {
-  const { driver, synchronous, events, seconds, workers, processes } = conditions
+function described({ suiteName, suite, store, conditions }: BenchOptions): string {
+  const { limit } = suite
+  const { driver, synchronous, events, seconds, rate, workers, processes } = conditions
   const details = [
     `driver ${driver}`,
     ...(store.name === 'sqlite' ? [`synchronous=${synchronous}`] : []),
     seconds === 0 ? `${events.toLocaleString('en')} events` : `${seconds} s each`,
+    ...(suite.drawsSeconds ? [`${rate} transactions/s`] : []),
     ...(workers === undefined ? [] : [`${workers} workers`]),
     ...(processes === 1 ? [] : [`${processes} processes`]),
   ]

@@ -29,8 +29,22 @@ export const metrics = {
   cpuMsPerSecond: { unit: 'ms of CPU per second', decimals: 2, isCost: true },
   statementsPerSecond: { unit: 'statements/s', decimals: 2, isCost: true },
   idleTransactionsPerSecond: { unit: 'transactions/s caused', decimals: 2, isCost: true },
+  arrivalP50Ms: { unit: 'ms from arrival to listener, p50', decimals: 2, isCost: true },
+  arrivalP99Ms: { unit: 'ms from arrival to listener, p99', decimals: 2, isCost: true },
+  arrivalP999Ms: { unit: 'ms from arrival to listener, p99.9', decimals: 2, isCost: true },
+  worstSecondP99Ms: { unit: 'ms, p99 of the worst second', decimals: 2, isCost: true },
+  p99Trend: { unit: 'times the p99 of the second tenth, in the last', decimals: 2, isCost: true },
+  workerCpuUsPerEvent: { unit: "µs of the workers' CPU per event", decimals: 1, isCost: true },
+  writerCpuUsPerEvent: { unit: "µs of the writer's CPU per event", decimals: 1, isCost: true },
+  walBytesPerEvent: { unit: 'bytes of log per event', decimals: 0, isCost: true },
+  serverTransactionsPerEvent: { unit: 'transactions per event', decimals: 2, isCost: true },
+  statementsPerEvent: { unit: 'statements per event', decimals: 2, isCost: true },
   deadRows: { unit: 'dead rows at the end', decimals: 0, isCost: true },
   tableMegabytes: { unit: 'MB of table at the end', decimals: 0, isCost: true },
+  indexMegabytes: { unit: 'MB of indexes at the end', decimals: 0, isCost: true },
+  workerMegabytes: { unit: 'MB of the workers at the end', decimals: 0, isCost: true },
+  workerMegabytesGrown: { unit: 'MB that the workers have grown', decimals: 0, isCost: true },
+  writerMegabytes: { unit: 'MB of the writer at the end', decimals: 0, isCost: true },
 } as const satisfies Record<string, Metric>
 
 interface Metric {

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { temporaryFolder } from '../test/services/machine/temporary-folder.ts'
 import type { MeasureRequest } from './find-subject.ts'
 import type { Measurement } from './metrics.ts'
-import type { Conditions, StoreBench, Subject, Suite, SuiteName } from './store-bench.ts'
+import type { Conditions, Series, StoreBench, Subject, Suite, SuiteName } from './store-bench.ts'
 
+/** Beside the time that the measurement is to take. */
 const timeLimitMs = 240_000
 
 export interface RoundsRequest {
@@ -15,6 +16,12 @@ export interface RoundsRequest {
   readonly rounds: number
   readonly conditions: Omit<Conditions, 'folder'>
   readonly onMeasured: (round: number, subject: string, measurement: Measurement) => void
+  readonly onDrawn: (subject: string, series: readonly Series[]) => void
+}
+
+/** A message of a measuring process: values over time, for a chart. */
+export interface Drawn {
+  readonly series: readonly Series[]
 }
 
 /** The measurements of each subject, one for each round. */
@@ -33,12 +40,10 @@ export async function runRounds(request: RoundsRequest): Promise<Results> {
     for (let round = 1; round <= rounds; round++) {
       const measure = async ({ name: subject }: Subject, run = request.conditions.run) => {
         const measurement = await inFolder(request, (conditions) =>
-          measureInChild({
-            store: store.name,
-            suite: suiteName,
-            subject,
-            conditions: { ...conditions, run },
-          }),
+          measureInChild(
+            { store: store.name, suite: suiteName, subject, conditions: { ...conditions, run } },
+            (series) => request.onDrawn(subject, series),
+          ),
         )
         results.get(subject)!.push(measurement)
         onMeasured(round, subject, measurement)
@@ -88,14 +93,20 @@ function settleDisk(): void {
 /**
  * Measures in a process of its own, so that code, caches and garbage of one subject do not affect another.
  */
-async function measureInChild(request: MeasureRequest): Promise<Measurement> {
+async function measureInChild(
+  request: MeasureRequest,
+  onDrawn: (series: readonly Series[]) => void,
+): Promise<Measurement> {
   const script = join(import.meta.dirname, 'measure-subject.ts')
   const child = fork(script, [JSON.stringify(request)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    signal: AbortSignal.timeout(timeLimitMs),
+    signal: AbortSignal.timeout(timeLimitMs + request.conditions.seconds * 1_500),
   })
   let measurement: Measurement | undefined
-  child.on('message', (message) => (measurement = message as Measurement))
+  child.on('message', (message) => {
+    if (typeof message === 'object' && 'series' in message) onDrawn((message as Drawn).series)
+    else measurement = message as Measurement
+  })
 
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code === 0 && measurement !== undefined) return measurement

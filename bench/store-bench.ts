@@ -12,6 +12,8 @@ export const suiteNames = [
   'idle',
   'growth',
   'sustained',
+  'steady',
+  'strained',
   'relay',
   'outage',
   'admin',
@@ -44,6 +46,8 @@ export interface Suite {
   readonly peer?: string
   /** Measures all subjects at the same time: for subjects that do almost nothing for a long time. */
   readonly together?: true
+  /** Subjects draw values over time, instead of bars at the end. */
+  readonly drawsSeconds?: true
   /** The subject draws a chart of its own. */
   readonly drawsItself?: true
   /** Number of rounds, if one long measurement is enough, or the usual number too small. */
@@ -65,9 +69,16 @@ export interface Subject {
   /** The subject cannot share its work among processes. */
   readonly singleProcess?: true
   /** Measures once. Runs in a process of its own, on a new database. */
-  measure(conditions: Conditions): Promise<Measurement>
+  measure(conditions: Conditions, draw?: (series: readonly Series[]) => void): Promise<Measurement>
   /** Starts a worker, for measurements that need workers in further processes. */
   readonly worker?: StartWorker
+}
+
+/** Values of a metric, one for each second. */
+export interface Series {
+  /** The metric and its unit. */
+  readonly metric: string
+  readonly values: readonly number[]
 }
 
 /** Begins to deliver the events of an existing database. Any process of the measurement may call it. */
@@ -101,9 +112,11 @@ export interface Conditions {
   readonly events: number
   /** How long writing, pacing or idling is measured, in seconds. */
   readonly seconds: number
+  /** How many transactions arrive in a second. */
+  readonly rate: number
   /** How many listeners run at once; Sendoff's default if left out. */
   readonly workers?: number
-  /** How many processes share a drain. */
+  /** How many worker processes share a drain, or the events that arrive. */
   readonly processes: number
   /** The share of its full number of rows that a grown table gets. */
   readonly scale: number

@@ -4,13 +4,20 @@ import type { RunningWorker } from './store-bench.ts'
 
 /** A command to a worker process. */
 export type WorkerOrder =
-  | { readonly kind: 'start'; readonly database: string; readonly collect: 'counts' | 'times' }
+  | {
+      readonly kind: 'start'
+      readonly database: string
+      readonly collect: 'counts' | 'times'
+      readonly reportMs: number
+    }
+  | { readonly kind: 'usage' }
   | { readonly kind: 'stop' }
 
 /** A report of a worker process: its reply to a command, or its deliveries every few milliseconds. */
 export type WorkerReport =
   | { readonly kind: 'ready' }
   | { readonly kind: 'started' }
+  | { readonly kind: 'usage'; readonly cpuUs: number; readonly rssBytes: number }
   | { readonly kind: 'stopped'; readonly cpuUs: number }
   | {
       readonly kind: 'delivered'
@@ -19,8 +26,6 @@ export type WorkerReport =
       /** The number of each event and the time of its delivery in turn, if requested. */
       readonly times: readonly number[]
     }
-
-const reportIntervalMs = 5
 
 // Delivers for a subject that the parent process measures.
 if (import.meta.main) {
@@ -47,7 +52,7 @@ if (import.meta.main) {
   async function obey(order: WorkerOrder): Promise<void> {
     if (order.kind === 'start') {
       cpu = process.cpuUsage()
-      reporter = setInterval(tellDelivered, reportIntervalMs)
+      reporter = setInterval(tellDelivered, order.reportMs)
       const collectTimes = order.collect === 'times'
       running = await startWorker(order.database, conditions, (event) => {
         count++
@@ -55,6 +60,11 @@ if (import.meta.main) {
         if (collectTimes) times.push(event.payload.i, lastAt)
       })
       tell({ kind: 'started' })
+      return
+    }
+    if (order.kind === 'usage') {
+      const { user, system } = process.cpuUsage(cpu)
+      tell({ kind: 'usage', cpuUs: user + system, rssBytes: process.memoryUsage.rss() })
       return
     }
     const { user, system } = process.cpuUsage(cpu)

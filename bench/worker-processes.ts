@@ -28,14 +28,27 @@ export class WorkerProcesses {
     }
   }
 
-  /** Resolves when all of them have begun to deliver. They report their deliveries until they are stopped. */
+  /**
+   * Resolves when all of them have begun to deliver. They report their deliveries until they are stopped,
+   * every few milliseconds by default.
+   */
   async start(
     database: string,
     collect: 'counts' | 'times',
     onDelivered: (report: Delivered) => void,
+    reportMs = 5,
   ): Promise<void> {
     this.#onDelivered = onDelivered
-    await this.#tellAll({ kind: 'start', database, collect }, 'started')
+    await this.#tellAll({ kind: 'start', database, collect, reportMs }, 'started')
+  }
+
+  /** Resolves with the CPU time since their start, and the memory they take, of all of them together. */
+  async usage(): Promise<{ readonly cpuUs: number; readonly rssBytes: number }> {
+    const reports = await this.#tellAll({ kind: 'usage' }, 'usage')
+    return {
+      cpuUs: reports.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
+      rssBytes: reports.reduce((sum, { rssBytes }) => sum + rssBytes, 0),
+    }
   }
 
   /** Resolves with their CPU time when all of them have stopped and have reported all deliveries. */

@@ -1,3 +1,4 @@
+import type { Series } from '../store-bench.ts'
 import { escaped, numberText, palette } from './chart-text.ts'
 
 export interface Panel {
@@ -10,6 +11,18 @@ export interface Line {
   readonly name: string
   /** One value for each second, from the first on. */
   readonly values: readonly number[]
+}
+
+/** Returns a panel for each metric, with a line for each subject that has it. */
+export function panelsOf(drawn: ReadonlyMap<string, readonly Series[]>): readonly Panel[] {
+  const metrics = new Set([...drawn.values()].flat().map(({ metric }) => metric))
+  return [...metrics].map((title) => ({
+    title,
+    lines: [...drawn].flatMap(([name, series]) => {
+      const values = series.find(({ metric }) => metric === title)?.values
+      return values === undefined ? [] : [{ name, values }]
+    }),
+  }))
 }
 
 const width = 760
@@ -29,18 +42,22 @@ export function stackedCharts(title: string, panels: readonly Panel[]): string {
   ${palette}
   .grid { stroke: #d1d9e0; stroke-width: 1 }
   .line { fill: none; stroke-width: 1.75; stroke-linejoin: round }
-  .line-0 { stroke: #0969da } .line-1 { stroke: #bc4c00 }
-  .name-0 { fill: #0969da } .name-1 { fill: #bc4c00 }
+  ${coloursOf(['#0969da', '#bc4c00', '#1a7f37', '#8250df', '#bf3989', '#57606a', '#9a6700', '#0a7ea4'])}
   @media (prefers-color-scheme: dark) {
     .grid { stroke: #3d444d }
-    .line-0 { stroke: #4493f8 } .line-1 { stroke: #f0883e }
-    .name-0 { fill: #4493f8 } .name-1 { fill: #f0883e }
+    ${coloursOf(['#4493f8', '#f0883e', '#3fb950', '#ab7df8', '#db61a2', '#9198a1', '#d29922', '#39c5cf'])}
   }
 </style>
 <text class="title" x="${left}" y="22">${escaped(title)}</text>
 ${panels.map((panel, index) => panelSvg(panel, top + index * (panelHeight + gap), seconds)).join('\n')}
 </svg>
 `
+}
+
+function coloursOf(colours: readonly string[]): string {
+  return colours
+    .map((colour, index) => `.line-${index} { stroke: ${colour} } .name-${index} { fill: ${colour} }`)
+    .join(' ')
 }
 
 function panelSvg({ title, lines }: Panel, y: number, seconds: number): string {

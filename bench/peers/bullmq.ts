@@ -1,6 +1,8 @@
 import { type OrderPayload, payloadOf } from '../bench-event.ts'
-import type { Conditions, Subject } from '../store-bench.ts'
+import type { Conditions, StartWorker, Subject } from '../store-bench.ts'
+import { serverCpuUs } from '../stores/redis/redis-server.ts'
 import { drainSubject } from '../suites/drain.ts'
+import { steadySubject } from '../suites/steady/steady-subject.ts'
 import { redis } from '../../test/services/servers/redis/redis.ts'
 
 const jobsPerCall = 5_000
@@ -9,9 +11,23 @@ const jobsPerCall = 5_000
  * BullMQ, which takes no part in the transactions of a database: events can be lost or invented. It runs
  * fifty jobs at a time, and removes finished ones.
  */
+const startWorker: StartWorker = async (database, conditions, onEvent) => {
+  const { Worker } = await import('bullmq')
+  const worker = new Worker<OrderPayload>(
+    queueName(database, conditions),
+    async ({ data }) => onEvent({ payload: data }),
+    { connection: connection(), concurrency: 50, removeOnComplete: { count: 0 } },
+  )
+  worker.on('error', (error) => console.error(error))
+  await worker.waitUntilReady()
+  return { stop: () => worker.close() }
+}
+
+/** Drains a backlog. */
 export const bullmqDrain: Subject = drainSubject({
   name: 'bullmq',
   service: redis,
+  worker: startWorker,
 
   backlog: {
     async fill(database, count, conditions) {
@@ -33,17 +49,24 @@ export const bullmqDrain: Subject = drainSubject({
       return left
     },
   },
+})
 
-  async worker(database, conditions, onEvent) {
-    const { Worker } = await import('bullmq')
-    const worker = new Worker<OrderPayload>(
-      queueName(database, conditions),
-      async ({ data }) => onEvent({ payload: data }),
-      { connection: connection(), concurrency: 50, removeOnComplete: { count: 0 } },
-    )
-    worker.on('error', (error) => console.error(error))
-    await worker.waitUntilReady()
-    return { stop: () => worker.close() }
+/** Adds jobs at a fixed rate, without orders, because it takes no part in their transactions. */
+export const bullmqSteady: Subject = steadySubject({
+  name: 'bullmq',
+  service: redis,
+  worker: startWorker,
+  async open(database, conditions) {
+    const queue = await openQueue(database, conditions)
+    await queue.obliterate({ force: true })
+    return {
+      write: (number) => queue.add('OrderPlaced', payloadOf(number)),
+      serverCpuUs,
+      async close() {
+        await queue.obliterate({ force: true })
+        await queue.close()
+      },
+    }
   },
 })
 

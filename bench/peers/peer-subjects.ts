@@ -10,9 +10,11 @@ import {
   withClient,
 } from '../stores/postgres/postgres-server.ts'
 import { createOrders, insertOrder, inTransaction } from '../stores/postgres/orders.ts'
+import { readGauge } from '../stores/postgres/postgres-gauge.ts'
 import { type Backlog, drainSubject } from '../suites/drain.ts'
 import { measureIdle } from '../suites/idle.ts'
 import { latencyAcrossProcesses } from '../suites/latency.ts'
+import { steadySubject } from '../suites/steady/steady-subject.ts'
 import { concurrentWriters, eventsPerBulkWrite, measureWrites } from '../suites/write.ts'
 import type { Peer, PeerWriter } from './peer.ts'
 
@@ -70,6 +72,28 @@ export function peerLatency(peer: Peer): Subject {
       return measurement
     },
   }
+}
+
+/** Measures a peer under arrivals at a fixed rate. */
+export function peerSteady(peer: Peer): Subject {
+  return steadySubject({
+    name: peer.name,
+    ...(peer.singleProcess && { singleProcess: true }),
+    worker: peerWorker(peer),
+    async open(database, conditions) {
+      const { pool, writer, close } = await openWriter(peer, database, conditions)
+      return {
+        write: (number) =>
+          inTransaction(pool, async (client) => {
+            await insertOrder(client, number)
+            await writer.write(client, number)
+          }),
+        gauge: () => readGauge(database, conditions),
+        serverCpuUs,
+        close,
+      }
+    },
+  })
 }
 
 /** Measures a worker of a peer with nothing to do. */

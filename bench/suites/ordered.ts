@@ -2,9 +2,13 @@ import { type EventToWrite, Outbox } from 'sendoff'
 import { OrderPlaced, payloadOf } from '../bench-event.ts'
 import type { BenchDatabase, BenchDatabases, Subject } from '../store-bench.ts'
 import { type Backlog, drainSubject, sendoffBacklog } from './drain.ts'
-import { sendoffWorker } from './sendoff-outbox.ts'
+import { batchListener, sendoffWorker } from './sendoff-outbox.ts'
 
-const keys = 1_000
+const manyKeys = 1_000
+
+/** A single key waits for the store after each of its events. */
+const maxOfOneKey = 5_000
+
 const blockedKeys = ['blocked-1', 'blocked-2']
 const eventsPerWrite = 1_000
 
@@ -13,27 +17,43 @@ const stuckType = 'OrderStuck'
 
 /**
  * Measures how fast Sendoff delivers a backlog in the order of its keys, also if most of it waits for blocked
- * keys.
+ * keys, or all of it has one key.
  */
 export function orderedSubjects<Tx>(databases: BenchDatabases<Tx>): readonly Subject[] {
   const worker = sendoffWorker(databases, 'partitioned')
+  const inBatches = sendoffWorker(databases, 'partitioned', {}, batchListener)
+  const oneKey = { backlog: keyedBacklog(databases, { keys: 1 }), maxEvents: maxOfOneKey }
   return [
-    drainSubject({ name: 'sendoff-partitioned', worker, backlog: keyedBacklog(databases, false) }),
-    drainSubject({ name: 'sendoff-partitioned-blocked', worker, backlog: keyedBacklog(databases, true) }),
+    drainSubject({ name: 'sendoff-partitioned', worker, backlog: keyedBacklog(databases) }),
+    drainSubject({
+      name: 'sendoff-partitioned-blocked',
+      worker,
+      backlog: keyedBacklog(databases, { withBlocked: true }),
+    }),
+    drainSubject({ name: 'sendoff-partitioned-one-key', worker, ...oneKey }),
+    drainSubject({ name: 'sendoff-partitioned-one-key-batch', worker: inBatches, ...oneKey }),
   ]
+}
+
+interface KeyedBacklog {
+  readonly keys?: number
+  readonly withBlocked?: boolean
 }
 
 /**
  * Events of a thousand keys in turn. With `withBlocked`, twice as many events that wait for two blocked keys
  * come before them.
  */
-function keyedBacklog<Tx>(databases: BenchDatabases<Tx>, withBlocked: boolean): Backlog {
+function keyedBacklog<Tx>(
+  databases: BenchDatabases<Tx>,
+  { keys = manyKeys, withBlocked = false }: KeyedBacklog = {},
+): Backlog {
   return {
     ...sendoffBacklog(databases),
     async fill(name, count, conditions) {
       const database = await databases.create(name, conditions)
       if (withBlocked) await writeStuck(database, count)
-      await writeKeyed(database, count)
+      await writeKeyed(database, count, keys)
       await database.tidy?.()
       await database.close()
     },
@@ -57,7 +77,7 @@ async function writeStuck<Tx>(database: BenchDatabase<Tx>, count: number): Promi
   await store.close()
 }
 
-function writeKeyed<Tx>(database: BenchDatabase<Tx>, count: number): Promise<void> {
+function writeKeyed<Tx>(database: BenchDatabase<Tx>, count: number, keys: number): Promise<void> {
   return writeAll(database, count, (number) =>
     OrderPlaced.of(payloadOf(number), { orderingKey: `key-${number % keys}` }),
   )

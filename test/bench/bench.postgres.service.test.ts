@@ -122,6 +122,32 @@ describe('the benchmarks on PostgreSQL', () => {
     match(readFileSync(chart, 'utf8'), /^<svg [\s\S]+<polyline [\s\S]+<\/svg>\n$/)
   })
 
+  it('steady measures every mode and peer', atFullScale, async () => {
+    const lines = await benchLines(run, 'steady', '--seconds', '2', '--rate', '50')
+
+    const served = [...modes, 'sendoff-multi-node-delete', 'sendoff-partitioned', ...peers]
+    const subjects = [...served, 'pg-transactional-outbox']
+    for (const metric of ['arrivalP99Ms', 'workerCpuUsPerEvent', 'walBytesPerEvent', 'deadRows']) {
+      deepEqual(
+        subjectsOf(lines, metric).filter((subject) => subject !== 'bullmq'),
+        subjects,
+        metric,
+      )
+    }
+  })
+
+  it('strained measures a steady load under strain', atFullScale, async () => {
+    const lines = await benchLines(run, 'strained', '--seconds', '2', '--rate', '50')
+
+    deepEqual(subjectsOf(lines, 'arrivalP99Ms'), [
+      'sendoff-multi-node',
+      ...['failing', 'slow', 'delayed', 'snapshot', 'no-vacuum', 'purge'].map(
+        (strain) => `sendoff-multi-node-${strain}`,
+      ),
+      ...['keys', 'one-key', 'one-key-batch'].map((keys) => `sendoff-partitioned-${keys}`),
+    ])
+  })
+
   it('nothing is left behind', async () => {
     deepEqual(
       readdirSync(folder.path).filter((name) => name !== basename(chart)),

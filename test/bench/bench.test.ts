@@ -79,6 +79,22 @@ describe('the benchmarks on SQLite', () => {
     deepEqual(subjectsOf(idle, 'statementsPerSecond'), modes)
   })
 
+  it('steady measures arrivals at a fixed rate, and draws every second', async () => {
+    const chart = join(folder.path, 'steady.svg')
+    const options = ['--seconds', '1', '--rate', '50', '--only', 'multi-node-delete', '--chart', chart]
+    const lines = await benchLines(run, 'steady', ...options)
+
+    for (const metric of ['arrivalP50Ms', 'arrivalP999Ms', 'workerCpuUsPerEvent', 'workerMegabytes']) {
+      deepEqual(subjectsOf(lines, metric), ['sendoff-multi-node-delete'], metric)
+      ok(
+        lines.every((line) => line.metric !== metric || line.median > 0),
+        metric,
+      )
+    }
+    match(readFileSync(chart, 'utf8'), /^<svg [\s\S]+p99 from arrival[\s\S]+<polyline [\s\S]+<\/svg>\n$/)
+    rmSync(chart)
+  })
+
   it('a readable table names the limit and the ratios to it', async () => {
     const chart = join(folder.path, 'chart.svg')
     const options = ['--events', '50', '--rounds', '1', '--only', 'single-node', '--chart', chart]

@@ -9,13 +9,14 @@ import { inboxSuite } from '../../suites/inbox.ts'
 import { idleSubjects } from '../../suites/idle.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { observeSuite } from '../../suites/observe.ts'
+import { steadySubjects } from '../../suites/steady/steady-systems.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { mysqlAdminTables, mysqlGrownTables } from './grown-tables.ts'
 import { mysqlInboxTables } from './inbox-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { mysqlDatabases } from './mysql-database.ts'
-import { dropDatabases, serverCpuUs } from './mysql-server.ts'
+import { dropDatabases, serverCpuUs, statementCount } from './mysql-server.ts'
 
 export const mysqlBench: StoreBench = {
   name: 'mysql',
@@ -33,6 +34,11 @@ export const mysqlBench: StoreBench = {
     admin: adminSuite(mysqlDatabases, mysqlAdminTables),
     inbox: inboxSuite(mysqlDatabases, mysqlInboxTables, { concurrent: true, serverCpuUs }),
     latency: { subjects: latencySubjects(mysqlDatabases) },
+    steady: {
+      subjects: steadySubjects(mysqlDatabases, async () => ({ statements: await statementCount() })),
+      rounds: 1,
+      drawsSeconds: true,
+    },
     idle: { subjects: idleSubjects(mysqlDatabases), seconds: 20 },
     growth: growthSuite(mysqlDatabases, mysqlGrownTables, [
       '1m-done',

@@ -2,9 +2,9 @@ import { postgres } from '../../../test/services/servers/postgres/postgres.ts'
 import { kafkaBroker } from '../../brokers/kafka.ts'
 import { natsBroker } from '../../brokers/nats.ts'
 import { rabbitmqBroker } from '../../brokers/rabbitmq.ts'
-import { bullmqDrain } from '../../peers/bullmq.ts'
+import { bullmqDrain, bullmqSteady } from '../../peers/bullmq.ts'
 import { graphileWorker } from '../../peers/graphile-worker.ts'
-import { peerDrain, peerIdle, peerLatency, peerWrites } from '../../peers/peer-subjects.ts'
+import { peerDrain, peerIdle, peerLatency, peerSteady, peerWrites } from '../../peers/peer-subjects.ts'
 import { pgBoss } from '../../peers/pg-boss.ts'
 import { pgTransactionalOutbox } from '../../peers/pg-transactional-outbox.ts'
 import type { StoreBench } from '../../store-bench.ts'
@@ -20,6 +20,8 @@ import { operatorSuite } from '../../suites/operator.ts'
 import { orderedSubjects } from '../../suites/ordered.ts'
 import { outageSubjects } from '../../suites/outage.ts'
 import { relaySubjects } from '../../suites/relay.ts'
+import { steadySubjects } from '../../suites/steady/steady-systems.ts'
+import { strainedSubjects } from '../../suites/steady/strained-subjects.ts'
 import { sustainedSubject } from '../../suites/sustained.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import { postgresAdminTables, postgresGrownTables } from './grown-tables.ts'
@@ -27,6 +29,7 @@ import { postgresInboxTables } from './inbox-tables.ts'
 import { limitDrains } from './limit-drains.ts'
 import { limitInsert } from './limit-insert.ts'
 import { postgresDatabases, tableState } from './postgres-database.ts'
+import { postgresDisturbances, readGauge } from './postgres-gauge.ts'
 import { databaseUrl, dropDatabases, serverCpuUs } from './postgres-server.ts'
 
 const peer = graphileWorker.name
@@ -86,6 +89,24 @@ export const postgresBench: StoreBench = {
     },
     growth: growthSuite(postgresDatabases, postgresGrownTables),
     sustained: { subjects: [sustainedSubject(postgresDatabases, tableState)], rounds: 1, drawsItself: true },
+    steady: {
+      subjects: [
+        ...steadySubjects(postgresDatabases, readGauge),
+        peerSteady(graphileWorker),
+        peerSteady(wokenPgBoss),
+        peerSteady(pgTransactionalOutbox),
+        bullmqSteady,
+      ],
+      peer,
+      rounds: 1,
+      drawsSeconds: true,
+    },
+    strained: {
+      subjects: strainedSubjects(postgresDatabases, postgresDisturbances, readGauge),
+      limit: 'sendoff-multi-node',
+      rounds: 1,
+      drawsSeconds: true,
+    },
     outage: { subjects: outageSubjects(postgresDatabases), rounds: 1 },
     relay: {
       subjects: [

@@ -5,6 +5,7 @@ import { idleSubjects } from '../../suites/idle.ts'
 import { inboxSuite } from '../../suites/inbox.ts'
 import { latencySubjects } from '../../suites/latency.ts'
 import { observeSuite } from '../../suites/observe.ts'
+import { steadySubjects } from '../../suites/steady/steady-systems.ts'
 import { writeSubjects } from '../../suites/write.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { sqliteAdminTables } from './admin-tables.ts'
@@ -27,6 +28,7 @@ export const sqliteBench: StoreBench = {
     admin: adminSuite(databases, sqliteAdminTables),
     inbox: inboxSuite(databases, sqliteInboxTables),
     latency: { subjects: latencySubjects(databases) },
+    steady: { subjects: steadySubjects(databases), rounds: 1, drawsSeconds: true },
     idle: { subjects: idleSubjects(sqliteDatabases({ countStatements: true })) },
   },
 }
