@@ -64,7 +64,14 @@ export class HeldRecord {
     const inHand = this.#all()
     if (unclaimed.length === 0) return inHand.length > 0 || !this.#hasRecorded || this.#write(owner, [])
     this.#arriving.push(...unclaimed)
-    return this.#write(owner, inHand.concat(unclaimed))
+    let isRecorded = false
+    try {
+      isRecorded = await this.#write(owner, inHand.concat(unclaimed))
+    } finally {
+      // Rows that could not be recorded do not arrive. They stay for a later read.
+      if (!isRecorded) this.#arriving = this.#arriving.filter((each) => !unclaimed.includes(each))
+    }
+    return isRecorded
   }
 
   #all(): Delivery[] {
