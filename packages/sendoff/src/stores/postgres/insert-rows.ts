@@ -5,6 +5,7 @@ import { insertBatches } from '../sql/insert-batches.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { rowName } from './sql/row-ids.ts'
+import { packedColumns } from './sql/packed-columns.ts'
 import { roundedUp, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
@@ -28,8 +29,7 @@ export async function insertRows(
 
   const batches: InsertedBatch[] = []
   for (const batch of insertBatches(rows, most)) {
-    const announce = channel !== undefined && isForOthers(batch)
-    const inserted = await insertBatch(session, statements, batch, lease, announce)
+    const inserted = await insertBatch(session, statements, batch, lease, signalFor(batch, channel))
     if (inserted.results !== undefined && batch.length === rows.length) return inserted.results
 
     batches.push(inserted)
@@ -92,15 +92,16 @@ async function insertBatch(
   statements: PostgresStatements,
   rows: readonly NewRow[],
   lease: Lease | undefined,
-  announce: boolean,
+  signal: Signal,
 ): Promise<InsertedBatch> {
+  const fields = rows.map((row) => fieldsOf(row, lease))
   if (rows.some((row) => row.idempotencyKey !== null)) {
-    return insertKeyed(session, statements, rows, lease, announce)
+    return insertKeyed(session, statements, rows, [...packedColumns(fields), ...signal])
   }
 
-  const statement = statements[statementFor(rows, announce)]
-  const values = rows.length === 1 ? fieldsOf(rows[0]!, lease) : [jsonOf(rows, lease)]
-  const written = await session.run(statement, values)
+  const statement = statements[statementFor(rows)]
+  const values = rows.length === 1 ? fields[0]!.slice(0, -1) : packedColumns(fields)
+  const written = await session.run(statement, [...values, ...signal])
   // The statement may return rows in any order, but `seq` rises in the given order.
   const inOrder = written.length < 2 ? written : [...written].sort((a, b) => Number(a[1]) - Number(b[1]))
   return {
@@ -116,21 +117,18 @@ async function insertBatch(
 
 const noKeys: ReadonlyMap<string, string> = new Map()
 
-function statementFor(rows: readonly NewRow[], announce: boolean) {
+function statementFor(rows: readonly NewRow[]) {
   const name = rows.length === 1 ? 'insert' : 'insertMany'
-  const named = rows.every(({ hasNewId }) => hasNewId) ? (`${name}New` as const) : name
-  return announce ? (`${named}Announced` as const) : named
+  return rows.every(({ hasNewId }) => hasNewId) ? (`${name}New` as const) : name
 }
 
 async function insertKeyed(
   session: PostgresSession,
   statements: PostgresStatements,
   rows: readonly NewRow[],
-  lease: Lease | undefined,
-  announce: boolean,
+  values: readonly Value[],
 ): Promise<InsertedBatch> {
-  const statement = announce ? statements.insertKeyedAnnounced : statements.insertKeyed
-  const answer = await session.run(statement, [jsonOf(rows, lease)])
+  const answer = await session.run(statements.insertKeyed, values)
   const written = answer.filter(([, seq]) => seq !== null)
   // The statement returns keys only if a row is missing. Otherwise all keys were used here.
   const keys =
@@ -207,30 +205,36 @@ function fieldsOf(row: NewRow, lease: Lease | undefined): Value[] {
     String(deliveriesOf(row)),
     row.claimed ? lease!.owner : null,
     row.claimed ? roundedUp(lease!.ms) : null,
+    row.idempotencyKey,
   ]
 }
 
-// JSON can escape halves of surrogate pairs, but PostgreSQL refuses the escape. In plain text they would be
-// replaced on the way.
-function jsonOf(rows: readonly NewRow[], lease: Lease | undefined): string {
-  return JSON.stringify(
-    rows.map((row) => {
-      const fields = fieldsOf(row, lease)
-      fields[8] = fields[8]?.toWellFormed() ?? null
-      return [...fields, row.idempotencyKey]
-    }),
-  )
-}
-
+// Decoding ignores the line break. Without it, no bytes would look like no value.
 function base64Of(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  return `\n${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}`
 }
 
 function deliveriesOf(row: NewRow): number {
   return row.claimed ? 1 : 0
 }
 
-// Whether another process could take one of the rows now, judged by what this process knows.
-function isForOthers(rows: readonly NewRow[]): boolean {
-  return rows.some(({ claimed, due }) => !claimed && ('at' in due || due.inMs <= 0))
+/** The channel of a signal and its text; null for none. */
+type Signal = readonly [channel: string | null, text: string | null]
+
+/**
+ * One signal for all rows that another process could take now, judged by what this process knows. It names
+ * their partitions, unless some have none.
+ */
+function signalFor(rows: readonly NewRow[], channel: string | undefined): Signal {
+  const free = channel === undefined ? [] : rows.filter(isForOthers)
+  if (free.length === 0) return [null, null]
+  const partitions = new Set(free.map(({ partitionNo }) => partitionNo))
+  return [
+    channel!,
+    textOfWakeUp(partitions.has(null) ? {} : { partitions: [...(partitions as Set<number>)] }),
+  ]
+}
+
+function isForOthers({ claimed, due }: NewRow): boolean {
+  return !claimed && ('at' in due || due.inMs <= 0)
 }

@@ -121,6 +121,33 @@ export const payloadChecks: readonly PartCheck[] = [
     },
   },
   {
+    name: 'payload: fields of several rows come back as they were written, whatever control characters they have',
+    needs: ['people'],
+    async run({ store }) {
+      const texts = ['\u001f', 'a\u001e', '\u001e', '\u001f1\u001e', '\u001e1\u001f\n', 'null', '{}', ' ']
+      const rows = texts.map((text) =>
+        sampleRow({ aggregateId: text, tenantId: text, orderingKey: `${text}${text}`, contentType: text }),
+      )
+      await insertRows(store, [...rows, sampleRow({ tenantId: null })])
+
+      for (const row of rows) {
+        const { aggregateId, tenantId, orderingKey, contentType } = row
+        const read = await readRow(store, row)
+        deepEqual({ ...read, aggregateId, tenantId, orderingKey, contentType }, { ...read })
+      }
+    },
+  },
+  {
+    name: 'payload: no bytes come back as no bytes, from one row and from several',
+    async run({ store }) {
+      const empty = () => sampleRow({ payload: new Uint8Array(), contentType: 'application/octet-stream' })
+      await insertRows(store, [empty()])
+      await insertRows(store, [empty(), empty()])
+
+      for (const row of await claimAll(store, 'a')) deepEqual(bytesOf(row), new Uint8Array())
+    },
+  },
+  {
     name: 'payload: null fields come back null, and partition 0 as 0',
     async run({ store }) {
       const nulls = { aggregateId: null, tenantId: null, orderingKey: null, contentType: null, headers: null }
