@@ -54,8 +54,8 @@ const givenRow = `
 
 // $1 to $19, one for each of the columns: the value that all rows share, or a list of the values of all rows.
 // $20 separates the values of a list, and $21 stands for null. A column that all rows share costs next to
-// nothing. 1000 rows take 9 µs each in the server; as one JSON parameter they take 11, and four times as long to
-// write.
+// nothing. 1000 rows take 9 µs each in the server; as one JSON parameter they take 11, and four times as long
+// to write.
 const given = (more = '') => `(
     select ${eachColumn((name) => `coalesce(shared_${name}, each_${name}) as ${name}`)}, place
       from (
@@ -95,8 +95,8 @@ export function insertStatementsFor({ events, partitionBy, idempotency }: Postgr
         or exists (select from used where used.key = given.key and used.event_id = given.event_id)`
 
   return {
-    // singleRow, $19 channel and $20 text of a signal; without a channel there is none. Adds and returns nothing
-    // if the id was used before: an error would end the caller's transaction.
+    // singleRow, $19 channel and $20 text of a signal; without a channel there is none. Adds and returns
+    // nothing if the id was used before: an error would end the caller's transaction.
     insert: `${inserted(`values (${singleRow}) ${unlessUsed}`)}, ${signal}`,
 
     // givenWithSignal. Sorted, so that `seq` rises in the given order.
@@ -106,11 +106,11 @@ export function insertStatementsFor({ events, partitionBy, idempotency }: Postgr
     insertNew: `${inserted(`values (${singleRow})`)}, ${signal}`,
     insertManyNew: inserted(`select ${givenRow} from ${givenWithSignal} order by place`),
 
-    // given, $22 channel and $23 text of a signal, sent if a row is added. Keys are used in ascending order: transactions that use the same keys wait for each other, and
-    // never in a circle. An event that fans out is several rows with one key, written together. They are not
-    // duplicates of each other. Waits for a transaction that has used a key and not ended yet. Rows missing
-    // from the result have a key or an id that was used before. The result then has rows without a seq for the
-    // keys that were used here.
+    // given, $22 channel and $23 text of a signal, sent if a row is added. Keys are used in ascending order:
+    // transactions that use the same keys wait for each other, and never in a circle. An event that fans out
+    // is several rows with one key, written together. They are not duplicates of each other. Waits for a
+    // transaction that has used a key and not ended yet. Rows missing from the result have a key or an id
+    // that was used before. The result then has rows without a seq for the keys that were used here.
     insertKeyed: `
   with given as materialized (
     select * from ${given()}
