@@ -6,6 +6,13 @@ interface PackedFile {
   readonly path: string
 }
 
+interface Manifest {
+  readonly name: string
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
 interface PackReport {
   readonly name: string
   readonly version: string
@@ -13,18 +20,35 @@ interface PackReport {
   readonly files: readonly PackedFile[]
 }
 
-/** Packs all packages of the project in `root`, as a publisher does, and checks what is in them. */
+/**
+ * Packs all packages of the project in `root`, as a publisher does, and checks what is in them. Each package comes
+ * after those that it needs, so that users can install it as soon as it is published.
+ */
 export function packRelease(root: string, version: string, destination: string): readonly string[] {
   mkdirSync(destination, { recursive: true })
-  return globSync('packages/*/package.json', { cwd: root })
+  return foldersInOrder(root).map((folder) => {
+    const report = pack(folder, destination)
+    const faults = faultsOf(report, version, folder)
+    if (faults.length > 0) throw new Error(`${report.name} is not fit to be published: ${faults.join(' ')}`)
+    return join(destination, report.filename)
+  })
+}
+
+function foldersInOrder(root: string): readonly string[] {
+  const packages = globSync('packages/*/package.json', { cwd: root })
     .toSorted()
-    .map((file) => {
-      const folder = join(root, file, '..')
-      const report = pack(folder, destination)
-      const faults = faultsOf(report, version, folder)
-      if (faults.length > 0) throw new Error(`${report.name} is not fit to be published: ${faults.join(' ')}`)
-      return join(destination, report.filename)
-    })
+    .map((file) => ({ folder: join(root, file, '..'), ...readManifest(join(root, file)) }))
+  const names = packages.map(({ name }) => name)
+  const ordered: string[] = []
+  const add = (name: string): void => {
+    if (ordered.includes(name)) return
+    const { dependencies, peerDependencies } = packages.find((each) => each.name === name)!
+    const needed = Object.keys({ ...dependencies, ...peerDependencies })
+    needed.filter((each) => names.includes(each)).forEach(add)
+    ordered.push(name)
+  }
+  names.forEach(add)
+  return ordered.map((name) => packages.find((each) => each.name === name)!.folder)
 }
 
 function pack(folder: string, destination: string): PackReport {
@@ -46,9 +70,7 @@ function faultsOf(
   folder: string,
 ): readonly string[] {
   const paths = files.map(({ path }) => path)
-  const { exports = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-    readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
-  }
+  const { exports = {} } = readManifest(join(folder, 'package.json'))
   const exported = Object.values(exports).flatMap((each) =>
     typeof each === 'string' ? [each] : Object.values(each),
   )
@@ -65,4 +87,8 @@ function faultsOf(
       .filter((path) => /(?:^|\/)(?:test|node_modules)\/|\.env$/.test(path))
       .map((path) => `${path} is in it.`),
   ]
+}
+
+function readManifest(file: string): Manifest {
+  return JSON.parse(readFileSync(file, 'utf8')) as Manifest
 }

@@ -12,6 +12,10 @@ const root = resolve(import.meta.dirname, '../..')
 const docs = join(root, 'docs')
 const address = (file) => `/${placeOf(`docs/${file}`).replace(/(index)?\.md$/, '')}`
 
+/** A letter that leaves its box. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#5468d4"/><path d="M4 9v3h8V9M8 10V3M5 6l3-3 3 3" fill="none" stroke="#fff" stroke-width="1.6"/></svg>'
+
 const sidebar = readNavigation(docs).map(({ title, pages }, index) => ({
   text: title,
   collapsed: index > 3,
@@ -43,7 +47,10 @@ export default defineConfig({
   cacheDir: '.vitepress/cache',
   cleanUrls: false,
   lastUpdated: false,
-  head: [['meta', { name: 'theme-color', content: '#5468d4' }]],
+  head: [
+    ['meta', { name: 'theme-color', content: '#5468d4' }],
+    ['link', { rel: 'icon', type: 'image/svg+xml', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+  ],
   markdown: { anchor: { slugify: headingAnchor }, theme: { light: 'github-light', dark: 'github-dark' } },
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {

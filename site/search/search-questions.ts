@@ -45,4 +45,6 @@ export const searchQuestions: readonly SearchQuestion[] = [
   ['test outbox fake clock', 'testing'],
   ['dashboard roles', 'dashboard'],
   ['upgrade new version', 'upgrading'],
+  ['express', 'recipes/express'],
+  ['move from pg-boss', 'moving-in/pg-boss'],
 ]

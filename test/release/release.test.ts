@@ -59,9 +59,11 @@ describe('a release', () => {
         encoding: 'utf8',
       })
       match(output, /^A dry run of 7\.8\.9: nothing was changed here\.\n/)
-      for (const name of ['sendoff', 'sendoff-cli', 'sendoff-dashboard', 'sendoff-nestjs']) {
-        match(output, new RegExp(`^packed ${name}-7\\.8\\.9\\.tgz$`, 'm'))
-      }
+      const published = [...output.matchAll(/^ {2}npm publish (\S+)-7\.8\.9\.tgz --access public$/gm)]
+      deepEqual(
+        published.map(([, name]) => name),
+        ['sendoff', 'sendoff-dashboard', 'sendoff-cli', 'sendoff-nestjs'],
+      )
       equal(state(), before)
       equal(execFileSync('git', ['tag', '--list', `v${version}`], { cwd: projectRoot }).toString(), '')
     },
