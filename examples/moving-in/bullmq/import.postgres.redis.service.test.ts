@@ -2,7 +2,7 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Queue, Worker } from 'bullmq'
+import { FlowProducer, Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Outbox } from 'sendoff'
 import { postgresStore } from 'sendoff/postgres'
@@ -111,6 +111,54 @@ describe('moving from BullMQ', () => {
     equal((await queue.getJobSchedulers()).length, 1)
     ok((await queue.getJobCountByTypes('wait', 'delayed')) > 0)
   })
+
+  it('leaves flows to the old workers, also parents whose children are done or failed', async (test) => {
+    const work = await SharedWork.open(test)
+    const [parents, children] = [openQueue(work), openQueue(work)]
+    const { connection } = parents
+    const flows = new FlowProducer({ connection })
+    work.atEnd(() => flows.close())
+    const onFailures = [
+      {},
+      { failParentOnFailure: true },
+      { ignoreDependencyOnFailure: true },
+      { continueParentOnFailure: true },
+    ]
+    await flows.addBulk(
+      onFailures.map((opts, index) => {
+        const data = { number: index + 1 }
+        const child = { name: 'Part', queueName: children.name, data, opts }
+        return { name: 'Work', queueName: parents.name, data, children: [child] }
+      }),
+    )
+    await parents.queue.add('Work', { number: 5 })
+
+    deepEqual(await work.import(script, children.name), { moved: 0, left: 4 })
+    deepEqual(await work.import(script, parents.name), { moved: 1, left: 4 })
+    const first = new Worker<{ number: number }>(
+      children.name,
+      async ({ data: { number } }) => {
+        if (number > 1) throw new Error('Out of ink.')
+      },
+      { connection },
+    )
+    work.atEnd(() => first.close())
+    while ((await parents.queue.getJobCountByTypes('wait')) < 4) await sleep(5)
+    deepEqual(await work.import(script, parents.name), { moved: 0, left: 4 })
+
+    const last = new Worker<{ number: number }>(
+      parents.name,
+      ({ data: { number } }) => work.did(number, 'old worker'),
+      { connection },
+    )
+    work.atEnd(() => last.close())
+    while ((await parents.queue.getJobCountByTypes('completed', 'failed')) < 4) await sleep(5)
+    equal(await parents.queue.getJobCountByTypes('failed'), 1)
+    deepEqual(await work.import(script, parents.name), { moved: 0, left: 0 })
+    await work.deliver()
+    deepEqual(await work.doneBy('old worker'), [1, 3, 4])
+    deepEqual(await work.doneBy('outbox'), [5])
+  })
 })
 
 function openQueue(work: SharedWork) {
@@ -126,7 +174,7 @@ function openQueue(work: SharedWork) {
 
 async function all(move: Parameters<typeof moveJobs>[0]): Promise<number> {
   let moved = 0
-  for await (const count of moveJobs(move)) moved += count
+  for await (const batch of moveJobs(move)) moved += batch.moved
   return moved
 }
 

@@ -16,13 +16,20 @@ const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL']!, max: 
 const outbox = await Outbox.writerOnly({ store: postgresStore({ client: pool }) }).start()
 
 let moved = 0
+let kept = 0
 const move = { redis, outbox, queue, prefix: 'bull', batchSize: Number(batchSize) }
-for await (const count of moveJobs(move)) {
-  moved += count
-  if (count > 0) console.log(`${count} jobs`)
+for await (const batch of moveJobs(move)) {
+  moved += batch.moved
+  kept += batch.kept
+  if (batch.moved > 0) console.log(`${batch.moved} jobs`)
+}
+if (kept > 0) {
+  console.log(
+    `${kept} jobs of flows or schedulers stay. Let the old workers finish the flows, and remove the schedulers.`,
+  )
 }
 const bullmq = new Queue(queue, { connection: redis })
-const left = await bullmq.getJobCountByTypes('wait', 'prioritized', 'delayed', 'active')
+const left = await bullmq.getJobCountByTypes('wait', 'prioritized', 'delayed', 'active', 'waiting-children')
 await bullmq.close()
 redis.disconnect()
 await outbox.close()
