@@ -1,6 +1,7 @@
 /**
- * A release of a shop on PostgreSQL with TypeORM, which places orders as fast as it can until a signal ends
- * it. It undoes every fifth order. It prints a line for every tenth order that it has placed.
+ * A release of a shop: `node deployed-shop.ts ORM URL RELEASE`. It places orders as fast as it can until a signal
+ * ends it, and undoes every fifth one. The new release writes an event that the old one does not know. A release
+ * `idle` only delivers. Each prints a line for every tenth order, or once when it is ready.
  */
 import {
   type BeforeApplicationShutdown,
@@ -11,24 +12,28 @@ import {
 } from '@nestjs/common'
 import { ConfigModule, ConfigService } from '@nestjs/config'
 import { NestFactory } from '@nestjs/core'
-import { Pool } from 'pg'
 import type { EventEnvelope, EventWriter } from 'sendoff'
-import { postgresStore } from 'sendoff/postgres'
-import { typeormTransactions } from 'sendoff/transactions/typeorm'
-import { DataSource, type EntityManager } from 'typeorm'
 import { InjectOutbox, OutboxListener, OutboxModule } from '@sendoff/nestjs'
-import { OrderPlaced } from './order-events.ts'
+import { type DeployedDatabase, type DeployedDatabaseName, deployedDatabases } from './deployed-databases.ts'
+import { OrderPaid, OrderPlaced } from './order-events.ts'
 
-const [, , url, release] = process.argv as [string, string, string, string]
+const [, , orm, url, release] = process.argv as [string, string, DeployedDatabaseName, string, string]
+const isOld = release.startsWith('old')
+const databaseToken = 'DATABASE'
 
 @Injectable()
 class Orders implements BeforeApplicationShutdown {
-  readonly #events: EventWriter<EntityManager>
+  readonly #events: EventWriter<unknown>
+  readonly #database: DeployedDatabase
   #isOpen = true
   #placing: Promise<unknown> | undefined
 
-  constructor(@InjectOutbox() events: EventWriter<EntityManager>) {
+  constructor(
+    @InjectOutbox() events: EventWriter<unknown>,
+    @Inject(databaseToken) database: DeployedDatabase,
+  ) {
     this.#events = events
+    this.#database = database
   }
 
   open() {
@@ -50,9 +55,10 @@ class Orders implements BeforeApplicationShutdown {
   }
 
   #place(orderId: string, isUndone: boolean) {
-    return this.#events.transaction(async (manager) => {
+    return this.#events.transaction(async (tx) => {
       await this.#events.write(OrderPlaced, { orderId, total: 1 })
-      await manager.query('insert into orders values ($1)', [orderId])
+      await this.#database.addOrder(tx, orderId)
+      if (!isOld) await this.#events.write(OrderPaid, { orderId })
       if (isUndone) throw new Error('undone')
     })
   }
@@ -60,37 +66,45 @@ class Orders implements BeforeApplicationShutdown {
 
 @Injectable()
 class Shipping {
-  readonly #dataSource: DataSource
+  readonly #database: DeployedDatabase
 
-  constructor(@Inject(DataSource) dataSource: DataSource) {
-    this.#dataSource = dataSource
+  constructor(@Inject(databaseToken) database: DeployedDatabase) {
+    this.#database = database
   }
 
   @OutboxListener(OrderPlaced)
   async ship(event: EventEnvelope<{ orderId: string }>) {
-    await this.#dataSource.query('insert into shipments values ($1, $2)', [event.payload.orderId, release])
+    await this.#database.record('shipments', event.payload.orderId, release)
+  }
+}
+
+@Injectable()
+class Billing {
+  readonly #database: DeployedDatabase
+
+  constructor(@Inject(databaseToken) database: DeployedDatabase) {
+    this.#database = database
+  }
+
+  @OutboxListener(OrderPaid)
+  async receipt(event: EventEnvelope<{ orderId: string }>) {
+    await this.#database.record('receipts', event.payload.orderId, release)
   }
 }
 
 @Module({
-  providers: [
-    { provide: DataSource, useFactory: () => new DataSource({ type: 'postgres', url }).initialize() },
-    { provide: Pool, useFactory: () => new Pool({ connectionString: url }) },
-  ],
-  exports: [DataSource, Pool],
+  providers: [{ provide: databaseToken, useFactory: () => deployedDatabases[orm](url) }],
+  exports: [databaseToken],
 })
 class DatabaseModule implements OnApplicationShutdown {
-  readonly #dataSource: DataSource
-  readonly #pool: Pool
+  readonly #database: DeployedDatabase
 
-  constructor(@Inject(DataSource) dataSource: DataSource, @Inject(Pool) pool: Pool) {
-    this.#dataSource = dataSource
-    this.#pool = pool
+  constructor(@Inject(databaseToken) database: DeployedDatabase) {
+    this.#database = database
   }
 
   async onApplicationShutdown() {
-    await this.#dataSource.destroy()
-    await this.#pool.end()
+    await this.#database.close()
   }
 }
 
@@ -98,20 +112,21 @@ class DatabaseModule implements OnApplicationShutdown {
   imports: [
     ConfigModule.forRoot({ isGlobal: true, ignoreEnvFile: true }),
     DatabaseModule,
-    OutboxModule.forRootAsync({
+    OutboxModule.forRootAsync<any>({
       imports: [DatabaseModule],
-      inject: [ConfigService, DataSource, Pool],
-      useFactory: (config: ConfigService, dataSource: DataSource, pool: Pool) => ({
+      inject: [ConfigService, databaseToken],
+      useFactory: (config: ConfigService, { store, transactions }: DeployedDatabase) => ({
         config,
-        store: postgresStore({ client: pool }),
-        transactions: typeormTransactions(dataSource),
+        store,
+        ...(transactions !== undefined && { transactions }),
       }),
     }),
   ],
-  providers: [Orders, Shipping],
+  providers: [Orders, Shipping, ...(isOld ? [] : [Billing])],
 })
 class Shop {}
 
 const application = await NestFactory.createApplicationContext(Shop, { logger: ['error', 'warn'] })
 application.enableShutdownHooks()
-application.get(Orders).open()
+if (release === 'idle') process.stdout.write('ready\n')
+else application.get(Orders).open()
