@@ -20,6 +20,7 @@ import {
   namesOf,
   retryableOf,
 } from './listener-metadata.ts'
+import { requestDecoratorOf } from './listener-pipeline.ts'
 import { defaultOutboxName } from './outbox-tokens.ts'
 
 /** The parts of the application that are searched for listeners. */
@@ -76,6 +77,7 @@ export class ListenerExplorer {
     const fallbacks = this.#fallbacksIn(type)
     requireListenersFor(fallbacks, listeners, type)
     requireMethods(provider, type, [...listeners, ...fallbacks])
+    for (const { method } of [...listeners, ...fallbacks]) refuseRequestDecorators(type, method)
 
     for (const { metadata, method } of listeners) {
       if ((metadata.outbox ?? defaultOutboxName) !== outbox) continue
@@ -164,6 +166,16 @@ function requireMethods(
       `A value takes the place of the listener ${type.name}, but it has no method ${method}(). Add one.`,
     )
   }
+}
+
+// Left alone, a guard would seem to protect the listener.
+function refuseRequestDecorators(type: Type, method: string): void {
+  const decorator = requestDecoratorOf((type.prototype as Record<string, object>)[method]!)
+  if (decorator === undefined) return
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `${decorator}() of ${type.name}.${method} is for requests, and does not run for events. Use @UseInterceptors(), or check in the method.`,
+  )
 }
 
 interface FoundListener {

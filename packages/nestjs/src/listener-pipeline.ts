@@ -8,6 +8,14 @@ const interceptorsKey = '__interceptors__'
 const filtersKey = '__exceptionFilters__'
 const caughtKey = '__filterCatchExceptions__'
 
+/** What Nest keeps under these keys has no meaning for events. */
+const forRequests = { __guards__: '@UseGuards', __pipes__: '@UsePipes' }
+
+/** Returns the decorator of a method that would never run for a listener: of guards or pipes. */
+export function requestDecoratorOf(method: object): string | undefined {
+  return Object.entries(forRequests).find(([key]) => listed(key, method).length > 0)?.[1]
+}
+
 /** Finds the instance of an interceptor or filter that is given by its class. */
 export type FindInstance = (type: Type) => unknown
 

@@ -36,22 +36,23 @@ export interface OutboxListenerDecorator<Payload> {
 /** A class of listeners. */
 export type ListenerClass<Listener> = abstract new (...args: never[]) => Listener
 
+// The compiler explains a mistake by the first and the last of these: a defined event, and an object of names.
+/** Listens for a defined event, and gets its payload typed and checked. */
+export function OutboxListener<Input, Output>(
+  event: DefinedEvent<Input, Output>,
+  options?: OutboxListenerOptions,
+): OutboxListenerDecorator<Output>
+/** Listens for an event by its name, for several events, or with `'*'` for all without a listener. */
+export function OutboxListener(
+  events: string | readonly (string | EventType | DefinedEvent<never, unknown>)[],
+  options?: OutboxListenerOptions,
+): OutboxListenerDecorator<unknown>
 /** Options for a class that extends `BoundEventListener`, which names its event itself. */
 export function OutboxListener(
   options: OutboxListenerOptions & { readonly eventType?: never },
 ): (listener: ListenerClass<EventListener<never>>) => void
 /** Listens for an event by the names of its types. */
 export function OutboxListener(address: OutboxListenerAddress): OutboxListenerDecorator<unknown>
-/** Listens for an event by its name, for several events, or with `'*'` for all without a listener. */
-export function OutboxListener(
-  events: string | readonly (string | EventType | DefinedEvent<never, unknown>)[],
-  options?: OutboxListenerOptions,
-): OutboxListenerDecorator<unknown>
-/** Listens for a defined event, and gets its payload typed and checked. */
-export function OutboxListener<Input, Output>(
-  event: DefinedEvent<Input, Output>,
-  options?: OutboxListenerOptions,
-): OutboxListenerDecorator<Output>
 export function OutboxListener(
   first: unknown,
   options: OutboxListenerOptions = {},

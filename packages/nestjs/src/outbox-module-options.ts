@@ -14,11 +14,11 @@ import type { ConfigReader } from './read-config.ts'
 /** Options of an outbox in a module: those of its mode, and those of the module. */
 export type OutboxModuleOptions<Tx, StoreTx, TxOptions = TransactionOptions> = ModuleSettings &
   (
-    | (Partial<InMode<'SINGLE_NODE' | 'MULTI_NODE'>> & OutboxOptions<Tx, StoreTx, TxOptions>)
     | (InMode<'SINGLE_WRITER'> & SingleWriterOptions<Tx, StoreTx, TxOptions>)
     | (InMode<'PARTITIONED'> & PartitionedOptions<Tx, StoreTx, TxOptions>)
     | (InMode<'ORDERED'> & OrderedOptions<Tx, StoreTx, TxOptions>)
     | (InMode<'WRITER_ONLY'> & WriterOnlyOptions<Tx, StoreTx, TxOptions>)
+    | (Partial<InMode<'SINGLE_NODE' | 'MULTI_NODE'>> & OutboxOptions<Tx, StoreTx, TxOptions>)
   )
 
 /** Options of outboxes in these modes. */

@@ -3,12 +3,13 @@ import { describe, it, type TestContext } from 'node:test'
 import { Module } from '@nestjs/common'
 import { ConfigModule, ConfigService } from '@nestjs/config'
 import { Test } from '@nestjs/testing'
-import type { Outbox } from 'sendoff'
+import type { EventEnvelope, Outbox } from 'sendoff'
 import { memoryStore, type MemoryTx } from 'sendoff/memory'
 import {
   getOutboxOptionsToken,
   getOutboxToken,
   type OutboxConfig,
+  OutboxListener,
   OutboxModule,
   type OutboxModuleOptions,
   type OutboxOptionsFactory,
@@ -115,6 +116,49 @@ describe('the configuration of an outbox', () => {
       }
     }
   })
+
+  for (const [mode, registered] of [
+    ['SINGLE_NODE', 'singleNode'],
+    ['MULTI_NODE', 'multiNode'],
+    ['SINGLE_WRITER', 'singleWriter'],
+    ['ORDERED', 'ordered'],
+    ['PARTITIONED', 'partitioned'],
+    ['WRITER_ONLY', null],
+  ] as const) {
+    it(`makes an outbox in the mode ${mode}`, async (test) => {
+      const store = memoryStore()
+      const shipped: unknown[] = []
+
+      class Shipping {
+        @OutboxListener('OrderPlaced')
+        ship({ payload }: EventEnvelope) {
+          shipped.push(payload)
+        }
+      }
+      const application = await Test.createTestingModule({
+        imports: [
+          ConfigModule.forRoot({ isGlobal: true, ignoreEnvFile: true, load: [() => ({ outbox: { mode } })] }),
+          OutboxModule.forRootAsync({
+            inject: [ConfigService],
+            useFactory: (config: ConfigService) => ({ config, store }),
+          }),
+        ],
+        providers: [Shipping],
+      }).compile()
+      test.after(() => application.close())
+      await application.init()
+      const outbox: Outbox<MemoryTx> = application.get(getOutboxToken())
+      await outbox.transaction(() => outbox.write('OrderPlaced', 'o-1', { orderingKey: 'o-1' }))
+      const processes = await store.reports.living()
+      deepEqual(
+        processes.map((each) => each.mode),
+        [registered],
+      )
+      if (registered === null) return
+      await outbox.drain()
+      deepEqual(shipped, ['o-1'])
+    })
+  }
 
   for (const [what, config, message] of [
     [

@@ -200,12 +200,23 @@ describe('listeners of an application', () => {
       }
     }
 
+    @OutboxListener({ outbox: 'orders' })
+    class Billing extends BoundEventListener {
+      constructor() {
+        super('Order', 'OrderPaid')
+      }
+
+      onEvent() {
+        calls.push('billing of orders')
+      }
+    }
+
     const application = await Test.createTestingModule({
       imports: [
         OutboxModule.forRoot({ store: memoryStore() }),
         OutboxModule.forRoot({ name: 'orders', mode: 'MULTI_NODE', store: memoryStore() }),
       ],
-      providers: [Shipping],
+      providers: [Shipping, Billing],
     }).compile()
     await application.init()
     test.after(() => application.close())
@@ -214,7 +225,10 @@ describe('listeners of an application', () => {
       await outbox.transaction(() => outbox.write(OrderPlaced, { orderId: 'o-1', total: 1 }))
       await outbox.drain()
     }
-    deepEqual(calls, ['default', 'orders'])
+    const orders = application.get(Shipping).orders
+    await orders.transaction(() => orders.write(OrderPaid, { orderId: 'o-1' }))
+    await orders.drain()
+    deepEqual(calls, ['default', 'orders', 'billing of orders'])
     equal(application.get(Shipping).orders, application.get(getOutboxToken('orders')))
   })
 
@@ -234,23 +248,31 @@ describe('listeners of an application', () => {
       }
     }
 
+    @OutboxListener({ eventType: 'OrderPlaced', aggregateType: 'Order', destination: 'search' })
+    class Search implements EventListener {
+      onEvent() {
+        calls.push('search')
+      }
+    }
+
     const outbox = await outboxOf(
       test,
-      { providers: [Relays] },
+      { providers: [Relays, Search] },
       {
         routing: {
           version: 1,
-          destinations: { kafka: {}, mail: {} },
+          destinations: { kafka: {}, mail: {}, search: {} },
           rules: [
             { to: 'kafka', events: [OrderPlaced] },
             { to: 'mail', events: [OrderPlaced] },
+            { to: 'search', events: [OrderPlaced] },
           ],
         },
       },
     )
     await outbox.transaction(() => outbox.write(OrderPlaced, { orderId: 'o-1', total: 1 }))
     await outbox.drain()
-    deepEqual(calls.sort(), ['kafka', 'mail'])
+    deepEqual(calls.sort(), ['kafka', 'mail', 'search'])
   })
 
   it('are found once, however many tokens and modules lead to them', async (test) => {

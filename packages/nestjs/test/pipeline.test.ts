@@ -4,6 +4,7 @@ import {
   type ArgumentsHost,
   type CallHandler,
   Catch,
+  Controller,
   type ExceptionFilter,
   type ExecutionContext,
   Inject,
@@ -12,9 +13,11 @@ import {
   type NestInterceptor,
   Scope,
   UseFilters,
+  UseGuards,
   UseInterceptors,
+  UsePipes,
 } from '@nestjs/common'
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, REQUEST } from '@nestjs/core'
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, REQUEST } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import { map, tap } from 'rxjs'
 import { BoundEventListener, DispatchResult, type EventEnvelope, type EventListener } from 'sendoff'
@@ -145,10 +148,13 @@ describe('exception filters of a listener', () => {
     equal((await outbox.written(OrderPaid))[0]?.lastError, 'Error: translated: no stamps')
   })
 
-  it('and interceptors and guards that are global are not for listeners', async (test) => {
-    const failing = { canActivate: () => false, intercept: () => Promise.reject(new Error('global')) }
+  it('and interceptors, guards and pipes that are global or of the class are not for listeners', async (test) => {
+    const fail = () => Promise.reject(new Error('global'))
+    const failing = { canActivate: () => false, intercept: fail, transform: fail }
 
-    @Injectable()
+    @Controller()
+    @UseGuards(failing)
+    @UsePipes(failing)
     class Shipping {
       @OutboxListener(OrderPlaced)
       book() {}
@@ -160,9 +166,10 @@ describe('exception filters of a listener', () => {
     }
 
     const outbox = await outboxOf(test, {
+      controllers: [Shipping],
       providers: [
-        Shipping,
         { provide: APP_GUARD, useValue: failing },
+        { provide: APP_PIPE, useValue: failing },
         { provide: APP_INTERCEPTOR, useValue: failing },
         { provide: APP_FILTER, useValue: { catch: () => 'swallowed' } },
       ],
@@ -172,6 +179,25 @@ describe('exception filters of a listener', () => {
     await outbox.drain()
     deepEqual(outcomes(outbox), ['done', 'retry'])
   })
+})
+
+describe('a guard or a pipe of a listener', () => {
+  for (const [name, decorator] of [
+    ['@UseGuards', UseGuards({ canActivate: () => true })],
+    ['@UsePipes', UsePipes({ transform: (value: unknown) => value })],
+  ] as const) {
+    it(`ends the start of the application, because it would not run: ${name}`, async (test) => {
+      @Injectable()
+      class Shipping {
+        @OutboxListener(OrderPlaced)
+        @decorator
+        book() {}
+      }
+      await rejects(outboxOf(test, { providers: [Shipping] }), (error: Error) =>
+        error.message.startsWith(`${name}() of Shipping.book is for requests, and does not run`),
+      )
+    })
+  }
 })
 
 describe('a request-scoped listener', () => {

@@ -2,11 +2,19 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Injectable, Module } from '@nestjs/common'
 import { Test } from '@nestjs/testing'
-import type { EventEnvelope, EventWriter } from 'sendoff'
-import type { MemoryTx } from 'sendoff/memory'
+import { type EventEnvelope, type EventWriter, ListenerRegistry, type Outbox } from 'sendoff'
+import { memoryStore, type MemoryTx } from 'sendoff/memory'
 import { postgresStore } from 'sendoff/postgres'
 import type { TestOutbox } from 'sendoff/testing'
-import { getOutboxToken, InjectOutbox, OutboxListener, OutboxModule } from '@sendoff/nestjs'
+import {
+  getListenerRegistryToken,
+  getOutboxOptionsToken,
+  getOutboxToken,
+  InjectOutbox,
+  OutboxListener,
+  OutboxModule,
+  type ResolvedOptions,
+} from '@sendoff/nestjs'
 import { OutboxTestingModule, useTestOutbox } from '@sendoff/nestjs/testing'
 import { OrderPlaced } from './order-events.ts'
 
@@ -46,6 +54,44 @@ describe('OutboxTestingModule', () => {
     deepEqual(orders.shipped, [])
     await outbox.advance(1)
     deepEqual(orders.shipped, ['o-1'])
+  })
+})
+
+describe('a provider of the module that a test overrides', () => {
+  it('may be the options, the registry of listeners, or the outbox itself', async (test) => {
+    const heard: string[] = []
+    const store = memoryStore()
+    const listeners = new ListenerRegistry().register(
+      'Heard',
+      (event) => void heard.push(String(event.payload)),
+    )
+    const options: ResolvedOptions = {
+      mode: 'MULTI_NODE',
+      autoStart: true,
+      options: { store: store as never, maxAttempts: 1 },
+    }
+    const application = await Test.createTestingModule({
+      imports: [
+        OutboxModule.forRoot({ store: memoryStore() }),
+        OutboxModule.forRoot({ name: 'mute', store: memoryStore() }),
+      ],
+      providers: [Orders],
+    })
+      .overrideProvider(getOutboxOptionsToken())
+      .useValue(options)
+      .overrideProvider(getListenerRegistryToken())
+      .useValue(listeners)
+      .overrideProvider(getOutboxToken('mute'))
+      .useValue({ start: async () => heard.push('mute starts'), close: async () => {} })
+      .compile()
+    test.after(() => application.close())
+    await application.init()
+    const outbox: Outbox<MemoryTx> = application.get(getOutboxToken())
+    await outbox.transaction(() => outbox.write('Heard', 'o-1'))
+    await outbox.drain()
+    deepEqual(heard.sort(), ['mute starts', 'o-1'])
+    const [process] = await store.reports.living()
+    equal(process?.mode, 'multiNode')
   })
 })
 
