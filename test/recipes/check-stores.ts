@@ -98,5 +98,7 @@ process.exit()
 
 function onFiles(open: (file: string) => any): OpenStore {
   const folder = mkdtempSync(join(tmpdir(), 'sendoff-runtime-'))
-  return (table, now) => sqliteStore({ open: () => open(join(folder, `${table}.db`)), now })
+  // Without a flush at each commit, which is no matter of the client and takes a loaded disk minutes.
+  return (table, now) =>
+    sqliteStore({ open: () => open(join(folder, `${table}.db`)), now, synchronous: 'NORMAL' })
 }
