@@ -36,7 +36,7 @@ export interface OutboxListenerDecorator<Payload> {
 /** A class of listeners. */
 export type ListenerClass<Listener> = abstract new (...args: never[]) => Listener
 
-// The compiler explains a mistake by the first and the last of these: a defined event, and an object of names.
+// The compiler explains a mistake by the first and the last of these: a defined event, and an address.
 /** Listens for a defined event, and gets its payload typed and checked. */
 export function OutboxListener<Input, Output>(
   event: DefinedEvent<Input, Output>,
