@@ -107,7 +107,7 @@ async function scan(
   const isNewest = order === 'newest'
   const name = `${scopeNames[scanScope(filter)]}${isNewest ? 'Newest' : 'Oldest'}` as const
   const [low, high] = idRange(filter)
-  const start = placeValues(after ?? (isNewest ? highest : lowest))
+  const start = placeValues(after ?? edgeOf(low, high, isNewest))
   const begin = [low, high, ...start]
   const key = filter.orderingKey ?? ''
 
@@ -129,6 +129,12 @@ const highest: ScanPlace = {
   eventId: highestText,
   destination: highestText,
   seq: Number.MAX_SAFE_INTEGER,
+}
+
+// PostgreSQL seeks the pair of event id and destination to start behind, and not the range of ids. From the end
+// of the table, it would walk through all rows on the way to the range.
+function edgeOf(low: string, high: string, isNewest: boolean): ScanPlace {
+  return isNewest ? { ...highest, eventId: high } : { ...lowest, eventId: low.slice(0, -1) }
 }
 
 function placeValues({ eventId, destination, seq }: ScanPlace): Value[] {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
 import { statementsFor } from '../../../src/stores/postgres/sql/statements.ts'
-import { fillingOf, moments, planOf } from './explained-plan.ts'
+import { buffersOf, fillingOf, moments, planOf } from './explained-plan.ts'
 import { claim, newStore, settleDone, withClient, write } from './test-store.ts'
 
 const claimKeysValues = ['me', '30000', '-Infinity', '0', '500', null]
@@ -94,6 +94,37 @@ describe('postgres store: plans', () => {
         const plan = await planOf(client, text, [...values])
         match(plan, index)
         ok(!/Seq Scan on outbox_event\b/.test(plan), plan)
+      }
+    })
+  })
+
+  it('people find an event by its id with a few pages, however many ids come before and after', async (t) => {
+    const { pool, store, table } = await newStore(t)
+    await pool.query(fillingOf(table, 60_000, 1))
+    await pool.query(`vacuum analyze ${table}`)
+    const { rows } = await pool.query(`select event_id from ${table} order by event_id offset 30000 limit 1`)
+    const { event_id: eventId } = rows[0] as { event_id: string }
+    const asked: [text: string, values: (string | null)[]][] = []
+    pool.on('acquire', (client) => {
+      const query = client.query.bind(client) as (...given: unknown[]) => unknown
+      client.query = ((given: string | { readonly text: string }, ...more: unknown[]) => {
+        if (typeof given !== 'string') asked.push([given.text, more[0] as (string | null)[]])
+        return query(given, ...more)
+      }) as never
+    })
+    for (const order of ['newest', 'oldest'] as const) {
+      const found = await store.looks.scan({ filter: { eventId }, order, limit: 50, window: 2_000 })
+      deepEqual(
+        found.rows.map((row) => row.eventId),
+        [eventId],
+      )
+    }
+    const scans = asked.filter(([text]) => text.includes('event_id >= $1'))
+    ok(scans.length >= 4)
+    await withClient(pool, async (client) => {
+      for (const [text, values] of scans) {
+        const pages = await buffersOf(client, text, values)
+        ok(pages < 20, `${pages} pages: ${text}`)
       }
     })
   })
