@@ -27,8 +27,8 @@ export function newFolder(test: TestContext): string {
 }
 
 /** An outbox in a new SQLite file, gone with the test. */
-export async function newSqliteOutbox(test: TestContext): Promise<TestedOutbox> {
-  const outbox = outboxAt(`sqlite:${join(newFolder(test), 'test.db')}`, 'outbox_event')
+export async function newSqliteOutbox(test: TestContext, table = 'outbox_event'): Promise<TestedOutbox> {
+  const outbox = outboxAt(`sqlite:${join(newFolder(test), 'test.db')}`, table)
   const store = await outbox.open()
   await store.migrate()
   await store.close()

@@ -65,6 +65,9 @@ const known: readonly string[] = [
   'onError',
 ]
 
+/** Names of outboxes whose pages would have the paths of the API or of files. */
+const reservedNames: readonly string[] = ['api', 'assets']
+
 /** Checks the options of `dashboard`. The base path comes back without a slash at its end. */
 export function checkDashboardOptions(options: DashboardOptions): CheckedOptions {
   for (const name of Object.keys(options)) {
@@ -86,8 +89,13 @@ export function checkDashboardOptions(options: DashboardOptions): CheckedOptions
   if (names.length === 0)
     throw invalid('needs the option "admins" with at least one outbox: { orders: outboxAdmin({ store }) }')
   for (const name of names) {
-    if (!/^[\w.-]{1,64}$/.test(name) || /^\.+$/.test(name)) {
-      throw invalid(`cannot show an outbox as "${name}": use letters, digits, "-", "_" and ".", 64 at most`)
+    if (!/^[\w-][\w.-]{0,63}$/.test(name)) {
+      throw invalid(
+        `cannot show an outbox as "${name}": use letters, digits, "-", "_" and, behind the first of these, ".", 64 at most`,
+      )
+    }
+    if (reservedNames.includes(name)) {
+      throw invalid(`cannot show an outbox as "${name}": the dashboard needs this path itself`)
     }
     if (typeof admins[name]?.overview !== 'function')
       throw invalid(`needs an admin for "${name}": outboxAdmin({ store })`)

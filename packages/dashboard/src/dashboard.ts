@@ -1,5 +1,6 @@
 import { actingRoutes } from './api/acting-routes.ts'
 import type { ErrorAnswer, SessionAnswer } from './api/answers.ts'
+import { isShortText, shortText } from './api/event-query.ts'
 import type { Redaction } from './api/event-view.ts'
 import { failureAnswer } from './api/failure-answer.ts'
 import { lookingRoutes } from './api/looking-routes.ts'
@@ -9,7 +10,7 @@ import { paramsOf, type Route } from './api/route.ts'
 import { checkDashboardOptions, type CheckedOptions, type DashboardOptions } from './dashboard-options.ts'
 import { readJsonBody } from './guard/json-body.ts'
 import { Refusal } from './guard/refusal.ts'
-import { checkSameOrigin, csrfTokenOf, newCsrfToken } from './guard/same-origin.ts'
+import { checkLook, checkSameOrigin, csrfTokenOf, newCsrfToken } from './guard/same-origin.ts'
 import { isAllowed, isVisitor, type Visitor } from './guard/visitor.ts'
 import { LiveStreams } from './live/live-streams.ts'
 import { WatchedOutbox } from './live/watched-outbox.ts'
@@ -139,6 +140,7 @@ class Dashboard {
   }
 
   async #api(request: Request, visitor: Visitor, path: string): Promise<Response> {
+    checkLook(request)
     if (path === 'session' && request.method === 'GET') return this.#session(request, visitor)
     if (path === 'openapi.json' && request.method === 'GET') {
       return new Response(openApi(), { headers: { 'content-type': 'application/json' } })
@@ -159,6 +161,9 @@ class Dashboard {
     if (route === streamRoute[0]) return this.#stream(request, outbox)
 
     const { searchParams } = new URL(request.url)
+    for (const text of [...Object.values(params), ...searchParams.values()]) {
+      if (!isShortText(text)) throw new Refusal(400, 'INVALID_PARAMETER', `The address needs ${shortText}.`)
+    }
     const result = await route.handle({
       request,
       visitor,

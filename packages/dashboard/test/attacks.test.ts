@@ -1,6 +1,9 @@
 import { deepEqual, doesNotMatch, equal, match, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { OutboxAdmin } from 'sendoff/admin'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { OutboxAdmin, Plan } from 'sendoff/admin'
+import { checksumOf } from '../../sendoff/src/admin/checksum.ts'
 import { dashboard, tokenAuthorize } from '../src/index.ts'
 import { maxBodyBytes } from '../src/guard/json-body.ts'
 import { apiRoutes } from '../src/dashboard.ts'
@@ -136,6 +139,36 @@ describe('an action', () => {
     })
   }
 
+  it('is refused with a name that is longer than any that is in use', async () => {
+    const { client, admin } = await opened()
+    const long = 'x'.repeat(2_001)
+    await refused(client.post(pause, { eventType: long }), 400, 'INVALID_BODY')
+    await refused(client.post('outboxes/orders/keys/park', { orderingKey: long }), 400, 'INVALID_BODY')
+    const skip = { orderingKey: 'a', reason: long }
+    await refused(client.post('outboxes/orders/keys/skip', skip), 400, 'INVALID_BODY')
+    equal(await isUntouched(admin), true)
+  })
+
+  it('by a plan that was forged, checksum and all, changes no event in another state', async () => {
+    const { client, admin } = await opened()
+    const plan = await client.act<Plan>('outboxes/orders/plans', { action: 'replay', filter: {}, all: true })
+    const { checksum: _, ...honest } = plan
+    for (const [action, status] of [
+      ['replay', [0, 1, 2]],
+      ['cancel', [3]],
+      ['skip', [0, 3]],
+    ] as const) {
+      const forged = { ...honest, action, filter: { status } }
+      const signed = { ...forged, checksum: checksumOf(forged) }
+      const before = JSON.stringify((await admin.browse()).events)
+      const response = await client.post('outboxes/orders/runs', { plan: signed }, { 'x-role': 'operator' })
+      equal(response.status, 200)
+      const { id } = (await response.json()) as { id: string }
+      while ((await admin.audit.entry(id)).state === 'running') await nextTurn()
+      equal(JSON.stringify((await admin.browse()).events), before, action)
+    }
+  })
+
   it('is refused as GET, as a form and as anything but JSON', async () => {
     const { client, admin } = await opened()
     await refused(client.send(`/api/${pause}?eventType=OrderPaid`), 405, 'WRONG_METHOD')
@@ -224,6 +257,96 @@ describe('an action', () => {
   })
 })
 
+describe('a look', () => {
+  const state = '/api/outboxes/orders/state'
+
+  it('is refused to a page of another site, which could keep the database busy', async () => {
+    const { client } = await opened()
+    for (const site of ['cross-site', 'same-site']) {
+      for (const path of [state, '/api/outboxes/orders/stream', '/api/outboxes/orders/events?text=a']) {
+        const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+        await refused(client.send(path, { headers }), 403, 'CROSS_SITE')
+        const frame = { ...headers, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }
+        await refused(client.send(path, { headers: frame }), 403, 'CROSS_SITE')
+      }
+    }
+  })
+
+  it('is allowed to the page itself, to programs, and to a person who follows a link', async () => {
+    const { client } = await opened()
+    const headers: readonly Record<string, string>[] = [
+      {},
+      { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+      { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+    ]
+    for (const each of headers) equal((await client.send(state, { headers: each })).status, 200)
+  })
+})
+
+describe('nonsense', () => {
+  it('in any call gets a refusal that says why, and never an error of ours', async () => {
+    const errors: unknown[] = []
+    const { client } = await opened({ onError: (error) => errors.push(error) })
+    const nonsense = fc.oneof(
+      fc.json(),
+      fc.constantFrom(
+        '{"__proto__":{"action":"purge"},"constructor":1}',
+        `${'['.repeat(9_000)}${']'.repeat(9_000)}`,
+      ),
+      fc
+        .dictionary(
+          fc.constantFrom(
+            'action',
+            'filter',
+            'plan',
+            'all',
+            'destination',
+            'orderingKey',
+            'eventType',
+            'reason',
+            'payload',
+            'ratePerSecond',
+            'olderThanMs',
+            '__proto__',
+          ),
+          fc.oneof(
+            fc.string(),
+            fc.jsonValue(),
+            fc.constantFrom('purge', 'replay', '\u0000', '\ud800', -1, 1e400, null),
+          ),
+        )
+        .map((body) => JSON.stringify(body)),
+    )
+    const paths = apiRoutes
+      .filter(({ path }) => !path.endsWith('stream'))
+      .map(({ method, path }) => ({ method, path: path.replace('{outbox}', 'orders') }))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...paths),
+        nonsense,
+        fc.string(),
+        async ({ method, path }, body, text) => {
+          const actual = path.replace(/\{\w+\}/, encodeURIComponent(text.toWellFormed()) || '%00')
+          const name = new URLSearchParams([
+            [text, body],
+            ['limit', text],
+            ['minutes', text],
+            ['cursor', body],
+          ])
+          const response = await (method === 'GET'
+            ? client.send(`/api/${actual}?${name.toString()}`)
+            : client.post(actual, body))
+          ok(response.status < 500, `${method} ${actual} ${body}: ${response.status}`)
+        },
+      ),
+      { numRuns: 500 },
+    )
+    deepEqual(errors, [])
+    equal(({} as { action?: unknown }).action, undefined)
+  })
+})
+
 describe('a path', () => {
   it('leads to no file but those of the page', async () => {
     const { client } = await opened({ basePath: '/ops' })
@@ -290,6 +413,10 @@ describe('a query', () => {
     const at = (query: string): Promise<Response> => client.send(`/api/outboxes/orders/events?${query}`)
     await refused(at('sql=1'), 400, 'UNKNOWN_PARAMETER')
     await refused(at('__proto__=1'), 400, 'UNKNOWN_PARAMETER')
+    await refused(at('eventType=a%00b'), 400, 'INVALID_PARAMETER')
+    await refused(client.send('/api/outboxes/orders/events/a%00b'), 400, 'INVALID_PARAMETER')
+    await refused(client.send('/api/outboxes/orders/keys?destination=%00'), 400, 'INVALID_PARAMETER')
+    await refused(client.post(pause, { eventType: '\0' }), 400, 'INVALID_BODY')
     await refused(at('since=yesterday'), 400, 'INVALID_PARAMETER')
     await refused(at(`text=${'x'.repeat(2_001)}`), 400, 'INVALID_PARAMETER')
     await refused(at('status=GONE'), 400, 'OUTBOX_INVALID_OPTION')

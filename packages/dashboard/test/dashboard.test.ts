@@ -1,7 +1,8 @@
-import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
+import { deepEqual, doesNotMatch, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { ListenerRegistry, Outbox, silentLogger } from 'sendoff'
 import { outboxAdmin, type Plan } from 'sendoff/admin'
@@ -24,6 +25,9 @@ describe('the options of a dashboard', () => {
       [{ admins: {}, authorize }, /at least one outbox/],
       [{ admins: { 'a/b': admin }, authorize }, /cannot show an outbox as "a\/b"/],
       [{ admins: { '..': admin }, authorize }, /cannot show/],
+      [{ admins: { '.orders': admin }, authorize }, /cannot show/],
+      [{ admins: { api: admin }, authorize }, /cannot show an outbox as "api": the dashboard needs/],
+      [{ admins: { assets: admin }, authorize }, /cannot show/],
       [{ admins: { orders: {} }, authorize }, /needs an admin for "orders"/],
       [{ admins, authorize, basePath: 'ops' }, /begins with "\/"/],
       [{ admins, authorize, basePath: '/a/../b' }, /cannot be mounted/],
@@ -119,6 +123,15 @@ describe('an event', () => {
     )
     equal((await client.get<EventsAnswer>('outboxes/orders/events?text=4111')).events.length, 1)
     match(JSON.stringify((await client.get<EventAnswer>(path)).payload), /4111/)
+
+    // The audit keeps what an admin searched for: it would tell others what the payloads have.
+    await client.act('outboxes/orders/runs', { plan: made })
+    while ((await admin.audit.list()).entries[0]!.state === 'running') await nextTurn()
+    const asked = ['outboxes/orders/audit', path]
+    for (const each of asked) {
+      match(JSON.stringify(await client.get(each)), /4111/)
+      doesNotMatch(JSON.stringify(await client.get(each, { 'x-role': 'viewer' })), /4111/)
+    }
   })
 
   it('is replayed, cancelled, edited and deleted, each once and under the name of the visitor', async () => {
@@ -243,7 +256,7 @@ describe('a mail', () => {
         from: 'Shop <shop@example.com>',
         to: ['ada@example.com', 'bob@example.com'],
         subject: 'Hello <b>',
-        html: '<p>Hi</p><script>parent.hacked = 1</script><img src="https://tracker.example/x.png">',
+        html: '<LINK rel="preconnect" href="https://tracker.example"><p>Hi</p><script>parent.hacked = 1</script><img src="https://tracker.example/x.png">',
       }),
     )
     const client = new DashboardClient({ admins: { mails: outboxAdmin({ store: store }) } })
@@ -254,6 +267,9 @@ describe('a mail', () => {
     const policy = preview.headers.get('content-security-policy')!
     match(policy, /^sandbox; default-src 'none'/)
     equal(/script|https:|allow-/.test(policy), false)
+    // A policy does not keep a browser from looking up and connecting to hosts that a link announces.
+    equal(preview.headers.get('x-dns-prefetch-control'), 'off')
+    equal(/<link/i.test(await preview.text()), false)
     equal((await client.send('/api/outboxes/mails/mail/none/preview')).status, 404)
   })
 })
@@ -264,7 +280,7 @@ describe('the page', () => {
     const files = readdirSync(folder).filter((name) => /\.(?:js|css)$/.test(name))
     const size = files.reduce((sum, name) => sum + gzipSync(readFileSync(join(folder, name))).length, 0)
     test.diagnostic(`${files.join(' and ')}: ${size} bytes compressed`)
-    equal(files.length, 2)
+    equal(files.length, 3)
     ok(size < 120_000)
   })
 

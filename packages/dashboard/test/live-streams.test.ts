@@ -75,6 +75,23 @@ describe('live streams', () => {
     ok(reads.count <= 3, `${reads.count} reads`)
   })
 
+  it('read no more often for a plan that reports each of its steps', async () => {
+    const { reads, watched } = await counted()
+    const client = new DashboardClient({ admins: { orders: watched }, refreshMs: 1_000 })
+    const left = new AbortController()
+    const page = await client.send(stream, { signal: left.signal })
+    await messages(page, 1)
+    const body = page.body!.getReader()
+    const startedAt = performance.now()
+    for (let step = 0; step < 300; step++)
+      await client.act('outboxes/orders/pause', { eventType: `t${step}` })
+    await body.read()
+    // At most one read each quarter of a second, and the one that a step found under way.
+    const most = 2 + (performance.now() - startedAt) / 250
+    ok(reads.count <= most + 1, `${reads.count} reads, ${most} at most`)
+    left.abort()
+  })
+
   it('tell that the database is down, and go on when it is back', async () => {
     const { reads, watched } = await counted()
     const client = new DashboardClient({ admins: { orders: watched }, refreshMs: 5 })
@@ -111,6 +128,19 @@ describe('live streams', () => {
 
 describe('shared reads', () => {
   const options = { timeLimitMs: 50, maxAtOnce: 2, maxWaiting: 3 }
+
+  it('never begin an action later than its visitor waits, who would do it twice', async () => {
+    const reads = new SharedReads({ ...options, maxAtOnce: 1 })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let acted = 0
+    const begun = reads.act(() => promise)
+    const late = reads.act(async () => void acted++)
+    await rejects(begun, { code: 'DATABASE_SILENT', message: /may still/ })
+    await rejects(late, { code: 'DATABASE_SILENT', message: /Nothing was done/ })
+    resolve()
+    equal(await reads.read('a', 0, () => Promise.resolve(1)), 1)
+    equal(acted, 0)
+  })
 
   it('never run more calls at once than allowed, and refuse what would wait in vain', async () => {
     const reads = new SharedReads({ ...options, timeLimitMs: 10_000 })

@@ -59,14 +59,43 @@ describe('the listener of a Node server', () => {
     ]) {
       match(await exchange(port, bytes), /^HTTP\/1\.1 [2-5]\d\d/, bytes)
     }
-    for (let count = 0; count < 50; count++) {
+    // More of them than may have a stream at a time.
+    for (let count = 0; count < 120; count++) {
       const socket = connect(port, '127.0.0.1')
       socket.on('error', () => {})
       socket.write(stream)
       await once(socket, 'data')
       socket.resetAndDestroy()
     }
+    const response = await fetch(`http://127.0.0.1:${port}/api/outboxes/orders/stream`)
+    equal(response.status, 200)
+    await response.body!.cancel()
+  })
+
+  it('survives clients that leave in the middle of a body, whoever refuses it', async () => {
+    const port = await listening()
+    for (const path of ['/api/outboxes/orders/pause', '/nothing/api', '/']) {
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const socket = connect(port, '127.0.0.1')
+        socket.on('error', () => {})
+        socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{`)
+        await once(socket, 'data')
+        socket.resetAndDestroy()
+      }
+    }
     equal((await fetch(`http://127.0.0.1:${port}/api/session`)).status, 200)
+  })
+
+  it('does not read on when it has refused a body, whatever the method', async () => {
+    const port = await listening()
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET']) {
+      const head = `${method} /api/outboxes/orders/pause HTTP/1.1\r\nHost: x\r\n`
+      match(
+        await exchange(port, `${head}Content-Length: 999999999\r\n\r\n{`),
+        /^HTTP\/1\.1 4\d\d[\s\S]*connection: close/i,
+        method,
+      )
+    }
   })
 
   it('answers a body that is too large before it has come, and reads no more of it', async () => {
@@ -138,7 +167,15 @@ describe('a dashboard of one machine', () => {
 
   it('listens on no address that other machines reach without a token', async () => {
     const { admin } = await filledOutbox()
-    for (const host of ['0.0.0.0', '::', '', '127.0.0.1.nip.io', '10.0.0.1', undefined as never]) {
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '',
+      '127.0.0.1.nip.io',
+      '127.0.0.999',
+      '10.0.0.1',
+      undefined as never,
+    ]) {
       await rejects(serveDashboard({ admins: { orders: admin }, host }), {
         code: 'OUTBOX_INVALID_OPTION',
         message: /needs a token/,

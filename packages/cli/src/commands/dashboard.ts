@@ -77,14 +77,14 @@ async function serve(
   }
 }
 
-/** The name of the outbox in addresses of the page, which have no place for all letters of a table's name. */
+/** The name of the outbox in addresses of the page, which have no place for every name of a table. */
 function shownName(table: string): string {
-  return (
-    table
-      .replaceAll(/[^\w.-]+/g, '-')
-      .replace(/^[.-]+/, '')
-      .slice(0, 64) || 'outbox'
-  )
+  const name = table
+    .replaceAll(/[^\w.-]+/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 64)
+  // The dashboard needs the last two paths itself.
+  return ['', 'api', 'assets'].includes(name) ? `outbox${name && `-${name}`}` : name
 }
 
 // A database that is away fails at every read: one line is enough.

@@ -103,8 +103,9 @@ describe('sendoff dashboard', { concurrency: 3 }, () => {
     while (!(await reader.read().catch(() => ({ done: true }))).done);
   })
 
-  it('refuses every action with --read-only', async (test) => {
-    const { url } = await served(test, await newSqliteOutbox(test), ['--read-only'])
+  it('refuses every action with --read-only, also on a table whose name is a path of the dashboard', async (test) => {
+    const { url } = await served(test, await newSqliteOutbox(test, 'api'), ['--read-only'])
+    match(await (await fetch(`${url}api/session`)).text(), /"outboxes":\["outbox-api"\]/)
     const response = await pause(url, 'OrderPaid')
     const { error } = (await response.json()) as { error: { code: string } }
     deepEqual([response.status, error.code], [403, 'READ_ONLY'])

@@ -1,7 +1,7 @@
 import type { Plan, PlanResult, PauseTarget, RowAction } from 'sendoff/admin'
 import { Refusal } from '../guard/refusal.ts'
 import { isAllowed, type Role } from '../guard/visitor.ts'
-import { readFilter } from './event-query.ts'
+import { isShortText, readFilter, shortText } from './event-query.ts'
 import { parseExactly } from './exact-json.ts'
 import { refuseHiddenSearch } from './looking-routes.ts'
 import type { ApiCall, Route } from './route.ts'
@@ -123,12 +123,17 @@ async function editEvent({ admin, params, body }: ApiCall): Promise<unknown> {
   const destination = optionalTextIn(body, 'destination')
   let payload: unknown
   try {
-    payload = parseExactly(textIn(body, 'payload'))
+    payload = parseExactly(payloadIn(body))
   } catch (error) {
     if (error instanceof Refusal) throw error
     throw new Refusal(400, 'INVALID_PAYLOAD', `The payload is not JSON: ${(error as Error).message}`)
   }
   return admin.replayEdited(params['eventId']!, payload, { ...(destination && { destination }) })
+}
+
+function payloadIn({ payload }: ApiCall['body']): string {
+  if (typeof payload === 'string') return payload
+  throw new Refusal(400, 'INVALID_BODY', 'The body needs "payload", a JSON text.')
 }
 
 function refusePurge(role: Role, action: string): void {
@@ -156,11 +161,12 @@ function textIn(body: ApiCall['body'], name: string): string {
   throw new Refusal(400, 'INVALID_BODY', `The body needs "${name}", a text.`)
 }
 
+/** Reads a name or a reason. What is paused or parked stands in every state that the pages get. */
 function optionalTextIn(body: ApiCall['body'], name: string): string | undefined {
   const value = body[name]
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'string') return value
-  throw new Refusal(400, 'INVALID_BODY', `"${name}" has to be a text.`)
+  if (isShortText(value)) return value
+  throw new Refusal(400, 'INVALID_BODY', `"${name}" has to be ${shortText}.`)
 }
 
 function numberIn(body: ApiCall['body'], name: string): number | undefined {

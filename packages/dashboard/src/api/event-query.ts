@@ -15,6 +15,14 @@ const texts = [
 const times = ['since', 'until'] as const
 const others = ['status', 'order', 'limit', 'cursor'] as const
 
+/** What a name, a text to search for, or a reason has to be. */
+export const shortText = 'a text of at most 2,000 characters, without U+0000'
+
+/** Whether this can be a name or a short text. No database keeps U+0000 in a text, and some refuse to search it. */
+export function isShortText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 2_000 && !value.includes('\0')
+}
+
 /** The names of everything that a list of events can be asked for. */
 export const eventQueryNames: readonly string[] = [...texts, ...times, ...others]
 
@@ -52,8 +60,8 @@ function isOneOf(names: readonly string[], name: string): boolean {
 }
 
 function textOf(name: string, value: unknown): string {
-  if (typeof value === 'string' && value.length <= 2_000) return value
-  throw new Refusal(400, 'INVALID_PARAMETER', `"${name}" has to be a text of at most 2,000 characters.`)
+  if (isShortText(value)) return value
+  throw new Refusal(400, 'INVALID_PARAMETER', `"${name}" has to be ${shortText}.`)
 }
 
 /** Reads epoch milliseconds, or a time such as `2026-01-31T12:00Z`. */

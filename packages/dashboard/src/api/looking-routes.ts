@@ -15,6 +15,7 @@ import type {
 import { readEventQuery } from './event-query.ts'
 import { headersOf, payloadOf, summaryOf } from './event-view.ts'
 import { mailAggregate, mailOf, mailPage } from './mail-view.ts'
+import { redactJson } from './redact-json.ts'
 import type { ApiCall, Route } from './route.ts'
 import { traceLink } from './trace-link.ts'
 
@@ -88,7 +89,7 @@ async function readEvent(call: ApiCall): Promise<EventAnswer> {
     payload: payloadOf(detail.row, redaction),
     headers,
     attempts: detail.attempts,
-    audit: detail.audit.map(auditOf),
+    audit: detail.audit.map((entry) => auditOf(entry, redaction)),
     neighbours: {
       before: detail.neighbours.before.map(summaryOf),
       after: detail.neighbours.after.map(summaryOf),
@@ -157,7 +158,12 @@ async function previewMail({ outbox, admin, params, query, redaction }: ApiCall)
   const page = events[0] && mailPage(events[0], redaction)
   if (page === undefined) throw new Refusal(404, 'NO_MAIL', 'There is no mail here that can be shown.')
   return new Response(page, {
-    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': previewPolicy },
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': previewPolicy,
+      // Otherwise a browser looks up the hosts of all links before anybody clicks one.
+      'x-dns-prefetch-control': 'off',
+    },
   })
 }
 
@@ -165,17 +171,24 @@ async function readDoctor({ outbox, admin }: ApiCall): Promise<DoctorAnswer> {
   return { findings: await outbox.reads.read('doctor', 5_000, () => admin.doctor()) }
 }
 
-async function readAudit({ outbox, admin, query }: ApiCall): Promise<AuditPageAnswer> {
+async function readAudit({ outbox, admin, query, redaction }: ApiCall): Promise<AuditPageAnswer> {
   const cursor = query.get('cursor')
   const limit = Number(query.get('limit') ?? 50)
   const page = await outbox.reads.read(`audit ${JSON.stringify([cursor, limit])}`, 500, () =>
     admin.audit.list({ limit, ...(cursor !== null && { cursor }) }),
   )
-  return { entries: page.entries.map(auditOf), cursor: page.cursor ?? null }
+  return { entries: page.entries.map((entry) => auditOf(entry, redaction)), cursor: page.cursor ?? null }
 }
 
-function auditOf({ plan, progress, ...entry }: AuditEntry): AuditAnswer {
-  return { ...entry, isPlan: plan !== null }
+/** Hides the text that an admin searched for, with payloads: the entry says how many payloads have it. */
+const searchedText = [['filter', 'text']]
+
+function auditOf(
+  { plan, progress, detail, ...entry }: AuditEntry,
+  redaction: ApiCall['redaction'],
+): AuditAnswer {
+  const shown = redaction === undefined || detail === null ? detail : redactJson(detail, searchedText)
+  return { ...entry, detail: shown ?? null, isPlan: plan !== null }
 }
 
 function noEvent(eventId: string, others: readonly StoredRow[]): Refusal {

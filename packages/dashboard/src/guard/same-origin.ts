@@ -28,6 +28,17 @@ export function checkSameOrigin(request: Request, origins: readonly string[]): v
   }
 }
 
+/**
+ * Refuses a look that another site's page makes. That page could not read the answer, but it could keep the
+ * database busy, and learn from the time that an answer takes. A person who follows a link is let in.
+ */
+export function checkLook(request: Request): void {
+  const of = (name: string): string | null => request.headers.get(`sec-fetch-${name}`)
+  if ([null, 'same-origin', 'none'].includes(of('site'))) return
+  if (of('mode') === 'navigate' && of('dest') === 'document') return
+  throw forged('The request comes from another site.')
+}
+
 /** Returns the CSRF token of the request's cookie; undefined if there is none. */
 export function csrfTokenOf(request: Request): string | undefined {
   const cookies = request.headers.get('cookie') ?? ''

@@ -15,6 +15,9 @@ export interface LiveStreamsOptions {
 /** How many messages may wait for a client that does not read. */
 const maxUnread = 3
 
+/** How long after a read an action or a step of a plan makes the next one, in milliseconds. */
+const soonMs = 250
+
 /** How many messages in a row a client may miss before its stream ends. A page opens a new one by itself. */
 const maxMissed = 20
 
@@ -96,6 +99,8 @@ class Channel {
   #timer: NodeJS.Timeout | undefined
   #last: Uint8Array | undefined
   #isReading = false
+  #isOutdated = false
+  #readAt = -Infinity
 
   constructor(
     options: Omit<LiveStreamsOptions, 'read'> & { readonly read: () => Promise<unknown> },
@@ -128,8 +133,14 @@ class Channel {
   }
 
   refresh(): void {
-    clearTimeout(this.#timer)
-    void this.#tick()
+    if (this.#isReading) {
+      // What is being read may be older than the reason for this call.
+      this.#isOutdated = true
+      return
+    }
+    const waitMs = this.#readAt + Math.min(soonMs, this.#options.intervalMs) - performance.now()
+    if (waitMs <= 0) void this.#tick()
+    else this.#tickIn(waitMs)
   }
 
   close(): void {
@@ -139,12 +150,18 @@ class Channel {
   async #tick(): Promise<void> {
     if (this.#isReading) return
     this.#isReading = true
+    this.#isOutdated = false
     this.#last = await this.#message()
     this.#isReading = false
+    this.#readAt = performance.now()
     for (const member of [...this.#members]) send(member, this.#last)
-    if (this.#members.size === 0) return
+    const { intervalMs } = this.#options
+    if (this.#members.size > 0) this.#tickIn(this.#isOutdated ? Math.min(soonMs, intervalMs) : intervalMs)
+  }
+
+  #tickIn(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.#tick(), this.#options.intervalMs).unref()
+    this.#timer = setTimeout(() => void this.#tick(), ms).unref()
   }
 
   async #message(): Promise<Uint8Array> {

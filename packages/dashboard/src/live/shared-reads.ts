@@ -28,7 +28,7 @@ const maxKept = 500
 export class SharedReads {
   readonly #options: SharedReadsOptions
   readonly #kept = new Map<string, Kept>()
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
   #running = 0
 
   constructor(options: SharedReadsOptions) {
@@ -56,10 +56,20 @@ export class SharedReads {
     return this.#inTime(value)
   }
 
-  /** Runs an action. What was read before is forgotten, so that the visitor sees the effect. */
+  /**
+   * Runs an action. What was read before is forgotten, so that the visitor sees the effect. An action that
+   * cannot begin in time never begins: the visitor has been told so, and may have asked for it again.
+   */
   async act<Value>(work: () => Promise<Value>): Promise<Value> {
+    let hasBegun = false
+    const begin = (): Promise<Value> => {
+      hasBegun = true
+      return work()
+    }
     try {
-      return await this.#inTime(this.#inTurn(work))
+      return await this.#inTime(this.#inTurn(begin), () =>
+        hasBegun ? 'The action may still take effect: look at its result before you try again.' : notBegun,
+      )
     } finally {
       this.forget()
     }
@@ -72,31 +82,49 @@ export class SharedReads {
 
   async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.#running >= this.#options.maxAtOnce) {
-      if (this.#waiting.length >= this.#options.maxWaiting) {
-        throw new Refusal(503, 'BUSY', 'Too many requests wait for the database. Try again in a moment.')
-      }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      await this.#turn()
     } else {
       this.#running++
     }
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
+      const [next] = this.#waiting
       if (next === undefined) this.#running--
-      else next()
+      else {
+        this.#waiting.delete(next)
+        next()
+      }
     }
   }
 
-  async #inTime<Value>(value: Promise<Value>): Promise<Value> {
+  /** Waits for a place, as long as visitors wait. */
+  #turn(): Promise<void> {
+    const { timeLimitMs, maxWaiting } = this.#options
+    if (this.#waiting.size >= maxWaiting) {
+      throw new Refusal(503, 'BUSY', 'Too many requests wait for the database. Try again in a moment.')
+    }
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        clearTimeout(late)
+        resolve()
+      }
+      const late = setTimeout(() => {
+        this.#waiting.delete(begin)
+        reject(silent(timeLimitMs, notBegun))
+      }, timeLimitMs).unref()
+      this.#waiting.add(begin)
+    })
+  }
+
+  async #inTime<Value>(
+    value: Promise<Value>,
+    advice = () => 'Check that it runs, then try again.',
+  ): Promise<Value> {
     const over = new AbortController()
     const { timeLimitMs } = this.#options
     const late = sleep(timeLimitMs, undefined, { signal: over.signal, ref: false }).then(() => {
-      throw new Refusal(
-        503,
-        'DATABASE_SILENT',
-        `The database has not answered within ${timeLimitMs / 1_000} s. Check that it runs, then try again.`,
-      )
+      throw silent(timeLimitMs, advice())
     })
     late.catch(() => {})
     try {
@@ -105,4 +133,11 @@ export class SharedReads {
       over.abort()
     }
   }
+}
+
+const notBegun = 'Nothing was done. Check that it runs, then try again.'
+
+function silent(timeLimitMs: number, advice: string): Refusal {
+  const text = `The database has not answered within ${timeLimitMs / 1_000} s. ${advice}`
+  return new Refusal(503, 'DATABASE_SILENT', text)
 }

@@ -43,7 +43,7 @@ async function exchange(
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies)
   // What is left of a refused body is not read: the connection ends with the answer.
-  if (!incoming.complete && request.method === 'POST') outgoing.setHeader('connection', 'close')
+  if (!incoming.complete) outgoing.setHeader('connection', 'close')
   if (response.body === null) {
     outgoing.end()
     return

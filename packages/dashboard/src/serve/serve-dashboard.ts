@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, isIPv6 } from 'node:net'
+import { type AddressInfo, isIPv4, isIPv6 } from 'node:net'
 import { userInfo } from 'node:os'
 import { OutboxError } from 'sendoff'
 import { dashboard } from '../dashboard.ts'
@@ -79,7 +79,7 @@ function authorizeBy(token: string | undefined, visitor: Visitor): Authorize {
 
 /** Whether only this machine can reach an address. Of names, only `localhost` is known to be one. */
 function isLoopback(host: string): boolean {
-  return /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/i.test(host)
+  return /^(?:localhost|::1)$/i.test(host) || (isIPv4(host) && host.startsWith('127.'))
 }
 
 /** The values of `Host` that stand for a loopback address. A browser leaves out port 80. */
