@@ -51,12 +51,18 @@ async function reached(response: Promise<Response>): Promise<Response> {
     if ((error as Error).name === 'AbortError') throw error
     throw new ApiError(0, {
       code: 'UNREACHABLE',
-      message: 'The server cannot be reached. It may be restarting.',
+      message: 'The server cannot be reached. It may be restarting, or your login may have ended.',
     })
   }
 }
 
 async function answerOf<Answer>(response: Response): Promise<Answer> {
+  if (!response.headers.get('content-type')?.startsWith('application/json')) {
+    throw new ApiError(response.status, {
+      code: 'FOREIGN_ANSWER',
+      message: `Something else answered with status ${response.status}, perhaps a login page. Load this page again.`,
+    })
+  }
   if (response.ok) return (await response.json()) as Answer
   const { error } = (await response.json().catch(() => ({}))) as Partial<ErrorAnswer>
   throw new ApiError(

@@ -1,5 +1,5 @@
 import { type JSX, render } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useMemo, useState } from 'preact/hooks'
 import type { SessionAnswer } from '../src/api/answers.ts'
 import { readSession } from './api.ts'
 import './style.css'
@@ -88,7 +88,13 @@ function Shell({ session }: { session: SessionAnswer }): JSX.Element {
             {isKnown ? (
               <Page key={`${outbox} ${page}`} place={place} />
             ) : (
-              <PageHead title="There is no outbox of this name" about="Choose one at the side." />
+              <PageHead title="There is no outbox of this name" about="These are here:">
+                {session.outboxes.map((name) => (
+                  <a key={name} class="button" href={hrefOf(name, 'overview')}>
+                    {name}
+                  </a>
+                ))}
+              </PageHead>
             )}
           </main>
         </div>
@@ -98,7 +104,14 @@ function Shell({ session }: { session: SessionAnswer }): JSX.Element {
   )
 }
 
+/** A page. A fault in it leaves the rest of the window as it is. */
 function Page({ place }: { place: Place }): JSX.Element {
+  const [fault, reset] = useErrorBoundary((error) => reportError(error)) as [Error | undefined, () => void]
+  if (fault === undefined) return <ChosenPage place={place} />
+  return <Trouble title="This page cannot be shown" error={fault} retry={reset} />
+}
+
+function ChosenPage({ place }: { place: Place }): JSX.Element {
   const { outbox, page } = place
   switch (page) {
     case 'overview':

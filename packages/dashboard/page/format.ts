@@ -45,6 +45,14 @@ export function duration(ms: number | undefined | null): string {
   return rest === 0 ? `${whole} ${name}` : `${whole} ${name} ${rest} ${next![0]}`
 }
 
+/** Writes a duration beside an axis: with one unit. */
+export function shortDuration(ms: number): string {
+  if (ms < 1_000) return duration(ms)
+  if (ms < 120_000) return `${rates.format(ms / 1_000)} s`
+  if (ms < 7_200_000) return `${rates.format(ms / 60_000)} min`
+  return `${rates.format(ms / 3_600_000)} h`
+}
+
 /** Writes how long ago a time was, or how far ahead it is. */
 export function ago(time: number | null | undefined, now = Date.now()): string {
   if (time === null || time === undefined) return '–'
@@ -67,7 +75,12 @@ const clock = new Intl.DateTimeFormat('en-GB', {
 
 /** Writes a time in full, in the visitor's time zone. */
 export function time(at: number | null | undefined): string {
-  return at === null || at === undefined ? '–' : clock.format(at)
+  return at === null || at === undefined || Number.isNaN(at) ? '–' : clock.format(at)
+}
+
+/** Reads a time of a filter: epoch milliseconds, or a time such as `2026-01-31T12:00Z`. NaN if it is neither. */
+export function timeIn(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Date.parse(text)
 }
 
 export function size(bytes: number): string {

@@ -30,8 +30,11 @@ export function useStream(outbox: string): Live {
     setLive(nothingYet)
     if (outbox === '') return
     let source: EventSource | undefined
+    let again: ReturnType<typeof setTimeout> | undefined
+    const trouble = (text: string): void => setLive((before) => ({ ...before, trouble: text }))
     const open = (): void => {
       source?.close()
+      clearTimeout(again)
       if (document.hidden) return
       source = new EventSource(`api/${outboxPath(outbox, 'stream')}`)
       source.addEventListener('state', ({ data }) => {
@@ -44,13 +47,19 @@ export function useStream(outbox: string): Live {
         }))
       })
       source.addEventListener('trouble', ({ data }) => {
-        const { message } = JSON.parse(data as string) as { message: string }
-        setLive((before) => ({ ...before, trouble: message }))
+        trouble((JSON.parse(data as string) as { message: string }).message)
       })
       source.addEventListener('error', () => {
-        setLive((before) => ({ ...before, trouble: 'The server cannot be reached. The page keeps trying.' }))
-        // A refused stream is closed for good; ask again later.
-        if (source?.readyState === EventSource.CLOSED) setTimeout(open, 5_000)
+        if (source?.readyState !== EventSource.CLOSED) {
+          trouble('The server cannot be reached. The page keeps trying.')
+          return
+        }
+        // A refused stream is closed for good, and does not say why. Another call does.
+        again = setTimeout(open, 5_000)
+        get('session').then(
+          () => trouble('The server has no room for another live page. This one keeps trying.'),
+          (error: Error) => trouble(error.message),
+        )
       })
     }
     open()
@@ -59,6 +68,7 @@ export function useStream(outbox: string): Live {
       document.removeEventListener('visibilitychange', open)
       source?.close()
       source = undefined
+      clearTimeout(again)
     }
   }, [outbox])
   return live
@@ -69,11 +79,17 @@ export interface Loaded<Answer> {
   readonly data: Answer | undefined
   readonly error: Error | undefined
   readonly isLoading: boolean
-  readonly tookMs: number
   readonly reload: () => void
 }
 
-/** Reads from the server, and again whenever `path` or `beat` changes. Keeps what it has until then. */
+/** From which time on a read counts as slow, and for how many times as long it is not repeated by itself. */
+const slowMs = 300
+const restFactor = 30
+
+/**
+ * Reads from the server, and again whenever `path` or `beat` changes. Keeps what it has until then. A read that
+ * takes long is repeated seldom: an open page must not keep the database busy.
+ */
 export function useLoaded<Answer>(path: string | undefined, beat = 0): Loaded<Answer> {
   const [loaded, setLoaded] = useState<
     Omit<Loaded<Answer>, 'reload'> & { readonly path: string | undefined }
@@ -81,16 +97,20 @@ export function useLoaded<Answer>(path: string | undefined, beat = 0): Loaded<An
     data: undefined,
     error: undefined,
     isLoading: true,
-    tookMs: 0,
     path,
   })
   const [count, setCount] = useState(0)
   const busy = useRef<string | undefined>(undefined)
+  const last = useRef<{ readonly path: string; readonly count: number; readonly restUntil: number }>(
+    undefined,
+  )
   const pathNow = useRef(path)
   pathNow.current = path
   useEffect(() => {
     // A beat that comes while the one before is still read adds nothing.
     if (path === undefined || busy.current === path) return
+    const isRepeated = last.current?.path === path && last.current.count === count
+    if (isRepeated && performance.now() < last.current!.restUntil) return
     busy.current = path
     const stop = new AbortController()
     const startedAt = performance.now()
@@ -105,11 +125,12 @@ export function useLoaded<Answer>(path: string | undefined, beat = 0): Loaded<An
         // A page that has moved on does not want it any more.
         if (error?.name === 'AbortError' || pathNow.current !== path) return
         const tookMs = performance.now() - startedAt
+        const restMs = tookMs > slowMs ? tookMs * restFactor : 0
+        last.current = { path, count, restUntil: performance.now() + restMs }
         setLoaded((before) => ({
           data: error === undefined ? data : before.path === path ? before.data : undefined,
           error,
           isLoading: false,
-          tookMs,
           path,
         }))
       })

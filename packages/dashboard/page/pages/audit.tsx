@@ -1,12 +1,13 @@
 import type { JSX } from 'preact'
 import type { AuditAnswer, AuditPageAnswer } from '../../src/api/answers.ts'
 import { outboxPath } from '../api.ts'
-import { count } from '../format.ts'
+import { count, duration, time } from '../format.ts'
 import { useLive, useLoaded } from '../live.ts'
 import { Badge, Card, Empty, Loading, PageHead, type Tone, Trouble, When } from '../parts/basics.tsx'
 import { icons } from '../parts/icons.tsx'
 import { go, hrefOf, type Place } from '../router.ts'
 import { actionText } from './event.tsx'
+import { filterFields } from './events.tsx'
 
 const tones: Readonly<Record<string, Tone>> = { running: 'info', done: 'good', stopped: 'warn' }
 
@@ -29,7 +30,7 @@ export function AuditPage({ outbox, query }: Place): JSX.Element {
             <Empty title="No entries">Every replay, skip or pause leaves an entry here.</Empty>
           ) : (
             <div class="table-box" tabIndex={0} role="region" aria-label="Audit">
-              <table>
+              <table class="cards two">
                 <thead>
                   <tr>
                     <th>When</th>
@@ -42,11 +43,11 @@ export function AuditPage({ outbox, query }: Place): JSX.Element {
                 <tbody>
                   {data.entries.map((entry) => (
                     <tr key={entry.id}>
-                      <td class="nowrap">
+                      <td class="nowrap" data-label="When">
                         <When at={entry.at} />
                       </td>
-                      <td>{entry.actor ?? <span class="muted">unknown</span>}</td>
-                      <td>
+                      <td data-label="Who">{entry.actor ?? <span class="muted">unknown</span>}</td>
+                      <td data-label="Action">
                         {entry.isPlan ? (
                           <a href={hrefOf(outbox, 'run', { id: entry.id })}>{actionText(entry.action)}</a>
                         ) : (
@@ -56,10 +57,10 @@ export function AuditPage({ outbox, query }: Place): JSX.Element {
                           <Badge tone={tones[entry.state] ?? 'quiet'}>{entry.state}</Badge>
                         )}
                       </td>
-                      <td class="number">
+                      <td class="number" data-label="Changed">
                         {entry.affected === 0 && !entry.isPlan ? '–' : count(entry.affected)}
                       </td>
-                      <td class="wide">
+                      <td class="wide" data-label="About">
                         <About entry={entry} />
                       </td>
                     </tr>
@@ -93,6 +94,18 @@ export function AuditPage({ outbox, query }: Place): JSX.Element {
   )
 }
 
+/** What the audit keeps, in the words of the page. */
+const aboutNames: Readonly<Record<string, string>> = {
+  ...filterFields,
+  text: 'Text',
+  status: 'State',
+  isBlocked: 'Blocked',
+  reason: 'Reason',
+  replaces: 'In place of',
+  olderThanMs: 'Older than',
+  deleted: 'Deleted',
+}
+
 const stateNames = ['NEW', 'DONE', 'RETRY', 'DEAD']
 
 /** What an entry is about, in words as far as they are known. */
@@ -109,7 +122,7 @@ function About({ entry: { detail } }: { entry: AuditAnswer }): JSX.Element {
     <span class="small">
       {parts.map(([name, value]) => (
         <span key={name} class="about">
-          <span class="muted">{name}</span> {textOf(name, value)}
+          <span class="muted">{aboutNames[name] ?? name}</span> {textOf(name, value)}
         </span>
       ))}
     </span>
@@ -119,7 +132,8 @@ function About({ entry: { detail } }: { entry: AuditAnswer }): JSX.Element {
 function textOf(name: string, value: unknown): string {
   if (name === 'status' && Array.isArray(value))
     return value.map((code) => stateNames[code as number] ?? String(code)).join(', ')
-  if ((name === 'since' || name === 'until') && typeof value === 'number')
-    return new Date(value).toLocaleString('en-GB')
+  if ((name === 'since' || name === 'until') && typeof value === 'number') return time(value)
+  if (name === 'olderThanMs' && typeof value === 'number') return duration(value)
+  if (value === true) return 'yes'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

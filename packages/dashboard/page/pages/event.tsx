@@ -36,7 +36,13 @@ export function EventPage({ outbox, query }: Place): JSX.Element {
   if (data === undefined) {
     return (
       <>
-        <PageHead title="Event" about={id} />
+        <PageHead title="Event" about={id}>
+          {error !== undefined && (
+            <a class="button" href={hrefOf(outbox, 'events', { eventId: id })}>
+              Search for it
+            </a>
+          )}
+        </PageHead>
         {error === undefined ? <Loading rows={10} /> : <Trouble error={error} retry={reload} />}
       </>
     )

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventsAnswer } from '../../src/api/answers.ts'
 import type { EventSummary } from '../../src/api/event-view.ts'
 import { outboxPath } from '../api.ts'
-import { shortId } from '../format.ts'
+import { shortId, time, timeIn } from '../format.ts'
 import { useLive, useLoaded } from '../live.ts'
 import {
   Card,
@@ -40,16 +40,10 @@ export const filterFields: Readonly<Record<string, string>> = {
 /** Searching, filtering and paging. The address holds all of it, so that it can be shared. */
 export function EventsPage({ outbox, query }: Place): JSX.Element {
   const { beat } = useLive()
-  const { canAct } = useSession()
+  const { canAct, isAdmin } = useSession()
   const isFirst = !query.has('cursor')
-  // A search that takes long is not repeated by itself.
-  const [isSlow, setSlow] = useState(false)
-  const loaded = useLoaded<EventsAnswer>(
-    outboxPath(outbox, `events?${query.toString()}`),
-    isFirst && !isSlow ? beat : 0,
-  )
-  const { data, error, isLoading, tookMs, reload } = loaded
-  useEffect(() => setSlow(tookMs > 300 || data?.isCut === true), [tookMs, data])
+  const path = outboxPath(outbox, `events?${query.toString()}`)
+  const { data, error, isLoading, reload } = useLoaded<EventsAnswer>(path, isFirst ? beat : 0)
   const set = (changes: Readonly<Record<string, string | undefined>>): void => {
     const next = { ...Object.fromEntries(query), ...changes, cursor: changes['cursor'] }
     const known = Object.entries(next).filter(
@@ -65,7 +59,7 @@ export function EventsPage({ outbox, query }: Place): JSX.Element {
         <button type="button" class="button" onClick={reload}>
           <icons.replay /> Refresh
         </button>
-        {canAct && Object.keys(filter).length > 0 && (
+        {canAct && Object.keys(filter).length > 0 && (isAdmin || filter['status'] !== 'DONE') && (
           <a class="button" href={hrefOf(outbox, 'replay', filter)}>
             Act on all that match
           </a>
@@ -124,9 +118,9 @@ function Filters({
         role="search"
         onSubmit={(event) => {
           event.preventDefault()
-          const time = isTime ? Date.parse(value) : 0
-          if (value.trim() === '' || Number.isNaN(time)) return
-          set({ [field]: isTime ? String(time) : value.trim() })
+          const at = isTime ? Date.parse(value) : 0
+          if (value.trim() === '' || Number.isNaN(at)) return
+          set({ [field]: isTime ? String(at) : value.trim() })
           setValue('')
         }}
       >
@@ -187,7 +181,7 @@ function Filters({
 }
 
 function shown(name: string, value: string): string {
-  if (name === 'since' || name === 'until') return new Date(Number(value)).toLocaleString('en-GB')
+  if (name === 'since' || name === 'until') return time(timeIn(value))
   return value === '' ? 'default' : value
 }
 
@@ -226,16 +220,16 @@ export function EventTable({
             <th>Destination</th>
             <th class="number">Attempts</th>
             <th>Written</th>
-            <th class="wide">Last error</th>
+            <th>Last error</th>
           </tr>
         </thead>
         <tbody ref={body}>
           {events.map((event) => (
             <tr key={`${event.eventId} ${event.destination}`}>
-              <td>
+              <td class="c-state">
                 <StatusBadge event={event} />
               </td>
-              <td>
+              <td class="c-type">
                 <a
                   class="row-link strong"
                   href={hrefOf(outbox, 'event', {
@@ -246,20 +240,20 @@ export function EventTable({
                   {event.eventType}
                 </a>
               </td>
-              <td>
+              <td class="c-id">
                 <EventLink outbox={outbox} event={event}>
                   <span title={event.eventId}>{shortId(event.eventId)}</span>
                 </EventLink>
               </td>
-              <td>{event.orderingKey ?? event.aggregateId ?? <span class="muted">–</span>}</td>
-              <td>
+              <td class="c-key">{event.orderingKey ?? event.aggregateId ?? <span class="muted">–</span>}</td>
+              <td class="c-to">
                 <Destination name={event.destination} />
               </td>
-              <td class="number">{event.attempts}</td>
-              <td class="nowrap">
+              <td class="number c-tries">{event.attempts}</td>
+              <td class="nowrap c-when">
                 <When at={event.createdAt} />
               </td>
-              <td class="wide error-cell" title={event.lastError ?? ''}>
+              <td class="error-cell" title={event.lastError ?? ''}>
                 {event.lastError ?? ''}
               </td>
             </tr>

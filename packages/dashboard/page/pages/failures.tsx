@@ -54,7 +54,7 @@ export function FailuresPage({ outbox }: { outbox: string }): JSX.Element {
                   )}{' '}
                   {group.errorClass !== '' && <Badge tone="bad">{group.errorClass}</Badge>}
                 </p>
-                <p class="mono error-text">{group.text}</p>
+                <p class="mono error-text">{withoutClass(group)}</p>
                 <p class="muted small">
                   Last <When at={group.lastAt} />, first <When at={group.firstAt} /> ·{' '}
                   <EventLink outbox={outbox} event={group.sample}>
@@ -78,6 +78,11 @@ export function FailuresPage({ outbox }: { outbox: string }): JSX.Element {
       </ul>
     </>
   )
+}
+
+/** The error text behind its class, which stands beside the type already. */
+function withoutClass({ text, errorClass }: Group): string {
+  return errorClass !== '' && text.startsWith(`${errorClass}: `) ? text.slice(errorClass.length + 2) : text
 }
 
 /** The filter that finds a group again: its longest words that are the same for all of its events. */

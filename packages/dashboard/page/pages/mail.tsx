@@ -15,6 +15,7 @@ export function MailPage({ outbox, query }: Place): JSX.Element {
   const { beat } = useLive()
   const status = query.get('status') ?? ''
   const isFirst = !query.has('cursor')
+  const shown = status === '' ? {} : { status }
   const path = outboxPath(outbox, `mail?${query.toString()}`)
   const { data, error, reload, isLoading } = useLoaded<MailsAnswer>(path, isFirst ? Math.floor(beat / 3) : 0)
   return (
@@ -38,7 +39,11 @@ export function MailPage({ outbox, query }: Place): JSX.Element {
       {data === undefined && error === undefined && <Loading />}
       {data !== undefined && (
         <Card flush>
-          {data.mails.length === 0 ? (
+          {data.mails.length === 0 && data.cursor !== null ? (
+            <Empty title="No mail so far">
+              The search stopped after a second, to spare the database. There are older events.
+            </Empty>
+          ) : data.mails.length === 0 ? (
             <Empty title="No mail here">
               An outbox of mails has a table of its own. Choose it above, if there is one.
             </Empty>
@@ -69,18 +74,19 @@ export function MailPage({ outbox, query }: Place): JSX.Element {
               ))}
             </ul>
           )}
-          {data.cursor !== null && (
+          {(data.cursor !== null || !isFirst) && (
             <nav class="pager" aria-label="Pages">
               <span class="grow" />
-              <button
-                type="button"
-                class="button"
-                onClick={() =>
-                  go(hrefOf(outbox, 'mail', { ...(status !== '' && { status }), cursor: data.cursor! }))
-                }
-              >
-                Next page <icons.next />
-              </button>
+              {!isFirst && (
+                <a class="button" href={hrefOf(outbox, 'mail', shown)}>
+                  First page
+                </a>
+              )}
+              {data.cursor !== null && (
+                <a class="button" href={hrefOf(outbox, 'mail', { ...shown, cursor: data.cursor })}>
+                  {data.mails.length === 0 ? 'Search on' : 'Next page'} <icons.next />
+                </a>
+              )}
             </nav>
           )}
         </Card>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { HistoryAnswer, StateAnswer } from '../../src/api/answers.ts'
 import { outboxPath } from '../api.ts'
-import { count, destinationName, duration, estimate, rate } from '../format.ts'
+import { count, destinationName, duration, estimate, rate, shortDuration } from '../format.ts'
 import { useLive, useLoaded } from '../live.ts'
 import {
   Badge,
@@ -87,7 +87,7 @@ function problemsOf(outbox: string, { overview }: StateAnswer): readonly Problem
     problems.push({
       tone: 'warn',
       title: `Delivery lags by ${duration(oldestDue.ageMs)}`,
-      text: `The oldest due event is a ${oldestDue.eventType}${oldestDue.destination === '' ? '' : ` for ${oldestDue.destination}`}.`,
+      text: `${oldestDue.eventType}${oldestDue.destination === '' ? '' : ` for ${oldestDue.destination}`} has been due for the longest.`,
       href: hrefOf(outbox, 'events', { status: 'PENDING', order: 'oldest' }),
       link: 'See what waits',
     })
@@ -241,7 +241,9 @@ function Charts({ outbox }: { outbox: string }): JSX.Element {
       <Chart
         label="Time from write to delivery"
         times={times}
+        least={10}
         format={(value) => duration(value)}
+        tick={shortDuration}
         lines={[
           { label: 'p50', colour: 'accent', values: minutes.map((each) => each.p50) },
           { label: 'p99', colour: 'held', values: minutes.map((each) => each.p99) },
@@ -259,7 +261,9 @@ function Charts({ outbox }: { outbox: string }): JSX.Element {
       <Chart
         label="Age of the oldest due event"
         times={depthTimes}
+        least={1_000}
         format={(value) => duration(value)}
+        tick={shortDuration}
         lines={[{ label: 'lag', colour: 'warn', values: depth.map(({ lagMs }) => lagMs), isFilled: true }]}
       />
       <Chart
@@ -272,7 +276,9 @@ function Charts({ outbox }: { outbox: string }): JSX.Element {
       <Chart
         label="Time in listeners"
         times={times}
+        least={10}
         format={(value) => duration(value)}
+        tick={shortDuration}
         lines={[
           { label: 'p50', colour: 'accent', values: minutes.map((each) => each.listener50) },
           { label: 'p99', colour: 'held', values: minutes.map((each) => each.listener99) },
@@ -284,22 +290,23 @@ function Charts({ outbox }: { outbox: string }): JSX.Element {
 
 /**
  * The last hour as the charts show it: a minute without deliveries has no latency. The minute under way is
- * left out, because it would look as if deliveries had stopped.
+ * left out, because it would look as if deliveries had stopped, unless they have just begun.
  */
 function chartedMinutes(data: HistoryAnswer | undefined) {
-  return (data?.minutes.slice(0, -1) ?? []).map(
-    ({ minute, done, failed, dead, hotShare, delivery, listener }) => ({
-      minute,
-      done,
-      failed,
-      dead,
-      hot: hotShare === null ? null : hotShare * 100,
-      p50: delivery.p50Ms ?? null,
-      p99: delivery.p99Ms ?? null,
-      listener50: listener.p50Ms ?? null,
-      listener99: listener.p99Ms ?? null,
-    }),
-  )
+  const { minutes = [] } = data ?? {}
+  const whole = minutes.slice(0, -1)
+  const isNew = whole.every(({ done, failed, dead }) => done + failed + dead === 0)
+  return (isNew ? minutes : whole).map(({ minute, done, failed, dead, hotShare, delivery, listener }) => ({
+    minute,
+    done,
+    failed,
+    dead,
+    hot: hotShare === null ? null : hotShare * 100,
+    p50: delivery.p50Ms ?? null,
+    p99: delivery.p99Ms ?? null,
+    listener50: listener.p50Ms ?? null,
+    listener99: listener.p99Ms ?? null,
+  }))
 }
 
 function Rates({ outbox, state }: { outbox: string; state: StateAnswer }): JSX.Element {
@@ -324,7 +331,7 @@ function Rates({ outbox, state }: { outbox: string; state: StateAnswer }): JSX.E
         <Empty title="No events yet">When a service writes events, they show up here.</Empty>
       ) : (
         <div class="table-box" tabIndex={0} role="region" aria-label="Event types">
-          <table>
+          <table class="cards four">
             <thead>
               <tr>
                 <th>Type</th>
@@ -346,19 +353,30 @@ function Rates({ outbox, state }: { outbox: string; state: StateAnswer }): JSX.E
                       <Badge tone="warn">paused</Badge>
                     )}
                   </td>
-                  <td>
+                  <td data-label="Destination">
                     <Destination name={destination} />
                   </td>
-                  <td class="number">{rate(each?.donePerMinute ?? 0)}</td>
+                  <td class="number" data-label="Done / min">
+                    {rate(each?.donePerMinute ?? 0)}
+                  </td>
                   <td
+                    data-label="Failed / min"
                     class={`number ${each && each.failedPerMinute + each.deadPerMinute > 0 ? 'warn-text' : ''}`}
                   >
                     {rate((each?.failedPerMinute ?? 0) + (each?.deadPerMinute ?? 0))}
                   </td>
-                  <td class="number">{duration(each?.delivery.p50Ms)}</td>
-                  <td class="number">{duration(each?.delivery.p99Ms)}</td>
-                  <td class="number">{count(pending)}</td>
-                  <td class={`number ${dead > 0 ? 'bad-text' : ''}`}>{count(dead)}</td>
+                  <td class="number" data-label="p50">
+                    {duration(each?.delivery.p50Ms)}
+                  </td>
+                  <td class="number" data-label="p99">
+                    {duration(each?.delivery.p99Ms)}
+                  </td>
+                  <td class="number" data-label="Pending">
+                    {count(pending)}
+                  </td>
+                  <td class={`number ${dead > 0 ? 'bad-text' : ''}`} data-label="Dead">
+                    {count(dead)}
+                  </td>
                 </tr>
               ))}
             </tbody>

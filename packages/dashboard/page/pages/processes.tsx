@@ -26,7 +26,7 @@ export function ProcessesPage(): JSX.Element {
       ) : (
         <Card flush>
           <div class="table-box" tabIndex={0} role="region" aria-label="Processes">
-            <table>
+            <table class="cards">
               <thead>
                 <tr>
                   <th>Process</th>
@@ -65,18 +65,26 @@ function ProcessRow({ process, isMixed }: { process: Living; isMixed: boolean })
         </p>
         <p class="muted small">{startedAt === null ? '' : `up ${duration(Date.now() - startedAt)}`}</p>
       </td>
-      <td>{mode ?? <span class="muted">only writes</span>}</td>
-      <td>
+      <td data-label="Mode">{mode ?? <span class="muted">only writes</span>}</td>
+      <td data-label="Version">
         {report === null ? '–' : isMixed ? <Badge tone="warn">{report.version}</Badge> : report.version}
       </td>
-      <td class="nowrap">
+      <td class="nowrap" data-label="Last report">
         <When at={reportedAt} />
       </td>
-      <td class="number">{report?.partitions ?? '–'}</td>
-      <td class="number">{report === null ? '–' : report.held.leased + report.held.locked}</td>
-      <td class="number">{report === null ? '–' : `${report.queues.hot} / ${report.queues.cold}`}</td>
-      <td class="number">{report?.hotShare == null ? '–' : `${Math.round(report.hotShare * 100)} %`}</td>
-      <td class="wide">
+      <td class="number" data-label="Partitions">
+        {report?.partitions ?? '–'}
+      </td>
+      <td class="number" data-label="Holds">
+        {report === null ? '–' : report.held.leased + report.held.locked}
+      </td>
+      <td class="number" data-label="Queues hot / cold">
+        {report === null ? '–' : `${report.queues.hot} / ${report.queues.cold}`}
+      </td>
+      <td class="number" data-label="Hot share">
+        {report?.hotShare == null ? '–' : `${Math.round(report.hotShare * 100)} %`}
+      </td>
+      <td class="wide" data-label="Listens to">
         {mode === null
           ? '–'
           : report === null

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Plan } from 'sendoff/admin'
 import { outboxPath, post } from '../api.ts'
-import { count, destinationName } from '../format.ts'
+import { count, destinationName, duration, timeIn } from '../format.ts'
 import { Badge, Card, Empty, EventLink, PageHead, Trouble } from '../parts/basics.tsx'
 import { useDialogs } from '../parts/dialogs.tsx'
 import { icons } from '../parts/icons.tsx'
@@ -10,19 +10,32 @@ import { useSession } from '../parts/session.ts'
 import { go, hrefOf, type Place } from '../router.ts'
 import { filterFields } from './events.tsx'
 
-const actions = {
-  replay: { verb: 'Replay', does: 'makes dead events new, and due at once', state: 'DEAD' },
-  cancel: { verb: 'Cancel', does: 'makes pending events dead', state: 'PENDING' },
-  skip: { verb: 'Skip', does: 'makes blocked events dead, so that their keys continue', state: 'BLOCKED' },
-  purge: { verb: 'Delete', does: 'deletes done and dead events for good', state: 'DEAD' },
-} as const
+type Action = Plan['action']
 
-type Action = keyof typeof actions
+/** What can be done, and to events in which states. */
+const actions: Readonly<
+  Record<Action, { readonly verb: string; readonly does: string; readonly states: readonly string[] }>
+> = {
+  replay: { verb: 'Replay', does: 'makes dead events new, and due at once', states: ['DEAD'] },
+  cancel: {
+    verb: 'Cancel',
+    does: 'makes pending events dead',
+    states: ['PENDING', 'NEW', 'RETRY', 'BLOCKED'],
+  },
+  skip: { verb: 'Skip', does: 'makes blocked events dead, so that their keys continue', states: ['BLOCKED'] },
+  purge: { verb: 'Delete', does: 'deletes done or dead events for good', states: ['DEAD', 'DONE'] },
+}
+
+/** The fields that are always in sight. The others are, once they are filled. */
+const mainFields: readonly string[] = ['eventType', 'destination', 'errorClass', 'text']
 
 /** Choose, see what it would do, set a pace, begin. */
 export function ReplayPage({ outbox, query }: Place): JSX.Element {
   const { canAct, isAdmin, canSearchText } = useSession()
-  const [action, setAction] = useState<Action>(() => actionFor(query.get('status')))
+  const [action, setAction] = useState<Action>(() => actionFor(query.get('status'), isAdmin))
+  const { states } = actions[action]
+  const [chosenState, setChosenState] = useState(query.get('status') ?? '')
+  const status = states.includes(chosenState) ? chosenState : states[0]!
   const [filter, setFilter] = useState<Readonly<Record<string, string>>>(() =>
     Object.fromEntries([...query].filter(([name]) => name in filterFields)),
   )
@@ -45,7 +58,7 @@ export function ReplayPage({ outbox, query }: Place): JSX.Element {
       setPlan(
         await post<Plan>(outboxPath(outbox, 'plans'), {
           action,
-          filter: { ...filter, ...(action === 'purge' && { status: query.get('status') ?? 'DEAD' }) },
+          filter: { ...filter, status },
           ...(reason !== '' && { reason }),
           ...(isAll && { all: true }),
         }),
@@ -57,6 +70,25 @@ export function ReplayPage({ outbox, query }: Place): JSX.Element {
     }
   }
   const names = Object.keys(filterFields).filter((name) => name !== 'text' || canSearchText)
+  const [shown, more] = [true, false].map((isShown) =>
+    names.filter((name) => (mainFields.includes(name) || query.has(name)) === isShown),
+  ) as [string[], string[]]
+  const field = (name: string): JSX.Element => {
+    // The types of Preact know an input of one kind only.
+    const kind: 'text' = isTime(name) ? ('datetime-local' as never) : 'text'
+    return (
+      <label key={name} class="field">
+        <span>{filterFields[name]}</span>
+        <input
+          name={name}
+          type={kind}
+          placeholder={name === 'destination' && filter[name] === '' ? 'default' : 'any'}
+          value={inputValue(name, filter[name])}
+          onInput={(event) => change(changed(filter, name, event.currentTarget.value))}
+        />
+      </label>
+    )
+  }
   return (
     <>
       <PageHead title="Replay" about="Choose events, look at what would happen, then begin." />
@@ -92,18 +124,25 @@ export function ReplayPage({ outbox, query }: Place): JSX.Element {
             </select>
           </label>
           <div class="wizard-fields">
-            {names.map((name) => (
-              <label key={name} class="field">
-                <span>{filterFields[name]}</span>
-                <input
-                  name={name}
-                  type={(name === 'since' || name === 'until' ? 'datetime-local' : 'text') as 'text'}
-                  placeholder={name === 'destination' && filter[name] === '' ? 'default' : 'any'}
-                  value={inputValue(name, filter[name])}
-                  onInput={(event) => change(changed(filter, name, event.currentTarget.value))}
-                />
+            {states.length > 1 && (
+              <label class="field">
+                <span>State</span>
+                <select
+                  value={status}
+                  onChange={(event) => {
+                    setChosenState(event.currentTarget.value)
+                    setPlan(undefined)
+                  }}
+                >
+                  {states.map((name) => (
+                    <option key={name} value={name}>
+                      {name.charAt(0) + name.slice(1).toLowerCase()}
+                    </option>
+                  ))}
+                </select>
               </label>
-            ))}
+            )}
+            {shown.map(field)}
             {(action === 'cancel' || action === 'skip') && (
               <label class="field">
                 <span>Reason, for the record</span>
@@ -117,6 +156,10 @@ export function ReplayPage({ outbox, query }: Place): JSX.Element {
               </label>
             )}
           </div>
+          <details>
+            <summary>More conditions</summary>
+            <div class="wizard-fields">{more.map(field)}</div>
+          </details>
           <div class="actions">
             <button type="submit" class="button primary" disabled={isBusy}>
               {isBusy ? 'Counting…' : 'Preview'}
@@ -196,19 +239,26 @@ function Preview({ outbox, plan }: { outbox: string; plan: Plan }): JSX.Element 
             onInput={(event) => setPace(event.currentTarget.value)}
           />
         </label>
-        <button type="button" class="button primary" onClick={() => void begin()}>
-          <icons.play /> {verb} {number} {events}
+        <button
+          type="button"
+          class={`button primary ${plan.action === 'replay' ? '' : 'danger'}`}
+          onClick={() => void begin()}
+        >
+          {plan.action === 'replay' && <icons.play />} {verb} {number} {events}
         </button>
       </div>
       {pace !== '' && plan.isExact && Number(pace) > 0 && (
-        <p class="muted small">That takes about {Math.max(1, Math.ceil(plan.count / Number(pace)))} s.</p>
+        <p class="muted small">
+          That takes about {duration(Math.max(1_000, (plan.count / Number(pace)) * 1_000))}.
+        </p>
       )}
     </Card>
   )
 }
 
-function actionFor(status: string | null): Action {
+function actionFor(status: string | null, isAdmin: boolean): Action {
   if (status === 'BLOCKED') return 'skip'
+  if (status === 'DONE' && isAdmin) return 'purge'
   if (status === 'PENDING' || status === 'NEW' || status === 'RETRY') return 'cancel'
   return 'replay'
 }
@@ -220,12 +270,16 @@ function changed(
 ): Readonly<Record<string, string>> {
   const { [name]: _, ...rest } = filter
   if (value === '') return rest
-  const isTime = name === 'since' || name === 'until'
-  return { ...rest, [name]: isTime ? String(Date.parse(value)) : value }
+  return { ...rest, [name]: isTime(name) ? String(Date.parse(value)) : value }
+}
+
+function isTime(name: string): boolean {
+  return name === 'since' || name === 'until'
 }
 
 function inputValue(name: string, value: string | undefined): string {
-  if (value === undefined || (name !== 'since' && name !== 'until')) return value ?? ''
-  const at = new Date(Number(value))
+  if (value === undefined || !isTime(name)) return value ?? ''
+  const at = new Date(timeIn(value))
+  if (Number.isNaN(at.getTime())) return ''
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

@@ -121,12 +121,20 @@ export function Empty({ title, children }: { title: string; children?: Component
 }
 
 /** What a page shows if it could not be read. */
-export function Trouble({ error, retry }: { error: Error; retry?: () => void }): JSX.Element {
+export function Trouble({
+  title = 'This could not be read',
+  error,
+  retry,
+}: {
+  title?: string
+  error: Error
+  retry?: () => void
+}): JSX.Element {
   return (
     <div class="trouble" role="alert">
       <icons.failures />
       <div>
-        <p class="strong">This could not be read</p>
+        <p class="strong">{title}</p>
         <p>{error.message}</p>
       </div>
       {retry !== undefined && (
@@ -180,7 +188,7 @@ export function Figure({
   href,
 }: {
   label: string
-  value: ComponentChildren
+  value: string
   note?: ComponentChildren
   tone?: Tone | undefined
   href?: string
@@ -188,7 +196,7 @@ export function Figure({
   const content = (
     <>
       <span class="figure-label">{label}</span>
-      <span class={`figure-value ${tone ?? ''}`}>{value}</span>
+      <span class={`figure-value ${tone ?? ''} ${value.length > 8 ? 'long' : ''}`}>{value}</span>
       <span class="figure-note">{note ?? '\u00a0'}</span>
     </>
   )

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 
@@ -18,24 +18,34 @@ export function Chart({
   times,
   lines,
   format,
+  tick = format,
   max,
+  least = 4,
 }: {
   label: string
   /** Epoch seconds. */
   times: readonly number[]
   lines: readonly ChartLine[]
   format: (value: number) => string
+  /** Writes a value beside the axis, where there is little room. */
+  tick?: (value: number) => string
   max?: number
+  /** The least value that its axis ends at. */
+  least?: number
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const chart = useRef<UPlot | undefined>(undefined)
+  // The place of the pointer; undefined while it is elsewhere.
+  const [pointed, setPointed] = useState<number>()
   const shape = lines.map((line) => line.label).join()
 
   useEffect(() => {
     const element = place.current!
+    const follow = ({ cursor }: UPlot): void => setPointed(cursor.idx ?? undefined)
     const make = (): void => {
       chart.current?.destroy()
-      chart.current = new UPlot(optionsOf(element, lines, format, max), dataOf(times, lines), element)
+      const options = { ...optionsOf(element, lines, tick, max, least), hooks: { setCursor: [follow] } }
+      chart.current = new UPlot(options, dataOf(times, lines), element)
     }
     make()
     const resized = new ResizeObserver(() =>
@@ -58,23 +68,30 @@ export function Chart({
 
   useEffect(() => chart.current?.setData(dataOf(times, lines)), [times, lines])
 
-  const newest = lines.map((line) => {
-    const value = line.values.findLast((each) => each !== null)
-    return `${line.label} ${value === undefined || value === null ? 'unknown' : format(value)}`
-  })
+  const valueOf = ({ values }: ChartLine, index: number | undefined): string => {
+    const value = index === undefined ? values.findLast((each) => each !== null) : values[index]
+    return value === undefined || value === null ? '–' : format(value)
+  }
+  const newest = lines.map((line) => `${line.label} ${valueOf(line, undefined)}`)
+  const isEmpty = lines.every(({ values }) => values.every((value) => value === null))
+  const pointedAt = pointed === undefined ? undefined : times[pointed]
   return (
     <figure class="chart">
       <figcaption>
-        <span class="strong">{label}</span>
+        <span class="row-between">
+          <span class="strong clip">{label}</span>
+          <span class="muted nowrap">{pointedAt === undefined ? '' : clockOf(pointedAt, true)}</span>
+        </span>
         <span class="legend">
           {lines.map((line) => (
             <span key={line.label} class={`legend-${line.colour}`}>
-              {line.label}
+              {line.label} <b>{valueOf(line, pointed)}</b>
             </span>
           ))}
         </span>
       </figcaption>
       <div ref={place} role="img" aria-label={`${label}, now: ${newest.join(', ')}`} />
+      {isEmpty && <p class="chart-empty muted small">Nothing in the last hour</p>}
     </figure>
   )
 }
@@ -91,8 +108,9 @@ function dataOf(times: readonly number[], lines: readonly ChartLine[]): UPlot.Al
 function optionsOf(
   element: HTMLElement,
   lines: readonly ChartLine[],
-  format: (value: number) => string,
+  tick: (value: number) => string,
   max: number | undefined,
+  least: number,
 ): UPlot.Options {
   const style = getComputedStyle(document.documentElement)
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim()
@@ -109,7 +127,7 @@ function optionsOf(
     padding: [8, 20, 0, 0],
     scales: {
       x: { range: (_chart, first, last) => [Math.min(first, last - shortestSeconds), last] },
-      y: { range: (_chart, _low, high) => [0, max ?? Math.max(1, high * 1.15)] },
+      y: { range: (_chart, _low, high) => [0, max ?? Math.max(least, high * 1.15)] },
     },
     axes: [
       { ...axis, grid: { show: false }, size: 24, space: 70, values: (_chart, ticks) => clocks(ticks) },
@@ -118,7 +136,7 @@ function optionsOf(
         grid: { stroke: colour('line'), width: 1 },
         size: 54,
         space: 34,
-        values: (_chart, ticks) => ticks.map(format),
+        values: (_chart, ticks) => ticks.map(tick),
       },
     ],
     series: [
@@ -144,8 +162,14 @@ function isSparse(chart: UPlot, index: number): boolean {
 /** Writes times of day. Seconds stand there only if the times are close together. */
 function clocks(ticks: readonly number[]): string[] {
   const isClose = ticks.length > 1 && ticks[1]! - ticks[0]! < 60
-  const second = isClose ? ({ second: '2-digit' } as const) : {}
-  return ticks.map((tick) =>
-    new Date(tick * 1_000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...second }),
-  )
+  return ticks.map((tick) => clockOf(tick, isClose))
+}
+
+function clockOf(seconds: number, isExact: boolean): string {
+  const second = isExact ? ({ second: '2-digit' } as const) : {}
+  return new Date(seconds * 1_000).toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...second,
+  })
 }

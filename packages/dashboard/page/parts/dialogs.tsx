@@ -37,6 +37,7 @@ export function DialogProvider({ children }: { children: ComponentChildren }): J
   const [open, setOpen] = useState<{ question: Question; answer: (text: string | undefined) => void }>()
   const [told, setTold] = useState<readonly Told[]>([])
   const ids = useRef(0)
+  const isActing = useRef(false)
 
   const ask = useCallback(
     (question: Question) =>
@@ -61,11 +62,16 @@ export function DialogProvider({ children }: { children: ComponentChildren }): J
   }, [])
   const attempt = useCallback(
     async (work: () => Promise<string | undefined>) => {
+      // A second click while the first one acts would act twice.
+      if (isActing.current) return
+      isActing.current = true
       try {
         const text = await work()
         if (text !== undefined) tell(text)
       } catch (error) {
         tell((error as Error).message, 'bad')
+      } finally {
+        isActing.current = false
       }
     },
     [tell],

@@ -1,7 +1,9 @@
 const name = 'sendoff-theme'
 
+type Theme = 'light' | 'dark'
+
 /** Returns the theme that is not shown now. */
-export function otherTheme(): 'light' | 'dark' {
+export function otherTheme(): Theme {
   const shown =
     document.documentElement.dataset['theme'] ??
     (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')
@@ -11,7 +13,7 @@ export function otherTheme(): 'light' | 'dark' {
 /** Changes the theme, and remembers it in this browser. */
 export function toggleTheme(): void {
   const theme = otherTheme()
-  document.documentElement.dataset['theme'] = theme
+  use(theme)
   try {
     localStorage.setItem(name, theme)
   } catch {
@@ -19,9 +21,17 @@ export function toggleTheme(): void {
   }
 }
 
+/** Shows a theme, whatever that of the system is. */
+function use(theme: Theme): void {
+  const dark = document.getElementById('dark') as HTMLLinkElement
+  dark.media = theme === 'dark' ? 'all' : 'not all'
+  // Charts wait for this change. They have to find the new colours.
+  document.documentElement.dataset['theme'] = theme
+}
+
 try {
   const known = localStorage.getItem(name)
-  if (known === 'light' || known === 'dark') document.documentElement.dataset['theme'] = known
+  if (known === 'light' || known === 'dark') use(known)
 } catch {
   // Then the theme is that of the system.
 }
