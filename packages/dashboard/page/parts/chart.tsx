@@ -37,6 +37,8 @@ export function Chart({
   const chart = useRef<UPlot | undefined>(undefined)
   // The place of the pointer; undefined while it is elsewhere.
   const [pointed, setPointed] = useState<number>()
+  const shown = useRef({ times, lines })
+  shown.current = { times, lines }
   const shape = lines.map((line) => line.label).join()
 
   useEffect(() => {
@@ -44,8 +46,9 @@ export function Chart({
     const follow = ({ cursor }: UPlot): void => setPointed(cursor.idx ?? undefined)
     const make = (): void => {
       chart.current?.destroy()
-      const options = { ...optionsOf(element, lines, tick, max, least), hooks: { setCursor: [follow] } }
-      chart.current = new UPlot(options, dataOf(times, lines), element)
+      const now = shown.current
+      const options = { ...optionsOf(element, now.lines, tick, max, least), hooks: { setCursor: [follow] } }
+      chart.current = new UPlot(options, dataOf(now.times, now.lines), element)
     }
     make()
     const resized = new ResizeObserver(() =>

@@ -18,7 +18,7 @@ const others = ['status', 'order', 'limit', 'cursor'] as const
 /** What a name, a text to search for, or a reason has to be. */
 export const shortText = 'a text of at most 2,000 characters, without U+0000'
 
-/** Whether this can be a name or a short text. No database keeps U+0000 in a text, and some refuse to search it. */
+/** Whether this can be a name or a short text. PostgreSQL refuses U+0000 in every text. */
 export function isShortText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 2_000 && !value.includes('\0')
 }

@@ -161,7 +161,7 @@ async function previewMail({ outbox, admin, params, query, redaction }: ApiCall)
     headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': previewPolicy,
-      // Otherwise a browser looks up the hosts of all links before anybody clicks one.
+      // Otherwise a browser looks up the hosts of all links before the visitor clicks one.
       'x-dns-prefetch-control': 'off',
     },
   })

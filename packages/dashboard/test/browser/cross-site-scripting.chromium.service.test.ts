@@ -19,7 +19,7 @@ describe('a text from an event', () => {
   let served: ServedDashboard
   const store = memoryStore()
   const mailStore = memoryStore()
-  // The server of somebody who wants to know when the mail is looked at.
+  // A server whose owner wants to know when the mail is looked at.
   let visits = 0
   const tracker = createServer((socket) => {
     visits++

@@ -131,8 +131,8 @@ const highest: ScanPlace = {
   seq: Number.MAX_SAFE_INTEGER,
 }
 
-// PostgreSQL seeks the pair of event id and destination to start behind, and not the range of ids. From the end
-// of the table, it would walk through all rows on the way to the range.
+// PostgreSQL seeks the pair of event id and destination to start behind, and not the range of ids. From
+// the end of the table, it would walk through all rows on the way to the range.
 function edgeOf(low: string, high: string, isNewest: boolean): ScanPlace {
   return isNewest ? { ...highest, eventId: high } : { ...lowest, eventId: low.slice(0, -1) }
 }
