@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import type { RoutedMessage } from '../../examples/debezium/message-receiver.ts'
@@ -68,12 +68,29 @@ describe('messages of Debezium', () => {
     // The purge empties the table, and sends nothing.
     await purgeAll(pool)
 
+    // What it deletes while the relay is away is in the log, from the place on that the relay has stored.
+    while (!existsSync(main.offsetsFile)) await messages.get(await write('First'))
+    await main.stop()
+    const purged = await Promise.all(Array.from({ length: 20 }, () => write('Purged')))
+    await purgeAll(pool)
+    const second = await relay(messages.add, { 'offset.storage.file.filename': main.offsetsFile })
+    for (const id of purged) await messages.get(id)
+
+    // Without that place, it reads the table, and the log from then on.
+    await second.stop()
+    await write('Lost')
+    await purgeAll(pool)
+    const kept = await write('Kept')
+    const third = await relay(messages.add)
+    await messages.get(kept)
+    await messages.get(await write('Next'))
+
     // The slot is gone, as after a failover: the table still has the event.
-    await main.kill()
+    await third.kill()
     await dropSlot(pool, 'outbox')
     const unlogged = await write('WithoutSlot')
     await messages.get(unlogged)
-    deepEqual(messages.types(), ['First', 'WithoutSlot'])
+    deepEqual(messages.types(), ['First', 'Kept', 'Next', 'Purged', 'WithoutSlot'])
   })
 })
 
