@@ -1,9 +1,11 @@
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+import { migrationsFor } from '../../../src/stores/mysql/schema/migrations.ts'
+import { mysqlTables } from '../../../src/stores/mysql/schema/mysql-tables.ts'
 import { reservedWords, usedKeywords } from './reserved-words.ts'
 
 const stores = fileURLToPath(new URL('../../../src/stores', import.meta.url))
@@ -20,6 +22,28 @@ describe('the SQL of the stores', () => {
     })
   }
 
+  it('uses no word as the name of a column or an index in mysql that a server reserves', () => {
+    const migrations = migrationsFor(mysqlTables(undefined, 'outbox_event', 'day'))
+    const names = migrations.flatMap(({ statements, online }) => [
+      ...statements.flatMap((text) => [
+        ...Array.from(text.matchAll(/^  (\w+) +(?!key\b)\w/gm), ([, name]) => name!),
+        ...Array.from(text.matchAll(/^  (?:unique )?key (\w+) \(/gm), ([, name]) => name!),
+        ...Array.from(text.matchAll(/^  (?:.*)key(?: \w+)? \(([^)]*)\)/gm), ([, list]) =>
+          list!.split(/, ?/),
+        ).flat(),
+      ]),
+      ...online.flatMap((step) =>
+        step.kind === 'index' ? [step.name, ...step.columns.split(/, ?/)] : [step.name],
+      ),
+    ])
+    ok(names.includes('event_id'))
+    const structure = new Set(['primary', 'unique', 'key', 'partition'])
+    deepEqual(
+      [...new Set(names)].filter((name) => reservedWords.mysql.has(name) && !structure.has(name)),
+      [],
+    )
+  })
+
   it('an unquoted name that is reserved is found, and a quoted one is not', () => {
     deepEqual(namesIn('const a = `select until from x where groups = 1`', reservedWords.mysql), [
       'until',
@@ -34,7 +58,7 @@ describe('the SQL of the stores', () => {
 
 function sqlFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /^(sql|schema)\/.*\.ts$/.test(name))
+    .filter((name) => name.endsWith('.ts'))
     .map((name) => path.join(folder, name))
 }
 

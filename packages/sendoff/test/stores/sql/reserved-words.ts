@@ -39,6 +39,7 @@ stats_auto_recalc stats_persistent stats_sample_pages stored straight_join symme
 tablesample terminated then tidb tinyblob tinyint tinytext to trailing trigger true undo union unique unlock unsigned
 until update usage use user using utc_date utc_time utc_timestamp values varbinary varchar varcharacter variadic
 varying vector verbose virtual when where while window with write xor year_month zerofill
+delete_domain_id external library master_demote_to_replica master_demote_to_slave portion tidb_current_tso
 `
     .trim()
     .split(/\s+/),
