@@ -171,7 +171,7 @@ async function poolerFindings({ driver, notify, prepare }: PostgresPatient): Pro
     severity: 'warning',
     message:
       'The connections go through a pooler, such as PgBouncer, and the store prepares statements. A pooler that shares connections between transactions fails them, unless it knows prepared statements (PgBouncer 1.21 with max_prepared_statements).',
-    fix: 'Set prepare: false of postgresStore, or let the pooler keep prepared statements.',
+    fix: 'Set prepare: false of postgresStore, and of postgres.js if you use it, or let the pooler keep prepared statements.',
   }
   return [...(notify ? [listen] : []), ...(prepare ? [prepared] : [])]
 }

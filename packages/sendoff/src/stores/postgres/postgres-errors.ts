@@ -122,6 +122,21 @@ export function preparedFailure(cause: unknown): unknown {
   )
 }
 
+/**
+ * The error for postgres.js with prepared statements behind a pooler. It even prepares its COMMIT. If the pooler
+ * has swapped the connection, the server aborts the transaction for lack of that statement. postgres.js repeats
+ * the COMMIT, which then rolls back, and reports success.
+ */
+export function preparesBehindPooler(): OutboxError {
+  return new OutboxError(
+    'OUTBOX_POOLED_CONNECTION',
+    'The connections of postgres.js go through a pooler such as PgBouncer, and postgres.js prepares its statements, ' +
+      'even COMMIT: transactions may roll back and seem committed. Set "prepare: false" of postgres.js. If the pooler ' +
+      'supports prepared statements (PgBouncer 1.21 or later with max_prepared_statements), or keeps a connection for ' +
+      'each session, set "prepare: true" of postgresStore instead.',
+  )
+}
+
 /** The error for a transaction that PostgreSQL rolled back instead of committing it. */
 export function rolledBack(cause?: unknown): OutboxError {
   return new OutboxError(

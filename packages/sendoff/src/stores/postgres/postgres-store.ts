@@ -57,7 +57,8 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
    */
   readonly notify?: boolean
   /**
-   * Whether statements are prepared by name. Set it to false if a pooler does not support it. Default: true.
+   * Whether statements are prepared by name. Set it to false if a pooler does not support it. If you set it to
+   * true, postgres.js may prepare its statements behind a pooler. Default: true.
    */
   readonly prepare?: boolean
   /**
@@ -106,7 +107,7 @@ export function postgresStore<Client extends PostgresClient>(
     schema = postgresDefaults.schema,
     table = postgresDefaults.table,
     notify = postgresDefaults.notify,
-    prepare = postgresDefaults.prepare,
+    prepare,
     partitionBy,
   } = options
   const tables = postgresTables(schema, table, partitionBy)
@@ -175,7 +176,8 @@ export function postgresStore<Client extends PostgresClient>(
     ...(partitionBy && { upkeep: () => addTimePartitions(own, tables) }),
     ping: async () => void (await own.run({ text: 'select 1' })),
     ...(driver.dropSilent && { dropSilent: (silentMs: number) => driver.dropSilent!(silentMs) }),
-    doctor: (request) => examine({ driver: own, tables, notify, prepare }, request),
+    doctor: (request) =>
+      examine({ driver: own, tables, notify, prepare: prepare ?? postgresDefaults.prepare }, request),
     async close() {
       own.close()
       await wakeUps.close()

@@ -1,11 +1,15 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type pg from 'pg'
+import postgres from 'postgres'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
 import { postgresStore, type PostgresStoreOptions } from '../../../src/stores/postgres/index.ts'
 import { RecordingListener } from '../../fixtures/recording-listener.ts'
 import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
+import { scale } from '../../../../../test/faults/run/scale.ts'
+import { insertRows } from '../../../src/testing/store-checks/check-steps.ts'
+import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { newSchema } from './test-store.ts'
 
 const transactionMode = process.env['PGBOUNCER_URL']!
@@ -31,6 +35,46 @@ describe('postgres store behind PgBouncer', () => {
     const [one, other] = stores.map((store) => () => store.claim({ lease: { owner: 'me', ms: 1 }, limit: 1 }))
     await one!()
     await rejects(other!(), { code: 'OUTBOX_POOLED_CONNECTION', message: /Set "prepare: false"/ })
+  })
+
+  it('does not start on a postgres.js that prepares statements, unless told that the pooler keeps them', async (t) => {
+    const { schema } = await newSchema(t, transactionMode)
+    const open = (url: string) => {
+      const sql = postgres(url, { onnotice() {} })
+      t.after(() => sql.end())
+      return sql
+    }
+    for (const options of [{}, { prepare: false }]) {
+      const store = postgresStore({ client: open(transactionMode), schema, notify: false, ...options })
+      await rejects(Outbox.writerOnly({ store, logger: false }).start(), {
+        code: 'OUTBOX_POOLED_CONNECTION',
+        message: /Set "prepare: false" of postgres.js/,
+      })
+    }
+    const store = postgresStore({ client: open(sessionMode), schema, prepare: true })
+    await (await Outbox.writerOnly({ store, logger: false }).start()).close()
+  })
+
+  it('in transaction mode, statements of postgres.js side by side all get answers of their own', async (t) => {
+    const { schema, pool } = await newSchema(t, transactionMode)
+    const writer = postgresStore({ client: pool, schema, ...unprepared })
+    await writer.migrate()
+    for (let round = 0; round < scale({ small: 2, full: 10 }); round += 1) {
+      await insertRows(writer, sampleRows(40))
+      const sql = postgres(transactionMode, { max: 1 + (round % 2), prepare: false, onnotice() {} })
+      const store = postgresStore({ client: sql, schema, notify: false })
+      // postgres.js sends claims right behind the statements of the caller.
+      const all = Array.from(
+        { length: 40 },
+        () => [sql`select 1 as one`, store.claim({ lease: { owner: 'me', ms: 60_000 }, limit: 1 })] as const,
+      )
+      const ones = await Promise.all(all.map(([one]) => one))
+      const claims = await Promise.all(all.map(([, claim]) => claim))
+      deepEqual(new Set(ones.map(([row]) => row!['one'])), new Set([1]))
+      const claimed = claims.flat().map(({ eventId }) => eventId)
+      equal(new Set(claimed).size, claimed.length)
+      await sql.end()
+    }
   })
 })
 

@@ -22,7 +22,7 @@ const ignored = { release: ignore }
 const guarded = new WeakSet<PgPool | PgClient>()
 
 /** PostgreSQL through a pool of `pg`. */
-export function pgDriver(pool: PgPool, { prepare }: DriverOptions): PostgresDriver<PgClient> {
+export function pgDriver(pool: PgPool, { prepare = true }: DriverOptions): PostgresDriver<PgClient> {
   guardPool(pool)
   const connections = new PgConnections(pool)
   const listeners = new PgListeners(pool)

@@ -60,7 +60,7 @@ export interface PostgresJsSql {
     onNotification: (payload: string) => void,
     onListening?: () => void,
   ): Promise<{ unlisten(): Promise<unknown> }>
-  readonly options: { readonly max: number; readonly socket?: unknown }
+  readonly options: { readonly max: number; readonly socket?: unknown; readonly prepare?: boolean }
 }
 
 /** The `sql` of a transaction of postgres.js. */
@@ -72,7 +72,12 @@ export interface PostgresJsTransaction {
 /** A statement of postgres.js, run when it is awaited. */
 export interface PostgresJsQuery extends PromiseLike<readonly unknown[]> {
   /** Rows as arrays of undecoded bytes. */
-  raw(): PromiseLike<readonly (readonly (Uint8Array | null)[])[]>
+  raw(): PromiseLike<PostgresJsRows>
+}
+
+/** Rows as arrays of undecoded bytes, and the process of the server that the client takes for its own. */
+export type PostgresJsRows = readonly (readonly (Uint8Array | null)[])[] & {
+  readonly state?: { readonly pid: number } | null
 }
 
 /** A PGlite database. Transactions get its transactions. */

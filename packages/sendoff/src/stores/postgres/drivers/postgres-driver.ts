@@ -66,7 +66,7 @@ export interface PostgresDriver<Tx extends object> extends PostgresSession {
 
 /** Options of a driver, as `postgresStore` takes them. */
 export interface DriverOptions {
-  readonly prepare: boolean
+  readonly prepare?: boolean | undefined
 }
 
 /** Returns a column of a result as text, however a foreign driver has decoded it. */

@@ -5,7 +5,7 @@ import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
 import type { DriverOptions, PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
-import { commitFailure, preparedFailure } from '../postgres-errors.ts'
+import { commitFailure, preparedFailure, preparesBehindPooler } from '../postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
 
 type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
@@ -37,13 +37,23 @@ export function postgresJsDriver(
     view: endingView<PostgresJsTransaction>,
   }
 
+  let isSafe = prepare === true || sql.options.prepare === false
+  async function assertSafe(): Promise<void> {
+    if (isSafe) return
+    if (await isPooled(sql)) throw preparesBehindPooler()
+    isSafe = true
+  }
+
   return {
     durable: true,
     multiProcess: true,
     onlyConnection: sql.options.max === 1 ? onlyConnectionOf(sql) : undefined,
     warnings: sql.options.socket ? [] : [unendingSockets],
 
-    run: (statement, values) => sessionOn(sql).run(statement, values),
+    async run(statement, values) {
+      await assertSafe()
+      return sessionOn(sql).run(statement, values)
+    },
 
     async transaction(work, isolation) {
       let worked = false
@@ -73,6 +83,8 @@ export function postgresJsDriver(
       return transactionOf(tx)?.isOpen
     },
 
+    isPooled: () => isPooled(sql),
+
     async listen(channel, callback) {
       const listening = await sql.listen(channel, callback, () => callback())
       return async () => {
@@ -84,8 +96,8 @@ export function postgresJsDriver(
   function sessionOn(handle: Pick<PostgresJsSql, 'unsafe'>): PostgresSession {
     return {
       async run({ name, text }, values = []) {
-        const options = { prepare: prepare && name !== undefined }
         try {
+          const options = { prepare: prepare !== false && name !== undefined }
           return await textRows(handle.unsafe(text, values as Value[], options))
         } catch (error) {
           throw preparedFailure(error)
@@ -93,6 +105,15 @@ export function postgresJsDriver(
       },
     }
   }
+}
+
+/**
+ * Whether a pooler is between the client and the server: the client takes another process for that of its
+ * connection than the server does.
+ */
+async function isPooled(sql: PostgresJsSql): Promise<boolean> {
+  const rows = await sql.unsafe('select pg_backend_pid()').raw()
+  return rows.state?.pid !== undefined && rows.state.pid !== Number(asString(rows[0]![0]!))
 }
 
 async function textRows(query: PostgresJsQuery): Promise<readonly (readonly Value[])[]> {
