@@ -11,18 +11,15 @@ const left: Readonly<Record<string, string>> = {
   'packages/sendoff/test/stores/mysql/mysql2-store.mariadb.service.test.ts': 'mysql2-store.mysql',
   'packages/sendoff/test/stores/mysql/claims-by-keys.mariadb.service.test.ts': 'claims-by-keys.mysql',
   'packages/sendoff/test/stores/mysql/growing-schema.mariadb.service.test.ts': 'growing-schema.mysql',
-  'packages/sendoff/test/stores/mysql/plans.mariadb.service.test.ts': 'it reads the plans of MariaDB',
   'packages/sendoff/test/stores/mysql/doctor.mariadb.service.test.ts': 'it uses the engine Aria',
   'packages/sendoff/test/stores/mysql/rights.mariadb.service.test.ts': 'MySQL demands one more right',
-  'packages/sendoff/test/transactions/prisma.mariadb.service.test.ts':
-    'Prisma prepares savepoints, which MySQL refuses',
   'test/services/servers/mariadb/mariadb.mariadb.service.test.ts': 'it tests the service itself',
 }
 
 /** The most telling ones, which run at every scale: many processes at once, and the transactions of an ORM. */
 const always: readonly string[] = [
   'packages/sendoff/test/stores/mysql/sharing.mariadb.service.test.ts',
-  'packages/sendoff/test/transactions/drizzle.mariadb.service.test.ts',
+  'packages/sendoff/test/transactions/prisma.mariadb.service.test.ts',
 ]
 
 const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'

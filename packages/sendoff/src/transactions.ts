@@ -10,6 +10,8 @@ export interface TransactionOptions {
  */
 export interface SqlTx {
   query(text: string, values: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+  /** Runs `work` in a savepoint. Leave it out if `query` can run the statements of savepoints. */
+  inSavepoint?(work: () => Promise<void>): Promise<void>
 }
 
 /**

@@ -21,13 +21,11 @@ export interface PrismaTransaction {
 export function prismaTransactions<Tx extends PrismaTransaction, Options>(
   prisma: PrismaDatabase<Tx, Options>,
 ): Transactions<Tx, SqlTx, Options> {
-  let savepoints = 0
+  const savepoints = new Savepoints<Tx>()
 
   return {
     transaction: (work, within, options) =>
-      within === undefined
-        ? prisma.$transaction(work, options)
-        : inSavepoint(within, `sendoff_${++savepoints}`, work),
+      within === undefined ? prisma.$transaction(work, options) : savepoints.run(within, work),
 
     databaseError: databaseErrorOf,
 
@@ -42,29 +40,65 @@ export function prismaTransactions<Tx extends PrismaTransaction, Options>(
             throw databaseErrorOf(error)
           }
         },
+
+        async inSavepoint(work) {
+          try {
+            await savepoints.run(tx, work)
+          } catch (error) {
+            throw databaseErrorOf(error)
+          }
+        },
       }
     },
   }
 }
 
 /**
- * Runs `work` in a savepoint, because not every version of Prisma has nested transactions. Names are unique
- * because MySQL forgets the older of two.
+ * Runs parts of transactions in savepoints, because not every version and adapter of Prisma has nested
+ * transactions.
+ *
+ * MySQL refuses to prepare the statements of savepoints. Prisma prepares them from 7.5 on, but not those of its
+ * own nested transactions, so that these take over. Names are unique because MySQL forgets the older of two.
  */
-async function inSavepoint<Tx extends PrismaTransaction, Result>(
-  tx: Tx,
-  name: string,
-  work: (tx: Tx) => Promise<Result>,
-): Promise<Result> {
-  await tx.$executeRawUnsafe(`savepoint ${name}`)
-  try {
-    const result = await work(tx)
-    await tx.$executeRawUnsafe(`release savepoint ${name}`)
-    return result
-  } catch (error) {
-    await undo(tx, name)
-    throw error
+class Savepoints<Tx extends PrismaTransaction> {
+  #count = 0
+  #isNested = false
+
+  async run<Result>(tx: Tx, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+    if (this.#isNested) return nested(tx, work)
+
+    const name = `sendoff_${++this.#count}`
+    try {
+      await tx.$executeRawUnsafe(`savepoint ${name}`)
+    } catch (error) {
+      if (!isNotPreparable(error)) throw error
+      this.#isNested = true
+      return nested(tx, work)
+    }
+    try {
+      const result = await work(tx)
+      await tx.$executeRawUnsafe(`release savepoint ${name}`)
+      return result
+    } catch (error) {
+      await undo(tx, name)
+      throw error
+    }
   }
+}
+
+async function nested<Tx extends object, Result>(tx: Tx, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  try {
+    return await (tx as unknown as PrismaDatabase<Tx, unknown>).$transaction(work)
+  } catch (error) {
+    // Only the text of Prisma's error says so.
+    const isWithinAnother =
+      error instanceof Error && error.message.startsWith('Concurrent nested transactions')
+    throw isWithinAnother ? withinAnother(error) : error
+  }
+}
+
+function isNotPreparable(error: unknown): boolean {
+  return (databaseErrorOf(error) as { readonly errno?: unknown }).errno === 1295
 }
 
 // If this fails as well, the whole transaction has failed. The error that led here says more.
@@ -104,6 +138,15 @@ function noTransaction(cause?: Error): OutboxError {
     'OUTBOX_NO_TRANSACTION',
     'This Prisma client has no open transaction: it is the client itself, or its transaction has ended or timed out. ' +
       'Hand over the tx of prisma.$transaction(async (tx) => { … }) while it is open, or write inside outbox.transaction().',
+    { cause },
+  )
+}
+
+function withinAnother(cause: Error): OutboxError {
+  return new OutboxError(
+    'OUTBOX_NO_TRANSACTION',
+    'This transaction has an open part, which tx.$transaction() began, and Prisma refuses a second one beside it. ' +
+      'Hand over the tx of that part, or begin parts with outbox.transaction(), one after another.',
     { cause },
   )
 }

@@ -36,6 +36,8 @@ export class AmbientTransactions<
   // The open transactions, each followed by its parts. A list will do: there are about as many as
   // connections.
   readonly #scopes: TransactionScope<UserTx, StoreTx>[] = []
+  // Of each transaction that other code opened, what the store knows it by: writes side by side share it.
+  readonly #foreign = new WeakMap<object, StoreTx>()
   // The end of the last part of each transaction that other code opened.
   readonly #foreignParts = new WeakMap<object, Promise<void>>()
   readonly #onEnded: (() => void)[] = []
@@ -92,7 +94,8 @@ export class AmbientTransactions<
   contextOf(tx: UserTx): TxContext<StoreTx> {
     // We want the innermost scope: a part may have the handle of the transaction around it.
     const scope = this.#scopes.findLast(({ userTx }) => userTx === tx)
-    if (scope === undefined) return foreignTransaction(this.#store, this.#transactions.storeTx(tx))
+    if (scope === undefined)
+      return foreignTransaction(this.#store, this.#foreignStoreTx(tx as UserTx & object))
 
     // A caller that names the outer transaction inside an open part means the part: the connection is the
     // same.
@@ -149,6 +152,13 @@ export class AmbientTransactions<
     } finally {
       this.#end(scope, outer)
     }
+  }
+
+  #foreignStoreTx(tx: UserTx & object): StoreTx {
+    const storeTx = this.#transactions.storeTx(tx)
+    const known = this.#foreign.get(tx) ?? storeTx
+    this.#foreign.set(tx, known)
+    return known
   }
 
   // The parts of one transaction run one after another.

@@ -28,7 +28,7 @@ export async function mariadbOrders(): Promise<TestDatabase> {
     selectOrder: 'select id from orders where id = ?',
     echo: {
       sql: `select cast(? as char) as some_text, ? as \`noText\`, cast(? as char) as number, hex(?) as bytes,
-                   json_value(?, '$.text') as json`,
+                   json_value(cast(? as char), '$.text') as json`,
       values: (text) => [text, null, 42, Buffer.from([0, 255, 39, 92]), JSON.stringify({ text })],
       row: (text) => ({ some_text: text, noText: null, number: '42', bytes: '00FF275C', json: text }),
     },

@@ -21,6 +21,10 @@ export interface Subject<Tx, Options> {
   readonly serializable: Options
   /** What the ORM does when the database has rolled back because of a swallowed error. */
   readonly afterSwallowedError: 'resolves' | 'rejects'
+  /** The same, if a write of the outbox has noticed it. Default: no difference. */
+  readonly afterNoticedRollback?: 'rejects' | undefined
+  /** Why the ORM cannot run the statement `savepoint`, if so. */
+  readonly noSavepoints?: string | undefined
   close(): Promise<void>
 }
 

@@ -125,7 +125,7 @@ export function mysqlStore<Client extends MysqlClient>(
     refusedCommit: isCommitRefused,
     isConflict: isTransactionConflict,
     refusedWrite: isWriteRefused,
-    inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(driver.session(tx)),
+    inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(tx, driver.session(tx)),
     insert: ({ tx, rows, lease }) =>
       insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
 

@@ -313,7 +313,7 @@ export const lookChecks: readonly PartCheck[] = [
     needs: ['people', 'lanes', 'partitions'],
     async run({ store, wait }) {
       const owner = { lock: 'partitions/a', token: 'a' }
-      await store.locks.acquire({ ...owner, ttlMs: 300 })
+      await store.locks.acquire({ ...owner, ttlMs: 60_000 })
       await store.partitions.acquire({ owner, partitions: [1] })
       const row = await insertOne(store, keyed('x'))
       await store.lanes.hold({ owner, rows: [row] })
@@ -321,7 +321,8 @@ export const lookChecks: readonly PartCheck[] = [
       deepEqual([living.participants, living.partitions[1]!.owner], [['a'], 'a'])
       equal(living.partitions.length, 256)
 
-      await wait(320)
+      await store.locks.renew({ ...owner, ttlMs: 20 })
+      await wait(40)
       const dead = await store.partitions.look()
       deepEqual([dead.participants, dead.partitions[1]!.owner, dead.nextEndMs], [[], null, Infinity])
       deepEqual(only(await store.people.query({ limit: 10 })), row)

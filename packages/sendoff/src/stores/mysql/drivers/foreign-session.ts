@@ -16,8 +16,7 @@ export function foreignSession(tx: object): CallersSession {
     },
 
     async assertInTransaction() {
-      const isOpen = await probeOf(tx).run(() => isInTransaction(session))
-      if (!isOpen) throw noLongerOpen()
+      if (!(await isInTransaction(tx, session))) throw noLongerOpen()
     },
   }
   return session
@@ -27,32 +26,33 @@ export function foreignSession(tx: object): CallersSession {
 // those of the others, and they would take the transaction for ended.
 const probes = new WeakMap<object, Mutex>()
 
-function probeOf(tx: object): Mutex {
-  const probe = probes.get(tx) ?? new Mutex()
-  probes.set(tx, probe)
-  return probe
-}
-
 /**
  * Whether a transaction is open, for handles that do not say. MariaDB reports it in an expression inside a
  * comment, which MySQL ignores. In MySQL, a savepoint outside of a transaction is gone after the statement
  * that set it.
  */
-export async function isInTransaction(session: CallersSession): Promise<boolean> {
+export async function isInTransaction(tx: object, session: CallersSession): Promise<boolean> {
   const { rows } = await session.run(
     'select coalesce(/*M! @@in_transaction or not @@autocommit, */ null) as answer',
   )
   const answer = rows[0]?.[0] ?? null
   if (answer !== null) return Number(answer) === 1
 
+  const probe = probes.get(tx) ?? new Mutex()
+  probes.set(tx, probe)
   try {
-    await session.run('savepoint sendoff_probe')
-    await session.run('release savepoint sendoff_probe')
+    await probe.run(() => emptySavepoint(tx, session))
     return true
   } catch (error) {
     if (isUnknownSavepoint(error)) return false
     throw error
   }
+}
+
+async function emptySavepoint(tx: Partial<SqlTx>, session: CallersSession): Promise<void> {
+  if (tx.inSavepoint !== undefined) return tx.inSavepoint(async () => {})
+  await session.run('savepoint sendoff_probe')
+  await session.run('release savepoint sendoff_probe')
 }
 
 // The columns keep the order of the statement, whatever the caller's settings name them. For a statement that
