@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { EventStatus } from '../../../src/store/event-status.ts'
+import { isOnMysql } from '../../../../../test/services/servers/mysql/on-mysql.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { mysqlTables } from '../../../src/stores/mysql/schema/mysql-tables.ts'
 import { timeValue } from '../../../src/stores/mysql/sql/statement-values.ts'
@@ -10,6 +11,8 @@ import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
 const doneRows = 200_000
+/** MySQL also counts reads of the pauses, two for each row. */
+const counted = isOnMysql ? 3 : 1
 const lease = leaseOf('test')
 const options = { from: false, skipRecent: false }
 const seqs = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -27,7 +30,11 @@ describe('mysql store: plans on a table of few rows', () => {
   before(async () => {
     await store.migrate()
     await insertRows(store, sampleRows(10))
-    await pool.query('analyze table outbox_event')
+    await pool.query(
+      `insert into outbox_event_attempt (event_id, destination, attempts, failed_at, error)
+       select event_id, destination, 1, created_at, 'failed' from outbox_event`,
+    )
+    await pool.query('analyze table outbox_event, outbox_event_attempt')
   })
 
   // What reads a whole table waits for every row in it that is not committed yet.
@@ -87,7 +94,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     deepEqual([table!.type, table!.key], ['range', 'due'])
     ok(!/filesort|temporary/.test(table!.Extra), table!.Extra)
 
-    ok((await rowsRead(async (run) => equal((await run(text)).length, 500))) < 510)
+    ok((await rowsRead(async (run) => equal((await run(text)).length, 500))) < 510 * counted)
   })
 
   it('a claim of some types reads the rows of its window, and no others', async () => {
@@ -131,7 +138,7 @@ describe(`mysql store: plans on a table of ${doneRows} DONE rows`, () => {
     } as const
     for (const [name, [text, values, most]] of Object.entries(reads)) {
       const read = await rowsRead((run) => run(text, [...values]))
-      ok(read <= most, `${name} read ${read} rows`)
+      ok(read <= most * counted, `${name} read ${read} rows`)
     }
   })
 
@@ -169,15 +176,19 @@ interface ExplainedTable {
 async function explained(text: string): Promise<readonly ExplainedTable[]> {
   const seqs = ['1', '9']
   const filled = text.replaceAll(/(?<= seq \S+ )\?/g, () => seqs.shift()!).replaceAll('?', "'2026-01-01'")
-  const [rows] = await pool.query(`explain ${filled}`)
+  const [rows] = await pool.query(`explain format=traditional ${filled}`)
   return rows as ExplainedTable[]
 }
 
 async function insertDone(count: number): Promise<void> {
+  const digits = `(select ${[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].join(' as n union all select ')})`
+  const places = Math.ceil(Math.log10(count))
+  const names = Array.from({ length: places }, (_, place) => `d${place}`)
   await pool.query(`
     insert into outbox_event (event_id, destination, event_type, aggregate_type, status, available_at, occurred_at,
                               created_at, done_at, payload)
-    select concat('done-', seq), '', 'OrderPlaced', 'Order', 1, utc_timestamp(3), utc_timestamp(3), utc_timestamp(3),
-           utc_timestamp(3), '{}'
-      from seq_1_to_${count}`)
+    select concat('done-', ${names.map((name) => `${name}.n`).join(", ',', ")}), '', 'OrderPlaced', 'Order', 1,
+           utc_timestamp(3), utc_timestamp(3), utc_timestamp(3), utc_timestamp(3), '{}'
+      from ${names.map((name) => `${digits} as ${name}`).join(' cross join ')}
+     limit ${count}`)
 }
