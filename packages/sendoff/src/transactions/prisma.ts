@@ -57,8 +57,9 @@ export function prismaTransactions<Tx extends PrismaTransaction, Options>(
  * Runs parts of transactions in savepoints, because not every version and adapter of Prisma has nested
  * transactions.
  *
- * MySQL refuses to prepare the statements of savepoints. Prisma prepares them from 7.5 on, but not those of its
- * own nested transactions, so that these take over. Names are unique because MySQL forgets the older of two.
+ * MySQL refuses to prepare the statements of savepoints. Prisma prepares them from 7.5 on, but not those of
+ * its own nested transactions, so that these take over. Names are unique because MySQL forgets the older of
+ * two.
  */
 class Savepoints<Tx extends PrismaTransaction> {
   #count = 0

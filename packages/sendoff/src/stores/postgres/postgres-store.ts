@@ -57,8 +57,8 @@ export interface PostgresStoreOptions<Client extends PostgresClient> {
    */
   readonly notify?: boolean
   /**
-   * Whether statements are prepared by name. Set it to false if a pooler does not support it. If you set it to
-   * true, postgres.js may prepare its statements behind a pooler. Default: true.
+   * Whether statements are prepared by name. Set it to false if a pooler does not support it. If you set it
+   * to true, postgres.js may prepare its statements behind a pooler. Default: true.
    */
   readonly prepare?: boolean
   /**
