@@ -124,8 +124,8 @@ export function preparedFailure(cause: unknown): unknown {
 
 /**
  * The error for postgres.js with prepared statements behind a pooler. It even prepares its COMMIT. If the
- * pooler has swapped the connection, the server aborts the transaction for lack of that statement. postgres.js
- * repeats the COMMIT, which then rolls back, and reports success.
+ * pooler has swapped the connection, the server aborts the transaction for lack of that statement.
+ * postgres.js repeats the COMMIT, which then rolls back, and reports success.
  */
 export function preparesBehindPooler(): OutboxError {
   return new OutboxError(
