@@ -179,7 +179,12 @@ export class JudgedHistory {
   /** Returns whether the process was without its database at some moment between the two. */
   wasCutOff(process: string, from: number, to: number): boolean {
     const cutOffs = this.#troubles.get(process)?.cutOffs ?? []
-    return cutOffs.some((cutOff) => cutOff.from < to && cutOff.to > from)
+    return [...cutOffs, ...this.#databaseCrashes].some((cutOff) => cutOff.from < to && cutOff.to > from)
+  }
+
+  // A process may not have called its database during a crash, so that it has no record of its own.
+  get #databaseCrashes(): readonly Period[] {
+    return this.outages.filter(({ what }) => what === 'databaseCrash')
   }
 
   /** Returns whether its process was asked to end before then, and stopped waiting for the delivery. */
@@ -229,7 +234,7 @@ export class JudgedHistory {
 
   /**
    * Returns for how long between the two moments others were harmed, or may not have been replaced yet, or
-   * had their only worker in a listener, in ms.
+   * had their only worker in a listener, or an event that runs alone, in ms.
    */
   otherFaultsMs(process: string, from: number, to: number): number {
     const periods: Period[] = []
@@ -238,7 +243,22 @@ export class JudgedHistory {
       if (killedAt !== undefined) periods.push({ from: killedAt, to: killedAt + this.settings.leaseMs })
       periods.push(...stops, ...cutOffs)
     }
-    return coveredMs([...periods, ...this.outages, ...this.#onlyWorkerRuns()], from, to)
+    const runs = [...this.#onlyWorkerRuns(), ...this.#loneRuns()]
+    return coveredMs([...periods, ...this.outages, ...runs], from, to)
+  }
+
+  /**
+   * The runs of events that a killed process had held before. Such an event may run alone: everything else
+   * in its process waits.
+   */
+  #loneRuns(): readonly Period[] {
+    return [...this.deliveries.values()].flatMap((deliveries) => {
+      const first = deliveries.findIndex(
+        ({ process, endedAt = Infinity }) => endedAt > (this.killedAt(process) ?? Infinity),
+      )
+      if (first === -1) return []
+      return deliveries.slice(first + 1).map(({ at, endedAt = at }) => ({ from: at, to: endedAt }))
+    })
   }
 
   #onlyWorkerRuns(): readonly Period[] {

@@ -250,12 +250,13 @@ function planFaults(
 
 /**
  * A record of held rows that arrives after its caller gave up may replace a newer one. If the process then crashes, the
- * rows in the newer record count no loss. We know of it, and look for other faults.
+ * rows in the newer record count no loss. We know of it, and look for other faults. The caller gives up when any call
+ * of the process runs into its time limit.
  */
 const records = new Set(['hold', 'pollPending'])
 
 function boundedMs(what: string, ms: number, leaseMs: number): number {
-  return records.has(what) ? Math.min(ms, leaseMs * 0.4) : ms
+  return records.has(what) ? Math.min(ms, leaseMs * 0.05) : ms
 }
 
 function planFault(

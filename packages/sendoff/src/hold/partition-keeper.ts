@@ -160,7 +160,12 @@ export class PartitionKeeper {
 
   /** Checks which worker owns which partition, and takes or gives up some. Never rejects. */
   look(): Promise<void> {
-    this.#looking ??= this.#lookNow().finally(() => (this.#looking = undefined))
+    this.#looking ??= this.#lookNow().then((pauseMs) => {
+      // The next check may begin at once, as soon as it is scheduled: this one has to be over by then.
+      this.#looking = undefined
+      this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
+      this.#isWoken = false
+    })
     return this.#looking
   }
 
@@ -194,7 +199,8 @@ export class PartitionKeeper {
     if (this.#leaving !== undefined) await this.#options.locks.release(this.#leaving)
   }
 
-  async #lookNow(): Promise<void> {
+  /** Returns how many milliseconds to wait before the next check. Never rejects. */
+  async #lookNow(): Promise<number> {
     let pauseMs = shortPauseMs
     this.#lastLook = this.#options.clock.monotonic()
     try {
@@ -204,8 +210,7 @@ export class PartitionKeeper {
       this.#backOff.failed(`Sharing the partitions failed and will be tried again. ${describeError(error)}`)
     }
     this.#firstLook.resolve()
-    this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
-    this.#isWoken = false
+    return pauseMs
   }
 
   #schedule(inMs: number): void {

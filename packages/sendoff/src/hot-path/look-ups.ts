@@ -65,7 +65,7 @@ export class LookUps {
 
   #ask(lookUp: LookUp, looks: number): void {
     this.#waiting.push({ lookUp, looks })
-    this.#running ??= this.#run().finally(() => (this.#running = undefined))
+    this.#running ??= this.#run()
   }
 
   // Never rejects: it reports a failing store and repeats the call.
@@ -84,6 +84,8 @@ export class LookUps {
         else this.#askLater(lookUp, looks)
       }
     }
+    // At once, so that a question of the same turn begins a new run.
+    this.#running = undefined
   }
 
   #isAwaited(lookUp: LookUp): boolean {

@@ -2,8 +2,9 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
 import { partitionCount } from '../../src/store/partition-of.ts'
+import { StoreRecovery } from '../../src/store-calls/store-recovery.ts'
 import { NamedLock } from '../../src/hold/named-lock.ts'
-import { PartitionKeeper } from '../../src/hold/partition-keeper.ts'
+import { PartitionKeeper, type PartitionKeeperOptions } from '../../src/hold/partition-keeper.ts'
 import { type OutboxPartitions, type StoreWith, participantLock } from '../../src/store/index.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { Gate } from '../fixtures/gate.ts'
@@ -95,6 +96,37 @@ describe('the keeper of partitions', () => {
     deepEqual(inBoth(first, second), [])
   })
 
+  it('checks the shares again if the store answers another call right after a check has failed', async (test) => {
+    const store = memoryStore()
+    const clock = {
+      ...systemClock,
+      schedule: () => {
+        queueMicrotask(() => recovery.answered())
+        return () => {}
+      },
+    }
+    const recovery = new StoreRecovery(clock)
+    let checks = 0
+    const keeper = new PartitionKeeper({
+      ...optionsOf(store, lockOf(store, 'first')),
+      partitions: {
+        ...store.partitions,
+        async shares(owner) {
+          if (++checks === 1) throw new Error('The answer was lost.')
+          return store.partitions.shares(owner)
+        },
+      },
+      clock,
+      recovery,
+    })
+    test.after(() => keeper.stop())
+    await keeper.look()
+    await new Promise((resolve) => setImmediate(resolve))
+
+    equal(checks, 2)
+    equal(keeper.active.length, partitionCount)
+  })
+
   it('leaves what was in hand when its lock was lost to the end of the lock, which counts it', async (test) => {
     const store = memoryStore()
     const inHand = new Gate()
@@ -137,7 +169,17 @@ function keeperOf(
   lock = lockOf(store, token),
 ): PartitionKeeper {
   const keeper = new PartitionKeeper({
+    ...optionsOf(store, lock),
     partitions: { ...store.partitions!, ...calls },
+    letGo,
+  })
+  test.after(() => keeper.stop())
+  return keeper
+}
+
+function optionsOf(store: StoreWith<any, 'people'>, lock: NamedLock): PartitionKeeperOptions {
+  return {
+    partitions: store.partitions!,
     lock,
     locks: store.locks,
     leaseMs: 60_000,
@@ -145,11 +187,9 @@ function keeperOf(
     logger: silent,
     mayShare: () => true,
     intervalMs: 60_000,
-    letGo,
+    letGo: async () => {},
     waker: { wake() {}, announce() {} },
-  })
-  test.after(() => keeper.stop())
-  return keeper
+  }
 }
 
 function inBoth(first: PartitionKeeper, second: PartitionKeeper): readonly number[] {
