@@ -26,6 +26,7 @@ export class InFlightTracker {
   /** Rows that this process is claiming by row id, each with the delivery that a poll has returned since. */
   readonly #awaited = new Map<string, Delivery | undefined>()
   readonly #runningPolls = new Set<number>()
+  #onPollEnd: (() => void)[] = []
   readonly #leaving: { readonly delivery: Delivery; readonly lastPoll: number }[] = []
   readonly #ttlMs: number
   readonly #clock: Clock
@@ -117,8 +118,16 @@ export class InFlightTracker {
     return () => this.#pollEnds(poll)
   }
 
+  /** Resolves when no poll is under way. */
+  async untilNoPoll(): Promise<void> {
+    while (this.#runningPolls.size > 0) {
+      await new Promise<void>((resolve) => this.#onPollEnd.push(resolve))
+    }
+  }
+
   #pollEnds(poll: number): void {
     this.#runningPolls.delete(poll)
+    for (const resolve of this.#onPollEnd.splice(0)) resolve()
     const oldestRunning = Math.min(...this.#runningPolls)
     let gone = 0
     for (const { delivery, lastPoll } of this.#leaving) {

@@ -181,6 +181,9 @@ export class OutboxDispatcher implements StoppableDispatcher {
   async standStill(): Promise<void> {
     this.#gate.standsStill = true
     await this.#unrun.handBackQueued()
+    // A poll that began before may still claim rows, and they are on their way back when it ends.
+    await this.inFlight.untilNoPoll()
+    await this.#handBack.idle()
     await this.#recordHeld?.()
     await this.#waiters.until(() => this.#calls.size === 0)
     await this.#settler.drained()

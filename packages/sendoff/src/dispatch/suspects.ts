@@ -92,8 +92,11 @@ export class Suspects {
   }
 
   async #clearTheWay(suspect: Delivery): Promise<void> {
-    const { handBack, queues, recordHeld, waiters, calls, settler } = this.#options
+    const { handBack, inFlight, queues, recordHeld, waiters, calls, settler } = this.#options
     await handBack.letGo([...new Set([suspect, ...queues.takeAll()])])
+    // A poll that began before may still claim rows. They are handed back as well.
+    await inFlight.untilNoPoll()
+    await handBack.idle()
     await recordHeld?.()
     await waiters.until(() => calls.size === 0)
     await settler.drained()

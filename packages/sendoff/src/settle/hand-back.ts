@@ -16,6 +16,7 @@ export interface HandBackOptions {
 /** Hands back deliveries that will not run here. */
 export class HandBack {
   readonly #options: HandBackOptions
+  readonly #releases = new Set<Promise<void>>()
 
   constructor(options: HandBackOptions) {
     this.#options = options
@@ -30,6 +31,18 @@ export class HandBack {
   /** Frees leased rows. Never rejects: a row that cannot be freed is free when its lease has run out. */
   async release(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
+    const release = this.#release(deliveries)
+    this.#releases.add(release)
+    await release
+    this.#releases.delete(release)
+  }
+
+  /** Resolves when the store has answered all releases so far. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#releases)
+  }
+
+  async #release(deliveries: readonly Delivery[]): Promise<void> {
     const { store, logger, recovery } = this.#options
     try {
       await store.release(deliveries.map((delivery) => delivery.held))
