@@ -16,6 +16,7 @@ export const usage = `Usage: npm run bench -- SUITE --store STORE [options]
   --rate N              transactions that arrive in a second, in steady and strained: 1000
   --processes N         worker processes that share a drain or the arriving events: 1
   --scale N             share of the rows that stand in the tables of growth, admin, operator and inbox: 1
+  --kept NAME           leaves the tables of admin and operator on the server that a variable names, and finds them there again
   --chart FILE          draws the results there as well, as SVG
   --only TEXT           subjects with this in their names, and what they are compared with
   --json                JSON lines on standard output, and nothing else there
@@ -74,7 +75,8 @@ export function benchOptions(args: readonly string[]): BenchOptions {
     suite: { ...suite, subjects: chosenSubjects(suite, values.only) },
     rounds: number('--rounds', values.rounds ?? String(suite.rounds ?? store.rounds)),
     conditions: {
-      run: String(process.pid),
+      run: values.kept ?? String(process.pid),
+      isKept: values.kept !== undefined,
       driver: oneOf('--driver', values.driver ?? store.drivers[0], store.drivers),
       synchronous: oneOf('--synchronous', values.synchronous ?? 'FULL', ['FULL', 'NORMAL'] as const),
       events: number('--events', values.events ?? '100000'),
@@ -110,6 +112,7 @@ function parse(args: readonly string[]) {
         processes: text,
         scale: text,
         chart: text,
+        kept: text,
         only: text,
         json: { type: 'boolean' },
       },

@@ -106,6 +106,8 @@ export interface Conditions {
   readonly folder: string
   /** Distinguishes runs that use the same server. */
   readonly run: string
+  /** Databases that measurements share stay on the server, and a later run of the same name uses them. */
+  readonly isKept: boolean
   readonly driver: string
   readonly synchronous: 'FULL' | 'NORMAL'
   /** How many events wait for a drain. */
@@ -130,6 +132,8 @@ export interface BenchDatabases<Tx> {
   create(name: string, conditions: Conditions): Promise<BenchDatabase<Tx>>
   /** Opens an existing database, perhaps of another process. */
   open(name: string, conditions: Conditions): Promise<BenchDatabase<Tx>>
+  /** Whether a kept database is there. */
+  exists?(name: string, conditions: Conditions): Promise<boolean>
   /**
    * Returns the microseconds of CPU that the server has used so far, if there is one and it is on this
    * machine.

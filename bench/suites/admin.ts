@@ -61,6 +61,8 @@ export function adminSuite<Tx>(databases: BenchDatabases<Tx>, tables: AdminTable
     ...(tables.isShared && {
       async prepare(conditions) {
         for (const kind of kinds) {
+          if (conditions.isKept && (await databases.exists?.(`${sharedPrefix}admin${kind}`, conditions)))
+            continue
           const database = await filled(databases, tables, `${sharedPrefix}admin${kind}`, kind, conditions)
           await database.close()
         }

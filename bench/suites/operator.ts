@@ -11,7 +11,8 @@ import type { AdminTables } from './admin.ts'
 /** The address of a database, as the command line takes it. */
 export type DatabaseAddress = (database: string, conditions: Conditions) => string
 
-const database = `${sharedPrefix}operator`
+// That of `admin`, which a run of either suite may have kept.
+const database = `${sharedPrefix}admin`
 const program = join(import.meta.dirname, '../../packages/cli/dist/bin.cjs')
 
 /** What an operator looks at in the dashboard, and how often it is measured. */
@@ -62,6 +63,7 @@ export function operatorSuite<Tx>(
       })),
     ],
     async prepare(conditions) {
+      if (conditions.isKept && (await databases.exists?.(database, conditions))) return
       const created = await databases.create(database, conditions)
       await tables.addStandingRows(database, tables.rows, conditions)
       await created.tidy?.()

@@ -6,6 +6,7 @@ import { concurrentWriters } from '../../suites/write.ts'
 import { createOrders, insertOrder } from './orders.ts'
 import {
   createDatabase,
+  databaseExists,
   databaseUrl,
   serverCpuUs,
   tidy,
@@ -29,6 +30,7 @@ export const postgresDatabases: BenchDatabases<pg.PoolClient> = {
   },
 
   open: async (name, conditions) => postgresDatabase(name, conditions),
+  exists: databaseExists,
   serverCpuUs,
 }
 

@@ -30,10 +30,17 @@ export async function createDatabase(name: string, conditions: Conditions): Prom
   return databaseUrl(name, conditions)
 }
 
-/** Drops every database of this run. */
+export async function databaseExists(name: string, conditions: Conditions): Promise<boolean> {
+  const all = await withClient(serverUrl().href, (client) => databasesOf(client, conditions))
+  return all.includes(databaseName(name, conditions))
+}
+
+/** Drops every database of this run, except those that are kept for another one. */
 export async function dropDatabases(conditions: Conditions): Promise<void> {
   await withClient(serverUrl().href, async (client) => {
-    for (const database of await databasesOf(client, conditions)) await dropDatabase(client, database)
+    const all = await databasesOf(client, conditions)
+    const dropped = conditions.isKept ? all.filter((each) => isPassing(each, conditions)) : all
+    for (const database of dropped) await dropDatabase(client, database)
   })
 }
 
