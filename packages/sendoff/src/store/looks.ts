@@ -26,7 +26,8 @@ export interface OutboxLooks {
 
   /**
    * Groups the `newest` DEAD rows by event type, destination and error text. Texts are cut at
-   * `maxFailureText` characters. Texts that differ in digits alone may be one group, under one of them.
+   * `maxFailureText` characters. Texts that differ in digits alone, and not before their first colon, may be
+   * one group, under one of them.
    */
   failures(request: FailuresRequest): Promise<FailuresAnswer>
 }
@@ -163,7 +164,7 @@ export interface FailureGroup {
   /** When the first of them ended. */
   readonly firstAt: number
   readonly lastAt: number
-  /** One of them. */
+  /** The id of one of them, which has this error text. */
   readonly sample: string
 }
 

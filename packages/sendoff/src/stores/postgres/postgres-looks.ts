@@ -58,23 +58,26 @@ async function tally(
   bound: number,
 ): Promise<Tally> {
   const counted = [String(bound + 1)]
-  const pending = groupsOf(await session.run(statements.tallyPending, counted))
-  const dead = groupsOf(await session.run(statements.tallyDead, counted))
-  const all = groupsOf(await session.run(statements.tallyAll, counted))
-  const [[blockedCount] = []] = await session.run(statements.countBlocked, counted)
+  const pending = await session.run(statements.tallyPending, counted)
+  const attention = await session.run(statements.tallyAttention, counted)
+  const all = await session.run(statements.tallyAll, counted)
   const parked = await session.run(statements.parkedKeys, [String(maxParkedKeys)])
   const [due] = await session.run(statements.oldestDue)
   const [[at] = []] = await session.run(statements.lookBound)
   const estimates = new Map(
     (await session.run(statements.estimates)).map(([kind, count]) => [kind, Number(count)]),
   )
-  const blocked = Number(blockedCount)
+  // One of both is exact, unless there are many dead and many pending rows.
+  const blocked = Math.max(blockedAmong(pending), blockedAmong(attention))
+  const isFull = countOf(attention) > bound
+  const dead =
+    isFull && blockedAmong(attention) > 0 ? await session.run(statements.tallyDead, counted) : attention
 
   return {
     at: Number(at),
-    pending: tallyPart(pending, bound, estimates.get('pending') ?? 0),
-    dead: tallyPart(dead, bound, (estimates.get('attention') ?? 0) - blocked),
-    all: tallyPart(all, bound, estimates.get('all') ?? 0),
+    pending: tallyPart(groupsOf(pending), bound, estimates.get('pending') ?? 0),
+    dead: tallyPart(groupsOf(dead).filter(isDead), bound, (estimates.get('attention') ?? 0) - blocked),
+    all: tallyPart(groupsOf(all), bound, estimates.get('all') ?? 0),
     blocked,
     parked: parked.map(([name]) => name!),
     oldestDue: due && {
@@ -86,7 +89,21 @@ async function tally(
   }
 }
 
-function groupsOf(answer: readonly (readonly Value[])[]): readonly TallyGroup[] {
+type TallyAnswer = readonly (readonly Value[])[]
+
+function countOf(answer: TallyAnswer): number {
+  return groupsOf(answer).reduce((sum, { count }) => sum + count, 0)
+}
+
+function blockedAmong(answer: TallyAnswer): number {
+  return answer.reduce((sum, [, , , , blocked]) => sum + Number(blocked), 0)
+}
+
+function isDead({ status }: TallyGroup): boolean {
+  return status === EventStatus.DEAD
+}
+
+function groupsOf(answer: TallyAnswer): readonly TallyGroup[] {
   return answer.map(([status, eventType, destination, count]) => ({
     status: Number(status) as EventStatus,
     eventType: eventType!,

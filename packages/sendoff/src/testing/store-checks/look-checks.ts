@@ -77,6 +77,18 @@ export const lookChecks: readonly PartCheck[] = [
     },
   },
   {
+    name: 'looks: tally counts dead rows exactly, however many blocked ones are newer',
+    needs: ['people', 'looks'],
+    async run({ store }) {
+      for (let row = 0; row < 2; row++) await insertAndSettle(store, { kind: 'dead', failure })
+      for (let row = 0; row < 5; row++) await insertAndSettle(store, { kind: 'block', failure })
+      const { dead, blocked } = await store.looks.tally({ bound: 3 })
+
+      deepEqual([dead.total, dead.isExact], [2, true])
+      ok(blocked >= 3 && blocked <= 5, `${blocked} blocked`)
+    },
+  },
+  {
     name: 'looks: tally counts the rows of an empty table, and finds none due',
     needs: ['looks'],
     async run({ store }) {
@@ -291,6 +303,30 @@ export const lookChecks: readonly PartCheck[] = [
       )
       ok([first.eventId, last.eventId].includes(group.sample))
       ok(groups.some(({ error }) => error === 'x'.repeat(maxFailureText)))
+    },
+  },
+  {
+    name: 'looks: failures keeps error classes apart, and a sample has the error text of its group',
+    needs: ['people', 'looks'],
+    async run({ store }) {
+      const errors = ['Http404Error: order 17', 'Http404Error: order 8', 'Http500Error: order 9']
+      const written = new Map<string, string>()
+      for (const error of errors) {
+        const row = await insertAndSettle(store, { kind: 'dead', failure: { error, counted: true } })
+        written.set(row.eventId, error)
+      }
+      const { groups } = await store.looks.failures({ newest: 10 })
+
+      const counts = new Map<string, number>()
+      for (const { error, count, sample } of groups) {
+        equal(error, written.get(sample))
+        const [errorClass = ''] = error.split(':')
+        counts.set(errorClass, (counts.get(errorClass) ?? 0) + count)
+      }
+      deepEqual([...counts].sort(), [
+        ['Http404Error', 2],
+        ['Http500Error', 1],
+      ])
     },
   },
   {

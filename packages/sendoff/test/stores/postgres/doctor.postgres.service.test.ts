@@ -50,6 +50,11 @@ describe('the doctor of a PostgreSQL store', { skip }, () => {
     await expectFinding(postgresStore({ client: pool, schema: 'nowhere' }), 'SCHEMA_MISSING', 'error')
   })
 
+  it('finds that a store and its table are not divided by time in the same way', async (test) => {
+    const { schema, pool } = await opened(test, { partitionBy: 'day' })
+    await expectFinding(postgresStore({ client: pool, schema }), 'TIME_PARTITIONS_DIFFER', 'error')
+  })
+
   it('finds indexes that are missing, altered or invalid, and its SQL is the cure', async (test) => {
     const { store, schema, table, pool } = await opened(test)
     const cured = async (code: string, severity: 'error' | 'warning', sql: string) => {
