@@ -9,7 +9,7 @@ export function mysqlClient(url: URL, { connections, table }: ClientOptions): St
   const { name, module } = requirePackage('MySQL', ['mysql2/promise', 'mariadb'])
   const pool = (module as PoolModule).createPool(mysqlPoolOptions(name, url, connections))
   return {
-    store: mysqlStore({ client: pool, ...given({ table }) }),
+    storeOf: (partitionBy) => mysqlStore({ client: pool, ...given({ table, partitionBy }) }),
     async connect() {
       const connection = await pool.getConnection()
       await connection.release()

@@ -24,18 +24,39 @@ export interface OpenStoreOptions {
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<SqlOrOtherStore> {
   const target = readStoreUrl(url)
-  const { store, connect, close } = await makeClient(target, options)
-  const closeAll = onlyOnce(async () => {
-    await store.close()
-    await close()
-  })
+  const client = await makeClient(target, options)
   try {
-    await connect()
+    await client.connect()
   } catch (error) {
-    await closeAll().catch(() => {})
+    await client.close().catch(() => {})
     throw error instanceof OutboxError ? error : connectionFailed(url, target, error)
   }
-  return { ...store, close: closeAll }
+  const store = hasTimeParts(target) ? await storeAsMade(client) : client.storeOf()
+  const close = onlyOnce(async () => {
+    await store.close()
+    await client.close()
+  })
+  return { ...store, close }
+}
+
+function hasTimeParts({ kind }: StoreUrl): boolean {
+  return kind === 'postgres' || kind === 'mysql'
+}
+
+// The address does not say whether the table is divided by time, but only a store that knows fits the table.
+async function storeAsMade({ storeOf }: StoreClient): Promise<SqlOrOtherStore> {
+  for (const partitionBy of [undefined, 'day', 'week', 'month'] as const) {
+    const store = storeOf(partitionBy)
+    try {
+      await store.checkSchema()
+      return store
+    } catch (error) {
+      // All else is for the command to find: it may be one that creates the tables.
+      if ((error as { readonly code?: unknown }).code !== 'OUTBOX_INVALID_OPTION') return store
+    }
+    await store.close()
+  }
+  return storeOf()
 }
 
 /** Returns the schema of the store at an address as SQL, without connecting; undefined if it has none. */
@@ -43,9 +64,9 @@ export async function schemaSqlOf(
   url: string,
   { from, ...options }: OpenStoreOptions & { readonly from?: number },
 ): Promise<string | undefined> {
-  const { store, close } = await makeClient(readStoreUrl(url), options)
+  const { storeOf, close } = await makeClient(readStoreUrl(url), options)
   try {
-    return store.schemaSql?.(from === undefined ? {} : { from })
+    return storeOf().schemaSql?.(from === undefined ? {} : { from })
   } finally {
     await close()
   }

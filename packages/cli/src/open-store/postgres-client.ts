@@ -31,7 +31,7 @@ function withPg(url: URL, { Pool }: PgModule, { connections, table, schema }: Cl
   // The pool replaces a lost connection. The call that needed it reports the loss.
   pool.on('error', () => {})
   return {
-    store: postgresStore({ client: pool, ...given({ table, schema }) }),
+    storeOf: (partitionBy) => postgresStore({ client: pool, ...given({ table, schema, partitionBy }) }),
     async connect() {
       const client = await pool.connect()
       client.release()
@@ -64,7 +64,7 @@ function withPostgresJs(
     onnotice: () => {},
   })
   return {
-    store: postgresStore({ client: sql, ...given({ table, schema }) }),
+    storeOf: (partitionBy) => postgresStore({ client: sql, ...given({ table, schema, partitionBy }) }),
     async connect() {
       await sql.unsafe('select 1')
     },

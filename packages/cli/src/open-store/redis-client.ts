@@ -6,7 +6,7 @@ import { type ClientOptions, connectTimeoutMs, type StoreClient } from './store-
 /** Opens a store in Redis, by ioredis or redis. */
 export function redisClient(url: URL, { table: prefix }: ClientOptions): StoreClient {
   const { client, connect, close } = openRedis(url)
-  return { store: redisStore({ client, ...given({ prefix }) }), connect, close }
+  return { storeOf: () => redisStore({ client, ...given({ prefix }) }), connect, close }
 }
 
 /** A client of Redis, by ioredis or redis, that reconnects after a loss. */

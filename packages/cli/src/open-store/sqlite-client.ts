@@ -8,9 +8,8 @@ import { type ClientOptions, type StoreClient } from './store-client.ts'
 
 /** Opens a store on an SQLite file, by `node:sqlite`, or by better-sqlite3 where Node has none. */
 export function sqliteClient(file: string, { table, create }: ClientOptions): StoreClient {
-  const store = sqliteStore({ open: () => openFile(file), ...given({ table }) })
   return {
-    store,
+    storeOf: () => sqliteStore({ open: () => openFile(file), ...given({ table }) }),
     async connect() {
       if (!create && !existsSync(file)) {
         throw new OutboxError(

@@ -1,11 +1,15 @@
 import type { OutboxStore } from 'sendoff/store'
 
-/** A store and the client that was opened for it. */
+/** How a table of events is divided by time, as the option `partitionBy` of a store names it. */
+export type TimeParts = 'day' | 'week' | 'month' | undefined
+
+/** A client that was opened for a store. */
 export interface StoreClient {
-  readonly store: SqlOrOtherStore
+  /** Makes the store, for a table that is divided by time in this way. */
+  readonly storeOf: (partitionBy?: TimeParts) => SqlOrOtherStore
   /** Connects once, so that a wrong address or password shows at once. */
   readonly connect: () => Promise<void>
-  /** Closes the client. The store is closed before. */
+  /** Closes the client. Its store is closed before. */
   readonly close: () => Promise<void>
 }
 

@@ -9,6 +9,8 @@ export interface TestedDatabase {
   readonly name: string
   /** Returns an outbox whose tables do not exist yet. */
   newOutbox(test: TestContext): Promise<TestedOutbox>
+  /** Creates its tables, divided by day; left out if the database cannot do that. */
+  readonly migrateByDay?: (outbox: TestedOutbox) => Promise<void>
   readonly hasKeys: boolean
   readonly hasSql: boolean
 }
@@ -50,6 +52,19 @@ export function testCommands(database: TestedDatabase): void {
       }
       equal(code, 0, stderr)
       match(stdout, new RegExp(`create table if not exists \\S*${table}`, 'i'))
+    })
+
+    it('a table that is divided by time is known as such', async (test) => {
+      const { migrateByDay } = database
+      if (migrateByDay === undefined) return test.skip('its tables cannot be divided by time')
+      const outbox = await database.newOutbox(test)
+      await migrateByDay(outbox)
+      await fill(outbox, { dead: 2, done: 1 })
+      const { counts } = await sendoffJson<StatusJson>(['status', ...outbox.args])
+      deepEqual([counts.DEAD.count, counts.DONE.count], [2, 1])
+      const replayed = await sendoff(['replay', '--all', '--yes', ...outbox.args])
+      equal(replayed.code, 0, replayed.stderr)
+      deepEqual(await sendoffJson(['migrate', '--check', ...outbox.args]), { isCurrent: true, findings: [] })
     })
 
     it('status counts events, and names the types that fail', async (test) => {

@@ -1,4 +1,5 @@
-import { createConnection } from 'mysql2/promise'
+import { createConnection, createPool } from 'mysql2/promise'
+import { mysqlStore } from 'sendoff/mysql'
 import { outboxAt } from '../tested-outbox.ts'
 import { testCommands } from './command-behaviour.ts'
 
@@ -17,6 +18,11 @@ testCommands({
     })
     url.pathname = name
     return outboxAt(url.href, 'shop_outbox')
+  },
+  async migrateByDay({ url, table }) {
+    const client = createPool(url)
+    await mysqlStore({ client, table, partitionBy: 'day' }).migrate()
+    await client.end()
   },
   hasKeys: true,
   hasSql: true,

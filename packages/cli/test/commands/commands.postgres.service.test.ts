@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { postgresStore } from 'sendoff/postgres'
 import { outboxAt } from '../tested-outbox.ts'
 import { testCommands } from './command-behaviour.ts'
 
@@ -17,6 +18,11 @@ testCommands({
     })
     url.pathname = name
     return outboxAt(url.href, 'shop_outbox')
+  },
+  async migrateByDay({ url, table }) {
+    const client = new pg.Pool({ connectionString: url, max: 1 })
+    await postgresStore({ client, table, partitionBy: 'day' }).migrate()
+    await client.end()
   },
   hasKeys: true,
   hasSql: true,
