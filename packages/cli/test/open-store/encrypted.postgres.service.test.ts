@@ -1,7 +1,5 @@
 import { equal, match } from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
 import { type TemporaryFolder, temporaryFolder } from '../../../../test/services/machine/temporary-folder.ts'
@@ -9,6 +7,7 @@ import type { PostgresServer } from '../../../../test/services/servers/postgres/
 import { debianPostgresServer } from '../../../../test/services/servers/postgres/postgres.ts'
 import { installedWith } from '../installed-with.ts'
 import { sendoff } from '../run-sendoff.ts'
+import { ownCertificate } from './own-certificate.ts'
 
 /** A server with a certificate that it has signed itself, for the name `localhost` only. */
 describe('PostgreSQL by TLS', () => {
@@ -23,7 +22,7 @@ describe('PostgreSQL by TLS', () => {
     await client.connect()
     const { rows } = await client.query<{ data_directory: string }>('show data_directory')
     const data = rows[0]!.data_directory
-    certificate = makeCertificate(data)
+    ;({ certificate } = ownCertificate(data, statSync(data)))
     await client.query('alter system set ssl = on')
     // Whatever connects from now on is encrypted.
     const file = (await client.query<{ hba_file: string }>('show hba_file')).rows[0]!.hba_file
@@ -75,14 +74,3 @@ describe('PostgreSQL by TLS', () => {
     equal(byNode.code, 0, byNode.stderr)
   })
 })
-
-function makeCertificate(folder: string): string {
-  const [key, certificate] = [join(folder, 'server.key'), join(folder, 'server.crt')]
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', '/CN=localhost']
-  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', certificate]
-  execFileSync('openssl', [...request, ...names], { stdio: 'ignore' })
-  const { uid, gid } = statSync(folder)
-  for (const file of [key, certificate]) chownSync(file, uid, gid)
-  chmodSync(key, 0o600)
-  return certificate
-}
