@@ -9,7 +9,7 @@ import { withSession } from './session.ts'
 const columns: readonly Column<GroupedFailure>[] = [
   { title: 'events', value: ({ count }) => countText(count), align: 'right', style: () => 'red' },
   { title: 'type', value: ({ eventType }) => eventType },
-  { title: 'destination', value: ({ destination }) => destination || '-' },
+  { title: 'destination', value: ({ destination }) => destination || '-', isOptional: true },
   { title: 'last', value: ({ lastAt }) => timeText(lastAt) },
   { title: 'for example', value: ({ sample }) => sample.eventId },
   { title: 'error', value: ({ text }) => text },

@@ -42,7 +42,7 @@ export function statusText(
     headText(overview, paint),
     countsText(overview, paint),
     problemsText(overview, paint),
-    tableText(shownDestinations(destinations), destinationColumns(overview.at), { paint, width }),
+    tableText(shownDestinations(destinations), destinationColumns(overview), { paint, width }),
   ]
   if (overview.rates.length > 0)
     blocks.push(tableText(overview.rates.slice(0, 10), rateColumns, { paint, width }))
@@ -109,7 +109,7 @@ function problemsText(overview: Overview, paint: Paint): string {
     const more = values.length > 8 ? `, and ${values.length - 8} more` : ''
     lines.push(`${paint('yellow', name)} ${shown}${more}`)
   }
-  if (oldestDue !== undefined && !processes.some(({ mode }) => mode !== null)) {
+  if (oldestDue !== undefined && !hasWorkers(processes)) {
     lines.push(paint('red', 'Events are due, and no process delivers.'))
   }
   add('paused:', paused.map(nameOf))
@@ -120,13 +120,14 @@ function problemsText(overview: Overview, paint: Paint): string {
 }
 
 /** The columns of the destinations. */
-function destinationColumns(now: number): readonly Column<DestinationState>[] {
+function destinationColumns({ at: now, processes }: Overview): readonly Column<DestinationState>[] {
+  const hasWorker = hasWorkers(processes)
   return [
     { title: 'destination', value: ({ destination }) => destination || '-' },
     {
       title: 'state',
-      value: stateOf,
-      style: (row) => (stateOf(row) === 'ok' ? 'green' : 'red'),
+      value: (row) => stateOf(row, hasWorker),
+      style: (row) => (stateOf(row, hasWorker) === 'ok' ? 'green' : 'red'),
     },
     { title: 'pending', value: ({ pending }) => estimateText(pending), align: 'right' },
     { title: 'dead', value: ({ dead }) => estimateText(dead), align: 'right' },
@@ -143,17 +144,25 @@ function destinationColumns(now: number): readonly Column<DestinationState>[] {
     },
     {
       title: 'errors',
-      value: ({ errors }) =>
-        errors
-          .slice(0, 3)
-          .map((each) => `${each.errorClass || 'Error'} ${each.count}`)
-          .join(', '),
+      value: errorsText,
     },
   ]
 }
 
-function stateOf({ isPaused, processes }: DestinationState): string {
+function hasWorkers(processes: Overview['processes']): boolean {
+  return processes.some(({ mode }) => mode !== null)
+}
+
+// Only the newest DEAD events are examined.
+function errorsText({ errors, dead }: DestinationState): string {
+  const examined = errors.reduce((sum, { count }) => sum + count, 0)
+  const shown = errors.slice(0, 3).map((each) => `${each.errorClass || 'Error'} ${countText(each.count)}`)
+  return `${examined < dead.count && examined > 0 ? 'newest: ' : ''}${shown.join(', ')}`
+}
+
+function stateOf({ isPaused, processes, pending }: DestinationState, hasWorker: boolean): string {
   if (isPaused) return 'paused'
+  if (!hasWorker && pending.count > 0) return 'no worker'
   const breakers = new Set(processes.map(({ circuitBreaker }) => circuitBreaker))
   if (breakers.has('open')) return 'breaker open'
   return breakers.has('halfOpen') ? 'breaker half open' : 'ok'
@@ -166,7 +175,7 @@ function lastSuccessText(ms: number): string {
 
 const rateColumns: readonly Column<Overview['rates'][number]>[] = [
   { title: 'type', value: ({ eventType }) => eventType },
-  { title: 'destination', value: ({ destination }) => destination || '-' },
+  { title: 'destination', value: ({ destination }) => destination || '-', isOptional: true },
   { title: 'done/min', value: ({ donePerMinute }) => rateText(donePerMinute), align: 'right' },
   {
     title: 'failed/min',

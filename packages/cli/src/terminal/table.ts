@@ -8,43 +8,88 @@ export interface Column<Row> {
   readonly value: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
   readonly align?: 'right'
+  /** Leaves the column out if all its values are `-`. */
+  readonly isOptional?: true
 }
 
-/** Formats rows as a table. The last column is cut at the width of the terminal, if there is one. */
+/**
+ * Formats rows as a table. Columns that do not fit into the width of the terminal go on in a second line of each
+ * row. The last column is cut, if enough of it is left.
+ */
 export function tableText<Row>(
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  { paint, width }: { readonly paint: Paint; readonly width: number | undefined },
+  all: readonly Column<Row>[],
+  { paint, width = Infinity }: { readonly paint: Paint; readonly width: number | undefined },
 ): string {
+  const columns = all.filter(({ isOptional, value }) => !isOptional || rows.some((row) => value(row) !== '-'))
   const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))))
   const widths = columns.map(({ title }, index) =>
     Math.max(title.length, ...cells.map((line) => line[index]!.length)),
   )
-  const before = widths.slice(0, -1).reduce((sum, each) => sum + each + gap.length, 0)
-  const lastWidth = width === undefined ? Infinity : Math.max(0, width - before)
+  const lines = linesOf(widths, width)
 
-  const lineOf = (values: readonly string[], styleOf: (index: number) => Style | undefined): string =>
-    values
-      .map((text, index) => {
-        const isLast = index === columns.length - 1
-        const shown = isLast ? cut(text, lastWidth) : text
-        const padding = ' '.repeat(
-          isLast && columns[index]!.align !== 'right' ? 0 : Math.max(0, widths[index]! - shown.length),
-        )
-        const style = styleOf(index)
-        const painted = style === undefined ? shown : paint(style, shown)
-        return columns[index]!.align === 'right' ? padding + painted : painted + padding
+  const rowOf = (values: readonly string[], styleOf: (index: number) => Style | undefined): string =>
+    lines
+      .map(({ indent, indexes }) => {
+        let used = indent - gap.length
+        const shown = indexes.map((index) => {
+          const isEnd = index === indexes.at(-1)
+          used += gap.length
+          const text =
+            index === columns.length - 1 ? cut(values[index]!, Math.max(0, width - used)) : values[index]!
+          used += widths[index]!
+          return padded(text, isEnd, widths[index]!, columns[index]!.align, (part) => {
+            const style = styleOf(index)
+            return style === undefined ? part : paint(style, part)
+          })
+        })
+        return `${' '.repeat(indent)}${shown.join(gap)}`.trimEnd()
       })
-      .join(gap)
-      .trimEnd()
+      .filter((line) => line !== '')
+      .join('\n')
 
   return [
-    lineOf(
+    rowOf(
       columns.map(({ title }) => title),
       () => 'dim',
     ),
-    ...cells.map((line, row) => lineOf(line, (index) => columns[index]!.style?.(rows[row]!))),
+    ...cells.map((line, row) => rowOf(line, (index) => columns[index]!.style?.(rows[row]!))),
   ].join('\n')
 }
 
 const gap = '  '
+const secondIndent = 4
+
+/** How much of the last column is worth a place at the end of a line. */
+const worthwhile = 24
+
+/** Divides columns of these widths into lines. */
+function linesOf(
+  widths: readonly number[],
+  width: number,
+): readonly { readonly indent: number; readonly indexes: readonly number[] }[] {
+  const lines: { indent: number; indexes: number[] }[] = [{ indent: 0, indexes: [] }]
+  let used = 0
+  for (const [index, own] of widths.entries()) {
+    const needed = index === widths.length - 1 ? Math.min(own, worthwhile) : own
+    const line = lines.at(-1)!
+    if (line.indexes.length > 0 && used + needed > width) {
+      lines.push({ indent: secondIndent, indexes: [index] })
+      used = secondIndent
+    } else line.indexes.push(index)
+    used += own + gap.length
+  }
+  return lines
+}
+
+function padded(
+  text: string,
+  isEnd: boolean,
+  width: number,
+  align: 'right' | undefined,
+  painted: (text: string) => string,
+): string {
+  const padding = ' '.repeat(Math.max(0, width - text.length))
+  if (align === 'right') return padding + painted(text)
+  return painted(text) + (isEnd ? '' : padding)
+}

@@ -58,9 +58,25 @@ describe('what is shown', () => {
       { title: 'name', value: (row: (typeof rows)[0]) => row.name },
       { title: 'text', value: (row: (typeof rows)[0]) => row.text },
     ]
-    equal(tableText(rows, columns, { paint: plain, width: 20 }), `name  text\na     ${'x'.repeat(13)}…`)
+    equal(tableText(rows, columns, { paint: plain, width: 32 }), `name  text\na     ${'x'.repeat(25)}…`)
     equal(tableText(rows, columns, { paint: plain, width: undefined }), `name  text\na     ${'x'.repeat(40)}`)
     equal(cut('abc', 3), 'abc')
+  })
+
+  it('columns of a table that do not fit go on in a second line, and one without values is left out', () => {
+    const rows = [
+      { id: 'e-1', at: '02:00', tenant: '-', error: 'Error: no carrier today' },
+      { id: 'e-2', at: '02:01', tenant: '-', error: '' },
+    ]
+    const columns = (['at', 'tenant', 'id', 'error'] as const).map((title) => ({
+      title,
+      value: (row: (typeof rows)[0]) => row[title],
+      ...(title === 'tenant' && { isOptional: true as const }),
+    }))
+    equal(
+      tableText(rows, columns, { paint: plain, width: 24 }),
+      'at     id\n    error\n02:00  e-1\n    Error: no carrier t…\n02:01  e-2',
+    )
   })
 
   it('characters that steer a terminal are shown as text', () => {
