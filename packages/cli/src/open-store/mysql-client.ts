@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { type MariadbPool, type Mysql2Pool, mysqlStore } from 'sendoff/mysql'
+import { OutboxError } from 'sendoff/store'
 import { given } from '../given.ts'
 import { requirePackage } from './load-package.ts'
 import { takeMysqlTls } from './mysql-tls.ts'
@@ -26,6 +28,12 @@ export function mysqlPoolOptions(
 ): object {
   const url = new URL(address)
   const ssl = takeMysqlTls(url)
+  if (driver === 'mysql2/promise' && ssl?.verifyIdentity && isIP(url.hostname) !== 0) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'mysql2 cannot check that a certificate is for an IP address. Use the name of the server, ssl-mode=VERIFY_CA, or the driver mariadb.',
+    )
+  }
   const common = {
     connectionLimit: connections,
     connectTimeout: connectTimeoutMs,

@@ -5,6 +5,8 @@ import { OutboxError } from 'sendoff/store'
 export interface MysqlTls {
   readonly rejectUnauthorized: boolean
   readonly ca?: string
+  /** Without it, mysql2 lets certificates for other names in. */
+  readonly verifyIdentity?: true
   /** Lets certificates for other names in. */
   readonly checkServerIdentity?: () => undefined
 }
@@ -28,7 +30,7 @@ export function takeMysqlTls(url: URL): MysqlTls | undefined {
     case 'VERIFY_CA':
       return { rejectUnauthorized: true, checkServerIdentity: () => undefined, ...ca }
     case 'VERIFY_IDENTITY':
-      return { rejectUnauthorized: true, ...ca }
+      return { rejectUnauthorized: true, verifyIdentity: true, ...ca }
     default:
       throw new OutboxError(
         'OUTBOX_INVALID_OPTION',

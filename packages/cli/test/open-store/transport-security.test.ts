@@ -51,9 +51,11 @@ describe('the TLS of an address', () => {
       deepEqual(ofMysql(driver, '&ssl-mode=DISABLED'), { ssl: false })
       deepEqual(ofMysql(driver, '&ssl-mode=REQUIRED'), { rejectUnauthorized: false, isAnyName })
       deepEqual(ofMysql(driver, '&ssl-mode=verify_ca'), { rejectUnauthorized: true, isAnyName: true })
-      deepEqual(ofMysql(driver, '&ssl=true'), { rejectUnauthorized: true, isAnyName })
+      const verifyIdentity = true
+      deepEqual(ofMysql(driver, '&ssl=true'), { rejectUnauthorized: true, verifyIdentity, isAnyName })
       deepEqual(ofMysql(driver, `&ssl-ca=${file}`), {
         rejectUnauthorized: true,
+        verifyIdentity,
         ca: 'CERTIFICATE',
         isAnyName,
       })
