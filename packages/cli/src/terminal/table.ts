@@ -13,8 +13,8 @@ export interface Column<Row> {
 }
 
 /**
- * Formats rows as a table. Columns that do not fit into the width of the terminal go on in a second line of each
- * row. The last column is cut, if enough of it is left.
+ * Formats rows as a table. Columns that do not fit into the width of the terminal go on in a second line of
+ * each row. The last column is cut, if enough of it is left.
  */
 export function tableText<Row>(
   rows: readonly Row[],

@@ -103,9 +103,9 @@ export function lookStatementsFor({ schema, table, events, control }: PostgresTa
    order by available_at, seq
    limit ${rows('1')}`,
 
-    // $1 rows. The newest rows by <table>_attention. Texts of one error class that differ in digits alone are one
-    // group: errors mostly name an order or a duration, and each row would be a group of its own. Ten calls of
-    // replace() are faster than one translate(). The sample and its error are of one row.
+    // $1 rows. The newest rows by <table>_attention. Texts of one error class that differ in digits alone are
+    // one group: errors mostly name an order or a duration, and each row would be a group of its own. Ten
+    // calls of replace() are faster than one translate(). The sample and its error are of one row.
     failures: `
   select event_type, destination, sample[2], count, ${inMs('first_at')}, ${inMs('last_at')}, sample[1]
     from (select event_type, destination, max(array[event_id, error]) as sample, count(*),
