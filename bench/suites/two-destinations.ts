@@ -25,13 +25,13 @@ export function twoDestinationSubjects<Tx>(databases: BenchDatabases<Tx>): reado
   return [
     drainSubject({
       name: 'sendoff-two-destinations',
-      backlog: backlogOf(databases, [undefined], { routing: toBoth }, 2),
+      backlog: backlogOf(withRouting(databases, toBoth), [undefined], 2),
       worker: workerOf(databases, [undefined], ['first', 'second']),
       singleProcess: true,
     }),
     drainSubject({
       name: 'sendoff-two-tables',
-      backlog: backlogOf(databases, tables, {}, 1),
+      backlog: backlogOf(databases, tables, 1),
       worker: workerOf(databases, tables, ['']),
       singleProcess: true,
     }),
@@ -50,27 +50,36 @@ function latencySubject<Tx>(
   name: string,
   { second, ...choices }: { readonly second?: () => Promise<void>; readonly circuitBreaker?: object },
 ): Subject {
+  const routing = second === undefined ? toFirst : { ...toBoth, destinations: { first: {}, second: choices } }
   return {
     name,
     measure: (conditions) =>
-      latencyInProcess(databases, conditions, (database, listener) => {
+      latencyInProcess(withRouting(databases, routing), conditions, (database, listener) => {
         const listeners = new ListenerRegistry().register(OrderPlaced, listener, { destination: 'first' })
         if (second !== undefined) listeners.register(OrderPlaced, second, { destination: 'second' })
-        return Outbox.multiNode({
-          store: database.openStore(),
-          listeners,
-          logger: false,
-          routing:
-            second === undefined ? toFirst : { ...toBoth, destinations: { first: {}, second: choices } },
-        })
+        return Outbox.multiNode({ store: database.openStore(), listeners, logger: false, routing })
       }),
+  }
+}
+
+/** Makes databases with a routing, and with its indexes. */
+function withRouting<Tx>(databases: BenchDatabases<Tx>, routing: RoutingOptions): BenchDatabases<Tx> {
+  return {
+    ...databases,
+    async create(name, conditions) {
+      const database = await databases.create(name, conditions)
+      const store = database.openStore()
+      const outbox = await Outbox.writerOnly({ store, routing }).start()
+      await store.migrate()
+      await outbox.close()
+      return database
+    },
   }
 }
 
 function backlogOf<Tx>(
   databases: BenchDatabases<Tx>,
   names: readonly (string | undefined)[],
-  options: { readonly routing?: RoutingOptions },
   rowsPerEvent: number,
 ): Backlog {
   const { serverCpuUs } = databases
@@ -79,7 +88,7 @@ function backlogOf<Tx>(
     async fill(name, count, conditions) {
       const database = await databases.create(name, conditions)
       for (const table of names) {
-        const outbox = await Outbox.writerOnly({ store: database.openStore(table), ...options }).start()
+        const outbox = await Outbox.writerOnly({ store: database.openStore(table) }).start()
         const events = count / names.length / rowsPerEvent
         for (let written = 0; written < events; written += eventsPerWrite) {
           const length = Math.min(eventsPerWrite, events - written)
