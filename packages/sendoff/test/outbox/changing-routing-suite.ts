@@ -1,6 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { it } from 'node:test'
 import { ListenerRegistry, Outbox, type RoutingOptions, silentLogger } from '../../src/index.ts'
+import type { RowId } from '../../src/store/index.ts'
 import type { StoreKind } from '../fixtures/stores.ts'
 
 const to = (version: number, destinations: readonly string[]): RoutingOptions => ({
@@ -17,14 +18,20 @@ export function testChangingRouting(kind: StoreKind, modes: readonly Mode[], lea
     it(`from one destination to two under load, and back: nothing is lost or repeated, ${kind.name}, ${mode}`, async (test) => {
       const open = await kind.open(test)
       const store = open()
-      const received = new Map<string, number>()
+      const received = new Set<string>()
+      const repeated: string[] = []
+      // Under load, a lock or a lease of this length may run out. The store then counts a loss until the row is settled.
+      const isAfterLoss = async (id: RowId) => (await store.people.query({ ...id, limit: 1 }))[0]!.losses > 0
       const listeners = (destinations: readonly string[]) => {
         const registry = new ListenerRegistry()
         for (const destination of destinations) {
           registry.registerDefault(
             async (event, context) => {
-              const name = `${event.eventId}/${context.destination}`
-              received.set(name, (received.get(name) ?? 0) + 1)
+              const { eventId } = event
+              const { destination } = context
+              const name = `${eventId}/${destination}`
+              if (received.has(name) && !(await isAfterLoss({ eventId, destination }))) repeated.push(name)
+              received.add(name)
               await new Promise((resolve) => setTimeout(resolve, 1))
             },
             { destination },
@@ -76,11 +83,8 @@ export function testChangingRouting(kind: StoreKind, modes: readonly Mode[], lea
       const rows = await store.people.query({ limit: 10_000 })
       for (const outbox of new Set([second, third, writer])) await outbox.close()
 
-      deepEqual(
-        [...received].filter(([, count]) => count !== 1),
-        [],
-      )
-      deepEqual([...received.keys()].sort(), rows.map((row) => `${row.eventId}/${row.destination}`).sort())
+      deepEqual(repeated, [])
+      deepEqual([...received].sort(), rows.map((row) => `${row.eventId}/${row.destination}`).sort())
       equal(ids.filter((id) => !received.has(`${id}/`)).length, 0)
     })
   }
