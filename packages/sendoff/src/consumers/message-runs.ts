@@ -234,7 +234,7 @@ export class MessageRuns {
   }
 
   #tell(level: 'warn' | 'error', what: string, line: string): void {
-    this.reports.tell(level, `${this.name}: ${what}`, `${this.name}: ${line}`)
+    this.reports.tell(level, `${this.name}: ${what}`, () => [`${this.name}: ${line}`, {}])
   }
 }
 

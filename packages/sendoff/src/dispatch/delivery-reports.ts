@@ -93,12 +93,10 @@ export class DeliveryReports {
 
   refused({ row }: Delivery): void {
     this.#metrics.incrementSettlementRefused()
-    this.#failures.tell(
-      'warn',
-      'settlements were refused',
+    this.#failures.tell('warn', 'settlements were refused', () => [
       `The settlement of event ${row.eventId} came too late and was refused: another process holds it and delivers it again.`,
       fieldsOf(row),
-    )
+    ])
   }
 
   /** Logs, once for each event type, that its events wait for a listener. */

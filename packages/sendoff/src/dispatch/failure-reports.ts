@@ -24,9 +24,11 @@ interface Group {
   readonly what: string
   lines: number
   untold: number
-  last: string
-  lastFields: LogFields
+  last: Line
 }
+
+/** A line of the log and its fields. It is made only if it is written. */
+type Line = () => readonly [text: string, fields: LogFields]
 
 /**
  * Logs failed attempts and dead events: the first few of each kind in a line each, the rest in one line that
@@ -50,52 +52,51 @@ export class FailureReports {
     const { failure } = outcome
     if (failure === undefined) return
     const reason = failure.error
-    const name = `Event ${row.eventId} (${row.eventType})`
     const attempt = row.attempts + (failure.counted ? 1 : 0)
-    const failed = `${name} failed at attempt ${attempt}${maxAttempts === Infinity ? '' : ` of ${maxAttempts}`}`
-    const type = `"${row.eventType}"`
-    const fields = { ...fieldsOf(row), attempt, reason }
     const event = () => failedEvent(row, attempt, reason)
+    const tell = (level: Level, what: string, happened: () => string) =>
+      this.tell(level, what, () => [
+        `Event ${row.eventId} (${row.eventType}) ${happened()}: ${reason}`,
+        { ...fieldsOf(row), attempt, reason },
+      ])
+    const failed = () => `failed at attempt ${attempt}${maxAttempts === Infinity ? '' : ` of ${maxAttempts}`}`
+    const type = `"${row.eventType}"`
     switch (outcome.kind) {
       case 'retry':
         this.#events?.tell('failed', () => ({ ...event(), maxAttempts, nextInMs: outcome.delayMs }))
-        return this.tell(
+        return tell(
           'warn',
           `attempts at ${type} failed`,
-          `${failed}, next in ${durationText(outcome.delayMs)}: ${reason}`,
-          fields,
+          () => `${failed()}, next in ${durationText(outcome.delayMs)}`,
         )
       case 'dead':
         this.#events?.tell('dead', event)
-        return this.tell('error', `events of ${type} became DEAD`, `${name} is DEAD: ${reason}`, fields)
+        return tell('error', `events of ${type} became DEAD`, () => 'is DEAD')
       case 'block':
         this.#events?.tell('blocked', event)
-        return this.tell(
+        return tell(
           'error',
           `events of ${type} blocked their keys`,
-          `${name} failed for good and blocks "${row.orderingKey ?? 'all'}" until an operator decides: ${reason}`,
-          fields,
+          () => `failed for good and blocks "${row.orderingKey ?? 'all'}" until an operator decides`,
         )
       default:
-        return this.tell(
+        return tell(
           'warn',
           `attempts at ${type} failed, and their fallback succeeded`,
-          `${failed}, and its fallback succeeded: ${reason}`,
-          fields,
+          () => `${failed()}, and its fallback succeeded`,
         )
     }
   }
 
   /** Logs `line`, or counts it with others of its kind. */
-  tell(level: Level, what: string, line: string, fields: LogFields = {}): void {
+  tell(level: Level, what: string, line: Line): void {
     const group = this.#groupOf(level, what)
     if (group.lines < linesPerWindow) {
       group.lines++
-      this.#logger[level](line, fields)
+      this.#logger[level](...line())
     } else {
       group.untold++
       group.last = line
-      group.lastFields = fields
     }
   }
 
@@ -114,7 +115,7 @@ export class FailureReports {
     const known = this.#groups.get(what)
     if (known !== undefined) return known
     if (this.#groups.size >= mostGroups && what !== others) return this.#groupOf(level, others)
-    const group = { level, what, lines: 0, untold: 0, last: '', lastFields: {} }
+    const group: Group = { level, what, lines: 0, untold: 0, last: noLine }
     this.#groups.set(what, group)
     this.#schedule()
     return group
@@ -122,19 +123,23 @@ export class FailureReports {
 
   // A kind that keeps failing gets one line in each further window.
   #summarise(group: Group): void {
-    const { level, what, untold, last, lastFields } = group
-    this.#logger[level](`${untold} more ${what} within ${windowMs / 1_000} s. The last: ${last}`, {
-      ...lastFields,
+    const { level, what, untold, last } = group
+    const [line, fields] = last()
+    this.#logger[level](`${untold} more ${what} within ${windowMs / 1_000} s. The last: ${line}`, {
+      ...fields,
       count: untold,
     })
     group.lines = linesPerWindow
     group.untold = 0
+    group.last = noLine
   }
 
   #schedule(): void {
     this.#cancel ??= this.#clock.schedule(windowMs, () => this.flush())
   }
 }
+
+const noLine: Line = () => ['', {}]
 
 /** Names an event in the fields of a log line. */
 export function fieldsOf({ eventId, eventType, destination, tenantId }: Row): LogFields {

@@ -121,8 +121,9 @@ export class OutboxDispatcher implements StoppableDispatcher {
       clock,
       logger,
       recovery: this.#recovery,
-      onSettled: (delivery, settlement, refused) => this.#settled.settled(delivery, settlement, refused),
+      onSettled: (...settled) => this.#settled.settled(...settled),
       onBatch: () => this.#reports.batchEnded(),
+      areRetriesAwaited: this.#laneTurns?.waitsAfterFailure === false,
       metrics,
       tracing: settings.tracing,
     })
@@ -304,6 +305,7 @@ export class OutboxDispatcher implements StoppableDispatcher {
     if (this.#breaker !== undefined) {
       for (const { kind } of [outcomes].flat()) this.#breaker.ended(kind === 'done' || kind === 'delete')
     }
+    this.#pump.ended('kind' in outcomes ? outcomes : outcomes[0]!)
     if ('kind' in outcomes) this.#settler.add(deliveries[0]!, outcomes)
     else if (this.#laneTurns === undefined) {
       deliveries.forEach((delivery, index) => this.#settler.add(delivery, outcomes[index]!))

@@ -6,6 +6,7 @@ import type { Pauses } from '../hold/pauses.ts'
 import type { EngineMetrics } from '../observe/metrics.ts'
 import type { CircuitBreaker } from '../process/circuit-breaker.ts'
 import type { Settler } from '../settle/settler.ts'
+import type { Outcome } from '../store/index.ts'
 import type { DispatchQueues } from './dispatch-queues.ts'
 import { fairTurns } from './fair-turns.ts'
 import type { IntakeGate } from './intake-gate.ts'
@@ -13,6 +14,7 @@ import type { LaneTurns } from './lane-turns.ts'
 import type { ListenerCalls } from './listener-calls.ts'
 import type { ListenerStarts } from './listener-starts.ts'
 import type { QueueRoom } from './queue-room.ts'
+import type { SuspectTurns } from './suspect-turns.ts'
 import type { UnrunDeliveries } from './unrun-deliveries.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -37,7 +39,12 @@ export interface PumpOptions {
   readonly breaker?: CircuitBreaker
   readonly breaksCold?: boolean
   readonly mayBegin?: (again: () => void) => boolean
+  /** Set if the process has several dispatchers. */
+  readonly suspectTurns?: SuspectTurns
 }
+
+/** How many deliveries begin in one turn of the event loop, if other dispatchers wait for theirs. */
+const startsPerTurn = 16
 
 /** Moves deliveries from the queues to free workers. */
 export class Pump {
@@ -59,10 +66,13 @@ export class Pump {
   readonly #breaker: CircuitBreaker | undefined
   readonly #breaksCold: boolean
   readonly #mayBegin: PumpOptions['mayBegin']
+  readonly #hasNeighbours: boolean
   readonly #nextTurn: () => 'hot' | 'cold'
   // Listeners must not run inside the transaction of the code that woke the dispatcher.
   readonly #outsideTransactions = AsyncLocalStorage.snapshot()
   #isScheduled = false
+  #startsInTurn = 0
+  #hasFailed = false
   #coldQueued = 0
 
   constructor(options: PumpOptions) {
@@ -84,6 +94,7 @@ export class Pump {
     this.#breaker = options.breaker
     this.#breaksCold = options.breaksCold ?? false
     this.#mayBegin = options.mayBegin
+    this.#hasNeighbours = options.suspectTurns !== undefined
     this.#nextTurn = fairTurns(options.hotShare)
   }
 
@@ -98,13 +109,24 @@ export class Pump {
     this.#isScheduled = true
     this.#clock.defer(() => {
       this.#isScheduled = false
+      this.#startsInTurn = 0
       this.#outsideTransactions(() => this.run())
     })
+  }
+
+  /** Called with every outcome. */
+  ended({ kind }: Outcome): void {
+    this.#hasFailed = kind === 'retry'
   }
 
   /** Gives each free worker its next delivery. */
   run(): void {
     while (this.#hasFreeSlot) {
+      if (this.#givesWay) {
+        this.schedule()
+        break
+      }
+      this.#startsInTurn++
       const delivery = this.#next()
       if (delivery === undefined) break
       this.start(delivery)
@@ -147,6 +169,13 @@ export class Pump {
         return delivery
       }
     }
+  }
+
+  // Deliveries that end at once would run one after the other, while events of other destinations wait. Those
+  // that fail take longest.
+  get #givesWay(): boolean {
+    if (!this.#hasNeighbours || this.#queues.length === 0) return false
+    return this.#startsInTurn >= (this.#hasFailed ? 1 : startsPerTurn)
   }
 
   #report(): void {

@@ -49,7 +49,7 @@ export class SettledDeliveries {
     this.#breaker = options.breaker
   }
 
-  settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean): void {
+  settled(delivery: Delivery, { row, outcome }: Settlement, refused: boolean, decided: Outcome): void {
     this.#inFlight.release(delivery)
     delivery.hasSucceeded = !refused && (outcome.kind === 'done' || outcome.kind === 'delete')
     if (delivery.source === 'hot' && this.#options.breaksCold !== true)
@@ -62,8 +62,9 @@ export class SettledDeliveries {
     this.#pump.schedule()
     if (refused) return this.#refused(delivery, outcome)
 
-    this.#reports.settled(delivery, outcome)
-    if ('delayMs' in outcome && !('quiet' in outcome)) this.#comesBack(delivery, outcome)
+    this.#reports.settled(delivery, outcome.kind === 'retry' ? decided : outcome)
+    if ('delayMs' in outcome && !('quiet' in outcome))
+      this.#comesBack(delivery, outcome, stepMsAfter(decided))
   }
 
   #letGo(behind: readonly Delivery[]): void {
@@ -82,9 +83,22 @@ export class SettledDeliveries {
 
   // A worker without a listener must not be the first to find the event again: another worker may have the
   // listener.
-  #comesBack(delivery: Delivery, { kind, delayMs }: Outcome & { readonly delayMs: number }): void {
+  #comesBack(
+    delivery: Delivery,
+    { kind, delayMs }: Outcome & { readonly delayMs: number },
+    stepMs: number | undefined,
+  ): void {
     const { chain, waker } = this.#options
     if (kind === 'defer' && chain.routeOf(delivery) === undefined) this.#reports.unroutable(delivery)
-    else waker?.wake(delayMs)
+    else waker?.wake(delayMs, undefined, stepMs)
   }
+}
+
+/**
+ * How long the steps are in which the poller reads retries: a destination that fails every event then causes
+ * few polls, however many events it has. Undefined for the usual steps.
+ */
+function stepMsAfter(decided: Outcome): number | undefined {
+  if (decided.kind !== 'retry' || decided.delayMs < 100) return undefined
+  return decided.delayMs < 1_000 ? 50 : 100
 }

@@ -5,15 +5,15 @@ import type { EngineMetrics } from '../observe/metrics.ts'
 import type { TracedEnd, Tracing } from '../observe/tracing.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { OutboxStore, Outcome, OwnerFence, Settlement } from '../store/index.ts'
-import { fenceOf, type OutcomeBatch, type UnsettledOutcome } from './outcome-batch.ts'
+import { fenceOf, type OutcomeBatch, retryWaitMs, type UnsettledOutcome } from './outcome-batch.ts'
 import { findWritten } from './written-settlements.ts'
 
 /** Options of `BatchWriter`. */
 export interface BatchWriterOptions {
   readonly store: Pick<OutboxStore<never>, 'people' | 'settle'>
   readonly recovery: StoreRecovery
-  /** Must not throw. */
-  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
+  /** Gets the outcome as it was decided, too: a retry has waited since. Must not throw. */
+  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean, decided: Outcome) => void
   /** Called after each batch. Must not throw. */
   readonly onBatch: () => void
   readonly clock: Clock
@@ -54,10 +54,8 @@ export class BatchWriter {
   /** Writes a batch. Rejects if the store fails. */
   async write({ items }: OutcomeBatch): Promise<void> {
     const { recovery } = this.#options
-    const settlements = items.map(({ delivery, outcome }) => ({
-      row: delivery.held,
-      outcome: outcomeNow(delivery, outcome),
-    }))
+    const now = this.#options.clock.monotonic()
+    const settlements = items.map((item) => ({ row: item.delivery.held, outcome: outcomeNow(item, now) }))
     const span = this.#spanOf(items)
     let refused: ReadonlySet<Settlement>
     try {
@@ -135,16 +133,22 @@ export class BatchWriter {
   #end(item: UnsettledOutcome, settlement: Settlement, refused: boolean): void {
     item.isEnded = true
     this.#backlog--
-    this.#options.onSettled(item.delivery, settlement, refused)
+    this.#options.onSettled(item.delivery, settlement, refused, item.outcome)
   }
 }
 
 // The number of attempts decided this retry. If more attempts were counted meanwhile, one more could be too
 // many: the next delivery decides.
-function outcomeNow(delivery: Delivery, outcome: Outcome): Outcome {
+function outcomeNow({ delivery, outcome, addedAt }: UnsettledOutcome, now: number): Outcome {
   if (!('delayMs' in outcome)) return outcome
   // A user's own processor may return any number.
   const delayMs = boundedDelayMs(outcome.delayMs)
-  if (outcome.kind === 'defer' || !delivery.isOutdated) return { ...outcome, delayMs }
-  return { kind: 'defer', delayMs, reason: outcome.failure.error }
+  if (outcome.kind === 'defer') return { ...outcome, delayMs }
+  if (delivery.isOutdated) return { kind: 'defer', delayMs, reason: outcome.failure.error }
+  // The delay counts from the failure. What a failed write adds is not taken off: after an outage, events
+  // must not all be due at once.
+  return {
+    ...outcome,
+    delayMs: Math.round(delayMs - Math.max(0, Math.min(now - addedAt, retryWaitMs(delayMs)))),
+  }
 }

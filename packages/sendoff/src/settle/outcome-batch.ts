@@ -1,11 +1,14 @@
 import type { Delivery } from '../delivery/delivery.ts'
 import { describeError } from '../describe-error.ts'
+import { boundedDelayMs } from '../event/delay.ts'
 import type { Outcome, OwnerFence } from '../store/index.ts'
 
 /** An outcome that the store has not acknowledged. */
 export interface UnsettledOutcome {
   readonly delivery: Delivery
   readonly outcome: Outcome
+  /** When a retry that may wait was added, by the monotonic clock. */
+  readonly addedAt: number
   /** Whether an earlier attempt to write it failed. The store may have written it all the same. */
   uncertain: boolean
   isEnded: boolean
@@ -16,6 +19,13 @@ export interface OutcomeBatch {
   readonly items: readonly UnsettledOutcome[]
   /** How many batches had been written when this one failed; undefined before that. */
   readonly writtenAtFailure?: number
+}
+
+const longestRetryWaitMs = 50
+
+/** How long a retry waits in this process for others. Its event is due later anyway. */
+export function retryWaitMs(delayMs: number): number {
+  return Math.min(longestRetryWaitMs, boundedDelayMs(delayMs) / 2)
 }
 
 /** Names a batch in a log line. */

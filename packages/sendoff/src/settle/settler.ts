@@ -11,6 +11,7 @@ import {
   failureMessage,
   fenceOf,
   type OutcomeBatch,
+  retryWaitMs,
   type UnsettledOutcome,
   unwritten,
 } from './outcome-batch.ts'
@@ -22,10 +23,12 @@ export interface SettlerOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly recovery: StoreRecovery
-  /** Must not throw. */
-  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean) => void
+  /** Gets the outcome as it was decided, too: a retry has waited since. Must not throw. */
+  readonly onSettled: (delivery: Delivery, settlement: Settlement, refused: boolean, decided: Outcome) => void
   /** Called after each batch. Must not throw. */
   readonly onBatch?: () => void
+  /** Whether deliveries wait for the settlement of a retry, so that it must not wait. Default: false. */
+  readonly areRetriesAwaited?: boolean
   /** Gets the duration of each batch. Default: none. */
   readonly metrics?: EngineMetrics
   /** Makes a span of each batch with traced deliveries. Default: none. */
@@ -46,6 +49,9 @@ const failuresBeforeOneByOne = 3
  * if it is full, or if no delivery can begin before it is written. Then the store has work while this process
  * handles the answer to the first.
  *
+ * Retries wait longer for others, and their delays count from the failure all the same. A destination that
+ * fails every event then costs few statements.
+ *
  * A failed write is repeated until it succeeds: the listener has done its work, and an event whose settlement
  * is lost would be delivered again. Its lease is renewed meanwhile.
  *
@@ -63,6 +69,10 @@ export class Settler {
   #failedBatches: OutcomeBatch[] = []
   #writers = 0
   #cancelTimer: Cancel | undefined
+  /** When the waiting outcomes are written at the latest, if a writer is free then. */
+  #writesAt = Infinity
+  /** Whether an outcome waits that is to be written as soon as a writer is free. */
+  #isInHurry = false
   #drainWaiters: (() => void)[] = []
 
   constructor(options: SettlerOptions) {
@@ -105,17 +115,20 @@ export class Settler {
   add(delivery: Delivery, outcome: Outcome): void {
     if (this.#pauses.isStopped) return
     this.#writer.expect()
-    this.#waiting.push({ delivery, outcome, uncertain: false, isEnded: false })
-    if (this.#waiting.length >= maxBatch) this.flush()
-    else if (this.#writers === 0) {
-      this.#cancelTimer ??= this.#options.clock.schedule(longestWaitMs, () => this.flush(), 'keepAlive')
-    }
+    const mayWait = outcome.kind === 'retry' && this.#options.areRetriesAwaited !== true
+    const now = mayWait || !this.#isInHurry ? this.#options.clock.monotonic() : Infinity
+    this.#waiting.push({ delivery, outcome, addedAt: now, uncertain: false, isEnded: false })
+    if (this.#waiting.length >= maxBatch) return this.flush()
+    if (mayWait) return this.#writeBy(now, now + retryWaitMs(outcome.delayMs))
+    if (this.#isInHurry) return
+    this.#isInHurry = true
+    this.#writeBy(now, now + longestWaitMs)
   }
 
   /** Writes the outcomes at hand without waiting for more. */
   flush(least = maxBatch): void {
     this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+    if (this.#waiting.length > 0) this.#isInHurry = true
     if (this.#writers < maxWriters && this.#hasWorkFor(this.#writers + 1, least)) void this.#writeAll(least)
   }
 
@@ -140,6 +153,19 @@ export class Settler {
     this.#endDrains()
   }
 
+  /** Makes a writer begin at this time, unless it begins earlier. */
+  #writeBy(now: number, time: number): void {
+    if (time >= this.#writesAt) return
+    this.#writesAt = time
+    if (this.#writers === 0) this.#setTimer(now)
+  }
+
+  #setTimer(now: number): void {
+    this.#cancelTimer?.()
+    const inMs = Math.max(0, this.#writesAt - now)
+    this.#cancelTimer = this.#options.clock.schedule(inMs, () => this.flush(), 'keepAlive')
+  }
+
   // Never rejects: it reports a failing store and repeats the call.
   async #writeAll(least: number): Promise<void> {
     this.#writers++
@@ -153,13 +179,15 @@ export class Settler {
       }
     }
     this.#writers--
+    const isOver = this.#writers > 0 || this.#waiting.length === 0 || this.#pauses.isStopped
+    if (!isOver) this.#setTimer(this.#options.clock.monotonic())
     this.#tellIfDrained()
   }
 
   // While the store fails, only one writer calls it.
   #hasWorkFor(writers: number, least: number): boolean {
     if (writers > 1) return this.#waiting.length >= least && this.#backOff.failures === 0
-    return this.#waiting.length > 0 || this.#failedBatches.length > 0
+    return (this.#isInHurry && this.#waiting.length > 0) || this.#failedBatches.length > 0
   }
 
   // While the store fails, failed and new outcomes take turns. Whether new ones can be written shows where
@@ -183,7 +211,12 @@ export class Settler {
     const end = this.#waiting.findIndex(
       ({ delivery: { lock } }) => lock !== undefined && lock.fence !== fence,
     )
-    return this.#waiting.splice(0, end === -1 ? maxBatch : Math.min(maxBatch, end))
+    const taken = this.#waiting.splice(0, end === -1 ? maxBatch : Math.min(maxBatch, end))
+    if (this.#waiting.length === 0) {
+      this.#isInHurry = false
+      this.#writesAt = Infinity
+    }
+    return taken
   }
 
   async #failed(batch: OutcomeBatch, error: unknown): Promise<void> {

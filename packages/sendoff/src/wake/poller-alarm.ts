@@ -36,9 +36,9 @@ export class PollerAlarm implements Waker {
     this.#announcer = announcer
   }
 
-  wake(inMs = 0, partitions?: readonly number[]): void {
+  wake(inMs = 0, partitions?: readonly number[], stepMs?: number): void {
     if (partitions !== undefined && this.#share?.ownsOneOf(partitions) === false) return
-    if (inMs > 0) this.#times.add(this.#clock.monotonic() + inMs)
+    if (inMs > 0) this.#times.add(this.#clock.monotonic() + inMs, stepMs)
     else this.#isWoken = this.#hasNews = true
     this.ring()
   }

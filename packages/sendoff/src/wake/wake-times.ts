@@ -1,4 +1,4 @@
-const stepMs = 10
+const usualStepMs = 10
 const maxTimes = 1_000
 
 /**
@@ -14,7 +14,7 @@ export class WakeTimes {
     return this.#times[0]
   }
 
-  add(time: number): void {
+  add(time: number, stepMs = usualStepMs): void {
     const rounded = Math.ceil(time / stepMs) * stepMs
     const index = this.#placeOf(rounded)
     if (this.#times[index] === rounded) return

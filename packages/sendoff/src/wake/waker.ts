@@ -2,9 +2,9 @@
 export interface Waker {
   /**
    * Makes this process poll now, or after `inMs` milliseconds. With `partitions`, only if it owns one of
-   * them.
+   * them. With `stepMs`, one poll reads the events of a step of this length, at its end.
    */
-  wake(inMs?: number, partitions?: readonly number[]): void
+  wake(inMs?: number, partitions?: readonly number[], stepMs?: number): void
 
   /** Makes the poller resume where it stopped for lack of room. Called when there is room again. */
   resume(): void

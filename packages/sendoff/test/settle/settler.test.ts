@@ -3,9 +3,10 @@ import { it } from 'node:test'
 import { systemClock } from '../../src/clock.ts'
 import { Delivery, type Holding } from '../../src/delivery/delivery.ts'
 import { Settler } from '../../src/settle/settler.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { StoreRecovery } from '../../src/store-calls/store-recovery.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
-import type { Row, Settlement } from '../../src/store/index.ts'
+import type { Outcome, Row, Settlement } from '../../src/store/index.ts'
 
 const done = { kind: 'done' } as const
 
@@ -102,4 +103,81 @@ it('what was read under different locks is written apart, each with its own proo
     [[1, 2, 3], 'first'],
     [[4, 5, 6], 'second'],
   ])
+})
+
+/** A settler on a clock that the test moves, and the batches that the store has seen, each with its time. */
+function timedSettler() {
+  const clock = fakeClock()
+  const batches: [at: number, ...delays: (number | string)[]][] = []
+  const settler = new Settler({
+    store: {
+      settle: async ({ settlements }) => {
+        batches.push([
+          clock.monotonic(),
+          ...settlements.map(({ outcome }) => ('delayMs' in outcome ? outcome.delayMs : outcome.kind)),
+        ])
+        return []
+      },
+    },
+    clock,
+    recovery: new StoreRecovery(clock),
+    logger: silentLogger,
+    onSettled() {},
+  })
+  let made = 0
+  return {
+    batches,
+    settler,
+    add: (outcome: Outcome) => settler.add(deliveryOf(++made), outcome),
+    moveTo: (time: number) => clock.advance(time - clock.monotonic()),
+  }
+}
+
+const retryIn = (delayMs: number): Outcome => ({
+  kind: 'retry',
+  delayMs,
+  failure: { error: 'it is down', counted: true },
+})
+
+it('retries wait for others, and are due when they would be without that', async () => {
+  const { add, moveTo, batches } = timedSettler()
+  add(retryIn(1_000))
+  await moveTo(20)
+  add(retryIn(4_000))
+  await moveTo(49)
+  deepEqual(batches, [])
+  await moveTo(50)
+  deepEqual(batches, [[50, 950, 3_970]])
+
+  add(retryIn(10))
+  await moveTo(55)
+  deepEqual(batches.slice(1), [[55, 5]])
+})
+
+it('retries are written with an outcome that must not wait, and when the settler is drained', async () => {
+  const { add, moveTo, batches, settler } = timedSettler()
+  add(retryIn(1_000))
+  await moveTo(10)
+  add(done)
+  await moveTo(12)
+  deepEqual(batches, [[12, 988, 'done']])
+
+  add(retryIn(1_000))
+  await settler.drained()
+  deepEqual(batches.slice(1), [[12, 1_000]])
+})
+
+it('retries that arrive while a batch is written wait for others as well', async () => {
+  const { batches, answers, settler } = slowSettler()
+  settler.add(deliveryOf(1), done)
+  settler.flush()
+  settler.add(deliveryOf(2), retryIn(60_000))
+  answers.forEach((answer) => answer())
+  await new Promise((resolve) => setImmediate(resolve))
+  deepEqual(batches, [1])
+
+  const drained = settler.drained()
+  deepEqual(batches, [1, 1])
+  answers.forEach((answer) => answer())
+  await drained
 })

@@ -121,11 +121,10 @@ export class PartitionWorks {
       await this.#commit()
       await this.#runs.wait(commitEveryMs)
     } catch (error) {
-      this.#runs.reports.tell(
-        'warn',
-        `${this.#runs.name}: commits of offsets failed`,
+      this.#runs.reports.tell('warn', `${this.#runs.name}: commits of offsets failed`, () => [
         `${this.#runs.name}: offsets could not be committed, and will be later. ${describeError(error)}`,
-      )
+        {},
+      ])
       await this.#runs.wait(commitRetryMs)
     }
   }
