@@ -5,12 +5,13 @@ import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
+  type MetricProducer,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { Registry } from 'prom-client'
-import type { EventFields } from 'sendoff'
-import { openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
+import type { EventFields, MetricsExporter } from 'sendoff'
+import { openTelemetryHistograms, openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
 import { prometheusMetrics } from 'sendoff/prometheus'
 import type { BenchDatabases, StartWorker, Subject, Suite } from '../store-bench.ts'
 import { drainSubject, sendoffBacklog } from './drain.ts'
@@ -35,7 +36,8 @@ export function observeSuite<Tx>(databases: BenchDatabases<Tx>): Suite {
     subjects: [
       subject(plain, () => ({})),
       subject(`${plain}-prometheus`, () => ({ metrics: prometheusMetrics({ register: new Registry() }) })),
-      subject(`${plain}-opentelemetry`, () => ({ metrics: openTelemetryMetrics({ meter: meter() }) })),
+      subject(`${plain}-opentelemetry`, () => ({ metrics: collected() })),
+      subject(`${plain}-opentelemetry-record`, () => ({ metrics: recorded() })),
       // The same events without tracing: reading their headers costs a little, too.
       subject(`${plain}-headers`, () => ({}), tracedEvery(100)),
       subject(`${plain}-traced-1-percent`, () => ({ tracing: tracing() }), tracedEvery(100)),
@@ -60,9 +62,21 @@ function tracedEvery(share: number): (number: number) => EventFields {
   }
 }
 
-function meter(): api.Meter {
-  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+function collected(): MetricsExporter {
+  const histograms = openTelemetryHistograms()
+  return openTelemetryMetrics({ meter: meter([histograms]), histograms })
+}
+
+function recorded(): MetricsExporter {
+  return openTelemetryMetrics({ meter: meter(), histograms: 'record' })
+}
+
+function meter(metricProducers: MetricProducer[] = []): api.Meter {
+  const reader = new PeriodicExportingMetricReader({
+    exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
+    exportIntervalMillis: 3_600_000,
+    metricProducers,
+  })
   return new MeterProvider({ readers: [reader] }).getMeter('bench')
 }
 

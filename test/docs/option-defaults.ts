@@ -26,6 +26,7 @@ import {
 import { pollerLock } from '../../packages/sendoff/src/modes/named-lock-of.ts'
 import { outboxDefaults } from '../../packages/sendoff/src/outbox/outbox-options.ts'
 import { healthDefaults } from '../../packages/sendoff/src/observe/health.ts'
+import { histogramsDefaults } from '../../packages/sendoff/src/observe/opentelemetry/opentelemetry-histograms.ts'
 import { tracingDefaults } from '../../packages/sendoff/src/observe/opentelemetry/opentelemetry-tracing.ts'
 import { collectedDefaults } from '../../packages/sendoff/src/observe/collected-metrics.ts'
 import { pollerDefaults } from '../../packages/sendoff/src/poll/outbox-poller.ts'
@@ -94,7 +95,8 @@ export const optionDefaults: Readonly<Record<string, Defaults>> = {
     ...prefixed('circuitBreaker', circuitBreakerDefaults),
   },
   '`prometheusMetrics`': collectedDefaults,
-  '`openTelemetryMetrics`': { ...collectedDefaults, histograms: true },
+  '`openTelemetryMetrics`': collectedDefaults,
+  '`openTelemetryHistograms`': histogramsDefaults,
   '`openTelemetryTracing`': tracingDefaults,
   '`register`': { maxBatchSize: defaultMaxBatchSize },
   'Retry policies': {},

@@ -36,7 +36,7 @@ import {
 import { memoryStore } from 'sendoff/memory'
 import { mysqlStore } from 'sendoff/mysql'
 import { natsPublisher } from 'sendoff/nats'
-import { openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
+import { openTelemetryHistograms, openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
 import { postgresStore } from 'sendoff/postgres'
 import { prometheusMetrics } from 'sendoff/prometheus'
 import { rabbitmqPublisher } from 'sendoff/rabbitmq'
@@ -117,6 +117,7 @@ describe('docs/options.md', () => {
   const others: Readonly<Record<string, readonly [headings: readonly string[], make: Make]>> = {
     prometheusMetrics: [['`prometheusMetrics`'], prometheusMetrics as Make],
     openTelemetryMetrics: [['`openTelemetryMetrics`'], openTelemetryMetrics as Make],
+    openTelemetryHistograms: [['`openTelemetryHistograms`'], openTelemetryHistograms],
     openTelemetryTracing: [['`openTelemetryTracing`'], openTelemetryTracing as Make],
     register: [['`register`'], (options) => registry().register('Any', () => {}, options)],
     exponentialBackoff: [['Retry policies', '`exponentialBackoff`'], exponentialBackoff],

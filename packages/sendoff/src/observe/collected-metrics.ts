@@ -1,6 +1,6 @@
 import type { CountedDelivery, DeliveryEnd } from './delivery-counts.ts'
 import { defaultBuckets, Histogram } from './histogram.ts'
-import { metricCatalogue, type MetricName } from './metric-catalogue.ts'
+import { type HistogramName, metricCatalogue, type MetricName } from './metric-catalogue.ts'
 import type { MetricsSource, ProcessState, TableState } from './metrics-source.ts'
 import type { MetricsExporter } from './metrics.ts'
 
@@ -8,6 +8,11 @@ import type { MetricsExporter } from './metrics.ts'
 export interface MetricSample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number | Histogram
+}
+
+/** The durations of one set of labels. */
+interface Durations extends MetricSample {
+  readonly value: Histogram
 }
 
 /** Options of `CollectedMetrics`. */
@@ -163,6 +168,19 @@ export class CollectedMetrics implements MetricsExporter {
           ends.map((outcome) => ({ labels: { ...kind.labels, outcome }, value: kind[outcome] })),
         )
       case 'delivery.duration':
+      case 'listener.duration':
+      case 'poll.duration':
+      case 'settle.duration':
+        return this.durations(name)
+      default:
+        return name in ofTable ? this.#ofTable(name as keyof typeof ofTable) : this.#ofProcesses(name)
+    }
+  }
+
+  /** Returns the durations of a histogram. They continue to rise. */
+  durations(name: HistogramName): readonly Durations[] {
+    switch (name) {
+      case 'delivery.duration':
         return [...this.#kinds.values()].map(({ labels, delivery }) => ({ labels, value: delivery }))
       case 'listener.duration':
         return [...this.#kinds.values()].map(({ labels, listener }) => ({ labels, value: listener }))
@@ -170,8 +188,6 @@ export class CollectedMetrics implements MetricsExporter {
         return [{ labels: {}, value: this.#poll }]
       case 'settle.duration':
         return [{ labels: {}, value: this.#settle }]
-      default:
-        return name in ofTable ? this.#ofTable(name as keyof typeof ofTable) : this.#ofProcesses(name)
     }
   }
 

@@ -1,5 +1,6 @@
-import { describeError } from '../describe-error.ts'
-import type { Logger } from './logger.ts'
+import { describeError, storableText } from '../describe-error.ts'
+import { immediately } from './guarded.ts'
+import type { RepeatedLines } from './repeated-lines.ts'
 import { runInside } from './run-inside.ts'
 
 /**
@@ -21,22 +22,21 @@ export type ContextHeaders = Readonly<Record<string, string>>
 /** Captures and restores what all carriers carry. A carrier that fails is reported, and left out. */
 export class CarriedContext {
   readonly #carriers: readonly ContextCarrier[]
-  readonly #logger: Logger
+  readonly #lines: RepeatedLines
 
-  constructor(carriers: readonly ContextCarrier[], logger: Logger) {
+  constructor(carriers: readonly ContextCarrier[], lines: RepeatedLines) {
     this.#carriers = carriers
-    this.#logger = logger
+    this.#lines = lines
   }
 
   /** Adds the current values to headers. */
   captureInto(headers: Record<string, string>): void {
     for (const carrier of this.#carriers) {
-      try {
-        const value = carrier.capture()
-        if (typeof value === 'string') headers[carrier.name] = value
-      } catch (error) {
-        this.#failed(carrier, error)
-      }
+      const onError = (error: unknown): void => this.#failed(carrier, error)
+      const value: unknown = immediately(() => carrier.capture(), onError)
+      // Not every text can be stored, and a write must not fail because of its context.
+      if (typeof value === 'string') headers[carrier.name] = storableText(value)
+      else if (value !== undefined) onError(new TypeError('Its value is not a text.'))
     }
   }
 
@@ -64,8 +64,9 @@ export class CarriedContext {
   }
 
   #failed({ name }: ContextCarrier, error: unknown): void {
-    this.#logger.error(
+    this.#lines.tell('error', `failures of the context carrier "${name}"`, () => [
       `The context carrier "${name}" failed, and its value is left out. ${describeError(error)}`,
-    )
+      {},
+    ])
   }
 }

@@ -12,7 +12,7 @@ export function guarded<Target extends object>(
     safe[name] = (...args: unknown[]): void => {
       try {
         const result = (target[name] as (...args: unknown[]) => unknown).apply(target, args)
-        if (isThenable(result)) Promise.resolve(result).catch(onError)
+        if (isThenable(result)) watch(result, onError)
       } catch (error) {
         onError(error)
       }
@@ -21,6 +21,35 @@ export function guarded<Target extends object>(
   return safe as Target
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** Returns the result of `call`. If that throws, or returns a promise, `onError` gets the error. */
+export function immediately<Result>(
+  call: () => Result,
+  onError: (error: unknown) => void,
+): Result | undefined {
+  try {
+    const result = call()
+    if (!isThenable(result)) return result
+    watch(result, onError)
+    onError(new TypeError('It returned a promise, which nobody waits for.'))
+  } catch (error) {
+    onError(error)
+  }
+  return undefined
+}
+
+/** Passes the error of a promise to `onError`. Nobody else waits for it, so it would end the process. */
+export function watch(promise: PromiseLike<unknown>, onError: (error: unknown) => void): void {
+  // A foreign promise may have methods of its own, which `await` does not call.
+  void (async () => {
+    try {
+      await promise
+    } catch (error) {
+      onError(error)
+    }
+  })()
+}
+
+/** Whether a value is a promise, or something like one. Throws if the value cannot be read. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value
 }

@@ -76,6 +76,12 @@ export const metricCatalogue = [
 /** The name of a metric without prefix, as OpenTelemetry has it. */
 export type MetricName = (typeof metricCatalogue)[number]['name']
 
+/** The name of a histogram. */
+export type HistogramName = (typeof histogramDefinitions)[number]['name']
+
+/** The histograms among the metrics. */
+export const histogramDefinitions = metricCatalogue.filter((each) => each.kind === 'histogram')
+
 /** Returns the name of a metric for OpenTelemetry: `outbox.lag.oldest.ms`. */
 export function openTelemetryName({ name }: MetricDefinition, prefix: string): string {
   return `${prefix}.${name}`

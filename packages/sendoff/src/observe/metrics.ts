@@ -1,8 +1,9 @@
 import { describeError } from '../describe-error.ts'
+import { CollectedMetrics } from './collected-metrics.ts'
 import type { CountedDelivery } from './delivery-counts.ts'
 import { guarded } from './guarded.ts'
-import type { Logger } from './logger.ts'
 import type { MetricsSource } from './metrics-source.ts'
+import type { RepeatedLines } from './repeated-lines.ts'
 
 /**
  * Gets the counts and measurements of the engine. Every method must be quick and must not throw. The engine
@@ -76,20 +77,22 @@ export interface EngineMetrics extends Omit<Required<MetricsExporter>, 'observe'
 }
 
 /** Returns the exporter that an option asks for. Its methods never throw. */
-export function metricsFrom(option: MetricsExporter | undefined, logger: Logger): EngineMetrics {
+export function metricsFrom(option: MetricsExporter | undefined, lines: RepeatedLines): EngineMetrics {
   if (option === undefined) return engineMetrics()
+  // Our own never throws, and a guard would cost each event as much as the counting.
+  if (Object.getPrototypeOf(option) === CollectedMetrics.prototype) return engineMetrics(option)
   const names = [...metricsMethods, ...optionalMethods].filter((name) => option[name] !== undefined)
-  return engineMetrics(guarded(option, names, failedTo(logger)))
+  return engineMetrics(guarded(option, names, failedTo(lines)))
 }
 
 /** Passes the source to an exporter that wants one. Returns a function that ends it. Neither throws. */
 export function observeWith(
   exporter: MetricsExporter | undefined,
   source: MetricsSource,
-  logger: Logger,
+  lines: RepeatedLines,
 ): () => void {
   let end: unknown
-  const onError = failedTo(logger)
+  const onError = failedTo(lines)
   const calls = {
     begin: () => (end = exporter?.observe?.(source)),
     end: () => (typeof end === 'function' ? (end as () => unknown)() : undefined),
@@ -99,8 +102,12 @@ export function observeWith(
   return () => safe.end()
 }
 
-function failedTo(logger: Logger): (error: unknown) => void {
-  return (error) => logger.error(`The metrics exporter failed. ${describeError(error)}`)
+function failedTo(lines: RepeatedLines): (error: unknown) => void {
+  return (error) =>
+    lines.tell('error', 'failures of the metrics exporter', () => [
+      `The metrics exporter failed. ${describeError(error)}`,
+      {},
+    ])
 }
 
 /** Adds the optional methods that an exporter lacks. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { OutboxError } from '../errors.ts'
-import type { Logger } from './logger.ts'
+import { isThenable, watch } from './guarded.ts'
+import type { RepeatedLines } from './repeated-lines.ts'
 
 /** What a program can subscribe to. */
 export interface OutboxEventMap {
@@ -60,12 +61,12 @@ const names: readonly Name[] = ['failed', 'dead', 'blocked', 'outage', 'recovere
  */
 export class OutboxEvents {
   readonly #clock: Clock
-  readonly #logger: Logger
+  readonly #lines: RepeatedLines
   readonly #subscribers = new Map<Name, Set<Subscriber>>()
 
-  constructor(clock: Clock, logger: Logger) {
+  constructor(clock: Clock, lines: RepeatedLines) {
     this.#clock = clock
-    this.#logger = logger
+    this.#lines = lines
   }
 
   /** Calls `subscriber` at each such event. Returns a function that ends the subscription. */
@@ -98,10 +99,13 @@ export class OutboxEvents {
 
   #call(name: Name, subscriber: Subscriber, report: unknown): void {
     const onError = (error: unknown): void =>
-      this.#logger.error(`A subscriber to "${name}" failed. ${describeError(error)}`)
+      this.#lines.tell('error', `failures of subscribers to "${name}"`, () => [
+        `A subscriber to "${name}" failed. ${describeError(error)}`,
+        {},
+      ])
     try {
       const result = subscriber(report as never)
-      if (result instanceof Promise) result.catch(onError)
+      if (isThenable(result)) watch(result, onError)
     } catch (error) {
       onError(error)
     }

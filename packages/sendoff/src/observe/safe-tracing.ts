@@ -1,21 +1,17 @@
-import { describeError } from '../describe-error.ts'
-import { guarded } from './guarded.ts'
-import type { Logger } from './logger.ts'
+import { describeError, storableText } from '../describe-error.ts'
+import { guarded, immediately } from './guarded.ts'
+import type { RepeatedLines } from './repeated-lines.ts'
 import { runInside } from './run-inside.ts'
-import type { TracedCall, TracedEnd, Tracing } from './tracing.ts'
+import type { TracedCall, TracedEnd, TracedWrite, Tracing } from './tracing.ts'
 
 /** Returns the tracing that an option asks for. It never throws. */
-export function tracingFrom(option: Tracing | undefined, logger: Logger): Tracing | undefined {
+export function tracingFrom(option: Tracing | undefined, lines: RepeatedLines): Tracing | undefined {
   if (option === undefined) return undefined
-  const onError = (error: unknown): void => logger.error(`The tracing failed. ${describeError(error)}`)
-  const safely = <Result>(call: () => Result | undefined): Result | undefined => {
-    try {
-      return call()
-    } catch (error) {
-      onError(error)
-      return undefined
-    }
-  }
+  const onError = (error: unknown): void =>
+    lines.tell('error', 'failures of the tracing', () => [`The tracing failed. ${describeError(error)}`, {}])
+  // No span may also be null, or anything else that is not one.
+  const safely = <Result>(call: () => Result | undefined): Result | undefined =>
+    immediately(call, onError) || undefined
   const safe = <Span extends object>(span: Span | undefined, ...names: (keyof Span & string)[]) =>
     span && guarded(span, names, onError)
   // The tracing gets back its own objects.
@@ -23,34 +19,51 @@ export function tracingFrom(option: Tracing | undefined, logger: Logger): Tracin
 
   const safeCall = (span: TracedCall | undefined): TracedCall | undefined => {
     if (span === undefined) return undefined
+    const ending = guarded(span, ['end'], onError)
     const call: TracedCall = {
       run: (work) => runInside((run) => span.run(run), work, onError),
-      end: (outcome, error) => safely(() => span.end(outcome, error)),
+      end: (outcome, error) => ending.end(outcome, error),
     }
     originals.set(call, span)
     return call
   }
 
   return {
-    write: (write) =>
-      safely(() => {
-        const span = option.write(write)
-        return span && { headers: span.headers, ...safe<TracedEnd>(span, 'end')! }
-      }),
-    deliver: (delivery) => safely(() => safeCall(option.deliver(delivery))),
-    process: (message) => safely(() => safeCall(option.process?.(message))),
+    write(write) {
+      const span = safely(() => option.write(write))
+      if (span === undefined) return undefined
+      const headers = safely(() => headersOf(span, onError)) ?? {}
+      return { headers, ...safe<TracedEnd>(span, 'end')! }
+    },
+    deliver: (delivery) => safeCall(safely(() => option.deliver(delivery))),
+    process: (message) => safeCall(safely(() => option.process?.(message))),
     settle: (traced, count) =>
-      safely(() =>
-        safe(
+      safe(
+        safely(() =>
           option.settle(
             traced.map((call) => originals.get(call) ?? call),
             count,
           ),
-          'end',
         ),
+        'end',
       ),
-    tick: (startedAt) => safely(() => safe(option.tick(startedAt), 'claim', 'end')),
+    tick: (startedAt) =>
+      safe(
+        safely(() => option.tick(startedAt)),
+        'claim',
+        'end',
+      ),
   }
+}
+
+// No database stores all texts, and a write must not fail because of the tracing.
+function headersOf({ headers }: TracedWrite, onError: (error: unknown) => void): Record<string, string> {
+  const stored: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string') stored[storableText(name)] = storableText(value)
+    else onError(new TypeError(`The header "${name}" is not a text.`))
+  }
+  return stored
 }
 
 /** Runs `work` inside a span, if there is one. The span ends with the outcome of `work`, or its error. */

@@ -1,5 +1,5 @@
 import { describeError } from '../describe-error.ts'
-import { guarded } from './guarded.ts'
+import { guarded, immediately } from './guarded.ts'
 import type { Logger } from './logger.ts'
 
 /** The part of an OpenTelemetry tracer that sendoff uses: `trace.getTracer('my-service')`. */
@@ -18,10 +18,10 @@ export interface TracedSpan {
 export function spanFrom(tracer: Tracer | undefined, name: string, logger: Logger): TracedSpan | undefined {
   if (tracer === undefined) return undefined
   const onError = (error: unknown): void => logger.error(`The tracer failed. ${describeError(error)}`)
-  try {
-    return guarded(tracer.startSpan(name), ['setAttribute', 'recordException', 'end'], onError)
-  } catch (error) {
-    onError(error)
-    return undefined
-  }
+  const span = immediately(() => tracer.startSpan(name) || noSpan(), onError)
+  return span && guarded(span, ['setAttribute', 'recordException', 'end'], onError)
+}
+
+function noSpan(): never {
+  throw new TypeError('It returned no span.')
 }

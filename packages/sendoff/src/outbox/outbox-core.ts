@@ -15,6 +15,7 @@ import { CarriedContext } from '../observe/context-carrier.ts'
 import type { OutboxHealth } from '../observe/health.ts'
 import { type Logger, loggerFrom } from '../observe/logger.ts'
 import { OutboxEvents } from '../observe/outbox-events.ts'
+import { RepeatedLines } from '../observe/repeated-lines.ts'
 import { tracingFrom } from '../observe/safe-tracing.ts'
 import { WriteContext } from '../observe/write-context.ts'
 import { pollerDefaults } from '../poll/outbox-poller.ts'
@@ -100,6 +101,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
   readonly #clock: Clock
   readonly #nodeKeeper: NodeKeeper
   readonly #recovery: StoreRecovery
+  readonly #pluggedIn: RepeatedLines
   readonly #tableLook: TableLook
   #unobserve: (() => void) | undefined
   readonly #purge: OutboxPurgeScheduler | undefined
@@ -128,10 +130,12 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     const delivering = mode === 'writerOnly' ? undefined : modes[mode]
     const lockTimes = delivering?.lockTimes(leaseMs, engineOptions) ?? usualLockTimes(leaseMs)
     const times = answerTimes(leaseMs, lockTimes.ttlMs, lockTimes.renewMarginMs)
-    const events = new OutboxEvents(clock, logger)
+    const pluggedIn = new RepeatedLines(clock, logger, 'failures of what is plugged in')
+    this.#pluggedIn = pluggedIn
+    const events = new OutboxEvents(clock, pluggedIn)
     this.events = events
-    const tracing = tracingFrom(options.tracing, logger)
-    const carried = options.context?.length ? new CarriedContext(options.context, logger) : undefined
+    const tracing = tracingFrom(options.tracing, pluggedIn)
+    const carried = options.context?.length ? new CarriedContext(options.context, pluggedIn) : undefined
     const isCarrying = tracing !== undefined || carried !== undefined
     const recovery = new StoreRecovery(clock, events)
     this.#recovery = recovery
@@ -161,7 +165,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       hasOneDestination: mode === 'ordered',
       onPublished: () => announcer.announceControls(),
     })
-    const metrics = metricsFrom(options.metrics, logger)
+    const metrics = metricsFrom(options.metrics, pluggedIn)
     const startedAt = clock.now()
     // A report that succeeds says nothing about calls that deliveries need.
     const { reports } = answeringInTime(store, clock, times)
@@ -365,7 +369,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     this.requireStarted('start')
     this.engine?.start()
     for (const each of this.#attachments) each.start()
-    this.#unobserve = observeWith(this.#options.metrics, this, this.logger)
+    this.#unobserve = observeWith(this.#options.metrics, this, this.#pluggedIn)
     this.#purge?.start()
     this.#upkeep?.start()
   }
@@ -460,6 +464,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       await this.#attempt('Signing off', drainTimeoutMs, () => this.#nodeKeeper.leave())
     }
     await this.#attempt('Closing the store', drainTimeoutMs, () => this.#store.close())
+    this.#pluggedIn.flush()
     this.#state = 'closed'
   }
 

@@ -1,5 +1,12 @@
 export type * from './opentelemetry-api.ts'
 export {
+  type CollectedHistogram,
+  type CollectedHistograms,
+  type OpenTelemetryHistograms,
+  openTelemetryHistograms,
+  type OpenTelemetryHistogramsOptions,
+} from './opentelemetry-histograms.ts'
+export {
   type ObservableInstrument,
   type ObservableResult,
   type OpenTelemetryHistogram,

@@ -1,4 +1,4 @@
-import { checkOptions, count, flag, having, requireOptions, text } from '../../options.ts'
+import { checkOptions, count, having, type OptionCheck, requireOptions, text } from '../../options.ts'
 import { bucketBounds } from '../bucket-bounds.ts'
 import {
   CollectedMetrics,
@@ -9,12 +9,15 @@ import {
 import type { CountedDelivery } from '../delivery-counts.ts'
 import { defaultBuckets } from '../histogram.ts'
 import {
+  histogramDefinitions,
+  type HistogramName,
   metricCatalogue,
   type MetricDefinition,
   type MetricName,
   openTelemetryName,
 } from '../metric-catalogue.ts'
 import type { MetricsExporter } from '../metrics.ts'
+import { HistogramProducer, type OpenTelemetryHistograms } from './opentelemetry-histograms.ts'
 
 /** The part of an OpenTelemetry meter that is used here: `metrics.getMeter('my-service')`. */
 export interface OpenTelemetryMeter {
@@ -58,8 +61,11 @@ export interface OpenTelemetryMetricsOptions {
   readonly maxTypes?: number
   /** The upper bounds of the buckets of durations, in seconds, rising. Default: from 1 ms to 5 min. */
   readonly buckets?: readonly number[]
-  /** Whether durations are recorded. They cost the most, because each is a call of the SDK. Default: true. */
-  readonly histograms?: boolean
+  /**
+   * Where durations go: to what `openTelemetryHistograms()` has returned, or with `'record'` to histograms of
+   * the meter. Then each duration is a call of the SDK, which costs more than all else. Default: nowhere.
+   */
+  readonly histograms?: OpenTelemetryHistograms | 'record'
 }
 
 /** Makes an exporter for OpenTelemetry. Outboxes with the same name are added up. */
@@ -70,31 +76,36 @@ export function openTelemetryMetrics(options: OpenTelemetryMetricsOptions): Metr
     name: text,
     maxTypes: count,
     buckets: bucketBounds,
-    histograms: flag,
+    histograms: histogramsCheck,
   })
   requireOptions('openTelemetryMetrics', options, ['meter'])
-  const { meter, prefix = collectedDefaults.prefix, name = collectedDefaults.name } = options
+  const { meter, prefix = collectedDefaults.prefix, name = collectedDefaults.name, histograms } = options
   const byName = known.get(meter) ?? new Map<string, CollectedMetrics>()
   known.set(meter, byName)
   const key = `${prefix}\0${name}`
   let metrics = byName.get(key)
   if (metrics === undefined) byName.set(key, (metrics = newMetrics(options, prefix, name)))
+  if (histograms instanceof HistogramProducer) histograms.add({ prefix, outbox: name, metrics })
   return metrics
 }
+
+const histogramsCheck: OptionCheck = (value) =>
+  value === 'record' || value instanceof HistogramProducer
+    ? undefined
+    : "what openTelemetryHistograms() returns, or 'record'"
 
 /** The metrics of each meter, by prefix and name. */
 const known = new WeakMap<OpenTelemetryMeter, Map<string, CollectedMetrics>>()
 
 function newMetrics(
-  { meter, maxTypes = collectedDefaults.maxTypes, buckets, histograms = true }: OpenTelemetryMetricsOptions,
+  { meter, maxTypes = collectedDefaults.maxTypes, buckets, histograms }: OpenTelemetryMetricsOptions,
   prefix: string,
   outbox: string,
 ): CollectedMetrics {
-  const recorders = histograms ? recordersOf(meter, prefix, buckets) : undefined
   const metrics =
-    recorders === undefined
-      ? new CollectedMetrics({ maxTypes, buckets })
-      : new RecordedMetrics({ maxTypes, buckets }, recorders, outbox)
+    histograms === 'record'
+      ? new RecordedMetrics({ maxTypes, buckets }, recordersOf(meter, prefix, buckets), outbox)
+      : new CollectedMetrics({ maxTypes, buckets })
   for (const definition of metricCatalogue) {
     if (definition.kind !== 'histogram') observe(meter, definition, metrics, prefix, outbox)
   }
@@ -128,8 +139,8 @@ function recordersOf(
   prefix: string,
   buckets: readonly number[] = defaultBuckets,
 ): Recorders {
-  const recorder = (wanted: MetricName): OpenTelemetryHistogram => {
-    const definition = metricCatalogue.find(({ name }) => name === wanted)!
+  const recorder = (wanted: HistogramName): OpenTelemetryHistogram => {
+    const definition = histogramDefinitions.find(({ name }) => name === wanted)!
     return meter.createHistogram(openTelemetryName(definition, prefix), {
       description: definition.help,
       unit: 's',
@@ -144,7 +155,7 @@ function recordersOf(
   }
 }
 
-/** Records each duration as well. OpenTelemetry has no histogram that is read by a callback. */
+/** Records each duration as well. A meter of OpenTelemetry has no histogram that is read by a callback. */
 class RecordedMetrics extends CollectedMetrics {
   readonly #recorders: Recorders
   readonly #own: Attributes

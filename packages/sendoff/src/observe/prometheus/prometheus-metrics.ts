@@ -71,13 +71,22 @@ function outboxesOf(register: PrometheusRegistry, prefix: string): Outboxes {
   return outboxes
 }
 
+/** The gauges of which each process has its own part. All others are the same everywhere, or tell the worst. */
+const ofEachProcess: ReadonlySet<string> = new Set<MetricName>([
+  'queue.hot.depth',
+  'queue.cold.depth',
+  'rows.held',
+  'partitions.owned',
+])
+
 /** A metric in the form that a registry of `prom-client` asks for at a scrape. */
 class ScrapedMetric {
   /** The registry renames counters if it speaks OpenMetrics. */
   name: string
   readonly help: string
   readonly type: string
-  readonly aggregator = 'sum'
+  /** How a cluster of processes makes one value of theirs. */
+  readonly aggregator: 'sum' | 'max'
   readonly #definition: MetricDefinition
   readonly #outboxes: Outboxes
 
@@ -85,6 +94,7 @@ class ScrapedMetric {
     this.name = prometheusName(definition, prefix)
     this.help = definition.help
     this.type = definition.kind
+    this.aggregator = definition.kind === 'gauge' && !ofEachProcess.has(definition.name) ? 'max' : 'sum'
     this.#definition = definition
     this.#outboxes = outboxes
   }

@@ -1,20 +1,27 @@
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   AggregationTemporality,
   InMemoryMetricExporter,
   MeterProvider,
+  type MetricData,
+  type MetricProducer,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
 import { metricCatalogue, openTelemetryName } from '../../../src/observe/metric-catalogue.ts'
-import { openTelemetryMetrics } from '../../../src/observe/opentelemetry/index.ts'
+import type { MetricsExporter } from '../../../src/observe/metrics.ts'
+import { openTelemetryHistograms, openTelemetryMetrics } from '../../../src/observe/opentelemetry/index.ts'
 import { onEveryStore, startOutbox, writeTested } from '../../fixtures/outbox-fixture.ts'
 import { filteringOutbox } from '../filtering-outbox.ts'
 
 /** A real SDK whose metrics a test can read. */
-function sdk() {
+function sdk(metricProducers: MetricProducer[] = []) {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+  const reader = new PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: 3_600_000,
+    metricProducers,
+  })
   const provider = new MeterProvider({ readers: [reader] })
   return {
     meter: provider.getMeter('test'),
@@ -31,9 +38,11 @@ function sdk() {
 }
 
 onEveryStore('OpenTelemetry gets the metrics of the specification', async (test, open, mode) => {
-  const { meter, read, close } = sdk()
+  const histograms = openTelemetryHistograms()
+  const { meter, read, close } = sdk([histograms])
   test.after(close)
-  const { outbox } = await startOutbox(test, open(), { mode, metrics: openTelemetryMetrics({ meter }) })
+  const metricsOption = openTelemetryMetrics({ meter, histograms })
+  const { outbox } = await startOutbox(test, open(), { mode, metrics: metricsOption })
   await writeTested(outbox, 1, 2, 3)
   await outbox.drain()
   const metrics = await read()
@@ -76,34 +85,128 @@ describe('openTelemetryMetrics', () => {
     )
   })
 
-  it('records no durations without histograms', async (test) => {
+  it('has durations only where `histograms` says', async (test) => {
     const { meter, read, close } = sdk()
     test.after(close)
-    const metrics = openTelemetryMetrics({ meter, histograms: false })
-    metrics.recordDelivery!({
-      eventType: 'A',
-      destination: 'mail',
-      end: 'done',
-      isHot: true,
-      listenerMs: 1,
-      deliveryMs: 1,
-    })
-    const read1 = await read()
-    equal(read1.has('outbox.delivery.duration'), false)
-    deepEqual(read1.get('outbox.deliveries')!.dataPoints[0]!.attributes, {
+    count(openTelemetryMetrics({ meter }), 'A', 1, 1)
+    const metrics = await read()
+    equal(metrics.has('outbox.delivery.duration'), false)
+    deepEqual(metrics.get('outbox.deliveries')!.dataPoints[0]!.attributes, {
       outbox: 'default',
       type: 'A',
       destination: 'mail',
       outcome: 'done',
+    })
+    throws(() => openTelemetryMetrics({ meter, histograms: true as never }), {
+      code: 'OUTBOX_INVALID_OPTION',
+    })
+  })
+
+  it('has the same histograms from a producer as from the SDK', async (test) => {
+    const histograms = openTelemetryHistograms()
+    const produced = sdk([histograms])
+    const recorded = sdk()
+    test.after(produced.close)
+    test.after(recorded.close)
+    const buckets = [0.01, 0.1, 1]
+    for (const metrics of [
+      openTelemetryMetrics({ meter: produced.meter, buckets, histograms }),
+      openTelemetryMetrics({ meter: recorded.meter, buckets, histograms: 'record' }),
+    ]) {
+      // 10 ms and 1 s are bounds. The second delivery failed before its listener ran.
+      for (const [listenerMs, deliveryMs] of [
+        [10, 100],
+        [undefined, 1_000],
+        [11, 5_000],
+      ] as const) {
+        count(metrics, 'A', listenerMs, deliveryMs)
+      }
+      count(metrics, 'B', 1, undefined)
+      metrics.recordPoll!(7, 50)
+      metrics.recordSettle!(7, 2)
+      metrics.recordSettle!(7, 2_000)
+    }
+    const [ours, theirs] = [await produced.read(), await recorded.read()]
+    for (const name of ['delivery', 'listener', 'poll', 'settle'].map((of) => `outbox.${of}.duration`)) {
+      const [our, their] = [ours.get(name)!, theirs.get(name)!]
+      const { type: _, advice: __, ...descriptor } = their.descriptor as { type?: string; advice?: object }
+      deepEqual({ ...our.descriptor }, descriptor, name)
+      equal(our.dataPointType, their.dataPointType)
+      equal(our.aggregationTemporality, their.aggregationTemporality)
+      const points = ({ dataPoints }: MetricData) =>
+        dataPoints.map(({ attributes, value }) => {
+          const { min: _, max: __, sum, ...rest } = value as { min?: number; max?: number; sum: number }
+          return { attributes, ...rest, sum: sum.toFixed(6) }
+        })
+      deepEqual(points(our), points(their), name)
+    }
+  })
+
+  it('gives a reader that wants deltas only what is new', async (test) => {
+    const histograms = openTelemetryHistograms({ temporality: 'delta' })
+    const { meter, read, close } = sdk([histograms])
+    test.after(close)
+    const metrics = openTelemetryMetrics({ meter, histograms, buckets: [1] })
+    const readings = async () => {
+      const metric = (await read()).get('outbox.listener.duration')
+      if (metric) equal(metric.aggregationTemporality, AggregationTemporality.DELTA)
+      return (metric?.dataPoints ?? []).map(({ attributes, startTime, endTime, value }) => {
+        const { buckets, sum, count } = value as { buckets: { counts: number[] }; sum: number; count: number }
+        return { type: attributes.type, startTime, endTime, counts: buckets.counts, sum, count }
+      })
+    }
+    count(metrics, 'A', 500, undefined)
+    const [first] = await readings()
+    deepEqual([first!.counts, first!.sum, first!.count], [[1, 0], 0.5, 1])
+    deepEqual(await readings(), [])
+    count(metrics, 'A', 2_000, undefined)
+    count(metrics, 'B', 250, undefined)
+    const second = await readings()
+    deepEqual(
+      second.map(({ type, counts, sum }) => [type, counts, sum]),
+      [
+        ['A', [0, 1], 2],
+        ['B', [1, 0], 0.25],
+      ],
+    )
+    const [seconds, nanos] = first!.endTime
+    const [later, laterNanos] = second[0]!.startTime
+    ok(
+      later > seconds || (later === seconds && laterNanos >= nanos),
+      'the second reading begins after the first',
+    )
+  })
+
+  it('collects the durations of several outboxes, and refuses one that it already has', async (test) => {
+    const histograms = openTelemetryHistograms()
+    const { meter, read, close } = sdk([histograms])
+    test.after(close)
+    for (const name of ['orders', 'mail', 'mail']) {
+      count(openTelemetryMetrics({ meter, name, histograms }), 'A', 1, undefined)
+    }
+    const { dataPoints } = (await read()).get('outbox.listener.duration')!
+    deepEqual(
+      dataPoints.map(({ attributes, value }) => [attributes.outbox, (value as { count: number }).count]),
+      [
+        ['orders', 1],
+        ['mail', 2],
+      ],
+    )
+    const other = sdk()
+    test.after(other.close)
+    throws(() => openTelemetryMetrics({ meter: other.meter, name: 'mail', histograms }), {
+      code: 'OUTBOX_INVALID_OPTION',
+      message: /"mail"/,
     })
   })
 })
 
 describe('deliveries that a rule filters', () => {
   it('have a counter and an outcome of their own, and no duration', async (test) => {
-    const { meter, read, close } = sdk()
+    const histograms = openTelemetryHistograms()
+    const { meter, read, close } = sdk([histograms])
     test.after(close)
-    const outbox = await filteringOutbox(openTelemetryMetrics({ meter }))
+    const outbox = await filteringOutbox(openTelemetryMetrics({ meter, histograms }))
     test.after(() => outbox.close())
     const metrics = await read()
     deepEqual(
@@ -124,3 +227,19 @@ describe('deliveries that a rule filters', () => {
     equal((delivery!.value as { count: number }).count, 1)
   })
 })
+
+function count(
+  metrics: MetricsExporter,
+  eventType: string,
+  listenerMs: number | undefined,
+  deliveryMs: number | undefined,
+): void {
+  metrics.recordDelivery!({
+    eventType,
+    destination: 'mail',
+    end: 'done',
+    isHot: true,
+    listenerMs,
+    deliveryMs,
+  })
+}
