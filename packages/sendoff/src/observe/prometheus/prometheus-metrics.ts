@@ -71,7 +71,7 @@ function outboxesOf(register: PrometheusRegistry, prefix: string): Outboxes {
   return outboxes
 }
 
-/** The gauges of which each process has its own part. All others are the same everywhere, or tell the worst. */
+/** The gauges of which each process has its own part. Of all others, the largest counts. */
 const ofEachProcess: ReadonlySet<string> = new Set<MetricName>([
   'queue.hot.depth',
   'queue.cold.depth',
