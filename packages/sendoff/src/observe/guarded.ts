@@ -30,14 +30,14 @@ export function immediately<Result>(
     const result = call()
     if (!isThenable(result)) return result
     watch(result, onError)
-    onError(new TypeError('It returned a promise, which nobody waits for.'))
+    onError(new TypeError('It returned a promise. The outbox does not wait for it.'))
   } catch (error) {
     onError(error)
   }
   return undefined
 }
 
-/** Passes the error of a promise to `onError`. Nobody else waits for it, so it would end the process. */
+/** Passes the error of a promise to `onError`. No other code waits for it, so it would end the process. */
 export function watch(promise: PromiseLike<unknown>, onError: (error: unknown) => void): void {
   // A foreign promise may have methods of its own, which `await` does not call.
   void (async () => {

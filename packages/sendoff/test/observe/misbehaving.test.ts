@@ -14,7 +14,7 @@ import { memoryStore } from '../../src/stores/memory/index.ts'
 import { until } from '../fixtures/outbox-fixture.ts'
 import { scrape } from '../fixtures/scrape.ts'
 
-// A rejection that nobody handles would end the process, and fails a test.
+// A rejection without a handler would end the process, and fails a test.
 const reject = () => Promise.reject(new Error('plugged in badly'))
 const rejectLater = { then: (_: unknown, no: (error: Error) => void) => no(new Error('plugged in badly')) }
 const hang = () => new Promise(() => {})
