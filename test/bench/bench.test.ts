@@ -47,6 +47,7 @@ describe('the benchmarks on SQLite', () => {
       'sendoff-multi-node',
       'sendoff-multi-node-prometheus',
       'sendoff-multi-node-opentelemetry',
+      'sendoff-multi-node-opentelemetry-record',
       'sendoff-multi-node-headers',
       'sendoff-multi-node-traced-1-percent',
       'sendoff-multi-node-traced',
