@@ -55,12 +55,20 @@ export interface PgResult {
 export interface PostgresJsSql {
   unsafe(text: string, values?: (string | null)[], options?: { prepare?: boolean }): PostgresJsQuery
   begin(work: (tx: PostgresJsTransaction) => Promise<unknown>): Promise<unknown>
+  /** Takes a connection out of the pool. Versions before 3.4 have no such method. */
+  reserve?(): PromiseLike<PostgresJsReserved>
   listen(
     channel: string,
     onNotification: (payload: string) => void,
     onListening?: () => void,
   ): Promise<{ unlisten(): Promise<unknown> }>
   readonly options: { readonly max: number; readonly socket?: unknown; readonly prepare?: boolean }
+}
+
+/** The `sql` of a connection that postgres.js has taken out of its pool. */
+export interface PostgresJsReserved {
+  unsafe(text: string, values?: (string | null)[], options?: { prepare?: boolean }): PostgresJsQuery
+  release(): void
 }
 
 /** The `sql` of a transaction of postgres.js. */

@@ -4,7 +4,7 @@ import { SqlTransaction, transactionAround, transactionOf } from '../../sql/sql-
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
-import type { DriverOptions, PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
+import type { DriverOptions, PostgresDriver, PostgresSession, Statement, Value } from './postgres-driver.ts'
 import { commitFailure, preparedFailure, preparesBehindPooler } from '../postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
 
@@ -44,6 +44,19 @@ export function postgresJsDriver(
     isSafe = true
   }
 
+  // A sql that prepares nothing is most likely behind a pooler. There, postgres.js sends a statement with values
+  // right behind one without, and PgBouncer 1.18 loses the answer. So no other statement gets the connection of
+  // one without values.
+  const mayLoseAnswers = sql.options.prepare === false && sql.reserve !== undefined
+  async function runAlone(statement: Statement): ReturnType<PostgresSession['run']> {
+    const reserved = await sql.reserve!()
+    try {
+      return await sessionOn(reserved).run(statement)
+    } finally {
+      reserved.release()
+    }
+  }
+
   return {
     durable: true,
     multiProcess: true,
@@ -52,7 +65,7 @@ export function postgresJsDriver(
 
     async run(statement, values) {
       await assertSafe()
-      return sessionOn(sql).run(statement, values)
+      return mayLoseAnswers && !values?.length ? runAlone(statement) : sessionOn(sql).run(statement, values)
     },
 
     async transaction(work, isolation) {
