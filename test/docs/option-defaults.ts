@@ -98,6 +98,7 @@ export const optionDefaults: Readonly<Record<string, Defaults>> = {
   '`openTelemetryMetrics`': collectedDefaults,
   '`openTelemetryHistograms`': histogramsDefaults,
   '`openTelemetryTracing`': tracingDefaults,
+  '`defineEvent`': {},
   '`register`': { maxBatchSize: defaultMaxBatchSize },
   'Retry policies': {},
   '`exponentialBackoff`': exponentialBackoffDefaults,

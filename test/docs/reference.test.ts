@@ -2,8 +2,8 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { Pool } from 'pg'
 import {
+  defineEvent,
   exponentialBackoff,
   fixedDelay,
   linearBackoff,
@@ -45,14 +45,14 @@ import { redisStreamsPublisher } from 'sendoff/redis-streams'
 import { sqliteStore } from 'sendoff/sqlite'
 import { Registry } from 'prom-client'
 import { findingCodes } from 'sendoff/store'
-import ts from 'typescript'
-import { makeProgram } from '../../packages/cli/src/program/program.ts'
 import {
   metricCatalogue,
   openTelemetryName,
   prometheusName,
 } from '../../packages/sendoff/src/observe/metric-catalogue.ts'
 import { metricsMethods, optionalMethods } from '../../packages/sendoff/src/observe/metrics.ts'
+import { commandLine, commandLineRows } from './command-line-page.ts'
+import { errorCodes } from './error-codes.ts'
 import { httpApiRows } from './http-api-page.ts'
 import { isValue, optionDefaults, plainCell } from './option-defaults.ts'
 import { sectionsOf } from './page-sections.ts'
@@ -119,6 +119,7 @@ describe('docs/options.md', () => {
     openTelemetryMetrics: [['`openTelemetryMetrics`'], openTelemetryMetrics as Make],
     openTelemetryHistograms: [['`openTelemetryHistograms`'], openTelemetryHistograms],
     openTelemetryTracing: [['`openTelemetryTracing`'], openTelemetryTracing as Make],
+    defineEvent: [['`defineEvent`'], (options) => defineEvent('Any', options)],
     register: [['`register`'], (options) => registry().register('Any', () => {}, options)],
     exponentialBackoff: [['Retry policies', '`exponentialBackoff`'], exponentialBackoff],
     linearBackoff: [['Retry policies', '`linearBackoff`'], linearBackoff],
@@ -211,39 +212,14 @@ describe('docs/observability.md', () => {
   })
 })
 
-describe('docs/schema.md', () => {
-  it('lists exactly the tables and columns of PostgreSQL', () => {
-    const sql = postgresStore({ client: new Pool() }).schemaSql() // connects to nothing
-    const columns = [
-      ...sql.matchAll(/create table if not exists "public"\."(\w+)" \(\n([\s\S]*?)\n\)/g),
-      ...sql.matchAll(/alter table "public"\."(\w+)"\n([\s\S]*?);/g),
-    ].flatMap(([, table, lines = '']) =>
-      [...lines.matchAll(/^ +(?:add column if not exists )?(?!primary key)(\w+) /gm)].map(
-        ([, column]) => `${table}.${column}`,
-      ),
-    )
-    equal(columns.length > 50, true)
-    const sections = [...sectionsOf(pageText('docs/schema.md'))].filter(([heading]) =>
-      heading.startsWith('`'),
-    )
-    const listed = sections.flatMap(([heading, { names }]) =>
-      [...new Set(names)].map((name) => `${heading.replaceAll('`', '')}.${name}`),
-    )
-    // The cells of the table of keys name values, too.
-    const values = ['outbox_event_meta.revision', 'outbox_event_meta.oldest_code']
-    deepEqual(listed.filter((name) => !values.includes(name)).toSorted(), columns.toSorted())
-  })
-})
-
 describe('docs/http-api.md', () => {
   it('lists exactly the calls of the API, with their roles and what they do', () => {
     const rows = pageText('docs/http-api.md')
       .split('\n')
       .filter((line) => /^\| `(?:GET|POST)/.test(line))
-    const plain = (row: string): string => row.replaceAll(/ +/g, ' ').trim()
     deepEqual(
-      rows.map(plain),
-      httpApiRows().map(plain),
+      rows.map(plainRow),
+      httpApiRows().map(plainRow),
       'write it again: node test/docs/http-api-page.ts && npx prettier --write docs/http-api.md',
     )
   })
@@ -251,8 +227,8 @@ describe('docs/http-api.md', () => {
 
 describe('docs/command-line.md', () => {
   const page = pageText('docs/command-line.md')
-  const program = makeProgram({ version: '', run: async () => {}, printError: () => {} })
-  const commands = program.commands.map((command) => command.name()).filter((name) => name !== 'help')
+  const program = commandLine()
+  const commands = program.commands.map((command) => command.name())
 
   it('lists exactly the commands that exist', () => {
     const [table = ''] = page.split('\n## ')
@@ -262,14 +238,21 @@ describe('docs/command-line.md', () => {
     deepEqual(listed.toSorted(), commands.toSorted())
   })
 
+  it('lists exactly the arguments and options of every command, with what they do', () => {
+    const [, tables = ''] = page.split('\n## Every command\n')
+    deepEqual(
+      tables
+        .split('\n')
+        .filter((line) => line.startsWith('| `'))
+        .map(plainRow),
+      commandLineRows().map(plainRow),
+      'write it again: node test/docs/command-line-page.ts && npx prettier --write docs/command-line.md',
+    )
+  })
+
   it('is right about the commands and options that the pages show', () => {
-    const all = [program, ...program.commands, ...program.commands.flatMap((each) => each.commands)]
-    const known = [
-      '--help',
-      '--version',
-      ...all.flatMap(({ options }) => options.map(({ long }) => long ?? '')),
-    ]
-    const calls = globSync('docs/**/*.md', { cwd: root }).flatMap((file) =>
+    const pages = [...globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md'], { cwd: root })]
+    const calls = pages.flatMap((file) =>
       [...pageText(file).matchAll(/(?:^|`|npx )sendoff (?!warning:|error:)([a-z]+)(?! \|)([^`\n]*)/gm)].map(
         ([, name = '', rest = '']) => ({ file, name, options: rest.match(/(?<=\s)--[a-z-]+/g) ?? [] }),
       ),
@@ -277,21 +260,19 @@ describe('docs/command-line.md', () => {
     equal(calls.length > 10, true)
     deepEqual(
       calls.filter(
-        ({ name, options }) => !commands.includes(name) || options.some((option) => !known.includes(option)),
+        ({ name, options }) =>
+          !commands.includes(name) || options.some((option) => !optionsOf(name).includes(option)),
       ),
       [],
     )
   })
 
-  it('shows every option of every command', () => {
-    const options = program.commands.flatMap((command) =>
-      command.options.map(({ long = '' }) => [command.name(), long] as const),
-    )
-    deepEqual(
-      options.filter(([, option]) => option !== '--help' && !page.includes(option)),
-      [],
-    )
-  })
+  /** The options of a command, of its own commands, and of all commands. */
+  function optionsOf(name: string): readonly string[] {
+    const command = program.commands.find((each) => each.name() === name)!
+    const all = [program, command, ...command.commands].flatMap(({ options }) => options)
+    return ['--help', '--version', ...all.map(({ long }) => long ?? '')]
+  }
 })
 
 describe('links between pages', () => {
@@ -317,6 +298,10 @@ describe('links between pages', () => {
     return [...sectionsOf(pageText(page)).values()].some((section) => section.anchor === anchor)
   }
 })
+
+function plainRow(row: string): string {
+  return row.replaceAll(/ +/g, ' ').trim()
+}
 
 type Make = (options: object) => unknown
 
@@ -385,19 +370,4 @@ function optionsOfOutbox(make: Make): readonly string[] {
 
 function anyOutbox() {
   return Outbox.writerOnly({ store: memoryStore() })
-}
-
-/** Returns the members of the union `OutboxErrorCode` in the source. */
-function errorCodes(): readonly string[] {
-  const file = join(root, 'packages/sendoff/src/errors.ts')
-  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest)
-  const union = source.statements
-    .filter(ts.isTypeAliasDeclaration)
-    .find(({ name }) => name.text === 'OutboxErrorCode')?.type
-  if (union === undefined || !ts.isUnionTypeNode(union)) throw new Error('OutboxErrorCode is no union.')
-
-  return union.types.map((type) => {
-    if (ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal)) return type.literal.text
-    throw new Error('OutboxErrorCode has a member that is no literal.')
-  })
 }

@@ -116,7 +116,7 @@ function addKeys(program: Command, run: RunCommand): void {
     keys
       .command(`${name} <key>`)
       .summary(summary)
-      .description(`${summary[0]!.toUpperCase()}${summary.slice(1)}.`)
+      .description(`${summary[0]!.toUpperCase()}${summary.slice(1).replace(/\w+/, '$&s')}.`)
   const retry = action('retry', 'make the first event of a key due now')
   const skip = action('skip', 'make the first event of a key DEAD, so that the next one has its turn')
     .option('--reason <text>', 'the error text of the event')
