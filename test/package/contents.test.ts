@@ -72,6 +72,15 @@ function judgeContents(name: string, folder: string): void {
     equal(keywords.includes('outbox pattern'), true)
   })
 
+  it('has a readme whose links and pictures work on the page of a registry', () => {
+    const links = [...installed.read('README.md').matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+    equal(links.length > 0, true)
+    deepEqual(
+      links.filter((link) => !/^https:|^#/.test(link)),
+      [],
+    )
+  })
+
   it('has maps that lead from every built file to sources in the package', () => {
     const lost = files.filter(isCode).filter((file) => {
       const map = /^\/\/# sourceMappingURL=(.+)$/m.exec(installed.read(file))?.[1] ?? 'no map'
