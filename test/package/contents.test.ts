@@ -41,10 +41,16 @@ function judgeContents(name: string, folder: string): void {
 
   it('shows the licence of the project, and its pages as they are', () => {
     equal(installed.read('LICENSE'), readFileSync(join(projectRoot, 'LICENSE'), 'utf8'))
-    for (const page of pages) {
+    const isChanged = (page: string) => name === 'sendoff' && page === 'README.md' // links, see below
+    for (const page of pages.filter((each) => !isChanged(each))) {
       equal(installed.read(page), readFileSync(join(pageFolder, page), 'utf8'))
     }
     equal(pages.includes('README.md'), true)
+    const withoutLinks = (text: string) => text.replaceAll(/\]\([^)]+\)/g, '](…)')
+    equal(
+      withoutLinks(installed.read('README.md')),
+      withoutLinks(readFileSync(join(pageFolder, 'README.md'), 'utf8')),
+    )
   })
 
   it('has pages whose links lead to files of the package', () => {

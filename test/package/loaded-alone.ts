@@ -1,9 +1,12 @@
 import { Worker } from 'node:worker_threads'
 
+const longestLoadMs = 120_000
+
 /**
  * Loads one module and its imports in a thread of its own, by `require`, which refuses modules that await at
  * their top level. Returns what the loading changed outside of the modules. The thread ends on its own only
- * if nothing is left running. `peers` are packages that the module imports, and whose changes are their own.
+ * if nothing is left running. `timeoutMs` begins when the module is loaded, because a busy machine may take long to
+ * load it. `peers` are packages that the module imports, and whose changes are their own.
  */
 export async function changesByLoading(
   file: string,
@@ -12,20 +15,25 @@ export async function changesByLoading(
 ): Promise<readonly string[]> {
   const worker = new Worker(script, { eval: true, workerData: { file, peers }, stdout: true, stderr: true })
   const changes: string[] = []
-  worker.on('message', (told: string[]) => changes.push(...told))
+  let timer = setTimeout(stop, longestLoadMs)
+  worker.on('message', (told: string[]) => {
+    changes.push(...told)
+    clearTimeout(timer)
+    timer = setTimeout(stop, timeoutMs)
+  })
   worker.on('error', (error: unknown) => changes.push(`it throws ${String(error)}`))
   for (const stream of [worker.stdout, worker.stderr]) {
     stream.on('data', (chunk: Buffer) => changes.push(`it prints ${chunk.toString()}`))
   }
 
-  const ended = new Promise((resolve) => worker.once('exit', resolve))
-  const timer = setTimeout(() => {
-    changes.push('it keeps its process running')
-    void worker.terminate()
-  }, timeoutMs)
-  await ended
+  await new Promise((resolve) => worker.once('exit', resolve))
   clearTimeout(timer)
   return changes
+
+  function stop(): void {
+    changes.push('it keeps its process running')
+    void worker.terminate()
+  }
 }
 
 const script = `
