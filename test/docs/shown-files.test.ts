@@ -17,6 +17,15 @@ describe('the files that pages show', () => {
     })
   }
 
+  it('are named right above, so that a reader knows what to save them as', () => {
+    const unnamed = pages.flatMap((page) =>
+      [...read(page).matchAll(/^(.*)\n+<!-- file: examples\/recipes\/\w+\/(\S+) -->$/gm)]
+        .filter(([, above = '', name]) => !above.includes(`\`${name}\``))
+        .map(([, , name]) => `${page}: ${name}`),
+    )
+    deepEqual(unnamed, [])
+  })
+
   it('include every file of a recipe', () => {
     const files = globSync('examples/recipes/*/**', { cwd: root, withFileTypes: true })
       .filter((entry) => entry.isFile())
