@@ -36,6 +36,20 @@ describe('names in pages', () => {
     )
   })
 
+  it('of peers have the versions that the benchmarks run', () => {
+    const page = pageText('docs/comparison.md')
+    for (const [name, peer] of [
+      ['pg-boss', 'pg-boss'],
+      ['graphile-worker', 'graphile-worker'],
+      ['BullMQ', 'bullmq'],
+      ['pg-transactional-outbox', 'pg-transactional-outbox'],
+    ]) {
+      const { version } = JSON.parse(pageText(`node_modules/${peer}/package.json`)) as { version: string }
+      const told = new RegExp(`${name} (\\d[\\d.]*\\d)`).exec(page)?.[1]
+      equal(`${version}.`.startsWith(`${told}.`), true, `${name} is ${version}, and the page says ${told}`)
+    }
+  })
+
   it('of packages and subpaths are exactly those that exist', () => {
     const exported = readPackages().flatMap(({ name, folder }) => {
       const manifest = JSON.parse(pageText(`${folder}/package.json`)) as { exports: object }
