@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import ts from 'typescript'
-import { projectRoot, readPackages } from '../workspace.ts'
-import { frontDoors } from '../words/export-rule.ts'
+import { readPackageModules } from './package-modules.ts'
 
 /** A property of an exported interface of options. */
 export interface OptionOfType {
@@ -13,25 +11,13 @@ export interface OptionOfType {
 
 /** Reads every exported type whose name ends as those of options do, from the source. */
 export function readOptionTypes(): ReadonlyMap<string, readonly OptionOfType[]> {
-  const doors = readPackages().flatMap(({ folder }) => frontDoors(join(projectRoot, folder)))
-  // Names are read, and nothing is checked, so the smallest library is enough.
-  const program = ts.createProgram(doors, {
-    module: ts.ModuleKind.NodeNext,
-    lib: ['lib.es5.d.ts'],
-    types: [],
-    strict: true,
-    allowImportingTsExtensions: true,
-  })
-  const checker = program.getTypeChecker()
+  const { modules, checker } = readPackageModules()
   const types = new Map<string, readonly OptionOfType[]>()
-  for (const file of doors) {
-    const module = checker.getSymbolAtLocation(program.getSourceFile(file)!)!
-    for (const exported of checker.getExportsOfModule(module)) {
-      const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-      const isType = symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias)
-      if (!isType || !/(?:Options|Settings|Config|Fields|Rule|Definition)$/.test(symbol.name)) continue
-      if (!types.has(symbol.name)) types.set(symbol.name, optionsOf(symbol, checker))
-    }
+  for (const exported of modules.flatMap((module) => module.exported)) {
+    const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+    const isType = symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias)
+    if (!isType || !/(?:Options|Settings|Config|Fields|Rule|Definition)$/.test(symbol.name)) continue
+    if (!types.has(symbol.name)) types.set(symbol.name, optionsOf(symbol, checker))
   }
   return types
 }

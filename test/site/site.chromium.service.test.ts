@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser, openPage } from '../../packages/dashboard/test/browser/browser-page.ts'
 import { diagrams } from '../../site/diagrams/diagrams.ts'
+import { readPackageModules } from '../docs/package-modules.ts'
 import { searchQuestions } from '../../site/search/search-questions.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { projectRoot } from '../workspace.ts'
@@ -59,6 +60,15 @@ describe('the built site', { skip }, () => {
     })
     const pages = files.flatMap((file) => /^api\/(.+)\.html$/.exec(file)?.[1] ?? [])
     deepEqual(pages.filter((page) => page !== 'index').toSorted(), subpaths.toSorted())
+  })
+
+  it('has a heading for every name that a subpath exports, and for no other', () => {
+    for (const { subpath, exported } of readPackageModules().modules) {
+      const html = readFileSync(join(folder, 'api', `${subpath}.html`), 'utf8')
+      const headings = [...html.matchAll(/<h3 id="[^"]*" tabindex="-1">(.*?) ?<a class="header-anchor"/g)]
+      const named = headings.map(([, text = '']) => text.replaceAll(/<[^>]*>|\(\)$|^abstract /g, ''))
+      deepEqual(named.toSorted(), exported.map(({ name }) => name).toSorted(), subpath)
+    }
   })
 
   it('draws every diagram in a page', () => {
