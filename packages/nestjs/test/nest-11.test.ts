@@ -16,6 +16,7 @@ const olderNest = {
   '@nestjs/core': '11.2.10',
   '@nestjs/config': '4.0.4',
   '@nestjs/platform-express': '11',
+  '@nestjs/platform-fastify': '11',
   '@nestjs/terminus': '11.1.1',
   '@nestjs/testing': '11',
   'reflect-metadata': '0.2.2',
@@ -25,6 +26,7 @@ const olderNest = {
 const suites = [
   'config',
   'dashboard-module',
+  'dashboard-on-fastify',
   'lifecycle',
   'listeners',
   'observing',

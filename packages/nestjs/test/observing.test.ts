@@ -59,6 +59,36 @@ describe('metrics', () => {
   })
 })
 
+describe('the reports of an outbox', () => {
+  it('go to the logger of the application, with the name of the outbox as their context', async (test) => {
+    const told: unknown[][] = []
+    const tell = (...line: unknown[]) => void told.push(line)
+
+    class Doomed {
+      @OutboxListener('OrderPlaced', { outbox: 'orders' })
+      ship() {
+        throw new Error('the carrier does not answer')
+      }
+    }
+    const application = await Test.createTestingModule({
+      imports: [OutboxModule.forRoot({ name: 'orders', store: memoryStore(), maxAttempts: 1 })],
+      providers: [Doomed],
+    })
+      .setLogger({ log: tell, warn: tell, error: tell })
+      .compile()
+    test.after(() => application.close())
+    await application.init()
+    const outbox: Outbox<MemoryTx> = application.get(getOutboxToken('orders'))
+    const id = await outbox.transaction(() => outbox.write('OrderPlaced', {}))
+    await outbox.drain()
+    const report = told.find(([message]) => String(message).includes('is DEAD'))
+    deepEqual(
+      [report?.[0], report?.at(-1)],
+      [`Event ${id} (OrderPlaced) is DEAD: Error: the carrier does not answer`, 'Outbox orders'],
+    )
+  })
+})
+
 describe('the health indicator', () => {
   it('tells terminus whether an outbox is ready', async (test) => {
     const application = await Test.createTestingModule({

@@ -142,6 +142,22 @@ describe('openTelemetryMetrics', () => {
     }
   })
 
+  for (const kept of ['a producer', 'the SDK']) {
+    it(`gives at most \`maxTypes\` event types an attribute of their own, in histograms of ${kept}, too`, async (test) => {
+      const histograms = kept === 'the SDK' ? 'record' : openTelemetryHistograms()
+      const { meter, read, close } = sdk(histograms === 'record' ? [] : [histograms])
+      test.after(close)
+      const metrics = openTelemetryMetrics({ meter, maxTypes: 20, histograms })
+      for (let type = 0; type < 10_000; type++) count(metrics, `Type${type}`, 1, 1)
+      const seen = await read()
+      for (const name of ['outbox.deliveries', 'outbox.delivery.duration', 'outbox.listener.duration']) {
+        const types = seen.get(name)!.dataPoints.map(({ attributes }) => attributes.type)
+        equal(new Set(types).size, 21, name)
+        ok(types.includes('other'), name)
+      }
+    })
+  }
+
   it('gives a reader that wants deltas only what is new', async (test) => {
     const histograms = openTelemetryHistograms({ temporality: 'delta' })
     const { meter, read, close } = sdk([histograms])
