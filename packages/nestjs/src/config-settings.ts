@@ -123,7 +123,7 @@ export const configSettings: Readonly<Record<string, Readonly<Record<string, Con
     intervalMs: duration,
     ageMs: duration,
   },
-  metrics: { enabled: flag, prefix: text },
+  metrics: { enabled: flag, prefix: text, maxTypes: count },
   health: { maxPollAgeMs: duration, maxLagMs: duration, maxDeadMs: duration },
   lock: { name: text, ttlMs: duration, renewMarginMs: duration },
   circuitBreaker: {

@@ -1,6 +1,6 @@
 import type { InjectionToken, Type } from '@nestjs/common'
 import { ContextIdFactory, type ModuleRef } from '@nestjs/core'
-import type { DispatchContext, EventEnvelope } from 'sendoff'
+import type { BatchContext, DispatchContext, EventEnvelope, FinalFailure } from 'sendoff'
 import { callMethod, listenerMethod, type ListenerMethod } from './listener-pipeline.ts'
 
 /** A provider or controller with listeners, as `DiscoveryService` returns it. */
@@ -16,10 +16,18 @@ export interface DiscoveredProvider {
 
 /** What a request-scoped listener gets as `REQUEST`. */
 export interface OutboxRequest {
+  /** The event; the first one of a batch. */
   readonly event: EventEnvelope
-  /** The context of the delivery; undefined in a fallback. */
+  /** All events of the call: one, unless the listener gets batches. */
+  readonly events: readonly EventEnvelope[]
+  /** The context of the delivery of `event`; undefined in a fallback. */
   readonly context: DispatchContext | undefined
 }
+
+/** The arguments of a listener, of a batch listener, or of a fallback. */
+type ListenerArguments =
+  | readonly [event: EventEnvelope, context: DispatchContext | FinalFailure]
+  | readonly [events: readonly EventEnvelope[], context: BatchContext]
 
 /** Calls methods of a provider: on its only instance, or on one of its own for each event. */
 export class ListenerInstances {
@@ -54,12 +62,19 @@ export class ListenerInstances {
 
   async #callForOneEvent(type: Type, name: string, args: readonly unknown[]): Promise<unknown> {
     const contextId = ContextIdFactory.create()
-    const [event, context] = args as [EventEnvelope, DispatchContext | object]
-    const request: OutboxRequest = { event, context: 'signal' in context ? context : undefined }
-    this.#moduleRef.registerRequestByContextId(request, contextId)
+    this.#moduleRef.registerRequestByContextId(requestOf(args as unknown as ListenerArguments), contextId)
     const find = (token: InjectionToken) =>
       this.#moduleRef.resolve<object>(token as Type<object>, contextId, { strict: false })
     const instance = await find(this.#provider.token)
     return callMethod(type, await listenerMethod(type, instance, name, find), args)
   }
+}
+
+function requestOf([subject, context]: ListenerArguments): OutboxRequest {
+  if ('deliveries' in context) {
+    const events = subject as readonly EventEnvelope[]
+    return { event: events[0]!, events, context: context.deliveries[0] }
+  }
+  const event = subject as EventEnvelope
+  return { event, events: [event], context: 'signal' in context ? context : undefined }
 }

@@ -115,6 +115,8 @@ export interface MetricsConfig {
   readonly enabled?: ConfigFlag
   /** The beginning of every metric's name. Default: `outbox`. */
   readonly prefix?: string
+  /** How many event types have a label of their own. All others are `other`. Default: 100. */
+  readonly maxTypes?: ConfigNumber
 }
 
 /** The group `health`. */

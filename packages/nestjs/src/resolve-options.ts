@@ -131,11 +131,11 @@ function withMetrics(
   name: string,
   registry: PrometheusRegistry | undefined,
 ): Given {
-  const { enabled = true, prefix } = settings
+  const { enabled = true, ...rest } = settings
   if (enabled !== true) {
     const { metrics: _, ...without } = options
     return without
   }
   if (options.metrics !== undefined || registry === undefined) return options
-  return { ...options, metrics: prometheusMetrics({ register: registry, name, ...present({ prefix }) }) }
+  return { ...options, metrics: prometheusMetrics({ register: registry, name, ...rest }) }
 }

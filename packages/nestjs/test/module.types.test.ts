@@ -4,16 +4,25 @@ import { Injectable } from '@nestjs/common'
 import type { ConfigService } from '@nestjs/config'
 import type { Pool } from 'pg'
 import type { DispatchContext, EventEnvelope, EventListener, EventWriter, FinalFailure } from 'sendoff'
-import { memoryStore } from 'sendoff/memory'
+import { memoryStore, type MemoryTx } from 'sendoff/memory'
 import { postgresStore } from 'sendoff/postgres'
+import type { PrometheusMetricsOptions } from 'sendoff/prometheus'
 import { typeormTransactions } from 'sendoff/transactions/typeorm'
 import type { DataSource, EntityManager } from 'typeorm'
 import {
+  type CircuitBreakerConfig,
+  type HealthConfig,
+  type LockConfig,
+  type MetricsConfig,
+  type OutboxConfig,
   OutboxFallback,
   OutboxListener,
   OutboxModule,
+  type OutboxModuleOptions,
   OutboxRetryable,
   OutboxWorkerModule,
+  type PollerConfig,
+  type PurgeConfig,
 } from '@sendoff/nestjs'
 import { OutboxDashboardModule } from '@sendoff/nestjs/dashboard'
 import { OrderPaid, OrderPlaced } from './order-events.ts'
@@ -134,6 +143,34 @@ describe('the types of the module', () => {
       OutboxModule.forRoot({ store, config: { dispatchers: { workerCount: 8 } } })
     }
     equal(typeof typed, 'function')
+  })
+
+  it('have a setting for every option that is a number, a text or a flag', () => {
+    type Settings<Groups> = { [Group in keyof Groups]-?: keyof NonNullable<Groups[Group]> }[keyof Groups]
+    type PlainOf<Options> = Options extends unknown
+      ? {
+          [Name in keyof Options]-?: NonNullable<Options[Name]> extends number | string | boolean
+            ? Name
+            : never
+        }[keyof Options]
+      : never
+    type Of<Option extends string, Options> =
+      Options extends Partial<Record<Option, infer Value>> ? Exclude<NonNullable<Value>, boolean> : never
+    type Options = OutboxModuleOptions<MemoryTx, MemoryTx>
+    // The setting of `leaseMs` has the name of the specification: `claimLocking.lockTimeoutMs`.
+    type Missing =
+      | Exclude<PlainOf<Options>, Settings<OutboxConfig> | keyof OutboxConfig | 'leaseMs'>
+      | Exclude<PlainOf<Of<'poller', Options>>, keyof PollerConfig>
+      | Exclude<PlainOf<Of<'purge', Options>>, keyof PurgeConfig>
+      | Exclude<PlainOf<Of<'health', Options>>, keyof HealthConfig>
+      | Exclude<PlainOf<Of<'lock', Options>>, keyof LockConfig>
+      | Exclude<PlainOf<Of<'circuitBreaker', Options>>, keyof CircuitBreakerConfig>
+      | Exclude<PlainOf<PrometheusMetricsOptions>, keyof MetricsConfig | 'name'>
+    const none: [Missing] extends [never] ? true : Missing = true
+    const plain: PlainOf<Options>[] = ['workerCount', 'maxAttempts', 'ownerId', 'onKeyFailure', 'onFailure']
+    const polled: PlainOf<Of<'poller', Options>> = 'busyIntervalMs'
+    const locked: PlainOf<Of<'lock', Options>> = 'renewMarginMs'
+    equal([none, ...plain, polled, locked].length, 8)
   })
 
   it('refuse a dashboard without authorize, and a worker that cannot be closed', () => {

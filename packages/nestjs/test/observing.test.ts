@@ -37,7 +37,8 @@ describe('metrics', () => {
         OutboxModule.forRoot({
           name: 'orders',
           store: memoryStore(),
-          config: { metrics: { prefix: 'shop' } },
+          logger: false,
+          config: { metrics: { prefix: 'shop', maxTypes: '1' } },
         }),
         OutboxModule.forRoot({
           name: 'quiet',
@@ -52,9 +53,15 @@ describe('metrics', () => {
     const outbox: Outbox<MemoryTx> = application.get(getOutboxToken())
     await outbox.transaction(() => outbox.write('OrderPlaced', {}))
     await outbox.drain()
+    const orders: Outbox<MemoryTx> = application.get(getOutboxToken('orders'))
+    await orders.transaction(async () => {
+      for (const type of ['A', 'B', 'C']) await orders.write(type, {})
+    })
+    await orders.drain()
     const text = await registry.metrics()
     match(text, /^outbox_deliveries_total\{outbox="default",type="OrderPlaced",.*outcome="done"\} 1$/m)
-    match(text, /^shop_\w+\{outbox="orders"/m)
+    match(text, /^shop_deliveries_total\{outbox="orders",type="A",.*outcome="dead"\} 1$/m)
+    match(text, /^shop_deliveries_total\{outbox="orders",type="other",.*outcome="dead"\} 2$/m)
     equal(text.includes('quiet'), false)
   })
 })

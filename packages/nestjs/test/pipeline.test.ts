@@ -271,6 +271,33 @@ describe('a request-scoped listener', () => {
     equal(instances, 4)
   })
 
+  it('has an instance of its own for each batch, with all events of the batch as its request', async (test) => {
+    const seen: unknown[] = []
+    const idOf = ({ eventId }: EventEnvelope) => eventId
+
+    @OutboxListener(OrderPlaced, { maxBatchSize: 2 })
+    @Injectable({ scope: Scope.REQUEST })
+    class Relay {
+      readonly #request: OutboxRequest
+
+      constructor(@Inject(REQUEST) request: OutboxRequest) {
+        this.#request = request
+      }
+
+      onEvents(events: readonly EventEnvelope[]) {
+        const { event, events: all, context } = this.#request
+        seen.push([events.map(idOf), all.map(idOf), idOf(event), context?.attempt])
+      }
+    }
+
+    const outbox = await outboxOf(test, { providers: [Relay] })
+    const ids = await outbox.transaction(() =>
+      outbox.writeAll([1, 2].map((total) => ({ type: OrderPlaced, payload: { orderId: 'o', total } }))),
+    )
+    await outbox.drain()
+    deepEqual(seen, [[ids, ids, ids[0], 1]])
+  })
+
   it('cannot be bound to its event, because the module starts before any event comes', async (test) => {
     @Injectable({ scope: Scope.REQUEST })
     class Shipping extends BoundEventListener {
