@@ -1,5 +1,6 @@
 import type { Finding, FindingSeverity } from 'sendoff/admin'
 import { exitCodes } from '../exit-codes.ts'
+import { wrapped } from '../terminal/fitted-text.ts'
 import type { Style } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -29,12 +30,12 @@ export const doctor: Command<DoctorCommandOptions> = async (call) => {
 
 /** Prints findings, the worst first. */
 export function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
-  const { paint } = terminal
+  const { paint, width } = terminal
   if (findings.length === 0) terminal.print(paint('green', 'Nothing is wrong.'))
   for (const { severity, code, message, fix, sql } of findings) {
     terminal.print(`${paint(styles[severity], severity.toUpperCase().padEnd(7))}  ${paint('bold', code)}`)
-    terminal.print(`  ${printable(message)}`)
-    terminal.print(`  ${printable(fix)}`)
+    terminal.print(wrapped(printable(message), '  ', width))
+    terminal.print(wrapped(printable(fix), '  ', width))
     if (sql !== undefined)
       for (const line of sql.split('\n')) terminal.print(`    ${paint('cyan', printable(line))}`)
     terminal.print('')

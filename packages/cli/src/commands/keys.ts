@@ -1,8 +1,9 @@
-import type { BlockedKey } from 'sendoff/admin'
+import type { BlockedKey, OutboxAdmin } from 'sendoff/admin'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { printable } from '../terminal/printable.ts'
 import { type Column, tableText } from '../terminal/table.ts'
-import type { Command } from './command-call.ts'
+import type { Command, CommandCall } from './command-call.ts'
 import type { CommonOptions } from './command-options.ts'
 import { confirm } from './confirm.ts'
 import { withSession } from './session.ts'
@@ -23,8 +24,14 @@ export interface KeyActionOptions extends CommonOptions {
   readonly yes?: boolean
 }
 
-const columns: readonly Column<BlockedKey>[] = [
+/** A key as one destination sees it: each has its own order. */
+interface ListedKey extends BlockedKey {
+  readonly destination: string
+}
+
+const columns: readonly Column<ListedKey>[] = [
   { title: 'key', value: ({ orderingKey }) => orderingKey },
+  { title: 'destination', value: ({ destination }) => destination || '-', isOptional: true },
   {
     title: 'state',
     value: ({ isParked, head }) => (isParked ? 'parked' : head ? stateOf(head) : '-'),
@@ -33,16 +40,24 @@ const columns: readonly Column<BlockedKey>[] = [
   { title: 'waiting', value: ({ waiting }) => String(waiting), align: 'right' },
   { title: 'first event', value: ({ head }) => head?.eventId ?? '-' },
   { title: 'type', value: ({ head }) => head?.eventType ?? '-' },
-  { title: 'error', value: ({ head }) => head?.lastError ?? '' },
+  { title: 'error', value: ({ head }) => head?.lastError ?? '', isOptional: true },
 ]
 
-/** Prints the ordering keys that need an operator. */
+/** Prints the ordering keys that need an operator: of one destination, or of all. */
 export const keys: Command<KeysOptions> = async (call) => {
   const { options, terminal } = call
-  const { destination = '', after } = options
+  const { after } = options
   const limit = wholeNumber('--limit', options.limit, 1, 1_000)
   return withSession(call, async ({ admin }) => {
-    const found = await admin.keys.blocked({ limit, destination, ...(after !== undefined && { after }) })
+    const found: ListedKey[] = []
+    const more: string[] = []
+    for (const destination of await destinationsOf(admin, options)) {
+      const page = await admin.keys.blocked({ limit, destination, ...(after !== undefined && { after }) })
+      found.push(...page.map((key) => ({ ...key, destination })))
+      if (page.length < limit) continue
+      const where = destination === '' ? '' : `--destination ${destination} `
+      more.push(`There may be more: ${where}--after ${page.at(-1)!.orderingKey}`)
+    }
     if (terminal.isJson) {
       terminal.printJson({
         keys: found.map(({ head, ...same }) => ({ ...same, head: head ? eventJson(head) : null })),
@@ -51,10 +66,19 @@ export const keys: Command<KeysOptions> = async (call) => {
       terminal.note('No key is blocked or parked.')
     } else {
       terminal.print(tableText(found, columns, terminal))
-      if (found.length === limit) terminal.note(`There may be more: --after ${found.at(-1)!.orderingKey}`)
+      for (const line of more) terminal.note(printable(line))
     }
     return exitCodes.done
   })
+}
+
+async function destinationsOf(
+  admin: OutboxAdmin<unknown>,
+  { destination }: KeysOptions,
+): Promise<readonly string[]> {
+  if (destination !== undefined) return [destination]
+  const { destinations } = await admin.destinations()
+  return destinations.map((each) => each.destination)
 }
 
 /** Makes the first event of a key due now. */
@@ -62,8 +86,7 @@ export const retryKey: Command<KeyActionOptions> = (call) =>
   withSession(call, async ({ admin }) => {
     const key = call.arguments[0]!
     const isRetried = await admin.keys.retry(key, call.options.destination ?? '')
-    if (!isRetried)
-      throw new CommandError(`No event of key "${key}" waits, or a worker holds it.`, exitCodes.negative)
+    if (!isRetried) throw noneOf(call, 'waits, or a worker holds it')
     return said(call, { orderingKey: key, isRetried }, `The first event of key "${key}" is due now.`)
   })
 
@@ -74,7 +97,7 @@ export const skipKey: Command<KeyActionOptions> = async (call) => {
   await confirm(call, `Make the first pending event of key "${key}" DEAD?`)
   return withSession(call, async ({ admin }) => {
     const isSkipped = await admin.keys.skip(key, reason, destination)
-    if (!isSkipped) throw new CommandError(`No event of key "${key}" is pending.`, exitCodes.negative)
+    if (!isSkipped) throw noneOf(call, 'is pending')
     return said(
       call,
       { orderingKey: key, isSkipped },
@@ -98,6 +121,15 @@ export const unparkKey: Command<KeyActionOptions> = (call) =>
     await admin.keys.unpark(key, call.options.destination ?? '')
     return said(call, { orderingKey: key, isParked: false }, `Key "${key}" is no longer parked.`)
   })
+
+// An operator who leaves out the destination of a key acts on that of events without one.
+function noneOf({ arguments: [key], options }: CommandCall<KeyActionOptions>, state: string): CommandError {
+  const where =
+    options.destination === undefined
+      ? ' If it is the key of a destination, add --destination: sendoff keys shows it.'
+      : ` It was looked for in destination "${options.destination}".`
+  return new CommandError(`No event of key "${key}" ${state}.${where}`, exitCodes.negative)
+}
 
 function said({ terminal }: Parameters<Command<CommonOptions>>[0], json: object, text: string) {
   if (terminal.isJson) terminal.printJson(json)

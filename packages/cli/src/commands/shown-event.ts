@@ -33,7 +33,7 @@ export const eventColumns: readonly Column<StoredRow>[] = [
   { title: 'key', value: ({ orderingKey, aggregateId }) => orderingKey ?? aggregateId ?? '-' },
   { title: 'attempts', value: ({ attempts }) => String(attempts), align: 'right' },
   { title: 'id', value: ({ eventId }) => eventId },
-  { title: 'last error', value: ({ lastError }) => lastError ?? '' },
+  { title: 'last error', value: ({ lastError }) => lastError ?? '', isOptional: true },
 ]
 
 /** An event for machines: states in words, times in UTC, payloads exactly as stored. */
@@ -75,7 +75,7 @@ export const auditColumns: readonly Column<AuditEntry>[] = [
   { title: 'did', value: ({ action }) => action },
   { title: 'state', value: ({ state }) => state ?? '-' },
   { title: 'events', value: ({ affected }) => String(affected), align: 'right' },
-  { title: 'detail', value: ({ detail }) => detail ?? '' },
+  { title: 'detail', value: ({ detail }) => detail ?? '', isOptional: true },
 ]
 
 /** An audit entry for machines. */

@@ -1,4 +1,5 @@
 import type { DeliveryMinute, DestinationOverview, DestinationState, Overview } from 'sendoff/admin'
+import { flowed } from '../terminal/fitted-text.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import { countText, durationText, estimateText, timeJson } from '../terminal/shown-values.ts'
@@ -33,36 +34,65 @@ export function statusJson({ overview, destinations, minutes }: Status): object 
   }
 }
 
+/** How a state is drawn. */
+export interface StatusLook {
+  readonly paint: Paint
+  readonly width: number | undefined
+}
+
 /** The state for people. */
-export function statusText(
-  { overview, destinations, minutes }: Status,
-  { paint, width }: { readonly paint: Paint; readonly width: number | undefined },
-): string {
+export function statusText(status: Status, look: StatusLook): string {
   const blocks = [
-    headText(overview, paint),
-    countsText(overview, paint),
-    problemsText(overview, paint),
-    tableText(shownDestinations(destinations), destinationColumns(overview), { paint, width }),
+    ...headBlocks(status, look),
+    destinationsText(status, look),
+    ratesText(status, look),
+    minutesText(status, look),
   ]
-  if (overview.rates.length > 0)
-    blocks.push(tableText(overview.rates.slice(0, 10), rateColumns, { paint, width }))
-  blocks.push(minutesText(minutes, paint))
   return blocks.filter((block) => block !== '').join('\n\n')
 }
 
-// With a routing, the empty destination has no events, unless some were written before it.
+/** What the outbox is, what it has, and what needs an operator. */
+export function headBlocks({ overview }: Status, { paint, width }: StatusLook): readonly string[] {
+  return [
+    headText(overview, paint, width),
+    countsText(overview, paint, width),
+    problemsText(overview, paint, width),
+  ]
+}
+
+/** The table of destinations. */
+export function destinationsText({ overview, destinations }: Status, look: StatusLook): string {
+  return tableText(shownDestinations(destinations), destinationColumns(overview), look)
+}
+
+/** The table of types with their rates: the busiest ones. Empty if nothing was delivered lately. */
+export function ratesText({ overview: { rates } }: Status, look: StatusLook, count = 10): string {
+  return rates.length === 0 || count <= 0 ? '' : tableText(rates.slice(0, count), rateColumns, look)
+}
+
+/** How many values a line of bars has: it leaves room for its name and its number. */
+export function barCount(width = Infinity): number {
+  return Math.max(10, Math.min(60, width - 28))
+}
+
+// With a routing, the empty destination has no events, unless a rule or none leads to it.
 function shownDestinations({ destinations }: DestinationOverview): readonly DestinationState[] {
   const shown = destinations.filter(
-    ({ isRouted, pending, dead, perMinute }) =>
-      isRouted || pending.count > 0 || dead.count > 0 || perMinute.done > 0 || perMinute.failed > 0,
+    ({ destination, isRouted, pending, dead, perMinute }) =>
+      (isRouted && destination !== '') ||
+      pending.count > 0 ||
+      dead.count > 0 ||
+      perMinute.done > 0 ||
+      perMinute.failed > 0,
   )
   return shown.length === 0 ? destinations : shown
 }
 
 /** Draws the deliveries of the last hour. Empty if there were none. */
-function minutesText(minutes: readonly DeliveryMinute[], paint: Paint): string {
-  const done = minutes.map((minute) => minute.done)
-  const failed = minutes.map((minute) => minute.failed + minute.dead)
+export function minutesText({ minutes }: Status, { paint, width }: StatusLook): string {
+  const shown = minutes.slice(-barCount(width))
+  const done = shown.map((minute) => minute.done)
+  const failed = shown.map((minute) => minute.failed + minute.dead)
   const line = (name: string, values: readonly number[]) =>
     `${paint('dim', name.padEnd(11))} ${sparkline(values)}  ${countText(values.at(-2) ?? 0)}/min`
   return [
@@ -71,7 +101,7 @@ function minutesText(minutes: readonly DeliveryMinute[], paint: Paint): string {
   ].join('\n')
 }
 
-function headText({ store, processes }: Overview, paint: Paint): string {
+function headText({ store, processes }: Overview, paint: Paint, width: number | undefined): string {
   const workers = processes.filter(({ mode }) => mode !== null)
   const modes = [...new Set(workers.map(({ mode }) => mode!))]
   const hosts = new Set(processes.flatMap(({ report }) => report?.host ?? []))
@@ -84,30 +114,31 @@ function headText({ store, processes }: Overview, paint: Paint): string {
     `${count}${where}`,
     ...(writers === 0 ? [] : [writers === 1 ? '1 writer' : `${writers} writers`]),
   ]
-  return `${paint('bold', printable(store.name))} · ${parts.join(' · ')}`
+  return flowed([paint('bold', printable(store.name)), ...parts], ' · ', width)
 }
 
-function countsText({ counts, oldestDue }: Overview, paint: Paint): string {
+function countsText({ counts, oldestDue }: Overview, paint: Paint, width: number | undefined): string {
   const { PENDING, RETRY, DONE, DEAD, BLOCKED } = counts
   const part = (name: string, text: string) => `${paint('dim', name)} ${text}`
-  return [
+  const parts = [
     part('pending', paint('bold', estimateText(PENDING))),
     ...(RETRY.count > 0 ? [part('of these to retry', paint('yellow', estimateText(RETRY)))] : []),
     part('oldest due', oldestDue === undefined ? 'none' : durationText(oldestDue.ageMs)),
     part('dead', DEAD.count > 0 ? paint('red', estimateText(DEAD)) : '0'),
     ...(BLOCKED.count > 0 ? [part('blocked', paint('yellow', estimateText(BLOCKED)))] : []),
     part('done', estimateText(DONE)),
-  ].join('   ')
+  ]
+  return flowed(parts, '   ', width)
 }
 
-function problemsText(overview: Overview, paint: Paint): string {
+function problemsText(overview: Overview, paint: Paint, width: number | undefined): string {
   const { paused, blockedKeys, parkedKeys, typesWithoutListener, processes, oldestDue } = overview
   const lines: string[] = []
   const add = (name: string, values: readonly string[]) => {
     if (values.length === 0) return
-    const shown = values.slice(0, 8).map(printable).join(', ')
-    const more = values.length > 8 ? `, and ${values.length - 8} more` : ''
-    lines.push(`${paint('yellow', name)} ${shown}${more}`)
+    const shown = values.slice(0, 8).map((value) => `${printable(value)},`)
+    const last = values.length > 8 ? `and ${values.length - 8} more` : shown.pop()!.slice(0, -1)
+    lines.push(flowed([paint('yellow', name), ...shown, last], ' ', width))
   }
   if (oldestDue !== undefined && !hasWorkers(processes)) {
     lines.push(paint('red', 'Events are due, and no process delivers.'))
@@ -141,6 +172,7 @@ function destinationColumns({ at: now, processes }: Overview): readonly Column<D
       title: 'last success',
       value: ({ lastSuccessAt }) =>
         lastSuccessAt === undefined ? '-' : lastSuccessText(now - lastSuccessAt),
+      isMinor: true,
     },
     {
       title: 'errors',
@@ -182,8 +214,8 @@ const rateColumns: readonly Column<Overview['rates'][number]>[] = [
     value: ({ failedPerMinute, deadPerMinute }) => rateText(failedPerMinute + deadPerMinute),
     align: 'right',
   },
-  { title: 'listener p50', value: ({ listener }) => msText(listener.p50Ms), align: 'right' },
-  { title: 'p99', value: ({ listener }) => msText(listener.p99Ms), align: 'right' },
+  { title: 'listener p50', value: ({ listener }) => msText(listener.p50Ms), align: 'right', isMinor: true },
+  { title: 'p99', value: ({ listener }) => msText(listener.p99Ms), align: 'right', isMinor: true },
   { title: 'delivery p50', value: ({ delivery }) => msText(delivery.p50Ms), align: 'right' },
   { title: 'p99', value: ({ delivery }) => msText(delivery.p99Ms), align: 'right' },
 ]

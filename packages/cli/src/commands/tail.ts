@@ -90,18 +90,24 @@ class ChangePrinter {
     const { row } = change
     const state = change.kind === 'gone' ? 'GONE' : stateOf(row)
     const at = timeText(change.kind === 'written' ? row.createdAt : (row.doneAt ?? Date.now())).slice(-8)
-    const names = [row.eventType, row.destination, row.orderingKey ?? row.aggregateId ?? '']
-    const name = names.map((text, index) => this.#padded(printable(text), index)).join(' ')
-    const used = [at, state.padEnd(7), row.eventId, name].join('  ').length + 2
-    return [
+    const head = [
       paint('dim', at),
       paint(stateStyle(state) ?? 'dim', state.padEnd(7)),
       paint('dim', row.eventId),
-      name,
-      cut(printable(noteOf(change)), Math.max(0, width - used)),
-    ]
-      .join('  ')
-      .trimEnd()
+    ].join('  ')
+    const names = [row.eventType, row.destination, row.orderingKey ?? row.aggregateId ?? ''].map(printable)
+    const note = printable(noteOf(change))
+    const start = [at, state.padEnd(7), row.eventId, ''].join('  ').length
+    const columns = names.map((text, index) => this.#padded(text, index)).join(' ')
+    if (start + columns.length + (note === '' ? 0 : 2 + note.length) <= width) {
+      return `${head}  ${columns}  ${note}`.trimEnd()
+    }
+    // An error goes on in a second line. How long a delivery took is not worth one.
+    const isError = row.lastError !== null && row.status !== 1
+    const close = names.filter((text) => text !== '').join(' ')
+    const body = start + columns.length <= width ? columns.trimEnd() : cut(close, Math.max(1, width - start))
+    const line = `${head}  ${body}`
+    return isError ? `${line}\n${indent}${cut(note, Math.max(1, width - indent.length))}` : line
   }
 
   #padded(text: string, column: number): string {
@@ -110,6 +116,9 @@ class ChangePrinter {
     return text.padEnd(width)
   }
 }
+
+/** A second line begins below the state. */
+const indent = ' '.repeat(10)
 
 function noteOf(change: Exclude<EventChange, { kind: 'missed' }>): string {
   const { row, kind } = change

@@ -1,17 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { cutLine } from '../terminal/fitted-text.ts'
 import { printable } from '../terminal/printable.ts'
-import { countText, cut, durationText, timeText } from '../terminal/shown-values.ts'
+import { countText, durationText, timeText } from '../terminal/shown-values.ts'
 import { sparkline } from '../terminal/sparkline.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { CommandCall } from './command-call.ts'
-import { type Status, statusJson, statusText } from './shown-status.ts'
+import {
+  barCount,
+  destinationsText,
+  headBlocks,
+  minutesText,
+  ratesText,
+  type Status,
+  statusJson,
+  type StatusLook,
+} from './shown-status.ts'
 import { stopSignal } from './stop-signal.ts'
 
 /** How many states the lines show at most. */
 const maxSamples = 60
 
 /** One state of an outbox, as far as the lines need it. */
-interface Sample {
+export interface Sample {
   readonly pending: number
   readonly dead: number
   readonly lagMs: number
@@ -67,31 +77,57 @@ function draw(
   intervalMs: number,
 ): void {
   const { paint, width = 80, height = 24 } = terminal
+  const lines = watchedLines(state, samples, { paint, width, height: height - 2 })
+  const trouble = problem === undefined ? [] : [paint('red', printable(problem)), '']
+  const foot = paint(
+    'dim',
+    `every ${durationText(intervalMs)} · ${timeText(state.overview.at)} · Ctrl-C ends`,
+  )
+  const shown = [...[...trouble, ...lines].slice(0, height - 2), '', foot].slice(-height)
+  // Each line is cleared behind its text, and the screen below: so nothing flickers. A line that is wider than
+  // the screen would take two of its rows, and push the first ones out.
+  terminal.write(`\u001b[H${shown.map((line) => `${cutLine(line, width)}\u001b[K`).join('\r\n')}\u001b[J`)
+}
+
+/** The state and its bars, within a height. What changes least, the rates of types, gets the room that is left. */
+export function watchedLines(
+  state: Status,
+  samples: readonly Sample[],
+  { paint, width, height }: StatusLook & { readonly width: number; readonly height: number },
+): readonly string[] {
+  const look = { paint, width }
+  const isShown = (block: string): boolean => block !== ''
+  const bars = [minutesText(state, look), depthsText(samples, look)].filter(isShown).join('\n')
+  const blocks = [...headBlocks(state, look), destinationsText(state, look), bars].filter(isShown)
+  const airy = blocks.join('\n\n').split('\n')
+  const fixed = airy.length <= height ? airy : blocks.join('\n').split('\n')
+  for (let count = state.overview.rates.length; count > 0; count--) {
+    const rates = ratesText(state, look, count).split('\n')
+    if (fixed.length + 1 + rates.length <= height) return [...fixed, '', ...rates]
+  }
+  return fixed
+}
+
+function depthsText(samples: readonly Sample[], { paint, width }: StatusLook): string {
+  const count = barCount(width)
   const now = samples.at(-1)!
-  const graph = (name: string, value: string, values: readonly number[]) =>
-    `${paint('dim', name.padEnd(11))} ${sparkline(values).padStart(maxSamples)}  ${value}`
-  const foot = `every ${durationText(intervalMs)} · ${timeText(state.overview.at)} · Ctrl-C ends`
-  const lines = [
-    ...(problem === undefined ? [] : [paint('red', cut(printable(problem), width)), '']),
-    ...statusText(state, terminal).split('\n'),
-    '',
-    graph(
+  const line = (name: string, value: string, values: readonly number[]) =>
+    `${paint('dim', name.padEnd(11))} ${sparkline(values.slice(-count)).padStart(count)}  ${value}`
+  return [
+    line(
       'pending',
       countText(now.pending),
       samples.map(({ pending }) => pending),
     ),
-    graph(
+    line(
       'lag',
       durationText(now.lagMs),
       samples.map(({ lagMs }) => lagMs),
     ),
-    graph(
+    line(
       'dead',
       countText(now.dead),
       samples.map(({ dead }) => dead),
     ),
-  ]
-  const shown = [...lines.slice(0, height - 2), '', paint('dim', cut(foot, width))].slice(-height)
-  // Each line is cleared behind its text, and the screen below: so nothing flickers.
-  terminal.write(`\u001b[H${shown.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`)
+  ].join('\n')
 }

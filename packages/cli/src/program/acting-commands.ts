@@ -98,8 +98,8 @@ function addKeys(program: Command, run: RunCommand): void {
     .command('keys')
     .summary('list blocked ordering keys, and decide about them')
     .description('Lists ordering keys that are parked, or whose first event is blocked or has failed.')
-    .option('--destination <name>', 'the destination')
-    .option('-n, --limit <number>', 'how many keys', '100')
+    .option('--destination <name>', 'only keys of this destination')
+    .option('-n, --limit <number>', 'how many keys of each destination', '100')
     .option('--after <key>', 'keys behind this one, by name')
     .addHelpText(
       'after',

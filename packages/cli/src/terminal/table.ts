@@ -8,8 +8,10 @@ export interface Column<Row> {
   readonly value: (row: Row) => string
   readonly style?: (row: Row) => Style | undefined
   readonly align?: 'right'
-  /** Leaves the column out if all its values are `-`. */
+  /** Leaves the column out if all its values are `-` or empty. */
   readonly isOptional?: true
+  /** Leaves the column out if the table is wider than the terminal. */
+  readonly isMinor?: true
 }
 
 /**
@@ -21,11 +23,15 @@ export function tableText<Row>(
   all: readonly Column<Row>[],
   { paint, width = Infinity }: { readonly paint: Paint; readonly width: number | undefined },
 ): string {
-  const columns = all.filter(({ isOptional, value }) => !isOptional || rows.some((row) => value(row) !== '-'))
-  const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))))
-  const widths = columns.map(({ title }, index) =>
-    Math.max(title.length, ...cells.map((line) => line[index]!.length)),
+  const known = all.filter(
+    ({ isOptional, value }) => !isOptional || rows.some((row) => !['-', ''].includes(value(row))),
   )
+  const widthOf = ({ title, value }: Column<Row>): number =>
+    Math.max(title.length, ...rows.map((row) => printable(value(row)).length))
+  const whole = known.reduce((sum, column) => sum + widthOf(column) + gap.length, -gap.length)
+  const columns = whole > width ? known.filter(({ isMinor }) => !isMinor) : known
+  const cells = rows.map((row) => columns.map(({ value }) => printable(value(row))))
+  const widths = columns.map(widthOf)
   const lines = linesOf(widths, width)
 
   const rowOf = (values: readonly string[], styleOf: (index: number) => Style | undefined): string =>

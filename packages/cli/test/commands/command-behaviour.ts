@@ -1,5 +1,6 @@
 import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { Outbox } from 'sendoff'
 import { outboxAdmin, type Overview } from 'sendoff/admin'
 import { sendoff, sendoffJson } from '../run-sendoff.ts'
 import { fill, type TestedOutbox, withWorker, writePending } from '../tested-outbox.ts'
@@ -233,7 +234,36 @@ export function testCommands(database: TestedDatabase): void {
       equal((await sendoff(['keys', 'unpark', 'customer-17', ...outbox.args])).code, 0)
       deepEqual(await sendoffJson(['keys', ...outbox.args]), { keys: [] })
     })
+
+    it('keys lists those of every destination, and says where to look for one', async (test) => {
+      if (!database.hasKeys) return test.skip('it has no ordering keys')
+      const outbox = await newOutbox(test)
+      await writeRouted(outbox)
+      await sendoffJson(['keys', 'park', 'customer-17', '--destination', 'mail', ...outbox.args])
+      await sendoffJson(['keys', 'park', 'customer-18', ...outbox.args])
+      const { keys } = await sendoffJson<{ keys: { orderingKey: string; destination: string }[] }>([
+        ...['keys', ...outbox.args],
+      ])
+      deepEqual(keys.map(({ orderingKey, destination }) => [orderingKey, destination]).sort(), [
+        ['customer-17', 'mail'],
+        ['customer-18', ''],
+      ])
+      match((await sendoff(['keys', ...outbox.args])).stdout, /customer-17 +mail +parked/)
+      deepEqual(await sendoffJson(['keys', '--destination', 'kafka', ...outbox.args]), { keys: [] })
+      const lost = await sendoff(['keys', 'retry', 'customer-17', ...outbox.args])
+      equal(lost.code, 4)
+      match(lost.stderr, /add --destination/)
+    })
   })
+}
+
+/** Writes an event of a key for two destinations. */
+async function writeRouted(outbox: TestedOutbox): Promise<void> {
+  const routing = { version: 1, destinations: { kafka: {}, mail: {} }, rules: [{ to: ['kafka', 'mail'] }] }
+  const writer = Outbox.writerOnly<unknown>({ store: await outbox.open(), logger: false, routing })
+  await writer.start()
+  await writer.transaction(() => writer.write('OrderPlaced', {}, { orderingKey: 'customer-17' }))
+  await writer.close()
 }
 
 interface StatusJson {

@@ -64,6 +64,46 @@ describe('following an outbox', { concurrency: 3 }, () => {
     )
   })
 
+  it('status --watch fits the screen, and keeps what counts most on a small one', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    await fill(outbox, { dead: 30, done: 30 })
+    await writePending(outbox, 'AnEventWithALongNameThatMakesItsTableWide', 3)
+    const { output } = await inTerminal(
+      [process.execPath, program, 'status', '--watch', '--interval', '0.1', ...outbox.args],
+      [[/Ctrl-C ends/, '\u0003']],
+      { columns: 60, rows: 18 },
+    )
+    const [, first] = output.replace(/\u001b\[[\d;]*[mK]/g, '').split('\u001b[H')
+    const lines = first!.split('\u001b[J')[0]!.split(/\r+\n/)
+    ok(lines.length <= 18, `${lines.length} lines`)
+    deepEqual(
+      lines.filter((line) => line.length > 60),
+      [],
+    )
+    match(lines[0]!, /test\.db/)
+    match(lines.join('\n'), /^pending +▁* ▁*█ {2}3$[^]*^lag [^]*^dead +█ {2}30$[^]*Ctrl-C ends$/m)
+  })
+
+  it('tail keeps an event to a line of a narrow terminal, and its error to a second one', async (test) => {
+    const outbox = await newSqliteOutbox(test)
+    await fill(outbox, { dead: 1, done: 1 })
+    const { output } = await inTerminal(
+      [process.execPath, program, 'tail', ...outbox.args],
+      [[/Following new events/, '\u0003']],
+      { columns: 60, rows: 16 },
+    )
+    const shown = output.replace(/\u001b\[[\d;]*m/g, '').split('\r\n')
+    match(
+      shown.join('\n'),
+      /^\S+ {2}DEAD {5}\w{26} {2}OrderPlaced\n {10}attempt 1: TimeoutError: the carrier is away$/m,
+    )
+    match(shown.join('\n'), /^\S+ {2}DONE {5}\w{26} {2}OrderPaid$/m)
+    deepEqual(
+      shown.filter((line) => line.length > 60),
+      [],
+    )
+  })
+
   it('status --watch --json prints a line at each interval', async (test) => {
     const outbox = await newSqliteOutbox(test)
     const call = new RunningCall(['status', '--watch', '--interval', '0.05', '--json', ...outbox.args])

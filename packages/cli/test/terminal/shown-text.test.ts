@@ -1,5 +1,6 @@
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { cutLine, flowed, wrapped } from '../../src/terminal/fitted-text.ts'
 import { paintFor } from '../../src/terminal/paint.ts'
 import { printable } from '../../src/terminal/printable.ts'
 import { progressText } from '../../src/terminal/progress-bar.ts'
@@ -77,6 +78,31 @@ describe('what is shown', () => {
       tableText(rows, columns, { paint: plain, width: 24 }),
       'at     id\n    error\n02:00  e-1\n    Error: no carrier t…\n02:01  e-2',
     )
+  })
+
+  it('a table that is too wide does without its minor columns, and keeps them elsewhere', () => {
+    const columns = [
+      { title: 'type', value: () => 'OrderPlaced' },
+      { title: 'p50', value: () => '15 ms', isMinor: true as const },
+      { title: 'pending', value: () => '7' },
+    ]
+    equal(tableText([1], columns, { paint: plain, width: 20 }), 'type         pending\nOrderPlaced  7')
+    match(tableText([1], columns, { paint: plain, width: 27 }), /^type +p50 +pending\n/)
+    match(tableText([1], columns, { paint: plain, width: undefined }), /^type +p50 +pending\n/)
+  })
+
+  it('texts go on in a new line between words, and colours do not count', () => {
+    const red = (text: string) => `\u001b[31m${text}\u001b[39m`
+    equal(flowed([red('dead'), '3', 'done', '12'], '   ', 12), `${red('dead')}   3\ndone   12`)
+    equal(flowed(['dead', '3'], '   '), 'dead   3')
+    equal(
+      wrapped('Until it is there, polls are slow.', '  ', 16),
+      '  Until it is\n  there, polls\n  are slow.',
+    )
+    equal(wrapped('unbreakable word', '  ', 6), '  unbreakable\n  word')
+    equal(cutLine(`a ${red('long line')} here`, 8), `a ${red('long …')}`)
+    equal(cutLine(`a ${red('line')}`, 6), `a ${red('line')}`)
+    equal(cutLine('abcdef', 3), 'ab…')
   })
 
   it('characters that steer a terminal are shown as text', () => {
