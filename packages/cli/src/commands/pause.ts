@@ -18,7 +18,7 @@ export const pause: Command<PauseOptions> = async (call) => {
     if (target === undefined) return printPaused(call, await admin.paused())
     await admin.pause(target)
     if (call.terminal.isJson) call.terminal.printJson({ paused: await admin.paused() })
-    else call.terminal.print(`${nameOf(target)} is paused on every process.`)
+    else call.terminal.print(`${asSubject(target)} is paused on every process.`)
     return exitCodes.done
   })
 }
@@ -30,7 +30,7 @@ export const resume: Command<PauseOptions> = async (call) => {
   return withSession(call, async ({ admin }) => {
     await admin.resume(target)
     if (call.terminal.isJson) call.terminal.printJson({ paused: await admin.paused() })
-    else call.terminal.print(`${nameOf(target)} is delivered again.`)
+    else call.terminal.print(`${asSubject(target)} is delivered again.`)
     return exitCodes.done
   })
 }
@@ -49,6 +49,11 @@ function printPaused({ terminal }: CommandCall<PauseOptions>, paused: readonly P
     terminal.note('Nothing is paused. Pause something with --type or --destination.')
   else for (const target of paused) terminal.print(nameOf(target))
   return exitCodes.done
+}
+
+function asSubject(target: PauseTarget): string {
+  const name = nameOf(target)
+  return `${name[0]!.toUpperCase()}${name.slice(1)}`
 }
 
 /** Names what a pause is about. */

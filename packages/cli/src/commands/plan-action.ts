@@ -3,7 +3,7 @@ import { CommandError, usageError } from '../command-error.ts'
 import { type ExitCode, exitCodes } from '../exit-codes.ts'
 import { printable } from '../terminal/printable.ts'
 import { progressText } from '../terminal/progress-bar.ts'
-import { countText, durationText } from '../terminal/shown-values.ts'
+import { countText, cut, durationText } from '../terminal/shown-values.ts'
 import type { Command, CommandCall } from './command-call.ts'
 import type { CommonOptions, FilterOptions } from './command-options.ts'
 import { confirm } from './confirm.ts'
@@ -118,7 +118,7 @@ async function storedPlan(admin: OutboxAdmin<unknown>, action: RowAction, id: st
 }
 
 function printPlan({ terminal }: CommandCall<PlanActionOptions>, { count, isExact, sample }: Plan): void {
-  const { paint } = terminal
+  const { paint, width = Infinity } = terminal
   const events =
     count === 1 && isExact
       ? '1 event matches'
@@ -126,7 +126,7 @@ function printPlan({ terminal }: CommandCall<PlanActionOptions>, { count, isExac
   terminal.print(paint('bold', `${events}.`) + (sample.length < count || !isExact ? ' Some of them:' : ''))
   for (const { eventId, eventType, destination, lastError } of sample) {
     const parts = [eventId, eventType, destination, lastError ?? ''].filter((part) => part !== '')
-    terminal.print(`  ${parts.map(printable).join('  ')}`)
+    terminal.print(cut(`  ${parts.map(printable).join('  ')}`, width))
   }
 }
 

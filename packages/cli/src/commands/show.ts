@@ -1,6 +1,7 @@
 import type { EventDetail, OutboxAdmin, StoredRow } from 'sendoff/admin'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { laidOutJson } from '../terminal/laid-out-json.ts'
 import type { Paint } from '../terminal/paint.ts'
 import { printable } from '../terminal/printable.ts'
 import { timeJson, timeText } from '../terminal/shown-values.ts'
@@ -118,7 +119,7 @@ function payloadText({ payload, contentType }: StoredRow): string {
 
 function linesOf(json: string): string {
   try {
-    return JSON.stringify(JSON.parse(json), undefined, 2)
+    return laidOutJson(json)
       .split('\n')
       .map((line) => `  ${printable(line)}`)
       .join('\n')

@@ -1,6 +1,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { cutLine, flowed, wrapped } from '../../src/terminal/fitted-text.ts'
+import { laidOutJson } from '../../src/terminal/laid-out-json.ts'
 import { paintFor } from '../../src/terminal/paint.ts'
 import { printable } from '../../src/terminal/printable.ts'
 import { progressText } from '../../src/terminal/progress-bar.ts'
@@ -103,6 +104,13 @@ describe('what is shown', () => {
     equal(cutLine(`a ${red('long line')} here`, 8), `a ${red('long …')}`)
     equal(cutLine(`a ${red('line')}`, 6), `a ${red('line')}`)
     equal(cutLine('abcdef', 3), 'ab…')
+  })
+
+  it('a payload keeps its numbers as they were written', () => {
+    equal(
+      laidOutJson('{"id":9007199254740993,"sum":[1.10,1e2]}'),
+      '{\n  "id": 9007199254740993,\n  "sum": [\n    1.10,\n    1e2\n  ]\n}',
+    )
   })
 
   it('characters that steer a terminal are shown as text', () => {
