@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** The program as it is built. */
-export const program = join(import.meta.dirname, '../dist/bin.cjs')
+/** The program as it is built, or as `packed-program` has installed it. */
+export const program = process.env['TESTED_PROGRAM'] ?? join(import.meta.dirname, '../dist/bin.cjs')
 
 /** How a call of the program is made. */
 export interface CallOptions {

@@ -75,6 +75,22 @@ describe('live streams', () => {
     ok(reads.count <= 3, `${reads.count} reads`)
   })
 
+  it('share the lists that pages read again at each message', async () => {
+    const { admin } = await filledOutbox({ dead: 3 })
+    let browsed = 0
+    const browse: typeof admin.browse = (...given) => {
+      browsed++
+      return admin.browse(...given)
+    }
+    const watched = {
+      as: () => ({ browse }),
+      overview: () => admin.overview(),
+    } as unknown as OutboxAdmin<never>
+    const client = new DashboardClient({ admins: { orders: watched } })
+    for (let page = 0; page < 5; page++) await client.get('outboxes/orders/events?status=DEAD')
+    equal(browsed, 1)
+  })
+
   it('read no more often for a plan that reports each of its steps', async () => {
     const { reads, watched } = await counted()
     const client = new DashboardClient({ admins: { orders: watched }, refreshMs: 1_000 })
@@ -173,6 +189,13 @@ describe('shared reads', () => {
       await rejects(reads.read('state', 1_000, hang), { code: 'DATABASE_SILENT' })
     }
     equal(calls, 1)
+  })
+
+  it('forget what nobody asks for again', async () => {
+    const reads = new SharedReads(options)
+    await reads.read('a', 5, () => Promise.resolve({ payload: 'large' }))
+    equal(reads.keptCount, 1)
+    while (reads.keptCount > 0) await new Promise((resolve) => setTimeout(resolve, 5))
   })
 
   it('do not keep a failure, and forget what they read after an action', async () => {

@@ -9,7 +9,11 @@ interface AuditJson {
   readonly id: string
   readonly state: string
   readonly affected: number
+  readonly at: string
+  readonly updatedAt: string
 }
+
+const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
 
 describe('a plan', { concurrency: 3 }, () => {
   it('that Ctrl-C stops says how to continue, and does each event once', async (test) => {
@@ -34,6 +38,19 @@ describe('a plan', { concurrency: 3 }, () => {
       ...['replay', '--plan', id!, '--rate', '10000', ...outbox.args],
     ])
     deepEqual([rest.result.acted, rest.result.state], [60, 'done'])
+  })
+
+  it('keeps its pace, within 5 percent', { skip: !isFull && 'Only at full scale.' }, async (test) => {
+    const [count, rate] = [3_000, 100]
+    const outbox = await newSqliteOutbox(test)
+    await fill(outbox, { dead: count, done: 0 })
+    const { code, stderr } = await sendoff(['replay', '--all', '--yes', '--rate', `${rate}`, ...outbox.args])
+    equal(code, 0, stderr)
+    const [entry] = await entries(outbox.args)
+    equal(entry!.affected, count)
+    const pace = count / ((Date.parse(entry!.updatedAt) - Date.parse(entry!.at)) / 1_000)
+    test.diagnostic(`${pace.toFixed(1)} events per second of ${rate}`)
+    ok(pace > rate * 0.95 && pace < rate * 1.05, `${pace.toFixed(1)} per second, not ${rate}`)
   })
 
   it('whose process was killed is continued by another', async (test) => {

@@ -21,6 +21,9 @@ import { traceLink } from './trace-link.ts'
 
 const keysPerDestination = 100
 
+/** How long a list or an event may be shown to others: pages that follow the stream read at the same moment. */
+const shortlyMs = 250
+
 /** The calls that only look. Every visitor may make them. */
 export const lookingRoutes: readonly Route[] = [
   look('state', ({ outbox }) => outbox.state()),
@@ -54,8 +57,10 @@ async function readHistory({ outbox, admin, query }: ApiCall): Promise<HistoryAn
 async function readEvents({ outbox, admin, query, redaction }: ApiCall): Promise<EventsAnswer> {
   const { filter, options } = readEventQuery(query)
   refuseHiddenSearch(filter, redaction !== undefined)
-  const { events, cursor, isCut, lookedTo } = await outbox.reads.read(`events ${query.toString()}`, 0, () =>
-    admin.browse(filter, options),
+  const { events, cursor, isCut, lookedTo } = await outbox.reads.read(
+    `events ${query.toString()}`,
+    shortlyMs,
+    () => admin.browse(filter, options),
   )
   return {
     events: events.map(summaryOf),
@@ -79,8 +84,10 @@ async function readEvent(call: ApiCall): Promise<EventAnswer> {
   const { outbox, admin, params, redaction, traceUrl } = call
   const { eventId = '' } = params
   const destination = call.query.get('destination') ?? ''
-  const [detail, all] = await outbox.reads.read(`event ${JSON.stringify([eventId, destination])}`, 0, () =>
-    Promise.all([admin.event(eventId, destination), admin.browse({ eventId }, { limit: 100 })]),
+  const [detail, all] = await outbox.reads.read(
+    `event ${JSON.stringify([eventId, destination])}`,
+    shortlyMs,
+    () => Promise.all([admin.event(eventId, destination), admin.browse({ eventId }, { limit: 100 })]),
   )
   if (detail === undefined) throw noEvent(eventId, all.events)
   const headers = headersOf(detail.row, redaction)
@@ -136,7 +143,7 @@ async function readDestinations({ outbox, admin }: ApiCall): Promise<Destination
 async function readMails({ outbox, admin, query, redaction }: ApiCall): Promise<MailsAnswer> {
   const { filter, options } = readEventQuery(query)
   refuseHiddenSearch(filter, redaction !== undefined)
-  const { events, cursor } = await outbox.reads.read(`mail ${query.toString()}`, 0, () =>
+  const { events, cursor } = await outbox.reads.read(`mail ${query.toString()}`, shortlyMs, () =>
     admin.browse({ ...filter, aggregateType: mailAggregate }, options),
   )
   return {

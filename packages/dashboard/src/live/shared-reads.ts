@@ -35,6 +35,11 @@ export class SharedReads {
     this.#options = options
   }
 
+  /** How many results are in memory. */
+  get keptCount(): number {
+    return this.#kept.size
+  }
+
   /** Returns what `load` returns, or what it returned for the same name less than `keepMs` ago. */
   read<Value>(name: string, keepMs: number, load: () => Promise<Value>): Promise<Value> {
     const known = this.#kept.get(name)
@@ -51,7 +56,9 @@ export class SharedReads {
     }
     value.then(() => {
       kept.until = performance.now() + keepMs
+      // What nobody asks for again must not stay in memory: a page of events has their payloads.
       if (keepMs === 0) forget()
+      else setTimeout(forget, keepMs).unref()
     }, forget)
     return this.#inTime(value)
   }

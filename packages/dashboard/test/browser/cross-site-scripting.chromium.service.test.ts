@@ -75,16 +75,27 @@ describe('a text from an event', () => {
       },
     }
     await store.reports.report({ id: evil('node'), report: report, statistics: [] })
+    const bytes = await Outbox.writerOnly({ store, logger: silentLogger }).start()
+    await bytes.transaction(() =>
+      bytes.write(
+        'Bytes',
+        new TextEncoder().encode(evil('bytes')) as never,
+        { contentType: evil('content type') } as never,
+      ),
+    )
+    await bytes.close()
     const admin = outboxAdmin({ store }).as(evil('actor'))
+    await admin.run(await admin.plan('cancel', { eventType: 'Bytes' }, { reason: evil('reason') }))
     await admin.pause({ eventType: evil('paused') })
     await admin.keys.park(evil('parked'))
     const mails = new MailOutbox({ store: mailStore, logger: silentLogger })
     await mails.initSchema()
     await mails.transaction(() =>
       mails.enqueue({
-        from: 'a@example.com',
-        to: 'b@example.com',
+        from: { name: evil('sender'), address: 'a@example.com' },
+        to: { name: evil('recipient'), address: 'b@example.com' },
         subject: evil('subject'),
+        attachments: [{ filename: evil('attachment'), content: 'x' }],
         html: `<link rel="preconnect" href="http://127.0.0.1:${(tracker.address() as AddressInfo).port}"><p>Mail</p>${evil('mail')}<iframe src="javascript:parent.alert(1)"></iframe><form action="/x"><button>Go</button></form>`,
       }),
     )
@@ -94,11 +105,16 @@ describe('a text from an event', () => {
     const { page, faults, close } = await openPage(browser)
     const dead = (await outboxAdmin({ store }).browse({ status: 'DEAD' })).events[0]!
     const mail = (await outboxAdmin({ store: mailStore }).browse()).events[0]!
+    const bytes = (await outboxAdmin({ store }).browse({ eventType: 'Bytes' })).events[0]!
     const entry = (await outboxAdmin({ store }).audit.list()).entries[0]!
     const paths = [
       ['orders/overview', 'type'],
       ['orders/events', 'key'],
       [`orders/event?id=${dead.eventId}`, 'error'],
+      [`orders/event?id=${dead.eventId}`, 'header name'],
+      [`orders/event?id=${dead.eventId}`, 'tenant'],
+      [`orders/event?id=${bytes.eventId}`, 'reason'],
+      [`orders/event?id=${bytes.eventId}`, 'content type'],
       ['orders/failures', 'class'],
       [`orders/events?text=${encodeURIComponent(evil('query'))}`, 'query'],
       ['orders/replay?since=2026-01-31T12:00Z&until=nonsense', ''],
@@ -107,13 +123,20 @@ describe('a text from an event', () => {
       ['orders/keys', 'parked'],
       ['orders/destinations', 'paused'],
       ['orders/processes', 'host'],
+      ['orders/processes', 'version'],
+      ['orders/processes', 'node'],
+      ['orders/processes', 'listener'],
+      ['orders/destinations', 'to'],
       ['orders/health', ''],
       ['orders/audit', 'actor'],
       [`orders/run?id=${entry.id}`, ''],
       [`orders/event?id=${encodeURIComponent(evil('id'))}`, ''],
       [`${encodeURIComponent('<img src=x onerror=alert(1)>')}/overview`, ''],
       ['mails/mail', 'subject'],
+      ['mails/mail', 'recipient'],
       [`mails/event?id=${mail.eventId}`, 'subject'],
+      [`mails/event?id=${mail.eventId}`, 'sender'],
+      [`mails/event?id=${mail.eventId}`, 'attachment'],
     ] as const
     for (const [path, shown] of paths) {
       await page.goto(served.url + path)

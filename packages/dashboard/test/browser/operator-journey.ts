@@ -80,6 +80,28 @@ export function testOperatorJourney(name: string, open: () => Promise<SceneDatab
       equal(await deadMails(), 0)
     })
 
+    it('parks a key, unparks it, and retries its first event', async () => {
+      const { page } = watched
+      const parked = async (): Promise<number> =>
+        (await shop.query(`select * from payments_outbox_control where name = 'customer-17'`)).length
+      const blocked = async (): Promise<number> =>
+        (await shop.query(`select * from payments_outbox where blocked_at is not null`)).length
+      await page.getByLabel('Outbox').selectOption('payments')
+      await page.getByRole('link', { name: 'Open keys' }).click()
+      const key = page.getByRole('list', { name: 'Keys' }).getByRole('listitem')
+      await key.getByRole('button', { name: 'Park', exact: true }).click()
+      await key.getByText('PARKED').waitFor()
+      equal(await parked(), 1)
+      await key.getByRole('button', { name: 'Unpark' }).click()
+      await key.getByRole('button', { name: 'Park', exact: true }).waitFor()
+      deepEqual([await parked(), await blocked()], [0, 1])
+      await key.getByRole('button', { name: 'Retry' }).click()
+      await page.getByText('customer-17 is retried.').waitFor()
+      equal(await blocked(), 0)
+      await shop.blockPayment()
+      await page.getByLabel('Outbox').selectOption('orders')
+    })
+
     it('skips the event that blocks a key', async () => {
       const { page } = watched
       const states = async (): Promise<readonly unknown[]> =>

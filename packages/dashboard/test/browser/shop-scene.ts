@@ -19,6 +19,8 @@ export interface ShopScene {
   readonly query: SceneDatabase['query']
   /** The id of an order that went to three destinations, each with another fate. */
   readonly orderId: string
+  /** Lets the payments run until their first one blocks its key, again. */
+  readonly blockPayment: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -71,6 +73,7 @@ export async function playShop(
     url: served.url,
     query: database.query,
     orderId,
+    blockPayment: () => bookPayments(database.open('payments_outbox'), []),
     async close() {
       await served.close()
       for (const store of Object.values(stores)) await store.close?.()
@@ -125,7 +128,10 @@ function partnerError(): Error {
   return Object.assign(new Error('partner 4711 answered 422: order o-3 is unknown'), { name: 'HttpError' })
 }
 
-async function bookPayments(store: CompleteStore<never>): Promise<void> {
+async function bookPayments(
+  store: CompleteStore<never>,
+  amounts: readonly number[] = [10, -5, 20, 30],
+): Promise<void> {
   const outbox = Outbox.partitioned({
     store,
     logger: silentLogger,
@@ -137,7 +143,7 @@ async function bookPayments(store: CompleteStore<never>): Promise<void> {
     if ((payload as { amount: number }).amount < 0) throw new RangeError('amount -5 is below zero')
   })
   await outbox.start()
-  for (const amount of [10, -5, 20, 30]) {
+  for (const amount of amounts) {
     await outbox.transaction(() =>
       outbox.write('PaymentTaken', { amount }, { orderingKey: 'customer-17', aggregateId: 'p-17' } as never),
     )
