@@ -127,7 +127,7 @@ function ChosenPage({ place }: { place: Place }): JSX.Element {
     case 'run':
       return <RunPage {...place} />
     case 'keys':
-      return <KeysPage outbox={outbox} />
+      return <KeysPage {...place} />
     case 'destinations':
       return <DestinationsPage outbox={outbox} />
     case 'processes':

@@ -16,13 +16,15 @@ import {
   When,
 } from '../parts/basics.tsx'
 import { useDialogs } from '../parts/dialogs.tsx'
+import { icons } from '../parts/icons.tsx'
 import { useSession } from '../parts/session.ts'
-import { hrefOf } from '../router.ts'
+import { hrefOf, type Place } from '../router.ts'
 
 /** Ordering keys that wait: for a retry, or for an operator. */
-export function KeysPage({ outbox }: { outbox: string }): JSX.Element {
+export function KeysPage({ outbox, query }: Place): JSX.Element {
   const { beat } = useLive()
-  const { data, error, reload } = useLoaded<KeysAnswer>(outboxPath(outbox, 'keys'), beat)
+  const isFirst = !query.has('after')
+  const { data, error, reload } = useLoaded<KeysAnswer>(outboxPath(outbox, `keys?${query.toString()}`), beat)
   return (
     <>
       <PageHead
@@ -47,8 +49,20 @@ export function KeysPage({ outbox }: { outbox: string }): JSX.Element {
               ))}
             </ul>
           )}
-          {data.isCut && (
-            <p class="muted pad">There are more keys. These are the first 100 of each destination.</p>
+          {(data.more.length > 0 || !isFirst) && (
+            <nav class="pager" aria-label="Pages">
+              <span class="grow" />
+              {!isFirst && (
+                <a class="button" href={hrefOf(outbox, 'keys')}>
+                  First page
+                </a>
+              )}
+              {data.more.map((next) => (
+                <a key={next.destination} class="button" href={hrefOf(outbox, 'keys', next)}>
+                  {next.destination === '' ? 'Next page' : `More of ${next.destination}`} <icons.next />
+                </a>
+              ))}
+            </nav>
           )}
         </Card>
       )}

@@ -88,8 +88,8 @@ export interface KeyAnswer {
 /** Ordering keys. */
 export interface KeysAnswer {
   readonly keys: readonly KeyAnswer[]
-  /** Whether a destination has more keys than these. Ask for this destination then. */
-  readonly isCut: boolean
+  /** The destinations that may have more keys, and the key behind which to look for them. */
+  readonly more: readonly { readonly destination: string; readonly after: string }[]
 }
 
 /** The destinations of an outbox. */

@@ -117,19 +117,19 @@ async function readKeys({ outbox, admin, query }: ApiCall): Promise<KeysAnswer> 
         ? (await admin.destinations()).destinations.map(({ destination }) => destination)
         : [wanted]
     const keys: KeyAnswer[] = []
-    let isCut = false
+    const more: KeysAnswer['more'][number][] = []
     for (const destination of names) {
       const found = await admin.keys.blocked({
         limit: keysPerDestination,
         destination,
         ...(after !== null && { after }),
       })
-      isCut ||= found.length === keysPerDestination
+      if (found.length === keysPerDestination) more.push({ destination, after: found.at(-1)!.orderingKey })
       keys.push(
         ...found.map(({ head, ...key }) => ({ ...key, destination, head: head ? summaryOf(head) : null })),
       )
     }
-    return { keys, isCut }
+    return { keys, more }
   })
 }
 

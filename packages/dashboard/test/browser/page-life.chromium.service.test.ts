@@ -143,6 +143,22 @@ describe('the page', () => {
     equal(seen.size, 60)
   })
 
+  it('turns the pages of the keys that wait', async (test) => {
+    const { admin } = await filledOutbox()
+    const names = Array.from({ length: 103 }, (_, index) => `customer-${1_000 + index}`)
+    for (const name of names) await admin.as('bob').keys.park(name)
+    const open = await served(test, admin)
+    const page = await open('keys')
+    const keys = page.getByRole('list', { name: 'Keys' }).getByRole('listitem')
+    await keys.nth(99).waitFor()
+    equal(await keys.count(), 100)
+    await page.getByRole('link', { name: 'Next page' }).click()
+    await page.getByText('customer-1102').waitFor()
+    equal(await keys.count(), 3)
+    await page.getByRole('link', { name: 'First page' }).click()
+    await page.getByText('customer-1000').waitFor()
+  })
+
   it('shows bytes as bytes, and a large number as it is', async (test) => {
     const { admin, store } = await filledOutbox()
     const writer = await Outbox.writerOnly<unknown>({ store, logger: silentLogger }).start()
