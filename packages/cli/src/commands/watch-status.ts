@@ -96,11 +96,14 @@ export function watchedLines(
   { paint, width, height }: StatusLook & { readonly width: number; readonly height: number },
 ): readonly string[] {
   const look = { paint, width }
-  const isShown = (block: string): boolean => block !== ''
-  const bars = [minutesText(state, look), depthsText(samples, look)].filter(isShown).join('\n')
-  const blocks = [...headBlocks(state, look), destinationsText(state, look), bars].filter(isShown)
-  const airy = blocks.join('\n\n').split('\n')
-  const fixed = airy.length <= height ? airy : blocks.join('\n').split('\n')
+  const parts = [
+    ...headBlocks(state, look),
+    destinationsText(state, look),
+    minutesText(state, look),
+    depthsText(samples, look),
+  ].filter((part) => part !== '')
+  const airy = parts.join('\n\n').split('\n')
+  const fixed = airy.length <= height ? airy : parts.join('\n').split('\n')
   for (let count = state.overview.rates.length; count > 0; count--) {
     const rates = ratesText(state, look, count).split('\n')
     if (fixed.length + 1 + rates.length <= height) return [...fixed, '', ...rates]
