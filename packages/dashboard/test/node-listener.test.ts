@@ -86,6 +86,38 @@ describe('the listener of a Node server', () => {
     equal((await fetch(`http://127.0.0.1:${port}/api/session`)).status, 200)
   })
 
+  it('cuts off a client that leaves its stream unread, and makes room for others', async () => {
+    const { admin } = await filledOutbox({ dead: 1 })
+    const overview = await admin.overview()
+    const group = { status: 'DEAD', eventType: 'x'.repeat(500), destination: '', count: 1, isExact: true }
+    const large = { ...overview, groups: Array.from({ length: 300 }, () => group) }
+    const handler = dashboard({
+      admins: { orders: { as: () => admin, overview: () => Promise.resolve(large) } as never },
+      authorize: () => ({ actor: 'ann', role: 'viewer' }),
+      refreshMs: 1,
+      maxStreams: 1,
+    })
+    const server = createServer(nodeListener(handler)).listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/api/outboxes/orders/stream`
+    const hanging = connect(port, '127.0.0.1')
+    hanging.on('error', () => {})
+    hanging.write('GET /api/outboxes/orders/stream HTTP/1.1\r\nHost: x\r\n\r\n')
+    // Something has come. It is not read.
+    await once(hanging, 'readable')
+    const opened = async (): Promise<number> => {
+      const response = await fetch(url)
+      await response.body!.cancel()
+      return response.status
+    }
+    equal(await opened(), 503)
+    // What the machine holds for the connection has to be full before the server can notice.
+    while ((await opened()) !== 200);
+    hanging.destroy()
+  })
+
   it('does not read on when it has refused a body, whatever the method', async () => {
     const port = await listening()
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET']) {
