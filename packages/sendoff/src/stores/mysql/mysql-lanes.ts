@@ -10,7 +10,7 @@ import type {
 import type { DestinationIndexes } from '../sql/destination-indexes.ts'
 import { type DueRow, DueSearch } from '../sql/due-search.ts'
 import { heldText } from '../sql/held-text.ts'
-import type { MysqlDriver, Rows, StoreDriver } from './drivers/mysql-driver.ts'
+import type { LockingDriver, MysqlDriver, Rows, StoreDriver } from './drivers/mysql-driver.ts'
 import { ownsLock, renewLock } from './mysql-locks.ts'
 import { destinationValues, placeValues } from './sql/due-values.ts'
 import type { LaneDestination } from './sql/lane-statements.ts'
@@ -26,7 +26,7 @@ const keysAtOnce = 100
 
 /** The lanes of a MySQL store. Writers lock keys in their own transactions. */
 export function mysqlLanes<Tx extends object>(
-  driver: MysqlDriver<Tx>,
+  driver: MysqlDriver<Tx> & LockingDriver,
   statements: MysqlStatements,
   destinations: DestinationIndexes,
 ): OutboxLanes<Tx> {
@@ -40,7 +40,7 @@ export function mysqlLanes<Tx extends object>(
 
 /** Finds keys with due rows. Reads the rows of these keys and of the named ones. */
 async function readLanes(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: LaneRequest,
   byDestination: boolean,
@@ -61,7 +61,7 @@ async function readLanes(
 
 /** Reads pending rows in write order, whatever their keys. */
 async function readOneLane(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: OneLaneRequest,
 ): Promise<readonly OrderedRow[] | undefined> {
@@ -74,7 +74,7 @@ async function readOneLane(
 
 /** Whether the lock is the owner's. Renews it on request. */
 async function isKept(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { owner, renewMs }: { readonly owner: OwnerFence; readonly renewMs?: number },
 ): Promise<boolean> {
@@ -190,11 +190,11 @@ async function keylessRows(
 
 /** Records what the owner holds. Returns whether the lock is still the owner's. */
 async function holdRows(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { owner, rows }: HoldRequest,
 ): Promise<boolean> {
   const { affectedRows } = await driver.run(statements.hold, [heldText(rows), owner.lock, owner.token])
   // Some servers do not count a row that the statement left unchanged.
-  return affectedRows > 0 || ownsLock(driver, statements, owner)
+  return affectedRows > 0 || ownsLock(driver, statements, owner, await driver.skipsLocked())
 }

@@ -99,7 +99,7 @@ export async function countLossesOfHeld(
 
 /** Extends the lock while it is the owner's and has not run out. Returns false if it was lost. */
 export async function renewLock(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { lock, token, ttlMs }: LockRequest,
 ): Promise<boolean> {
@@ -108,16 +108,17 @@ export async function renewLock(
 
   // The lock is lost, or was renewed within the same millisecond, which the server does not count as a
   // change.
-  return ownsLock(driver, statements, { lock, token })
+  return ownsLock(driver, statements, { lock, token }, await driver.skipsLocked())
 }
 
 /** Whether the lock is the owner's. In a transaction, it stays the owner's until the end. */
 export async function ownsLock(
   session: MysqlSession,
-  { shareLock }: MysqlStatements,
+  { keepLock }: MysqlStatements,
   { lock, token }: OwnerFence,
+  skipsLocked: boolean,
 ): Promise<boolean> {
-  return (await session.run(shareLock, [lock, token])).rows.length > 0
+  return (await session.run(keepLock(skipsLocked), [lock, token])).rows.length > 0
 }
 
 async function releaseLock(

@@ -122,7 +122,7 @@ async function acquirePartitions(
 
   const skipsLocked = await driver.skipsLocked()
   return driver.briefly(async (session) => {
-    if (!(await ownsLock(session, statements, owner))) return []
+    if (!(await ownsLock(session, statements, owner, skipsLocked))) return []
 
     const free = statements.freePartitions(numberList(partitions))
     const rows = await lockedRows(session, skipsLocked, free, [])

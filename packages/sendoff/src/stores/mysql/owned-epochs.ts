@@ -17,8 +17,9 @@ export async function ownership(
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
+  skipsLocked: boolean,
 ): Promise<OwnedEpochs | undefined> {
-  if (owner === undefined || !(await ownsLock(session, statements, owner))) return undefined
+  if (owner === undefined || !(await ownsLock(session, statements, owner, skipsLocked))) return undefined
 
   const epochs = new Set(batch.flatMap(({ row }) => (row.lockedBy === null ? (row.epoch ?? []) : [])))
   if (epochs.size === 0) return new Map()

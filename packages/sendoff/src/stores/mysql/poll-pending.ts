@@ -1,6 +1,6 @@
 import { boundsAround, boundsOfEnds, sameBounds } from '../../store/due-order.ts'
 import type { Bounds, PollRequest, Row } from '../../store/index.ts'
-import type { StoreDriver, Value } from './drivers/mysql-driver.ts'
+import type { LockingDriver, Value } from './drivers/mysql-driver.ts'
 import { renewLock } from './mysql-locks.ts'
 import { dueOptions, dueValues } from './sql/due-values.ts'
 import { readRow } from './sql/row-columns.ts'
@@ -10,7 +10,7 @@ import type { MysqlStatements } from './sql/statements.ts'
 
 /** Reads due rows for the owner of a lock and records what it then holds. An idle owner writes nothing. */
 export async function pollPending(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   request: PollRequest,
   byDestination: boolean,

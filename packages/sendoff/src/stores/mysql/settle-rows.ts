@@ -1,5 +1,11 @@
 import type { Outcome, OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
-import type { CallersSession, MysqlSession, StoreDriver, Value } from './drivers/mysql-driver.ts'
+import type {
+  CallersSession,
+  LockingDriver,
+  MysqlSession,
+  StoreDriver,
+  Value,
+} from './drivers/mysql-driver.ts'
 import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-epochs.ts'
 import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
 import { textOf } from './sql/row-columns.ts'
@@ -9,17 +15,19 @@ import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
 /** Records outcomes in one transaction. Returns the settlements that were refused. */
 export async function settleRows(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   { settlements, owner }: SettleRequest,
 ): Promise<readonly Settlement[]> {
   const { first, repeated } = firstOfEachRow(inSeqOrder(settlements, ({ row }) => row))
   if (first.length === 0) return []
 
-  const isSettled = await settleAlike(driver, statements, first, owner)
+  // Asked here, because in a transaction the pool may have no other connection for it.
+  const skipsLocked = owner === undefined || (await driver.skipsLocked())
+  const isSettled = await settleAlike(driver, statements, first, owner, skipsLocked)
   const refused = isSettled
     ? []
-    : await driver.briefly((session) => settleEach(session, statements, first, owner))
+    : await driver.briefly((session) => settleEach(session, statements, first, owner, skipsLocked))
   return [...refused, ...repeated]
 }
 
@@ -37,6 +45,7 @@ async function settleAlike(
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
+  skipsLocked: boolean,
 ): Promise<boolean> {
   const holder = batch[0]!.row.lockedBy
   const { kind } = batch[0]!.outcome
@@ -58,7 +67,8 @@ async function settleAlike(
 
   try {
     await driver.briefly(async (session) => {
-      const owned = holder === null ? await ownership(session, statements, batch, owner) : undefined
+      const owned =
+        holder === null ? await ownership(session, statements, batch, owner, skipsLocked) : undefined
       if (holder === null && owned === undefined) throw new Incomplete()
       const { affectedRows } = await session.run(textFor(owned), [holder])
       if (affectedRows !== batch.length) throw new Incomplete()
@@ -82,9 +92,10 @@ async function settleEach(
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
+  skipsLocked: boolean,
 ): Promise<readonly Settlement[]> {
   const needsOwner = batch.some(({ row }) => row.lockedBy === null)
-  const owned = needsOwner ? await ownership(session, statements, batch, owner) : undefined
+  const owned = needsOwner ? await ownership(session, statements, batch, owner, skipsLocked) : undefined
 
   const { rows } = await session.run(statements.lockRows(rowsIn(batch)))
   const locked = new Map(rows.map(([seq, ...fields]) => [Number(seq), fields]))

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool, RowDataPacket } from 'mysql2/promise'
@@ -99,7 +99,7 @@ const skip =
   (!(await mariadb.find()) && 'a server of its own needs MariaDB on this machine')
 
 describe('a server with the version of TiDB', { skip }, () => {
-  it('is claimed from by keys, and the doctor finds that, half-written pages, and connections that run out', async (test) => {
+  it('is claimed from by keys and not divided by time, and the doctor finds by keys, half-written pages, and connections that run out', async (test) => {
     const folder = temporaryFolder('doctor')
     const server = await debianMariadbServer(folder.path, {
       version: '8.0.11-TiDB-v8.5.0',
@@ -126,6 +126,11 @@ describe('a server with the version of TiDB', { skip }, () => {
     const wrong = mysqlStore({ client: pool, skipLocked: true })
     await expectFinding(wrong, 'SKIP_LOCKED_IGNORED', 'error')
     await expectFinding(store, 'DURABILITY_OFF', 'error')
+    const inParts = mysqlStore({ client: pool, table: 'parts', partitionBy: 'day' })
+    const refused = { code: 'OUTBOX_INVALID_OPTION', message: /partitionBy.*TiDB/ }
+    await rejects(inParts.migrate(), refused)
+    await rejects(inParts.checkSchema(), refused)
+
     const held = await Promise.all(Array.from({ length: 8 }, () => pool.getConnection()))
     await expectFinding(store, 'CONNECTIONS_SCARCE', 'warning')
     held.forEach((connection) => connection.release())

@@ -66,7 +66,7 @@ create table if not exists ${events} (
   key due (due_at, seq),
   key queue (queue, seq),
   key pending_key (pending_key, seq)
-) ${options}${partitionBy ? timePartitioning : ''}`,
+) ${options} ${risingOnTidb}${partitionBy ? timePartitioning : ''}`,
     `
 create table if not exists ${meta} (
   \`key\` varchar(64) not null primary key,
@@ -151,3 +151,7 @@ insert into ${meta} (\`key\`, value) values ('partition_by', '${partitionBy ?? '
 on duplicate key update value = value`,
   ]
 }
+
+// TiDB alone reads this. Without it, each of its servers takes numbers from a block of its own, and a later row
+// may have a lower `seq`: its key would lose the write order.
+const risingOnTidb = '/*T![auto_id_cache] auto_id_cache 1 */'

@@ -18,6 +18,8 @@ import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from '../mysql-errors.ts'
+import { serverOf } from '../server-version.ts'
+import { textOf } from '../sql/row-columns.ts'
 import { placeholders } from '../sql/statement-values.ts'
 import { destinationIndexes, hasRouting, missingDestinationIndexes } from './destination-indexes.ts'
 import { firstSchema } from './first-schema.ts'
@@ -82,7 +84,7 @@ export async function migrate(
   tables: MysqlTables,
   options: MigrateOptions = {},
 ): Promise<void> {
-  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
+  await refuseUnfit(driver, tables)
   const before = await storedSchema(driver, tables)
   const isWanted = options.destinationIndexes ?? true
   const ofDestinations = isWanted ? await wantedDestinationIndexes(driver, tables, before) : []
@@ -120,13 +122,31 @@ async function wantedDestinationIndexes(
  * the rights of a worker.
  */
 export async function checkSchema(driver: StoreDriver, tables: MysqlTables): Promise<void> {
-  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
+  await refuseUnfit(driver, tables)
   assertUsable(placeOf(tables), await storedSchema(driver, tables))
 }
 
 /** Names the schema in errors. */
 export function placeOf({ table }: MysqlTables): string {
   return `The schema of table "${table}"`
+}
+
+async function refuseUnfit(driver: StoreDriver, { partitionBy }: MysqlTables): Promise<void> {
+  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
+  if (partitionBy !== undefined) await refuseTidb(driver)
+}
+
+// TiDB accepts LOCK TABLES, and by default does nothing. A purge would drop a part while a row in it becomes
+// pending.
+async function refuseTidb(session: MysqlSession): Promise<void> {
+  const { rows } = await session.run('select version()')
+  if (!serverOf(textOf(rows[0]![0])!).isTidb) return
+
+  throw new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    'mysqlStore has the option partitionBy, and its server is TiDB, where no part can be dropped safely: TiDB ignores ' +
+      'LOCK TABLES. Leave out the option: a purge then deletes row by row.',
+  )
 }
 
 // In that mode, a quote would end the text, and the server would take the rest for SQL.

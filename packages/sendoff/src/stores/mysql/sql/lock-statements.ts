@@ -79,12 +79,13 @@ export function lockStatementsFor(tables: MysqlTables) {
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
 
     // ? name, ? token. By primary key. A takeover waits for the end of the transaction, and this statement
-    // waits for a takeover.
-    shareLock: `
+    // waits for a takeover. Without `skipsLocked` the server may be TiDB, which has no shared locks: it refuses
+    // the words, or locks nothing.
+    keepLock: (skipsLocked: boolean) => `
   select 1
     from ${lock}
    where name = ? and token = ? and \`until\` > ${now}
-    lock in share mode`,
+     ${skipsLocked ? 'lock in share mode' : 'for update'}`,
 
     // due, freeRow, ? name, ? token. By primary key: the bounds that are recorded, and whether anything is
     // due. Returns nothing without the lock.
