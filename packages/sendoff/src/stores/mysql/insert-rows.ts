@@ -7,11 +7,22 @@ import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErro
 import { insertedRow } from './sql/insert-statements.ts'
 import { textOf } from './sql/row-columns.ts'
 import { rowIdCondition, rowName } from './sql/row-ids.ts'
+import { alwaysTaken } from './sql/statement-size.ts'
 import { durationValue, rowsOf, timeValue } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
-/** The most that one statement takes: servers accept 16 MB at once by default. */
-const most = { rows: 1_000, characters: 2_097_152 }
+const mostRows = 1_000
+
+// Ids, names and the marks around them. Few rows have more.
+const charactersBesidePayload = 1_000
+
+/** What an insert has to know of its transaction and of the server. */
+export interface InsertConditions {
+  /** Whether the rows are kept whenever the transaction is. */
+  readonly certain: boolean
+  /** How many characters the parameters of one statement may have. */
+  readonly mostCharacters: () => Promise<number>
+}
 
 /** Adds rows to the open transaction, all or none. */
 export async function insertRows(
@@ -19,7 +30,7 @@ export async function insertRows(
   statements: MysqlStatements,
   rows: readonly NewRow[],
   lease: Lease | undefined,
-  certain: boolean,
+  { certain, mostCharacters }: InsertConditions,
 ): Promise<readonly InsertResult[]> {
   if (session.assertInTransaction !== undefined) await session.assertInTransaction()
   const isKeyed = rows.some(({ idempotencyKey }) => idempotencyKey !== null)
@@ -27,7 +38,7 @@ export async function insertRows(
   const seqs: number[] = []
   try {
     const added = isKeyed ? rows.filter((row) => usedBefore(row, uses) === undefined) : rows
-    for (const batch of insertBatches(added, most)) {
+    for (const batch of await batchesOf(added, mostCharacters)) {
       seqs.push(...(await insertBatch(session, statements, batch, lease)))
     }
   } catch (error) {
@@ -46,6 +57,17 @@ export async function insertRows(
 }
 
 const noUses: KeyUses = new Map()
+
+async function batchesOf(
+  rows: readonly NewRow[],
+  mostCharacters: () => Promise<number>,
+): Promise<Iterable<readonly NewRow[]>> {
+  if (rows.length < 2) return rows.length === 0 ? [] : [rows]
+
+  const total = rows.reduce((sum, { payload }) => sum + payload.length + charactersBesidePayload, 0)
+  const characters = total <= alwaysTaken ? alwaysTaken : await mostCharacters()
+  return insertBatches(rows, { rows: mostRows, characters, charactersBesidePayload })
+}
 
 /** Returns the event that used the key of a row before, unless it is the row's own. */
 function usedBefore({ idempotencyKey, eventId }: NewRow, uses: KeyUses): string | undefined {

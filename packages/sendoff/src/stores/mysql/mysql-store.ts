@@ -126,8 +126,14 @@ export function mysqlStore<Client extends MysqlClient>(
     isConflict: isTransactionConflict,
     refusedWrite: isWriteRefused,
     inTransaction: async (tx) => (await driver.inTransaction(tx)) ?? isInTransaction(tx, driver.session(tx)),
-    insert: ({ tx, rows, lease }) =>
-      insertRows(driver.session(tx), statements, rows, lease, driver.keepsRows(tx)),
+    insert({ tx, rows, lease }) {
+      const session = driver.session(tx)
+      return insertRows(session, statements, rows, lease, {
+        certain: driver.keepsRows(tx),
+        // On the caller's own connection: the pool may have no other.
+        mostCharacters: () => own.mostCharacters(session),
+      })
+    },
 
     claim: (request) => claimRows(own, statements, request, lastClaim, destinations.cover(request)),
     claimTypes: (request) =>

@@ -1,4 +1,10 @@
-import type { Outcome, OwnerFence, Settlement, SettleRequest } from '../../store/index.ts'
+import {
+  maxErrorLength,
+  type Outcome,
+  type OwnerFence,
+  type Settlement,
+  type SettleRequest,
+} from '../../store/index.ts'
 import type {
   CallersSession,
   LockingDriver,
@@ -10,6 +16,7 @@ import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-
 import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
 import { textOf } from './sql/row-columns.ts'
 import { rowIdCondition } from './sql/row-ids.ts'
+import { alwaysTaken, partsOf } from './sql/statement-size.ts'
 import { fencesOf, inSeqOrder, rowsOf } from './sql/statement-values.ts'
 import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
@@ -25,9 +32,13 @@ export async function settleRows(
   // Asked here, because in a transaction the pool may have no other connection for it.
   const skipsLocked = owner === undefined || (await driver.skipsLocked())
   const isSettled = await settleAlike(driver, statements, first, owner, skipsLocked)
-  const refused = isSettled
-    ? []
-    : await driver.briefly((session) => settleEach(session, statements, first, owner, skipsLocked))
+  if (isSettled) return repeated
+
+  const characters = first.reduce((sum, settlement) => sum + charactersOf(settlement), 0)
+  const most = characters <= alwaysTaken ? alwaysTaken : await driver.mostCharacters()
+  const refused = await driver.briefly((session) =>
+    settleEach(session, statements, first, owner, { skipsLocked, most }),
+  )
   return [...refused, ...repeated]
 }
 
@@ -92,7 +103,7 @@ async function settleEach(
   statements: MysqlStatements,
   batch: readonly Settlement[],
   owner: OwnerFence | undefined,
-  skipsLocked: boolean,
+  { skipsLocked, most }: { readonly skipsLocked: boolean; readonly most: number },
 ): Promise<readonly Settlement[]> {
   const needsOwner = batch.some(({ row }) => row.lockedBy === null)
   const owned = needsOwner ? await ownership(session, statements, batch, owner, skipsLocked) : undefined
@@ -107,20 +118,35 @@ async function settleEach(
   }
 
   const accepted = batch.filter(isHeld)
-  await recordOutcomes(session, statements, accepted, (seq) => Number(locked.get(seq)![2]))
+  await recordOutcomes(session, statements, accepted, (seq) => Number(locked.get(seq)![2]), most)
   return batch.filter((settlement) => !isHeld(settlement))
 }
 
-/** Records the outcomes of rows that this transaction has locked. */
+/**
+ * Records the outcomes of rows that this transaction has locked, in statements with so many characters in their
+ * parameters.
+ */
 export async function recordOutcomes(
   session: CallersSession,
   statements: MysqlStatements,
   accepted: readonly Settlement[],
   attemptsBefore: (seq: number) => number,
+  mostCharacters = Infinity,
 ): Promise<void> {
   await removeRows(session, statements, accepted)
-  await changeRows(session, statements, accepted)
-  await addHistory(session, statements, accepted, attemptsBefore)
+  for (const part of partsOf(accepted, mostCharacters, charactersOf)) {
+    await changeRows(session, statements, part)
+    await addHistory(session, statements, part, attemptsBefore)
+  }
+}
+
+// Ids and numbers of a settlement, beside the text of its failure.
+const charactersBesideError = 200
+
+function charactersOf({ outcome }: Settlement): number {
+  const error =
+    'failure' in outcome ? outcome.failure?.error : 'reason' in outcome ? outcome.reason : undefined
+  return charactersBesideError + Math.min(error?.length ?? 0, maxErrorLength)
 }
 
 async function removeRows(

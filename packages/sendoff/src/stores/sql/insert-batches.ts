@@ -4,6 +4,8 @@ import type { NewRow } from '../../store/index.ts'
 export interface BatchLimits {
   readonly rows: number
   readonly characters: number
+  /** What counts for a row beside its payload. Default: nothing. */
+  readonly charactersBesidePayload?: number
 }
 
 /** Divides rows, in the given order, into batches that fit one statement. */
@@ -11,7 +13,7 @@ export function* insertBatches(rows: readonly NewRow[], most: BatchLimits): Iter
   let batch: NewRow[] = []
   let characters = 0
   for (const row of rows) {
-    const { length } = row.payload
+    const length = row.payload.length + (most.charactersBesidePayload ?? 0)
     if (batch.length === most.rows || (batch.length > 0 && characters + length > most.characters)) {
       yield batch
       batch = []

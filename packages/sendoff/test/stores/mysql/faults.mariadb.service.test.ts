@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import type { RowDataPacket } from 'mysql2/promise'
 import { EventStatus } from '../../../src/store/event-status.ts'
 import type { CompleteStore } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
@@ -84,6 +85,37 @@ describe('mysql store: a server that goes down', { skip }, () => {
       await eventually(() => insertRows(store, sampleRows(1)))
 
       equal(await store.people.count({}), before + 1)
+      while ((await store.purge({ anyOlderThanMs: -1_000, limit: 1_000 })).deletedRows > 0);
+    })
+  }
+
+  for (const [driver, openStore] of Object.entries(openStores)) {
+    it(`${driver}: writes and settles in parts where the server takes short statements only`, async (t) => {
+      const admin = database.mysql2Pool()
+      const [before] = await admin.query<RowDataPacket[]>('select @@global.max_allowed_packet as bytes')
+      await admin.query('set global max_allowed_packet = 1048576')
+      t.after(() => admin.query(`set global max_allowed_packet = ${before[0]!['bytes']}`))
+      const store = openStore()
+      await store.migrate()
+      await insertRows(store, sampleRows(500, { payload: JSON.stringify('"'.repeat(3_000)) }))
+      const rows = await store.claim({ lease, limit: 500 })
+      equal(rows.length, 500)
+      const failureOf = ({ eventId }: { eventId: string }) => ({
+        error: `Error: ${eventId}${'"\n'.repeat(1_900)}`,
+        counted: true,
+      })
+      const settlements = rows.map((row) => ({
+        row,
+        outcome: { kind: 'retry', delayMs: 60_000, failure: failureOf(row) } as const,
+      }))
+      deepEqual(await store.settle({ settlements }), [])
+      for (const row of [rows[0]!, rows.at(-1)!]) {
+        const attempts = await store.people.attempts(row)
+        deepEqual(
+          attempts.map(({ error }) => error),
+          [failureOf(row).error],
+        )
+      }
       while ((await store.purge({ anyOlderThanMs: -1_000, limit: 1_000 })).deletedRows > 0);
     })
   }

@@ -64,7 +64,7 @@ export interface StoreDriver extends MysqlSession {
   briefly<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 }
 
-/** A driver of the store itself that knows how rows are locked on its server. */
+/** A driver of the store itself that knows how rows are locked on its server, and how long statements may be. */
 export interface LockingDriver extends StoreDriver {
   /**
    * Whether statements skip rows that another transaction has locked. Otherwise they first read rows without
@@ -72,6 +72,9 @@ export interface LockingDriver extends StoreDriver {
    * `session` if it is given.
    */
   skipsLocked(session?: CallersSession): Promise<boolean>
+
+  /** How many characters the parameters of one statement may have: see `mostCharactersFor`. As `skipsLocked`. */
+  mostCharacters(session?: CallersSession): Promise<number>
 }
 
 /** One way to talk to the server, for the store itself and for its callers. */

@@ -3,7 +3,8 @@ import { insideTransaction, refuseInsideTransaction } from '../../inside-transac
 import { isConflict } from '../mysql-errors.ts'
 import { serverOf } from '../server-version.ts'
 import { textOf } from '../sql/row-columns.ts'
-import type { LockingDriver, MysqlDriver, MysqlSession } from './mysql-driver.ts'
+import { mostCharactersFor } from '../sql/statement-size.ts'
+import type { CallersSession, LockingDriver, MysqlDriver, MysqlSession } from './mysql-driver.ts'
 
 /** How many times to try work that the server undoes because of a conflict. */
 const attempts = 5
@@ -28,20 +29,16 @@ export function ownDriver<Tx extends object>(
 ): OwnDriver<Tx> {
   const { onlyConnection } = driver
   let isClosed = false
-  let skips = skipLocked
+  let known: { readonly skipsLocked: boolean; readonly mostCharacters: number } | undefined
 
   const run: MysqlSession['run'] = (text, values) => insisting(() => driver.run(text, values))
 
   return {
     ...driver,
 
-    async skipsLocked(session) {
-      if (skips === undefined) {
-        const { rows } = await (session ?? { run }).run('select version()')
-        skips = serverOf(textOf(rows[0]![0])!).skipsLocked
-      }
-      return skips
-    },
+    skipsLocked: async (session) => skipLocked ?? (await server(session)).skipsLocked,
+
+    mostCharacters: async (session) => (await server(session)).mostCharacters,
 
     run,
 
@@ -62,6 +59,16 @@ export function ownDriver<Tx extends object>(
     close() {
       isClosed = true
     },
+  }
+
+  async function server(session: CallersSession = { run }): Promise<NonNullable<typeof known>> {
+    if (known === undefined) {
+      const { rows } = await session.run('select version(), @@max_allowed_packet')
+      const [version, packetBytes] = rows[0]!
+      const { skipsLocked } = serverOf(textOf(version)!)
+      known = { skipsLocked, mostCharacters: mostCharactersFor(Number(packetBytes)) }
+    }
+    return known
   }
 
   async function insisting<Result>(work: () => Promise<Result>): Promise<Result> {
