@@ -76,6 +76,18 @@ describe('mysql store: whatever its pool is set to', () => {
   })
 })
 
+describe('mysql store: many on one pool', () => {
+  const pools = { mysql2: () => database.mysql2Pool(), mariadb: () => database.mariadbPool() }
+  for (const [name, openPool] of Object.entries(pools)) {
+    it(`${name}: leave one listener on the pool and on each connection`, async (t) => {
+      const warn = t.mock.method(process, 'emitWarning', () => {})
+      const client = openPool() as ReturnType<typeof database.mysql2Pool>
+      for (let number = 0; number < 20; number += 1) await mysqlStore({ client }).ping!()
+      equal(warn.mock.callCount(), 0)
+    })
+  }
+})
+
 describe('mysql store: prepared inserts', () => {
   const pools = {
     mysql2: () => database.mysql2Pool({ connectionLimit: 1 }),

@@ -46,11 +46,18 @@ interface PoolEvents<Connection> {
   on(event: 'acquire' | 'release', listener: (connection: Connection) => void): unknown
 }
 
-/** Returns the idle connections of a pool, as far as its events have shown them. */
+// Many stores may share a pool. Listeners of each would add up, and Node would warn of a leak.
+const idleOfPools = new WeakMap<object, object>()
+
+/** Returns the idle connections of a pool, as far as its events have shown them. The same for all stores. */
 export function idleConnectionsOf<Connection extends { once(event: 'end', listener: () => void): unknown }>(
   pool: object,
 ): IdleConnections<Connection> {
+  const known = idleOfPools.get(pool)
+  if (known !== undefined) return known as IdleConnections<Connection>
+
   const idle = new IdleConnections<Connection>()
+  idleOfPools.set(pool, idle)
   const events = pool as PoolEvents<Connection>
   events.on('acquire', (connection) => idle.acquired(connection))
   events.on('release', (connection) => idle.released(connection))
