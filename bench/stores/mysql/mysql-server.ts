@@ -56,10 +56,11 @@ export async function statementCount(): Promise<number> {
 /** Returns the microseconds of CPU that the server has used so far; undefined if it cannot be seen. */
 export async function serverCpuUs(): Promise<number | undefined> {
   const stat = processStat(await serverPid())
-  return stat !== undefined && serverNames.includes(stat.name) ? stat.ownUs : undefined
+  return stat !== undefined && serverName.test(stat.name) ? stat.ownUs : undefined
 }
 
-const serverNames = ['mariadbd', 'mysqld']
+// A server that a loader of its own has started bears the name of the loader.
+const serverName = /^(mariadbd|mysqld|ld-linux.*)$/
 
 async function serverPid(): Promise<number> {
   const file = await withConnection(serverUrl(), async (connection) => {
