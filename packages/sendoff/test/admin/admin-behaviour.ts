@@ -16,6 +16,17 @@ const Placed = defineEvent('Placed', {
   schema: z.object({ total: z.number() }),
 })
 
+/** Returns the object with another value for one of its properties. */
+function instead<Whole extends object, Name extends keyof Whole>(
+  whole: Whole,
+  name: Name,
+  value: Whole[Name],
+): Whole {
+  return new Proxy(whole, {
+    get: (target, key) => (key === name ? value : Reflect.get(target, key)),
+  })
+}
+
 /** Tests an admin on a store. `open` returns a migrated, empty store that the test need not close. */
 export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<Tx>>): void {
   describe(`admin on ${name}`, () => {
@@ -310,16 +321,26 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       const { store, admin } = await opened()
       await kill(store, 6, 'Error: no')
       const plan = await admin.plan('replay', {}, { all: true })
+      const overtaking = Promise.withResolvers<void>()
       let taken: Promise<unknown> | undefined
-      const run = admin.run(plan, {
-        batchSize: 1,
-        ratePerSecond: 20,
-        onProgress: ({ id }) => {
-          taken ??= admin.as('bob').resumeRun(id, { ratePerSecond: 1_000 })
-        },
-      })
+      // Once the other process has been called, this one acts after the other's first batch only.
+      const run: typeof store.actions.run = async (request) => {
+        if (taken !== undefined) await Promise.race([overtaking.promise, taken])
+        return store.actions.run(request)
+      }
+      const late = instead(store, 'actions', instead(store.actions, 'run', run))
+      const running = outboxAdmin({ store: late })
+        .as('ann')
+        .run(plan, {
+          batchSize: 1,
+          onProgress: ({ id }) => {
+            taken ??= admin
+              .as('bob')
+              .resumeRun(id, { ratePerSecond: 1_000, onProgress: () => overtaking.resolve() })
+          },
+        })
 
-      await rejects(run, { code: 'OUTBOX_PLAN_OVERTAKEN' })
+      await rejects(running, { code: 'OUTBOX_PLAN_OVERTAKEN' })
       deepEqual(((await taken) as { acted: number }).acted, 6)
       equal((await admin.audit.list()).entries.length, 1)
     })
