@@ -1,4 +1,4 @@
-import { equal } from 'node:assert/strict'
+import { fail } from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { findTestFiles } from '../runner/find-test-files.ts'
@@ -6,13 +6,11 @@ import { runTestFile } from '../runner/run-test-file.ts'
 import { neededServices } from '../services/launcher/needed-services.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
-/** Files whose tests on MySQL are files of their own, that use what only MariaDB has, or that fail on MySQL. */
+/** Files whose tests on MySQL are files of their own, and why. */
 const left: Readonly<Record<string, string>> = {
   'packages/sendoff/test/stores/mysql/mysql2-store.mariadb.service.test.ts': 'mysql2-store.mysql',
   'packages/sendoff/test/stores/mysql/claims-by-keys.mariadb.service.test.ts': 'claims-by-keys.mysql',
   'packages/sendoff/test/stores/mysql/growing-schema.mariadb.service.test.ts': 'growing-schema.mysql',
-  'packages/sendoff/test/stores/mysql/doctor.mariadb.service.test.ts': 'it uses the engine Aria',
-  'packages/sendoff/test/stores/mysql/rights.mariadb.service.test.ts': 'MySQL demands one more right',
   'test/services/servers/mariadb/mariadb.mariadb.service.test.ts': 'it tests the service itself',
 }
 
@@ -25,17 +23,22 @@ const always: readonly string[] = [
 const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
 
 /**
- * Runs the tests of MariaDB on MySQL, for the files in one of `folders`. They get the address of MySQL as that
- * of MariaDB. Those that start a server of their own start MySQL: see `test/services/servers/mysql/on-mysql.ts`.
+ * Runs the tests of MariaDB on MySQL, for the files in one of `folders` that need the services that `isRun`
+ * accepts. They get the address of MySQL as that of MariaDB. Those that start a server of their own start MySQL:
+ * see `test/services/servers/mysql/on-mysql.ts`.
  */
-export function runOnMysql(name: string, folders: readonly string[]): void {
+export function runOnMysql(
+  name: string,
+  folders: readonly string[],
+  isRun: (services: readonly string[]) => boolean = (services) => services.join() === 'mariadb',
+): void {
   const root = process.cwd()
   const reports = temporaryFolder('reports')
   after(() => reports.remove())
 
-  const files = findTestFiles(root, { words: ['.mariadb.service.test.ts'], unitOnly: false })
+  const files = findTestFiles(root, { words: ['.mariadb.'], unitOnly: false })
     .filter((file) => folders.some((folder) => file.startsWith(folder)))
-    .filter((file) => neededServices(file).join() === 'mariadb' && left[file] === undefined)
+    .filter((file) => isRun(neededServices(file)) && left[file] === undefined)
     .filter((file) => isFull || always.includes(file))
 
   describe(`on MySQL, what is tested on MariaDB: ${name}`, () => {
@@ -51,10 +54,12 @@ export function runOnMysql(name: string, folders: readonly string[]): void {
           timeoutMs: 1_500_000,
           interrupted: test.signal,
         })
-        const failed = tests.flatMap((each) =>
-          each.outcome === 'failed' ? [`${each.path.join(' > ')}: ${each.error}`] : [],
-        )
-        equal(failed.join('\n\n'), '', `${failed.join('\n\n')}\n\nIts output:\n${output}`)
+        // Each is a test of its own here, so that the run counts it, and lists what it skips.
+        for (const { path, outcome, reason, error } of tests) {
+          await test.test(path.join(' > ') || file, { skip: outcome === 'skipped' && reason }, () => {
+            if (outcome === 'failed') fail(`${error}\n\nOutput of ${file}:\n${output}`)
+          })
+        }
       })
     }
   })

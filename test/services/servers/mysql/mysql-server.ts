@@ -30,7 +30,10 @@ export async function mysqlServer({
   const common = { ...placesOf(release), datadir: join(folder, 'data'), tmpdir: folder }
   // The data is new: if the machine goes down now, nothing is lost.
   const careless = { 'innodb-flush-method': 'nosync', 'innodb-flush-log-at-trx-commit': 0 }
-  const initialize = [...program, ...argumentsOf({ ...common, ...careless }), '--initialize-insecure']
+  // This one is fixed with the data.
+  const names = settings['lower-case-table-names']
+  const fixed = names === undefined ? {} : { 'lower-case-table-names': names }
+  const initialize = [...program, ...argumentsOf({ ...common, ...careless, ...fixed }), '--initialize-insecure']
   await runCommand(command, initialize, options)
 
   const firstStatements = join(folder, 'first-statements.sql')

@@ -55,7 +55,8 @@ describe('the doctor of a MariaDB store', () => {
       `drop index queue on ${table}`,
       `create index queue on ${table} (seq)`,
     )
-    await cured('ENGINE_NOT_TRANSACTIONAL', 'error', `alter table ${table} engine = Aria`)
+    // No other engine of MySQL takes these columns and indexes.
+    if (!isOnMysql) await cured('ENGINE_NOT_TRANSACTIONAL', 'error', `alter table ${table} engine = Aria`)
   })
 
   it('finds settings that lose commits, a high isolation level, and a long transaction', async (test) => {
@@ -83,7 +84,8 @@ describe('the doctor of a MariaDB store', () => {
 
   it('needs no right but to read, and says what it could not read', async (test) => {
     const { pool, table, store } = await opened()
-    await pool.query(`create or replace user doctor_reader`)
+    await pool.query('drop user if exists doctor_reader')
+    await pool.query('create user doctor_reader')
     test.after(() => pool.query('drop user doctor_reader'))
     await pool.query(`grant select on ${database.name}.* to doctor_reader`)
     const reading = database.mysql2Pool({ user: 'doctor_reader', password: '' })

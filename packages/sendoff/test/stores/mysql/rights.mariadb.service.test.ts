@@ -2,6 +2,7 @@ import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type mysql from 'mysql2/promise'
+import { isOnMysql } from '../../../../../test/services/servers/mysql/on-mysql.ts'
 import { Inbox } from '../../../src/inbox/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
@@ -10,7 +11,9 @@ import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
 import { MysqlDatabase } from './mysql-database.ts'
 
 const page = readFileSync(new URL('../../../../../docs/mysql.md', import.meta.url), 'utf8')
-const grants = /^## Rights$.*?^```sql\n(.*?)^```/ms.exec(page)![1]!
+const grantsOfBoth = /^## Rights$.*?^```sql\n(.*?)^```/ms.exec(page)![1]!
+const grantsOfMysql = /^## Rights$.*?^On MySQL.*?^```sql\n(.*?)^```/ms.exec(page)![1]!
+const grants = isOnMysql ? `${grantsOfBoth}${grantsOfMysql}` : grantsOfBoth
 const notPermitted = { errno: 1142 }
 
 describe('mysql store: users with the rights that the page grants them', () => {
