@@ -152,7 +152,7 @@ export class OutboxAdmin<Tx> {
   async run(plan: Plan, options: RunOptions = {}): Promise<PlanResult> {
     checkRunOptions('run', options)
     const actor = this.#actor('run')
-    return this.#store.call('run', ['looks', 'actions'], async (store) => {
+    return this.#store.call('run', ['people', 'looks', 'actions'], async (store) => {
       checkPlan(plan, await store.looks.describe())
       return runPlan({ store, clock: this.#clock, actor, runner: randomUUID() }, plan, options)
     })
@@ -166,7 +166,7 @@ export class OutboxAdmin<Tx> {
     checkRunOptions('resumeRun', options)
     const actor = this.#actor('resumeRun')
     const entry = await this.audit.entry(id)
-    return this.#store.call('resumeRun', ['looks', 'actions'], async (store) => {
+    return this.#store.call('resumeRun', ['people', 'looks', 'actions'], async (store) => {
       if (entry.plan === null) throw notAPlan(id)
       if (entry.state === 'done') throw isDone(id)
       checkPlan(JSON.parse(entry.plan) as Plan, await store.looks.describe())

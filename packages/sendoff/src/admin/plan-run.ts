@@ -2,10 +2,10 @@ import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import { anything, callable, checkOptions, type OptionCheck } from '../options.ts'
 import type { AuditEntry, HolderOfRow, ScanPlace, StoredRow, StoreWith } from '../store/index.ts'
+import { withoutChanged } from './changed-since.ts'
 import { pageSize, scanWindow } from './limits.ts'
 import { Pace } from './pace.ts'
 import type { Plan } from './plan.ts'
-import { withoutReplayed } from './replayed-since.ts'
 
 /** Options of `run` and `resumeRun`. */
 export interface RunOptions {
@@ -70,7 +70,7 @@ export function checkRunOptions(what: string, options: RunOptions): void {
 
 /** The parts of a run. */
 export interface RunParts<Tx> {
-  readonly store: StoreWith<Tx, 'looks' | 'actions'>
+  readonly store: StoreWith<Tx, 'people' | 'looks' | 'actions'>
   readonly clock: Clock
   readonly actor: string
   /** A name that no other run has. */
@@ -174,10 +174,9 @@ class PlanRun<Tx> {
     return this.#end('stopped')
   }
 
-  /** The rows that the plan means. A scan of pending rows also finds rows that were replayed since. */
+  /** The rows that the plan means. A scan of pending rows also finds rows that have changed since. */
   #meant(rows: readonly StoredRow[]): readonly StoredRow[] | Promise<readonly StoredRow[]> {
-    const { action, bound } = this.#plan
-    return action === 'cancel' ? withoutReplayed(this.#parts.store.actions, rows, bound.at) : rows
+    return this.#plan.action === 'cancel' ? withoutChanged(this.#parts.store, this.#plan, rows) : rows
   }
 
   async #end(state: 'done' | 'stopped'): Promise<PlanResult> {

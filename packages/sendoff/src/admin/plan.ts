@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, delay } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import { checkOptions, duration, flag, text } from '../options.ts'
 import { EventStatus, isPending } from '../store/event-status.ts'
@@ -55,6 +55,9 @@ export interface PlanOptions {
 const optionChecks = { reason: text, all: flag, budgetMs: duration }
 const sampleSize = 5
 
+/** How long it takes until the clock of every database shows another time. */
+const nextTimeMs = 2
+
 /** The states that an action applies to, and its usual reason. */
 const actions: Readonly<Record<RowAction, { readonly filter: LookFilter; readonly reason: string }>> = {
   replay: { filter: { status: [EventStatus.DEAD] }, reason: '' },
@@ -75,6 +78,8 @@ export async function makePlan(
   if (options.all !== true) requireCondition(action, given)
 
   const bound = await looks.bound()
+  // What changes from now on has a later time than the plan, and the preview shows all that has none.
+  await delay(clock, nextTimeMs)
   const { rows, next } = await search({
     looks,
     clock,

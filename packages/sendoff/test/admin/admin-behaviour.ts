@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { outboxAdmin, type OutboxAdmin, type Plan } from '../../src/admin/index.ts'
 import { defineEvent } from '../../src/event/event-type.ts'
-import type { NewRow, StoreWith } from '../../src/store/index.ts'
+import type { NewRow, Outcome, Row, RowAction, StoreWith } from '../../src/store/index.ts'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { leaseOf } from '../../src/testing/store-checks/check-steps.ts'
 import { sampleRow } from '../../src/testing/store-checks/sample-rows.ts'
@@ -270,6 +270,98 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       equal((await admin.event(dead!.eventId))!.row.status, EventStatus.NEW)
     })
 
+    for (const { name, states, changes } of changedSince) {
+      it(`a plan to ${name} leaves every event alone that was changed since`, async () => {
+        const { store, admin } = await opened()
+        const actions = actionsOn(store)
+        const made: { what: string; row: NewRow }[] = []
+        const make = async (what: string) => {
+          const [row] = await write(store, 1)
+          for (const step of what.split(' ')) await actions[step as ActionName](row!)
+          made.push({ what, row: row! })
+          return row!
+        }
+        const untouched = await Promise.all(states.map(make))
+        const changed = []
+        for (const [before, since] of changes) changed.push({ row: await make(before), since })
+        const plan = await admin.plan(name, {}, { all: true })
+        equal(plan.count, made.filter(({ what }) => states.includes(what)).length)
+        for (const { row, since } of changed) {
+          for (const step of since.split(' ')) await actions[step as ActionName](row)
+        }
+        const [late] = await write(store, 1)
+        await actions[states[0]! as ActionName](late!)
+        const rowsOf = (rows: readonly NewRow[]) =>
+          Promise.all(rows.map(async (row) => (await admin.event(row.eventId))?.row))
+        const left = [...changed.map(({ row }) => row), late!]
+        const before = await rowsOf(left)
+        const { acted } = await admin.run(plan, { batchSize: 3 })
+
+        deepEqual(await rowsOf(left), before)
+        equal(acted, untouched.length)
+        for (const row of await rowsOf(untouched)) {
+          equal(row?.status, name === 'purge' ? undefined : name === 'replay' ? 0 : EventStatus.DEAD)
+        }
+      })
+    }
+
+    it('a plan to cancel by what an event failed with leaves events alone that fail in this way since', async () => {
+      for (const filter of [{ errorClass: 'Error' }, { text: 'Error: no' }, { status: 'RETRY' }] as const) {
+        const { store, admin } = await opened()
+        const { retry, defer, dead, replay } = actionsOn(store)
+        const rows = await write(store, 6)
+        const [failed, failedAgain, replayed, works, waits, doomed] = rows
+        await retry(failed!)
+        await retry(failedAgain!)
+        await dead(replayed!)
+        await replay(replayed!)
+        await retry(waits!)
+        const plan = await admin.plan('cancel', filter, { all: true })
+        const fresh = await admin.plan('cancel', { status: 'NEW' }, { all: true })
+        deepEqual([plan.count, fresh.count], [3, 3])
+        for (const row of [failedAgain!, replayed!, works!]) await retry(row)
+        await defer(waits!)
+        await dead(doomed!)
+
+        deepEqual([(await admin.run(plan)).acted, (await admin.run(fresh)).acted], [2, 0])
+        const { DEAD, RETRY, NEW } = EventStatus
+        const states = rows.map(async (row) => (await admin.event(row.eventId))!.row.status)
+        deepEqual(await Promise.all(states), [DEAD, DEAD, RETRY, RETRY, NEW, DEAD])
+      }
+    })
+
+    it('a plan to cancel leaves changed events alone if the audit since has been purged', async () => {
+      const { store, admin } = await opened()
+      const [dead] = await kill(store, 1, 'Error: no')
+      await write(store, 1)
+      const plan = await admin.plan('cancel', {}, { all: true })
+      await admin.run(await admin.plan('replay', { eventId: dead!.eventId }))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await admin.audit.purge({ olderThanMs: 1 })
+
+      equal((await admin.run(plan)).acted, 1)
+      equal((await admin.event(dead!.eventId))!.row.status, EventStatus.NEW)
+    })
+
+    it('a plan to cancel knows a replay that began long before, and goes on since', async () => {
+      const { store, admin } = await opened()
+      const dead = await kill(store, 2, 'Error: no')
+      const stop = new AbortController()
+      const replay = await admin.run(await admin.plan('replay', {}, { all: true }), {
+        batchSize: 1,
+        signal: stop.signal,
+        onProgress: () => stop.abort(),
+      })
+      for (let entry = 0; entry < 110; entry++) {
+        await store.actions.record({ entry: { actor: 'ann', action: 'note' }, rows: [] })
+      }
+      const plan = await admin.plan('cancel', {}, { all: true })
+      await admin.resumeRun(replay.id)
+
+      deepEqual([plan.count, (await admin.run(plan)).acted], [1, 1])
+      equal((await admin.event(dead[1]!.eventId))!.row.status, EventStatus.NEW)
+    })
+
     it('cancel leaves events that a worker holds, and names them', async () => {
       const { store, admin } = await opened()
       const rows = await write(store, 3)
@@ -464,6 +556,124 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       return { store, admin: outboxAdmin({ store, events }).as('ann') }
     }
   })
+}
+
+type ActionName = keyof ReturnType<typeof actionsOn>
+
+/**
+ * What can happen to an event between a plan and its run. `states` are events that a plan means, each by what
+ * happened to it before. `changes` pairs what happened before the plan with what happens after it.
+ */
+const changedSince: readonly {
+  readonly name: RowAction
+  readonly states: readonly string[]
+  readonly changes: readonly (readonly [before: string, since: string])[]
+}[] = [
+  {
+    name: 'replay',
+    states: ['dead', 'retry dead', 'cancel'],
+    changes: [
+      ['dead', 'replay'],
+      ['dead', 'replay claim'],
+      ['dead', 'replay retry'],
+      ['dead', 'replay done'],
+      ['dead', 'replay dead'],
+      ['dead', 'replay cancel'],
+      ['dead', 'replay dead replay dead'],
+      ['dead', 'purge'],
+      ['fresh', 'dead'],
+      ['fresh', 'cancel'],
+      ['retry', 'dead'],
+      ['claim', 'release dead'],
+    ],
+  },
+  {
+    name: 'cancel',
+    states: ['fresh', 'retry', 'defer'],
+    changes: [
+      ['fresh', 'claim'],
+      ['fresh', 'done'],
+      ['fresh', 'dead'],
+      ['fresh', 'cancel'],
+      ['fresh', 'cancel replay'],
+      ['retry', 'dead replay'],
+      ['fresh', 'cancel replay retry'],
+      ['fresh', 'cancel replay defer'],
+      ['fresh', 'block'],
+      ['dead', 'replay'],
+      ['dead', 'replay retry'],
+      ['dead', 'replay claim release'],
+      ['done', 'purge'],
+    ],
+  },
+  {
+    name: 'skip',
+    states: ['block', 'retry block'],
+    changes: [
+      ['block', 'skip'],
+      ['block', 'skip replay'],
+      ['block', 'skip replay block'],
+      ['block', 'cancel replay done'],
+      ['fresh', 'block'],
+      ['retry', 'block'],
+    ],
+  },
+  {
+    name: 'purge',
+    states: ['done', 'dead', 'cancel'],
+    changes: [
+      ['dead', 'replay'],
+      ['dead', 'replay claim'],
+      ['dead', 'replay done'],
+      ['dead', 'replay dead'],
+      ['dead', 'replay cancel'],
+      ['done', 'purge'],
+      ['fresh', 'done'],
+      ['fresh', 'dead'],
+      ['retry', 'cancel'],
+    ],
+  },
+]
+
+/** What a worker or an operator does to an event. */
+function actionsOn<Tx>(store: AdminTestStore<Tx>) {
+  const failure = { error: 'Error: no', counted: true }
+  let owners = 0
+  const claimed = async (row: NewRow) => {
+    const lease = leaseOf(`worker-${++owners}`)
+    const [held] = await store.claim({ lease, limit: 1, rows: [row] })
+    return held ?? Promise.reject(new Error('The event cannot be claimed.'))
+  }
+  const settle = (outcome: Outcome) => async (row: NewRow) => {
+    const held = leased.get(row.eventId) ?? (await claimed(row))
+    leased.delete(row.eventId)
+    deepEqual(await store.settle({ settlements: [{ row: held, outcome }] }), [])
+  }
+  const leased = new Map<string, Row>()
+  const act = (action: RowAction) => async (row: NewRow) => {
+    const audit = { actor: 'bob', action }
+    const answer = await store.actions.run({ action, rows: [row], reason: 'Error: by bob', audit })
+    equal(answer.kind === 'ran' && answer.rows.length, 1)
+  }
+  return {
+    fresh: async () => {},
+    claim: async (row: NewRow) => void leased.set(row.eventId, await claimed(row)),
+    release: async (row: NewRow) => {
+      const held = leased.get(row.eventId)!
+      leased.delete(row.eventId)
+      await store.release([held])
+    },
+    // Due again at once, so that it can be claimed again.
+    retry: settle({ kind: 'retry', delayMs: 0, failure }),
+    defer: settle({ kind: 'defer', delayMs: 0, reason: 'Later: no' }),
+    block: settle({ kind: 'block', failure }),
+    dead: settle({ kind: 'dead', failure }),
+    done: settle({ kind: 'done' }),
+    replay: act('replay'),
+    cancel: act('cancel'),
+    skip: act('skip'),
+    purge: act('purge'),
+  }
 }
 
 let written = 0
