@@ -8,8 +8,8 @@ import { OutboxError } from '../../errors.ts'
  */
 const names = [
   /**
-   * Hash: the last `seq`, the number of rows of each status, the version, the last mode, and how far paused
-   * rows were examined.
+   * Hash: the last `seq`, the number of rows of each status, the version, the last mode, how far paused rows
+   * were examined, and the part of `sorted` that each destination has.
    */
   'meta',
   /** Hash by row: the fields that were written. */
@@ -28,6 +28,11 @@ const names = [
   'leased',
   /** Sorted set of rows that a claim found paused, by due time. */
   'parked',
+  /**
+   * Sorted set of due rows of a table with several destinations: a part for each destination, by due time
+   * within.
+   */
+  'sorted',
   /** Sorted set of DEAD rows by `seq`. */
   'dead',
   /** Hash by row: failed attempts as JSON, one after the other. */

@@ -1,5 +1,5 @@
 import { addAudit } from './audit-functions.ts'
-import { evenWhenFull, forget, headOf, rowsOfEvent } from './row-functions.ts'
+import { evenWhenFull, forget, headOf, rowsOfEvent, unsort } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -11,6 +11,7 @@ export const actionScript = script(
   evenWhenFull,
   headOf,
   rowsOfEvent,
+  unsort,
   forget,
   addAudit,
   `
@@ -104,7 +105,7 @@ elseif action == 'replay' then
   send('ZADD', due, newDue)
   send('ZADD', pending, bySeq)
 else
-  for _, key in ipairs({ leased, due, parked, pending }) do send('ZREM', key, members) end
+  for _, key in ipairs({ leased, due, parked, sorted, pending }) do send('ZREM', key, members) end
   send('ZADD', dead, bySeq)
 end
 sendCounts()

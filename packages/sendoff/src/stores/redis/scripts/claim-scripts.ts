@@ -5,9 +5,12 @@ import {
   isForOther,
   isPaused,
   ownedLock,
+  partsOfSorted,
   rankOf,
   rowsOfEvent,
+  sortDue,
   unpark,
+  unsort,
 } from './row-functions.ts'
 import { script } from './script.ts'
 
@@ -26,49 +29,124 @@ end
 `
 
 /**
+ * Reads due places of rows that no process holds, in due order: of all rows, or of those that are sorted by
+ * destination. Each reader goes on behind what it has read.
+ */
+const duePlaces = `
+-- Returns a reader of one set, from a rank on. It takes how many to read, and how many of those that it read
+-- before have left the set. It returns their names and due times.
+local function readerOf(key, begin, fromAt, fromMember)
+  local rank, over = 0, math.huge
+  if begin then
+    rank = rankOf(key, scoreText(begin + (tonumber(fromAt) or 0)), fromMember)
+    over = call('ZCOUNT', key, '-inf', scoreText(begin + now))
+  elseif fromAt ~= '' then rank = rankOf(key, fromAt, fromMember) end
+  return function(wanted, gone)
+    rank, over = rank - gone, over - gone
+    wanted = math.min(wanted, over - rank)
+    local members, times = {}, {}
+    if wanted <= 0 then return members, times end
+    local window = call('ZRANGE', key, rank, rank + wanted - 1, 'WITHSCORES')
+    local count, base = 0, begin or 0
+    for index = 1, #window, 2 do
+      local at = tonumber(window[index + 1]) - base
+      if at > now then break end
+      count = count + 1
+      members[count], times[count] = window[index], at
+    end
+    rank = rank + count
+    return members, times
+  end
+end
+`
+
+/**
  * Finds due rows that no process holds, in due order. Sets paused rows aside, so that each is examined once.
  * Examines some thousands of rows at most. If these were not enough, the result says where to continue.
  */
 const dueRows = `
-local function dueRows(limit, fromAt, fromMember, writtenBefore)
-  freeLapsed(math.max(limit, 1000))
-  unpark()
+local function dueRowsOf(key, begin, limit, fromAt, fromMember, writtenBefore)
   local found, fieldsOf, textOf, size, lookedAt = {}, {}, {}, 0, 0
-  local rank = fromAt ~= '' and rankOf(due, fromAt, fromMember) or 0
+  local readNext, gone = readerOf(key, begin, fromAt, fromMember), 0
   local place
   while size < limit do
     if lookedAt > limit + 2000 then return found, fieldsOf, textOf, place end
     local wanted = math.min(limit - size, 1000)
-    local window = call('ZRANGE', due, rank, rank + wanted - 1, 'WITHSCORES')
-    local members = {}
-    for index = 1, #window, 2 do
-      if tonumber(window[index + 1]) > now then break end
-      members[#members + 1] = window[index]
-    end
+    local members, times = readNext(wanted, gone)
     if #members == 0 then break end
 
     local states, texts = read(state, members), read(rows, members)
     local aside, places = {}, {}
     for index = 1, #members do
       local fields, isRead = stateOf(states[index])
-      if not isRead then fields[AVAILABLE_AT], texts[index] = tonumber(window[2 * index]), false end
+      if not isRead then fields[AVAILABLE_AT], texts[index] = times[index], false end
       if isAnyPaused and isPaused(texts[index]) then
         aside[#aside + 1] = members[index]
-        places[#places + 1] = window[2 * index]
+        places[#places + 1] = scoreText(times[index])
         places[#places + 1] = members[index]
-      elseif fields[CREATED_AT] <= writtenBefore and not isForOther(texts[index]) then
+      elseif isForOther(texts[index]) then
+        beginSorting()
+      elseif fields[CREATED_AT] <= writtenBefore then
         size = size + 1
         found[size], fieldsOf[size], textOf[size] = members[index], fields, texts[index]
       end
     end
-    send('ZREM', due, aside)
+    send('ZREM', key, aside)
     send('ZADD', parked, places)
-    rank = rank + #members - #aside
+    gone = #aside
     lookedAt = lookedAt + #members
-    place = { window[2 * #members], members[#members] }
+    place = { scoreText(times[#members]), memberBehind(members[#members]) }
     if #members < wanted then break end
   end
   return found, fieldsOf, textOf
+end
+
+-- Rows for any destination of a sorted table: those of all parts, up to where the first reader had to stop.
+local function dueRowsOfParts(begins, limit, ...)
+  local all, place = {}, nil
+  for _, begin in ipairs(begins) do
+    local found, fieldsOf, textOf, stop = dueRowsOf(sorted, begin, limit, ...)
+    for index, member in ipairs(found) do all[#all + 1] = { member, fieldsOf[index], textOf[index] } end
+    if stop and (not place or isEarlier(tonumber(stop[1]), stop[2], tonumber(place[1]), place[2])) then place = stop end
+  end
+  table.sort(all, function(a, b) return isEarlier(a[2][AVAILABLE_AT], a[1], b[2][AVAILABLE_AT], b[1]) end)
+  local found, fieldsOf, textOf = {}, {}, {}
+  for index = 1, math.min(#all, limit) do
+    local member, fields, text = unpack(all[index])
+    if place and not isEarlier(fields[AVAILABLE_AT], member, tonumber(place[1]), place[2]) then break end
+    found[index], fieldsOf[index], textOf[index] = member, fields, text
+  end
+  return found, fieldsOf, textOf, place
+end
+
+local function dueRows(limit, fromAt, fromMember, writtenBefore)
+  freeLapsed(math.max(limit, 1000))
+  unpark()
+  if not partOf then return dueRowsOf(due, nil, limit, fromAt, fromMember, writtenBefore) end
+
+  local isMoreToSort = sortDue()
+  local begins = partsWanted()
+  local found, fieldsOf, textOf, place
+  if #begins == 1 then
+    found, fieldsOf, textOf, place = dueRowsOf(sorted, begins[1], limit, fromAt, fromMember, writtenBefore)
+  else
+    found, fieldsOf, textOf, place = dueRowsOfParts(begins, limit, fromAt, fromMember, writtenBefore)
+  end
+  if place or not isMoreToSort then return found, fieldsOf, textOf, place end
+  local last = #found
+  if last == 0 then place = { fromAt ~= '' and fromAt or '0', fromMember }
+  else place = { scoreText(fieldsOf[last][AVAILABLE_AT]), memberBehind(found[last]) } end
+  return found, fieldsOf, textOf, place
+end
+`
+
+const placesInOrder = `
+local function isEarlier(at, member, otherAt, otherMember)
+  return at < otherAt or (at == otherAt and member < otherMember)
+end
+
+local function memberBehind(member)
+  return string.format('%016.0f', tonumber(member) + 1)
 end
 `
 
@@ -88,28 +166,22 @@ local function typeOf(row)
   return typeName(head[3], head[4])
 end
 
-local function dueRowsOfTypes(limit, fromAt, fromMember, writtenBefore, window, wanted)
-  freeLapsed(math.max(limit, 1000))
-  unpark()
+local function dueRowsOfTypesIn(key, begin, limit, fromAt, fromMember, writtenBefore, window, wanted)
   local found, fieldsOf, textOf, size, lookedAt = {}, {}, {}, 0, 0
-  local rank = fromAt ~= '' and rankOf(due, fromAt, fromMember) or 0
+  local readNext = readerOf(key, begin, fromAt, fromMember)
   local place
   while lookedAt < window do
     local asked = math.min(window - lookedAt, 1000)
-    local places = call('ZRANGE', due, rank, rank + asked - 1, 'WITHSCORES')
-    local members = {}
-    for index = 1, #places, 2 do
-      if tonumber(places[index + 1]) > now then break end
-      members[#members + 1] = places[index]
-    end
+    local members, times = readNext(asked, 0)
     local texts = read(rows, members)
     local candidates, candidateTexts, candidatePlaces = {}, {}, {}
     for index = 1, #members do
-      if not isForOther(texts[index]) and (not wanted or wanted[typeOf(texts[index])])
-        and not isPaused(texts[index]) then
+      if isForOther(texts[index]) then
+        beginSorting()
+      elseif (not wanted or wanted[typeOf(texts[index])]) and not isPaused(texts[index]) then
         candidates[#candidates + 1] = members[index]
         candidateTexts[#candidates] = texts[index]
-        candidatePlaces[#candidates] = places[2 * index]
+        candidatePlaces[#candidates] = scoreText(times[index])
       end
     end
     for index, packed in ipairs(read(state, candidates)) do
@@ -121,13 +193,37 @@ local function dueRowsOfTypes(limit, fromAt, fromMember, writtenBefore, window, 
       end
     end
     if #members < asked then return found, fieldsOf, textOf end
-    rank = rank + #members
     lookedAt = lookedAt + #members
-    place = { places[2 * #members], members[#members] }
+    place = { scoreText(times[#members]), members[#members] }
   end
   return found, fieldsOf, textOf, place
 end
+
+local function dueRowsOfTypes(limit, fromAt, fromMember, ...)
+  freeLapsed(math.max(limit, 1000))
+  unpark()
+  if not partOf then return dueRowsOfTypesIn(due, nil, limit, fromAt, fromMember, ...) end
+
+  local from = { fromAt ~= '' and fromAt or '0', fromMember }
+  local next = sortDue() and from or nil
+  local all, allFields, allTexts = {}, {}, {}
+  -- A claim without a destination empties one part after the other. Claimed rows leave their part, so that the
+  -- earliest place at which a part goes on is right for all.
+  for _, begin in ipairs(partsWanted()) do
+    local found, fieldsOf, textOf, place = {}, {}, {}, from
+    if #all < limit then
+      found, fieldsOf, textOf, place = dueRowsOfTypesIn(sorted, begin, limit - #all, fromAt, fromMember, ...)
+    end
+    for index, member in ipairs(found) do
+      all[#all + 1], allFields[#all + 1], allTexts[#all + 1] = member, fieldsOf[index], textOf[index]
+    end
+    if place and (not next or isEarlier(tonumber(place[1]), place[2], tonumber(next[1]), next[2])) then next = place end
+  end
+  return all, allFields, allTexts, next
+end
 `
+
+const sorting = [partsOfSorted, sortDue, placesInOrder, duePlaces]
 
 /** Leases rows and returns them. `keptBy` is a holder whose rows count no loss. */
 const lease = `
@@ -146,6 +242,7 @@ local function leaseRows(members, fieldsOf, textOf, owner, leaseMs, keptBy)
   end
   send('ZREM', due, members)
   send('ZREM', parked, members)
+  unsort(members)
   send('HSET', state, states)
   send('ZADD', leased, places)
 end
@@ -162,8 +259,10 @@ export const claimScript = script(
   rankOf,
   isPaused,
   isForOther,
+  ...sorting,
   freeLapsed,
   unpark,
+  unsort,
   answerRow,
   dueRows,
   lease,
@@ -185,8 +284,10 @@ export const claimTypesScript = script(
   rankOf,
   isPaused,
   isForOther,
+  ...sorting,
   freeLapsed,
   unpark,
+  unsort,
   answerRow,
   dueRowsOfTypes,
   lease,
@@ -210,6 +311,7 @@ export const claimIdsScript = script(
   headOf,
   rowsOfEvent,
   isPaused,
+  unsort,
   answerRow,
   lease,
   `
@@ -266,6 +368,7 @@ export const pollScript = script(
   rankOf,
   isPaused,
   isForOther,
+  ...sorting,
   freeLapsed,
   unpark,
   ownedLock,

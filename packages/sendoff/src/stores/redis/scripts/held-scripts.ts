@@ -1,4 +1,4 @@
-import { evenWhenFull } from './row-functions.ts'
+import { evenWhenFull, unsort } from './row-functions.ts'
 import { script } from './script.ts'
 
 const heldRow = `
@@ -22,6 +22,7 @@ end
  */
 export const renewScript = script(
   evenWhenFull,
+  unsort,
   heldRow,
   `
 local leaseEnd = math.ceil(now + tonumber(ARGV[1]))
@@ -43,6 +44,7 @@ end
 send('HSET', state, changed)
 send('ZREM', due, kept)
 send('ZREM', parked, kept)
+unsort(kept)
 send('ZADD', leased, places)
 return lost
 `,
@@ -51,6 +53,7 @@ return lost
 /** Frees rows. Arguments: for each row name, holder, deliveries. */
 export const releaseScript = script(
   evenWhenFull,
+  unsort,
   heldRow,
   `
 local members, states = heldRows(1)
@@ -69,6 +72,7 @@ end
 send('HSET', state, changed)
 send('ZREM', leased, freed)
 send('ZREM', parked, freed)
+unsort(freed)
 send('ZADD', due, places)
 `,
 )

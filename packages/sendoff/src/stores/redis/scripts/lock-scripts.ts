@@ -1,4 +1,4 @@
-import { evenWhenFull, headOf, isForOther, ownedLock, rankOf } from './row-functions.ts'
+import { evenWhenFull, headOf, isForOther, ownedLock, partsOfSorted, rankOf } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -11,16 +11,17 @@ export const acquireLockScript = script(
   headOf,
   isForOther,
   rankOf,
+  partsOfSorted,
   ownedLock,
   `
 wantDestination(ARGV[4])
-local function countLosses(key, bounds)
-  local rank = rankOf(key, bounds[1], bounds[2])
+local function countLosses(key, bounds, begin)
+  local rank = rankOf(key, scoreText(begin + bounds[1]), bounds[2])
   while true do
     local window = call('ZRANGE', key, rank, rank + 999, 'WITHSCORES')
     local members = {}
     for index = 1, #window, 2 do
-      local at = tonumber(window[index + 1])
+      local at = tonumber(window[index + 1]) - begin
       if at > bounds[3] or (at == bounds[3] and window[index] > bounds[4]) then break end
       members[#members + 1] = window[index]
     end
@@ -45,8 +46,9 @@ if lock and lock[TOKEN] ~= ARGV[2] and lock[UNTIL] > now then return 0 end
 
 local bounds = lock and lock[BOUNDS]
 if bounds and lock[TOKEN] ~= ARGV[2] then
-  countLosses(due, bounds)
-  countLosses(parked, bounds)
+  countLosses(due, bounds, 0)
+  countLosses(parked, bounds, 0)
+  for _, begin in ipairs(partOf and partsWanted() or {}) do countLosses(sorted, bounds, begin) end
   bounds = false
 end
 call('HSET', locks, ARGV[1], cmsgpack.pack({ ARGV[2], now + tonumber(ARGV[3]), bounds or false }))

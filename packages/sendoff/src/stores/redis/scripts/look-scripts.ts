@@ -1,4 +1,4 @@
-import { headOf } from './row-functions.ts'
+import { headOf, isForOther, partsOfSorted } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -28,10 +28,17 @@ return answer
  */
 export const overviewScript = script(
   headOf,
+  isForOther,
+  partsOfSorted,
   `
 local counts = call('HMGET', meta, 'status0', 'status1', 'status2', 'status3')
 local highest = call('ZREVRANGE', written, 0, 0)[1] or '0'
 local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')
+for _, begin in ipairs(partOf and partsWanted() or {}) do
+  local ofPart = call('ZRANGEBYSCORE', sorted, scoreText(begin), scoreText(begin + now), 'WITHSCORES', 'LIMIT', 0, 1)
+  local at, before = ofPart[1] and tonumber(ofPart[2]) - begin, tonumber(first[2] or 'inf')
+  if at and (at < before or (at == before and ofPart[1] < first[1])) then first = { ofPart[1], scoreText(at) } end
+end
 local oldest = false
 if first[1] and tonumber(first[2]) <= now then
   local head = headOf(call('HGET', rows, first[1]))

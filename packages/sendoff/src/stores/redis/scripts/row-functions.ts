@@ -38,9 +38,16 @@ local function memberOf(eventId, destination)
 end
 `
 
+/** Takes rows out of the parts for destinations. Most outboxes have none. */
+export const unsort = `
+local function unsort(members)
+  if #members > 0 and call('EXISTS', sorted) == 1 then send('ZREM', sorted, members) end
+end
+`
+
 /**
  * Removes rows with everything that belongs to them. Reads their event ids from their texts if they are not
- * given. Needs `headOf` and `rowsOfEvent`.
+ * given. Needs `headOf`, `rowsOfEvent` and `unsort`.
  */
 export const forget = `
 local function forgetDestination(member)
@@ -70,6 +77,7 @@ local function forget(members, eventIds)
   send('HDEL', ids, idsGone)
   for _, key in ipairs({ rows, state, attempts }) do send('HDEL', key, members) end
   for _, key in ipairs({ written, pending, due, leased, parked, dead }) do send('ZREM', key, members) end
+  unsort(members)
 end
 `
 
@@ -110,12 +118,79 @@ local function wantDestination(argument)
   if argument and argument ~= '' then wantedDestination = string.sub(argument, 2) end
 end
 
+local headStart = '^%["[^"\\\\]*","([^"\\\\]*)"'
+local function destinationOf(row)
+  local destination = row and string.match(row, headStart)
+  if not destination then destination = headOf(row)[2] end
+  return type(destination) == 'string' and destination or ''
+end
+
 local function isForOther(row)
   if not wantedDestination then return false end
-  local destination = row and string.match(row, '^%["[^"\\\\]*","([^"\\\\]*)"')
-  if not destination then destination = headOf(row)[2] end
-  if type(destination) ~= 'string' then destination = '' end
-  return destination ~= wantedDestination
+  return (row and string.match(row, headStart) or destinationOf(row)) ~= wantedDestination
+end
+`
+
+/**
+ * The parts of `sorted`. A score is the number of a destination and a due time: 10 and 43 bits. So a part is a
+ * range of scores, and a row leaves it by its name. The last part is for all destinations that come later.
+ */
+export const partsOfSorted = `
+local SPAN, LAST_PART = 8796093022208, 1023
+local partOf = call('HGET', meta, 'destinations')
+partOf = partOf and cjson.decode(partOf)
+
+local function scoreText(score)
+  return string.format('%.0f', score)
+end
+
+-- Returns where the part of the wanted destination begins, or where all begin if none is wanted.
+local function partsWanted()
+  if wantedDestination then return { (partOf[wantedDestination] or LAST_PART) * SPAN } end
+  local begins = { LAST_PART * SPAN }
+  for _, part in pairs(partOf) do begins[#begins + 1] = part * SPAN end
+  return begins
+end
+`
+
+/**
+ * Sorts due rows by destination, so that a claim for one reads none of another. That begins with the first row
+ * that a claim passes over, because most outboxes have one destination. Needs `isForOther` and `partsOfSorted`.
+ */
+export const sortDue = `
+local function beginSorting()
+  if partOf then return end
+  partOf = { [''] = 0 }
+  call('HSET', meta, 'destinations', cjson.encode(partOf))
+end
+
+local function newPart(destination)
+  local size = 0
+  for _ in pairs(partOf) do size = size + 1 end
+  if size == LAST_PART then return LAST_PART end
+  partOf[destination] = size
+  call('HSET', meta, 'destinations', cjson.encode(partOf))
+  return size
+end
+
+-- Returns whether there are more.
+local function sortDue()
+  if not partOf then return false end
+  for _ = 1, 2 do
+    local window = call('ZRANGEBYSCORE', due, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 1000)
+    local members, places = {}, {}
+    for index = 1, #window, 2 do members[#members + 1] = window[index] end
+    for index, row in ipairs(read(rows, members)) do
+      local destination = destinationOf(row)
+      local part = partOf[destination] or newPart(destination)
+      places[#places + 1] = scoreText(part * SPAN + math.max(0, tonumber(window[2 * index])))
+      places[#places + 1] = members[index]
+    end
+    send('ZREM', due, members)
+    send('ZADD', sorted, places)
+    if #members < 1000 then return false end
+  end
+  return true
 end
 `
 

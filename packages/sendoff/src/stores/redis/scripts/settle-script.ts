@@ -1,4 +1,4 @@
-import { evenWhenFull, forget, headOf, ownedLock, rowsOfEvent } from './row-functions.ts'
+import { evenWhenFull, forget, headOf, ownedLock, rowsOfEvent, unsort } from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -17,6 +17,7 @@ export const settleScript = script(
   evenWhenFull,
   headOf,
   rowsOfEvent,
+  unsort,
   forget,
   ownedLock,
   `
@@ -30,7 +31,7 @@ local function heldRow(member, packed, holder, deliveries)
   place = place + 1
   local fields = settled[member]
   -- If a due row has no state, the state was deleted by hand.
-  if fields == nil then fields = (packed or call('ZSCORE', due, member)) and stateOf(packed) end
+  if fields == nil then fields = (packed or call('ZSCORE', due, member) or call('ZSCORE', sorted, member)) and stateOf(packed) end
   if fields and fields[DELIVERIES] == deliveries and fields[LOCKED_BY] == holder and (holder or isOwner)
     and (fields[STATUS] == NEW or fields[STATUS] == RETRY) then
     settled[member] = fields
@@ -130,6 +131,7 @@ end
 send('ZREM', leased, left)
 send('ZREM', due, left)
 send('ZREM', parked, left)
+unsort(left)
 send('ZREM', pending, gone)
 send('HSET', state, changed)
 send('ZADD', due, newDue)

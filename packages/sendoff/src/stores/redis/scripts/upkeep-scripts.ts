@@ -1,5 +1,14 @@
 import { addAudit } from './audit-functions.ts'
-import { evenWhenFull, forget, headOf, isPaused, rankOf, rowsOfEvent, unpark } from './row-functions.ts'
+import {
+  evenWhenFull,
+  forget,
+  headOf,
+  isPaused,
+  rankOf,
+  rowsOfEvent,
+  unpark,
+  unsort,
+} from './row-functions.ts'
 import { script } from './script.ts'
 
 /**
@@ -12,6 +21,7 @@ export const purgeScript = script(
   evenWhenFull,
   headOf,
   rowsOfEvent,
+  unsort,
   forget,
   `
 local limit = tonumber(ARGV[2])
