@@ -22,8 +22,9 @@ export function withTabs(markdown: string, docs: string): string {
   })
 }
 
-function firstBlock(markdown: string, language: string): string {
+/** Returns the text of the first block of a language in a page. */
+export function firstBlock(markdown: string, language: string): string {
   const block = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(markdown)?.[1]
-  if (block === undefined) throw new Error(`A page of the tabs has no block in ${language}.`)
+  if (block === undefined) throw new Error(`A page has no block in ${language}.`)
   return block
 }

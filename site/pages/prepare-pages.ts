@@ -1,7 +1,7 @@
 import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import { inlineDiagrams } from './inline-diagrams.ts'
-import { withTabs } from './orm-tabs.ts'
+import { firstBlock, withTabs } from './orm-tabs.ts'
 import { placeOf, rootPages, withSiteLinks } from './site-links.ts'
 
 /**
@@ -17,7 +17,12 @@ export function preparePages(root: string, out: string): void {
   for (const folder of ['charts', 'pictures']) {
     cpSync(join(root, 'docs', folder), join(out, folder), { recursive: true })
   }
-  cpSync(join(root, 'site/home.md'), join(out, 'index.md'))
+  const program = firstBlock(readFileSync(join(root, 'README.md'), 'utf8'), 'ts')
+  const home = readFileSync(join(root, 'site/home.md'), 'utf8')
+  write(
+    join(out, 'index.md'),
+    home.replace('<!-- the program of the readme -->', () => `\`\`\`ts\n${program}\`\`\``),
+  )
 }
 
 function preparePage(root: string, page: string, markdown: string): string {

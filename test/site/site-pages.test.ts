@@ -46,6 +46,10 @@ describe('the pages of the site', () => {
         .map(([, target]) => `${page}: ${target}`),
     )
     deepEqual(dead, [])
+    match(
+      readFileSync(join(folder.path, 'index.md'), 'utf8'),
+      /```ts\n\/\/ first\.mjs\nimport [\s\S]+await outbox\.close\(\)\n```\n/,
+    )
     const shown = readFileSync(join(folder.path, 'getting-started.md'), 'utf8')
     match(shown, /::: code-group\n\n```sh \[Drizzle\]\nnpm install sendoff drizzle-orm pg\n/)
     match(readFileSync(join(folder.path, 'order.md'), 'utf8'), /<figure class="diagrams" v-pre><svg /)
