@@ -5,6 +5,7 @@ import { defineConfig } from 'vitepress'
 import { headingAnchor } from '../pages/heading-anchor.ts'
 import { readNavigation } from '../pages/read-navigation.ts'
 import { placeOf } from '../pages/site-links.ts'
+import { tableLabels } from '../pages/table-labels.ts'
 import { boostDocument } from '../search/boost-document.ts'
 import { prefix, processTerm, tokenize } from '../search/search-terms.ts'
 
@@ -51,7 +52,11 @@ export default defineConfig({
     ['meta', { name: 'theme-color', content: '#5468d4' }],
     ['link', { rel: 'icon', type: 'image/svg+xml', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
   ],
-  markdown: { anchor: { slugify: headingAnchor }, theme: { light: 'github-light', dark: 'github-dark' } },
+  markdown: {
+    anchor: { slugify: headingAnchor },
+    theme: { light: 'github-light', dark: 'github-dark' },
+    config: tableLabels,
+  },
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
   themeConfig: {
     nav: [

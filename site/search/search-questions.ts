@@ -46,5 +46,10 @@ export const searchQuestions: readonly SearchQuestion[] = [
   ['dashboard roles', 'dashboard'],
   ['upgrade new version', 'upgrading'],
   ['express', 'recipes/express'],
+  ['http api with an orm', 'recipes/orm'],
+  ['relay to kafka with an inbox', 'recipes/kafka'],
+  ['order per customer', 'order'],
+  ['find and replay dead events', 'failures'],
+  ['deploy to kubernetes', 'deploying'],
   ['move from pg-boss', 'moving-in/pg-boss'],
 ]

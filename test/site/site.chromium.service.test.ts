@@ -66,8 +66,11 @@ describe('the built site', { skip }, () => {
     for (const { subpath, exported } of readPackageModules().modules) {
       const html = readFileSync(join(folder, 'api', `${subpath}.html`), 'utf8')
       const headings = [...html.matchAll(/<h3 id="[^"]*" tabindex="-1">(.*?) ?<a class="header-anchor"/g)]
-      const named = headings.map(([, text = '']) => text.replaceAll(/<[^>]*>|\(\)$|^abstract /g, ''))
-      deepEqual(named.toSorted(), exported.map(({ name }) => name).toSorted(), subpath)
+      const named = headings.map(([, text = '']) =>
+        text.replaceAll(/<[^>]*>|\(\)$/g, '').replace('abstract ', ''),
+      )
+      // A name that is both a type and a value has two headings.
+      deepEqual([...new Set(named)].toSorted(), exported.map(({ name }) => name).toSorted(), subpath)
     }
   })
 
