@@ -1,6 +1,7 @@
 import type { DynamicModule, InjectionToken, Provider } from '@nestjs/common'
 import { DiscoveryModule, DiscoveryService, ModuleRef, ModulesContainer } from '@nestjs/core'
 import { ListenerRegistry, Outbox, OutboxError, type TransactionOptions } from 'sendoff'
+import type { PrometheusRegistry } from 'sendoff/prometheus'
 import { ListenerExplorer } from './listener-explorer.ts'
 import { OutboxHealthIndicator } from './outbox-health-indicator.ts'
 import { OutboxLifecycle } from './outbox-lifecycle.ts'
@@ -79,9 +80,15 @@ function moduleOf(
 ): DynamicModule {
   const optionsProvider: Provider = {
     provide: getOutboxOptionsToken(name),
-    inject: [{ token: OUTBOX_METRICS_REGISTRY, optional: true }, ...inject],
-    useFactory: async (registry: never, ...dependencies: never[]) =>
-      resolveOptions(name, await useFactory(...dependencies), configPrefix, registry),
+    inject: [{ token: OUTBOX_METRICS_REGISTRY, optional: true }, ModuleRef, ...inject],
+    useFactory: async (
+      registry: PrometheusRegistry | undefined,
+      moduleRef: ModuleRef,
+      ...dependencies: never[]
+    ) => {
+      const given = await useFactory(...dependencies)
+      return resolveOptions(name, given, configPrefix, registry ?? registryAnywhere(moduleRef))
+    },
   }
   return {
     module: OutboxModule,
@@ -89,6 +96,15 @@ function moduleOf(
     imports: [DiscoveryModule, ...imports],
     providers: [...providers, optionsProvider, ...outboxProviders(name)],
     exports: outboxExports(name),
+  }
+}
+
+// A registry is often a value of the root module, which exports nothing.
+function registryAnywhere(moduleRef: ModuleRef): PrometheusRegistry | undefined {
+  try {
+    return moduleRef.get<PrometheusRegistry>(OUTBOX_METRICS_REGISTRY, { strict: false })
+  } catch {
+    return undefined
   }
 }
 

@@ -22,7 +22,7 @@ export function getOutboxLifecycleToken(name: string = defaultOutboxName): symbo
 }
 
 /**
- * The token of a registry of `prom-client`. If a provider has it that the module sees, every outbox exports
- * its metrics there.
+ * The token of a registry of `prom-client`. If a provider has it, every outbox exports its metrics there. A
+ * provider with a factory has to be in a global module, or in one that the outbox imports.
  */
 export const OUTBOX_METRICS_REGISTRY: unique symbol = Symbol.for('sendoff:metrics-registry')

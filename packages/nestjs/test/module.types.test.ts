@@ -158,19 +158,30 @@ describe('the types of the module', () => {
       Options extends Partial<Record<Option, infer Value>> ? Exclude<NonNullable<Value>, boolean> : never
     type Options = OutboxModuleOptions<MemoryTx, MemoryTx>
     // The setting of `leaseMs` has the name of the specification: `claimLocking.lockTimeoutMs`.
-    type Missing =
-      | Exclude<PlainOf<Options>, Settings<OutboxConfig> | keyof OutboxConfig | 'leaseMs'>
-      | Exclude<PlainOf<Of<'poller', Options>>, keyof PollerConfig>
-      | Exclude<PlainOf<Of<'purge', Options>>, keyof PurgeConfig>
-      | Exclude<PlainOf<Of<'health', Options>>, keyof HealthConfig>
-      | Exclude<PlainOf<Of<'lock', Options>>, keyof LockConfig>
-      | Exclude<PlainOf<Of<'circuitBreaker', Options>>, keyof CircuitBreakerConfig>
-      | Exclude<PlainOf<PrometheusMetricsOptions>, keyof MetricsConfig | 'name'>
-    const none: [Missing] extends [never] ? true : Missing = true
+    interface Missing {
+      none: Exclude<PlainOf<Options>, Settings<OutboxConfig> | keyof OutboxConfig | 'leaseMs'>
+      poller: Exclude<PlainOf<Of<'poller', Options>>, keyof PollerConfig>
+      purge: Exclude<PlainOf<Of<'purge', Options>>, keyof PurgeConfig>
+      health: Exclude<PlainOf<Of<'health', Options>>, keyof HealthConfig>
+      lock: Exclude<PlainOf<Of<'lock', Options>>, keyof LockConfig>
+      circuitBreaker: Exclude<PlainOf<Of<'circuitBreaker', Options>>, keyof CircuitBreakerConfig>
+      metrics: Exclude<PlainOf<PrometheusMetricsOptions>, keyof MetricsConfig | 'name'>
+    }
+    const complete: {
+      [Group in keyof Missing]: [Missing[Group]] extends [never] ? true : Missing[Group]
+    } = {
+      none: true,
+      poller: true,
+      purge: true,
+      health: true,
+      lock: true,
+      circuitBreaker: true,
+      metrics: true,
+    }
     const plain: PlainOf<Options>[] = ['workerCount', 'maxAttempts', 'ownerId', 'onKeyFailure', 'onFailure']
     const polled: PlainOf<Of<'poller', Options>> = 'busyIntervalMs'
     const locked: PlainOf<Of<'lock', Options>> = 'renewMarginMs'
-    equal([none, ...plain, polled, locked].length, 8)
+    equal([...Object.values(complete), ...plain, polled, locked].length, 14)
   })
 
   it('refuse a dashboard without authorize, and a worker that cannot be closed', () => {

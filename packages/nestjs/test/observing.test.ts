@@ -66,6 +66,23 @@ describe('metrics', () => {
   })
 })
 
+describe('metrics of a registry that the root module has as a value', () => {
+  it('are on, although it exports nothing', async (test) => {
+    const registry = new Registry()
+
+    @Module({
+      imports: [OutboxModule.forRoot({ store: memoryStore() })],
+      providers: [Shipping, { provide: OUTBOX_METRICS_REGISTRY, useValue: registry }],
+    })
+    class Shop {}
+
+    const application = await Test.createTestingModule({ imports: [Shop] }).compile()
+    test.after(() => application.close())
+    await application.init()
+    match(await registry.metrics(), /^outbox_dispatch_success_total\{outbox="default"\} 0$/m)
+  })
+})
+
 describe('the reports of an outbox', () => {
   it('go to the logger of the application, with the name of the outbox as their context', async (test) => {
     const told: unknown[][] = []
