@@ -67,6 +67,17 @@ describe('mysql store: whatever its pool is set to', () => {
     )
   })
 
+  it('refuses connections that do not commit by themselves', async () => {
+    const pool = database.mysql2Pool()
+    pool.pool.on('connection', (connection) => connection.query('set autocommit = 0'))
+    const other = database.mariadbPool({ initSql: 'set autocommit = 0' })
+    for (const client of [pool, other]) {
+      const refused = { code: 'OUTBOX_INVALID_OPTION', message: /have autocommit off/ }
+      await rejects(mysqlStore({ client: client as typeof pool }).migrate(), refused)
+      await rejects(mysqlStore({ client: client as typeof pool }).checkSchema(), refused)
+    }
+  })
+
   it('works where connections have another isolation level', async () => {
     const pool = database.mysql2Pool()
     pool.pool.on('connection', (connection) =>

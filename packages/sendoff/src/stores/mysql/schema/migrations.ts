@@ -131,34 +131,35 @@ export function placeOf({ table }: MysqlTables): string {
   return `The schema of table "${table}"`
 }
 
+// Throws if the store could not work over the connections of the pool, or with its options on this server.
 async function refuseUnfit(driver: StoreDriver, { partitionBy }: MysqlTables): Promise<void> {
-  if (driver.escapesByBackslash) await refuseUnsafeMode(driver)
-  if (partitionBy !== undefined) await refuseTidb(driver)
-}
-
-// TiDB accepts LOCK TABLES, and by default does nothing. A purge would drop a part while a row in it becomes
-// pending.
-async function refuseTidb(session: MysqlSession): Promise<void> {
-  const { rows } = await session.run('select version()')
-  if (!serverOf(textOf(rows[0]![0])!).isTidb) return
-
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    'mysqlStore has the option partitionBy, and its server is TiDB, where no part can be dropped safely: TiDB ignores ' +
-      'LOCK TABLES. Leave out the option: a purge then deletes row by row.',
-  )
-}
-
-// In that mode, a quote would end the text, and the server would take the rest for SQL.
-async function refuseUnsafeMode(session: MysqlSession): Promise<void> {
-  const { rows } = await session.run('select @@sql_mode')
-  if (!String(rows[0]?.[0]).includes('NO_BACKSLASH_ESCAPES')) return
-
-  throw new OutboxError(
-    'OUTBOX_INVALID_OPTION',
-    'The client of mysqlStore is a pool of mysql2, which is not safe to use with the sql_mode NO_BACKSLASH_ESCAPES ' +
-      'that its connections have. Set another sql_mode, or use the package mariadb.',
-  )
+  const { rows } = await driver.run('select @@sql_mode, @@autocommit, version()')
+  const [mode, autocommit, version] = rows[0]!
+  // In that mode, a quote would end the text, and the server would take the rest for SQL.
+  if (driver.escapesByBackslash && String(mode).includes('NO_BACKSLASH_ESCAPES')) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The client of mysqlStore is a pool of mysql2, which is not safe to use with the sql_mode NO_BACKSLASH_ESCAPES ' +
+        'that its connections have. Set another sql_mode, or use the package mariadb.',
+    )
+  }
+  // Statements of their own would never be committed, and keep their locks.
+  if (Number(autocommit) === 0) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'The connections of the pool that mysqlStore got have autocommit off, so that single statements of the store would ' +
+        'never be committed. Give it a pool whose connections have autocommit on, such as by "set autocommit = 1" on each.',
+    )
+  }
+  // TiDB accepts LOCK TABLES, and by default does nothing. A purge would drop a part while a row in it becomes
+  // pending.
+  if (partitionBy !== undefined && serverOf(textOf(version)!).isTidb) {
+    throw new OutboxError(
+      'OUTBOX_INVALID_OPTION',
+      'mysqlStore has the option partitionBy, and its server is TiDB, where no part can be dropped safely: TiDB ignores ' +
+        'LOCK TABLES. Leave out the option: a purge then deletes row by row.',
+    )
+  }
 }
 
 async function runStatements(session: MysqlSession, tables: MysqlTables): Promise<void> {
