@@ -30,6 +30,8 @@ export class DeliveryReports {
   readonly #counts: DeliveryCounts | undefined
   readonly #failures: FailureReports
   readonly #unroutableTypes = new Set<string>()
+  /** When this batch of settlements was counted; undefined before its first one. */
+  #countedAt: number | undefined
   readonly #ended = { done: 0, failed: 0, dead: 0, deferred: 0, filtered: 0 }
 
   constructor(options: DeliveryReportsOptions) {
@@ -56,11 +58,13 @@ export class DeliveryReports {
     if (dead > 0) this.#metrics.addDispatchDead(dead)
     if (deferred > 0) this.#metrics.addDispatchDeferred(deferred)
     if (filtered > 0) this.#metrics.addDispatchFiltered(filtered)
+    this.#countedAt = undefined
     Object.assign(this.#ended, { done: 0, failed: 0, dead: 0, deferred: 0, filtered: 0 })
   }
 
   #count({ row, source, listenerMs }: Delivery, end: SettledEnd, outcome: Outcome): void {
     const { eventType, destination } = row
+    this.#countedAt ??= this.#options.clock.now()
     // A row that was never tried may have been written for later. A retry changes its due time.
     const since = row.attempts === 0 ? Math.max(row.createdAt, row.availableAt) : row.createdAt
     const counted = {
@@ -70,9 +74,7 @@ export class DeliveryReports {
       isHot: source === 'hot',
       listenerMs,
       deliveryMs:
-        end === 'done'
-          ? Math.max(0, this.#options.clock.now() + (this.#counts?.storeAheadMs ?? 0) - since)
-          : undefined,
+        end === 'done' ? Math.max(0, this.#countedAt + (this.#counts?.storeAheadMs ?? 0) - since) : undefined,
     }
     if ('filtered' in outcome) return this.#countFiltered(counted)
     this.#counts?.add(counted)

@@ -49,6 +49,8 @@ export class DeliveryCounts {
   storeAheadMs = 0
   readonly #onFirst: () => void
   readonly #kinds = new Map<string, KindCounts>()
+  /** The kind that was counted last: most often the next is the same. */
+  #last: KindCounts | undefined
   #isRead = true
 
   /** `onFirst` is called before the first delivery that is counted after `read` or `clear`. */
@@ -61,7 +63,9 @@ export class DeliveryCounts {
       this.#onFirst()
       this.#isRead = false
     }
-    const kind = this.#kind(eventType, destination)
+    const last = this.#last
+    const isSame = last !== undefined && last.eventType === eventType && last.destination === destination
+    const kind = isSame ? last : (this.#last = this.#kind(eventType, destination))
     kind[end] += 1
     if (isHot) kind.hot += 1
     if (listenerMs !== undefined) {
@@ -80,6 +84,7 @@ export class DeliveryCounts {
   /** Begins anew, as for a new minute. */
   clear(): void {
     this.#kinds.clear()
+    this.#last = undefined
     this.#isRead = true
   }
 
