@@ -1,23 +1,39 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { WorkerKind, WorkerOrder, WorkerWord } from './worker-process.ts'
+import type { WorkerKind, WorkerMessage, WorkerOrder, WorkerWord } from './worker-process.ts'
 
 /** A worker in a process of its own, whose metrics are scraped at its port. */
 export class MonitoredWorker {
-  readonly port: number
   readonly #child: ChildProcess
+  /** By the number of the order. Orders may overlap, and the worker carries them out side by side. */
+  readonly #waiting = new Map<number, PromiseWithResolvers<WorkerWord>>()
+  #orders = 0
+  #port = 0
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(child: ChildProcess) {
     this.#child = child
-    this.port = port
+    child.on('message', ({ order, word }: WorkerMessage) => {
+      this.#waiting.get(order)?.resolve(word)
+      this.#waiting.delete(order)
+    })
+    child.on('exit', (code) => {
+      const error = new Error(`The worker ended with exit code ${String(code)}.`)
+      for (const { reject } of this.#waiting.values()) reject(error)
+    })
   }
 
   static async start(url: string, schema: string, kind: WorkerKind = 'plain'): Promise<MonitoredWorker> {
-    const child = fork(join(import.meta.dirname, 'worker-process.ts'), [url, schema, kind])
-    const word = (await nextWord(child)) as WorkerWord & { port: number }
-    return new MonitoredWorker(child, word.port)
+    const worker = new MonitoredWorker(
+      fork(join(import.meta.dirname, 'worker-process.ts'), [url, schema, kind]),
+    )
+    const { port } = (await worker.#wordOn(0)) as { port: number }
+    worker.#port = port
+    return worker
+  }
+
+  get port(): number {
+    return this.#port
   }
 
   /** Writes events. Their type says what their listener does. */
@@ -30,9 +46,16 @@ export class MonitoredWorker {
   }
 
   /** Resolves when the worker has done it. */
-  async order(order: WorkerOrder): Promise<WorkerWord> {
-    this.#child.send(order)
-    return await nextWord(this.#child)
+  order(order: WorkerOrder): Promise<WorkerWord> {
+    const number = ++this.#orders
+    this.#child.send({ number, order })
+    return this.#wordOn(number)
+  }
+
+  #wordOn(order: number): Promise<WorkerWord> {
+    const word = Promise.withResolvers<WorkerWord>()
+    this.#waiting.set(order, word)
+    return word.promise
   }
 
   /** Stops the process on the spot, until it is resumed. */
@@ -46,22 +69,6 @@ export class MonitoredWorker {
 
   kill(): void {
     this.#child.kill('SIGKILL')
-  }
-}
-
-/** Returns what a worker says next. Rejects if its process ends instead. */
-async function nextWord(child: ChildProcess): Promise<WorkerWord> {
-  const over = new AbortController()
-  const { signal } = over
-  try {
-    return await Promise.race([
-      once(child, 'message', { signal }).then(([word]) => word as WorkerWord),
-      once(child, 'exit', { signal }).then(([code]) => {
-        throw new Error(`The worker ended with exit code ${String(code)}.`)
-      }),
-    ])
-  } finally {
-    over.abort()
   }
 }
 

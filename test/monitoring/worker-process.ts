@@ -27,6 +27,12 @@ export type WorkerWord =
   | { readonly calls: number; readonly failures: number }
   | { readonly isDone: true }
 
+/** A word of a worker, and the number of the order that it answers; 0 when the worker has started. */
+export interface WorkerMessage {
+  readonly order: number
+  readonly word: WorkerWord
+}
+
 // A worker under load: it writes when it is told, delivers, and counts by itself what its metrics should say.
 const [url, schema, kind] = process.argv.slice(2) as [string, string, WorkerKind]
 const register = new Registry()
@@ -92,9 +98,13 @@ if (kind === 'keys') {
 const server = createServer((_request, response) => {
   response.setHeader('content-type', register.contentType)
   void register.metrics().then((text) => response.end(text))
-}).listen(0, '127.0.0.1', () => say({ port: (server.address() as AddressInfo).port }))
+}).listen(0, '127.0.0.1', () => say(0, { port: (server.address() as AddressInfo).port }))
 
-process.on('message', (order: WorkerOrder) => void follow(order).then(say))
+process.on(
+  'message',
+  ({ number, order }: { number: number; order: WorkerOrder }) =>
+    void follow(order).then((word) => say(number, word)),
+)
 
 async function follow(order: WorkerOrder): Promise<WorkerWord> {
   if ('report' in order) return { calls, failures }
@@ -119,6 +129,6 @@ async function write(count: number, type: string): Promise<void> {
   }
 }
 
-function say(word: WorkerWord): void {
-  process.send!(word)
+function say(order: number, word: WorkerWord): void {
+  process.send!({ order, word } satisfies WorkerMessage)
 }
