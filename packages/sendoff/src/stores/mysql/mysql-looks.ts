@@ -38,8 +38,6 @@ export function mysqlLooks(
     },
     scan: (request) => scan(driver, statements, request),
     async failures({ newest }) {
-      // One row more shows whether these are all.
-      const all = await driver.run(statements.lookWindow('dead', 'desc', 'true', newest + 1))
       const { rows } = await driver.run(statements.failures(rowLimit(newest)))
       const groups = rows.map(([eventType, destination, error, count, firstAt, lastAt, sample]) => ({
         eventType: textOf(eventType)!,
@@ -51,7 +49,9 @@ export function mysqlLooks(
         sample: textOf(sample)!,
       }))
       const examined = groups.reduce((sum, { count }) => sum + count, 0)
-      return { groups, examined, isComplete: all.rows.length === 0 }
+      if (examined < newest) return { groups, examined, isComplete: true }
+      const more = await driver.run(statements.moreDead(rowLimit(newest)))
+      return { groups, examined, isComplete: more.rows.length === 0 }
     },
   }
 }

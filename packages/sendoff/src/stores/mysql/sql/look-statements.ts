@@ -56,6 +56,10 @@ export function lookStatementsFor({ events, control }: MysqlTables) {
            limit ${limit}) as newest
    group by event_type, destination, error`,
 
+    // No parameters. Returns a row if there are more DEAD rows. The index `queue` alone.
+    moreDead: (than: number) => `
+  select 1 from ${events} force index (queue) where queue = 1 order by seq desc limit ${than}, 1`,
+
     // The parameters of `place`, for `pending` three times. Returns the last row of a window.
     lookWindow: (source: LookSource, order: LookOrder, place: string, window: number) =>
       look(source, order, 'seq, event_id, destination', place, window, `${window - 1}, 1`),
