@@ -1,4 +1,6 @@
-import { after, before, describe } from 'node:test'
+import { equal } from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import mariadb from 'mariadb'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
@@ -32,4 +34,26 @@ describe('mysql store: connections that are dead', () => {
       },
     })
   }
+
+  it('mysql2: one that the server has ended while it was idle does no harm', async (test) => {
+    const pool = mysql.createPool({ ...serverAddress(process.env['MARIADB_URL']!), database: database.name })
+    test.after(() => pool.end())
+    const ended = Promise.withResolvers<unknown>()
+    pool.pool.on('connection', (connection) => {
+      connection.query('set session wait_timeout = 1')
+      // MySQL says why it ends a connection, and MariaDB only ends it.
+      connection.once('error', ended.resolve)
+      connection.once('end', ended.resolve)
+    })
+    const unhandled = test.mock.fn()
+    process.on('uncaughtException', unhandled)
+    test.after(() => process.off('uncaughtException', unhandled))
+    const store = mysqlStore({ client: pool })
+    await store.ping!()
+    await ended.promise
+    store.dropSilent!(0)
+    await setImmediate()
+    await store.ping!()
+    equal(unhandled.mock.callCount(), 0)
+  })
 })

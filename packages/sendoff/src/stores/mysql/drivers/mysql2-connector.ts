@@ -11,9 +11,12 @@ interface Header {
 
 interface IdleConnection {
   once(event: 'end', listener: () => void): unknown
+  on(event: 'error', listener: () => void): unknown
   destroy(): void
   readonly stream?: { destroy?(error: Error): unknown }
 }
+
+const ignore = () => {}
 
 // We pass an error: otherwise the package would not tell callers that wait on a connection that it has ended.
 function breakOff(connection: IdleConnection | undefined): void {
@@ -33,6 +36,9 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
+        // The pool listens for one error. If the server has already ended the connection with one, as MySQL does
+        // after wait_timeout, nobody would listen for ours, and the process would end.
+        connection.on('error', ignore)
         // We remove it from the pool first, so that no caller gets it.
         connection.destroy()
         breakOff(connection)
