@@ -208,6 +208,8 @@ export const renewalsRun: Omit<FaultRunOptions, 'store' | 'mode' | 'seed'> = {
   writers: { only: 1, delivering: 0 },
   behaviours: { succeed: 80, outlastLease: 20 },
   longTransactions: 0,
+  // Mostly a poll renews the lock, so that few renewals are left to lose.
+  renewalLosses: { one: 0.75, all: 0.03 },
 }
 
 /** Processes with different, slow listeners, and no harm. */
