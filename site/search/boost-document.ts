@@ -7,6 +7,7 @@
 export function boostDocument(id: string, term: string): number {
   if (term.startsWith('outbox_') && /\/errors\b/.test(id)) return 4
   if (/\/(?:decisions|architecture|changelog|contributing|readme|contents)\b/.test(id)) return 0.3
-  if (/\/(?:orms\/|recipes\/|moving-in|parts|stores|call-options|memory)/.test(id)) return 0.5
+  if (/\/(?:orms\/|moving-in|parts|stores|call-options|memory)/.test(id)) return 0.5
+  if (id.includes('/recipes/')) return 0.75
   return id.includes('/api/') ? 0.4 : 1
 }
