@@ -33,8 +33,10 @@ const consumer = kafkaConsumer({
 await consumer.start()
 console.log('Billing runs.')
 
-process.once('SIGTERM', async () => {
+process.once('SIGTERM', () => void stop())
+
+async function stop(): Promise<void> {
   await consumer.close() // first the consumer, then what it uses
   await Promise.all([client.close(), admin.close()])
   await outbox.close()
-})
+}

@@ -24,8 +24,10 @@ outbox.on(OrderPlaced, kafkaPublisher({ producer, topic }))
 await outbox.start()
 console.log('The relay runs.')
 
-process.once('SIGTERM', async () => {
+process.once('SIGTERM', () => void stop())
+
+async function stop(): Promise<void> {
   await outbox.close() // first the outbox, then what it uses
   await producer.close()
   await pool.end()
-})
+}
