@@ -7,6 +7,9 @@ type Command = ReturnType<typeof makeProgram>
 /** The page with the commands and options of the command line. */
 export const commandLinePage = join(import.meta.dirname, '../../docs/command-line.md')
 
+/** A command of the parser that the package `@sendoff/cli` has. */
+type Command = ReturnType<typeof makeProgram>
+
 /** Returns the program of the command line, which runs nothing. */
 export function commandLine(): Command {
   return makeProgram({ version: '', run: async () => {}, printError: () => {} })
