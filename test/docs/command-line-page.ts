@@ -2,8 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeProgram } from '../../packages/cli/src/program/program.ts'
 
-type Command = ReturnType<typeof makeProgram>
-
 /** The page with the commands and options of the command line. */
 export const commandLinePage = join(import.meta.dirname, '../../docs/command-line.md')
 

@@ -19,11 +19,11 @@ describe('the page', () => {
 
   /** Serves an outbox, and returns how to open its pages. Nothing may go wrong in any of them. */
   async function served(test: TestContext, admin: OutboxAdmin<never>) {
-    const { url, close } = await serveDashboard({ admins: { orders: admin }, refreshMs })
+    const dashboard = await serveDashboard({ admins: { orders: admin }, refreshMs })
     const pages: WatchedPage[] = []
     test.after(async () => {
       for (const { page } of pages) await page.close()
-      await close()
+      await dashboard.close()
       deepEqual(
         pages.flatMap(({ faults }) => faults),
         [],
@@ -32,7 +32,7 @@ describe('the page', () => {
     return async (path: string): Promise<Page> => {
       const watched = await openPage(browser)
       pages.push(watched)
-      await watched.page.goto(`${url}orders/${path}`)
+      await watched.page.goto(`${dashboard.url}orders/${path}`)
       return watched.page
     }
   }

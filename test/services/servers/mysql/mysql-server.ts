@@ -33,7 +33,11 @@ export async function mysqlServer({
   // This one is fixed with the data.
   const names = settings['lower-case-table-names']
   const fixed = names === undefined ? {} : { 'lower-case-table-names': names }
-  const initialize = [...program, ...argumentsOf({ ...common, ...careless, ...fixed }), '--initialize-insecure']
+  const initialize = [
+    ...program,
+    ...argumentsOf({ ...common, ...careless, ...fixed }),
+    '--initialize-insecure',
+  ]
   await runCommand(command, initialize, options)
 
   const firstStatements = join(folder, 'first-statements.sql')

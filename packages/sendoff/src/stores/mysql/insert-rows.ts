@@ -1,6 +1,6 @@
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
-import { insertBatches } from '../sql/insert-batches.ts'
+import { statementBatches } from '../sql/statement-batches.ts'
 import type { CallersSession, Value } from './drivers/mysql-driver.ts'
 import { forgetIdempotencyKeys, type KeyUses, useIdempotencyKeys } from './idempotency-keys.ts'
 import { isDeadlock, isDuplicate, isOutsideTransaction, noLongerOpen, serverErrorOf } from './mysql-errors.ts'
@@ -64,9 +64,10 @@ async function batchesOf(
 ): Promise<Iterable<readonly NewRow[]>> {
   if (rows.length < 2) return rows.length === 0 ? [] : [rows]
 
-  const total = rows.reduce((sum, { payload }) => sum + payload.length + charactersBesidePayload, 0)
+  const charactersOf = ({ payload }: NewRow) => payload.length + charactersBesidePayload
+  const total = rows.reduce((sum, row) => sum + charactersOf(row), 0)
   const characters = total <= alwaysTaken ? alwaysTaken : await mostCharacters()
-  return insertBatches(rows, { rows: mostRows, characters, charactersBesidePayload })
+  return statementBatches(rows, { items: mostRows, characters }, charactersOf)
 }
 
 /** Returns the event that used the key of a row before, unless it is the row's own. */

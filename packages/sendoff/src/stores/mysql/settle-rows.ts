@@ -5,6 +5,7 @@ import {
   type Settlement,
   type SettleRequest,
 } from '../../store/index.ts'
+import { statementBatches } from '../sql/statement-batches.ts'
 import type {
   CallersSession,
   LockingDriver,
@@ -16,7 +17,7 @@ import { epochCondition, isInEpoch, type OwnedEpochs, ownership } from './owned-
 import { changesOf, countOf, storedText } from './sql/outcome-changes.ts'
 import { textOf } from './sql/row-columns.ts'
 import { rowIdCondition } from './sql/row-ids.ts'
-import { alwaysTaken, partsOf } from './sql/statement-size.ts'
+import { alwaysTaken } from './sql/statement-size.ts'
 import { fencesOf, inSeqOrder, rowsOf } from './sql/statement-values.ts'
 import { attemptRow, type MysqlStatements } from './sql/statements.ts'
 
@@ -123,8 +124,8 @@ async function settleEach(
 }
 
 /**
- * Records the outcomes of rows that this transaction has locked, in statements with so many characters in their
- * parameters.
+ * Records the outcomes of rows that this transaction has locked. The parameters of a statement together have at
+ * most `mostCharacters`.
  */
 export async function recordOutcomes(
   session: CallersSession,
@@ -134,9 +135,10 @@ export async function recordOutcomes(
   mostCharacters = Infinity,
 ): Promise<void> {
   await removeRows(session, statements, accepted)
-  for (const part of partsOf(accepted, mostCharacters, charactersOf)) {
-    await changeRows(session, statements, part)
-    await addHistory(session, statements, part, attemptsBefore)
+  const most = { items: Infinity, characters: mostCharacters }
+  for (const batch of statementBatches(accepted, most, charactersOf)) {
+    await changeRows(session, statements, batch)
+    await addHistory(session, statements, batch, attemptsBefore)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { OutboxError } from '../../errors.ts'
 import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
-import { insertBatches } from '../sql/insert-batches.ts'
+import { statementBatches } from '../sql/statement-batches.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
 import type { PostgresSession, Value } from './drivers/postgres-driver.ts'
 import { rowName } from './sql/row-ids.ts'
@@ -10,7 +10,7 @@ import { roundedUp, textArray } from './sql/statement-values.ts'
 import type { PostgresStatements } from './sql/statements.ts'
 
 /** The most that one statement takes: the server has to keep all of it in memory. */
-const most = { rows: 1_000, characters: 8_388_608 }
+const most = { items: 1_000, characters: 8_388_608 }
 
 /**
  * Adds rows to the open transaction, all or none. With a channel, the commit signals rows to other processes:
@@ -28,7 +28,7 @@ export async function insertRows(
   if (later !== undefined) await session.run(statements.notify, [channel!, textOfWakeUp(later)])
 
   const batches: InsertedBatch[] = []
-  for (const batch of insertBatches(rows, most)) {
+  for (const batch of statementBatches(rows, most, ({ payload }) => payload.length)) {
     const inserted = await insertBatch(session, statements, batch, lease, signalFor(batch, channel))
     if (inserted.results !== undefined && batch.length === rows.length) return inserted.results
 

@@ -1,4 +1,4 @@
-/** Every server takes statements with so many characters in their parameters. */
+/** The parameters of a statement may have this many characters on every server. */
 export const alwaysTaken = 16_384
 
 // Longer statements are no faster.
@@ -10,25 +10,4 @@ const mostAnywhere = 2_097_152
  */
 export function mostCharactersFor(packetBytes: number): number {
   return Math.min(mostAnywhere, Math.max(alwaysTaken, Math.floor(packetBytes / 4)))
-}
-
-/** Divides items, in the given order, into parts of at most `most` characters together, or of one item. */
-export function* partsOf<Item>(
-  items: readonly Item[],
-  most: number,
-  charactersOf: (item: Item) => number,
-): Iterable<readonly Item[]> {
-  let part: Item[] = []
-  let characters = 0
-  for (const item of items) {
-    const more = charactersOf(item)
-    if (part.length > 0 && characters + more > most) {
-      yield part
-      part = []
-      characters = 0
-    }
-    part.push(item)
-    characters += more
-  }
-  if (part.length > 0) yield part
 }
