@@ -1,6 +1,9 @@
 import { driverOf } from '../../../src/stores/postgres/drivers/driver-of.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { migrate, migrationsFor } from '../../../src/stores/postgres/schema/migrations.ts'
+import { equal } from 'node:assert/strict'
+import { it } from 'node:test'
+import { isUsable } from '../../../src/stores/schema-revision.ts'
+import { migrate, migrationsFor, storedSchema } from '../../../src/stores/postgres/schema/migrations.ts'
 import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
 import { addTimePartitions } from '../../../src/stores/postgres/schema/time-partition-upkeep.ts'
 import { type GrowingStore, growingSchemaSuite, killedBefore } from '../sql/growing-schema-suite.ts'
@@ -55,3 +58,19 @@ for (const options of [{}, { partitionBy: 'day' }] as const) {
     }
   })
 }
+
+it('postgres store: a schema that another process migrates while it is read is usable', async (t) => {
+  const { schema, pool } = await newSchema(t)
+  const tables = postgresTables(schema, 'outbox_event', undefined)
+  await pool.query(`create schema "${schema}"`)
+  await pool.query(migrationsFor(tables)[0]!.statements.join(';\n'))
+  await pool.query(`insert into ${tables.meta} values ('version', '1')`)
+  const store = postgresStore({ client: pool, schema })
+  t.after(() => store.close())
+  const driver = driverOf(pool, { prepare: true })
+  const run: typeof driver.run = async (statement, values) => {
+    if (statement.text.includes('select key, value')) await store.migrate()
+    return driver.run(statement, values)
+  }
+  equal(isUsable(await storedSchema({ ...driver, run }, tables)), true)
+})

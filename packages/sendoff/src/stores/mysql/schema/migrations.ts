@@ -177,8 +177,9 @@ async function runStatements(session: MysqlSession, tables: MysqlTables): Promis
 
 /** Reads the state of the schema. Throws if this code cannot run on it. */
 export async function storedSchema(session: MysqlSession, tables: MysqlTables): Promise<StoredSchema> {
-  const missing = await missingTables(session, tables)
-  if (missing.some(({ name }) => name === `${tables.table}_meta`)) return { revision: 0, version: 0, missing }
+  const early = await missingTables(session, tables)
+  if (early.some(({ name }) => name === `${tables.table}_meta`))
+    return { revision: 0, version: 0, missing: early }
 
   const { rows } = await session.run(`select \`key\`, value from ${tables.meta}`)
   const known = new Map(rows.map(([key, value]) => [String(key), String(value)]))
@@ -190,7 +191,8 @@ export async function storedSchema(session: MysqlSession, tables: MysqlTables): 
   }
   const stored = knownSchema(placeOf(tables), values)
   assertSameParts('mysqlStore', tables, known.get('partition_by'))
-  return { ...stored, missing }
+  // Another process may have added tables, and the revision that has them, between the two reads.
+  return { ...stored, missing: early.length === 0 ? early : await missingTables(session, tables) }
 }
 
 async function missingTables(session: MysqlSession, tables: MysqlTables): Promise<readonly MissingPart[]> {

@@ -7,6 +7,7 @@ import {
   needsSteps,
   oldestCode,
   routingRevision,
+  type MissingPart,
   type StoredSchema,
 } from '../../schema-revision.ts'
 import { sendoffVersion } from '../../../version.ts'
@@ -152,19 +153,8 @@ export async function storedSchema(session: PostgresSession, tables: PostgresTab
   const { schema, table, meta, partitionBy } = tables
   const first = [...(partitionBy ? [`${table}_default`] : []), `${table}_write`]
   const parts = [...tableNames(table), ...first.map((name) => ({ name, revision: 1 }))]
-  // $1 schema, $2 names. Reads the catalog: to_regclass may return the state from before the lock was
-  // granted.
-  const text = `
-  select name
-    from unnest($2::text[]) as name
-   where not exists (select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-                      where nspname = $1 and relname = name)
-     and not exists (select from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
-                      where nspname = $1 and proname = name)`
-  const rows = await session.run({ text }, [schema, textArray(parts.map(({ name }) => name))])
-  const absent = new Set(rows.map(([name]) => name))
-  const missing = parts.filter(({ name }) => absent.has(name))
-  if (absent.has(`${table}_meta`)) return { revision: 0, version: 0, missing }
+  const early = await missingParts(session, schema, parts)
+  if (early.some(({ name }) => name === `${table}_meta`)) return { revision: 0, version: 0, missing: early }
 
   const known = new Map(
     (await session.run({ text: `select key, value from ${meta}` })).map(([key, value]) => [key, value!]),
@@ -177,7 +167,27 @@ export async function storedSchema(session: PostgresSession, tables: PostgresTab
   }
   const stored = knownSchema(placeOf(tables), values)
   assertSameParts('postgresStore', tables, known.get('partition_by'))
-  return { ...stored, missing }
+  // Another process may have added parts, and the revision that has them, between the two reads.
+  return { ...stored, missing: early.length === 0 ? early : await missingParts(session, schema, early) }
+}
+
+async function missingParts(
+  session: PostgresSession,
+  schema: string,
+  parts: readonly MissingPart[],
+): Promise<readonly MissingPart[]> {
+  // $1 schema, $2 names. Reads the catalog: to_regclass may return the state from before the lock was
+  // granted.
+  const text = `
+  select name
+    from unnest($2::text[]) as name
+   where not exists (select from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+                      where nspname = $1 and relname = name)
+     and not exists (select from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+                      where nspname = $1 and proname = name)`
+  const rows = await session.run({ text }, [schema, textArray(parts.map(({ name }) => name))])
+  const absent = new Set(rows.map(([name]) => name))
+  return parts.filter(({ name }) => absent.has(name))
 }
 
 // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.

@@ -122,8 +122,9 @@ export function storedSchema(handle: SqliteHandle, tables: SqliteTables): Stored
     handle,
     `select 1 from sqlite_schema where type = 'table' and name = ? collate nocase`,
   )
-  const missing = tableNames(table).filter(({ name }) => known.get(name) === undefined)
-  if (missing.some(({ name }) => name === `${table}_meta`)) return { revision: 0, version: 0, missing }
+  const missing = () => tableNames(table).filter(({ name }) => known.get(name) === undefined)
+  const early = missing()
+  if (early.some(({ name }) => name === `${table}_meta`)) return { revision: 0, version: 0, missing: early }
 
   const rows = prepareStatement(handle, `select key, value from ${meta}`).all() as {
     key: string
@@ -137,7 +138,8 @@ export function storedSchema(handle: SqliteHandle, tables: SqliteTables): Stored
       oldestCode: values.get('oldest_code'),
       madeBy: values.get('made_by'),
     }),
-    missing,
+    // Another process may have added tables, and the revision that has them, between the two reads.
+    missing: early.length === 0 ? early : missing(),
   }
 }
 
