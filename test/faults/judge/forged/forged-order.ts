@@ -344,6 +344,13 @@ export const ownershipCases: ForgedCases = {
         run: inOrder().owns('p', { from: 10 }).stops('p', 100, 200).owns('q', { from: 1_300, epoch: 2 }),
       },
       {
+        what: 'its owner had closed its outbox later',
+        run: inOrder()
+          .owns('p', { from: 10 })
+          .says('p', 40, { kind: 'refusalsTold', count: 0 })
+          .owns('q', { from: 30, epoch: 2 }),
+      },
+      {
         what: 'its owner takes it again with the same token',
         run: inOrder().owns('p', { from: 10 }).owns('p', { from: 30, epoch: 2 }),
       },
@@ -369,6 +376,13 @@ export const ownershipCases: ForgedCases = {
         run: inOrder()
           .owns('p', { from: 10 })
           .says('driver', 20, ended('p'))
+          .owns('q', { from: 1_030, epoch: 2 }),
+      },
+      {
+        what: 'its owner had closed its outbox, and a listener went on',
+        run: inOrder()
+          .owns('p', { from: 10 })
+          .says('p', 20, { kind: 'refusalsTold', count: 0 })
           .owns('q', { from: 1_030, epoch: 2 }),
       },
       {

@@ -69,6 +69,8 @@ function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownershi
   if (before.process === next.process) return before.token !== next.token
   if ((history.killedAt(before.process) ?? Infinity) <= next.from) return true
   if (history.hadEnded(before.process, next.from)) return true
+  // A closed outbox keeps the partitions of listeners that outlasted the closing until its lock runs out.
+  if ((history.refusalsTold.get(before.process)?.at ?? Infinity) <= next.from) return true
   // A healthy owner would have renewed its lock within the last lease.
   const { leaseMs } = history.settings
   return history.wasAway(before.process, next.since - leaseMs, next.from)
