@@ -78,7 +78,7 @@ function ProcessRow({ process, isMixed }: { process: Living; isMixed: boolean })
       <td class="number" data-label="Holds">
         {report === null ? '–' : report.held.leased + report.held.locked}
       </td>
-      <td class="number" data-label="Queues hot / cold">
+      <td class="number" data-label="Hot / cold">
         {report === null ? '–' : `${report.queues.hot} / ${report.queues.cold}`}
       </td>
       <td class="number" data-label="Hot share">

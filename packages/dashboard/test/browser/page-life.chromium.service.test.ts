@@ -87,7 +87,7 @@ describe('the page', () => {
     const costs = async (): Promise<number> => {
       calls.length = 0
       const messages = (): number => calls.filter((name) => name === 'overview').length
-      while (messages() < 30) await wait(refreshMs)
+      while (messages() < 12) await wait(refreshMs)
       return calls.length / messages()
     }
     const pages = [await open('events?status=DEAD')]
