@@ -103,7 +103,7 @@ describe('a text from an event', () => {
 
   it('is shown as a text on every page, and never runs', async () => {
     const { page, faults, close } = await openPage(browser)
-    const dead = (await outboxAdmin({ store }).browse({ status: 'DEAD' })).events[0]!
+    const dead = (await outboxAdmin({ store }).browse({ status: 'DEAD', eventType: evil('type') })).events[0]!
     const mail = (await outboxAdmin({ store: mailStore }).browse()).events[0]!
     const bytes = (await outboxAdmin({ store }).browse({ eventType: 'Bytes' })).events[0]!
     const entry = (await outboxAdmin({ store }).audit.list()).entries[0]!
