@@ -9,8 +9,9 @@ import { filledOutbox } from '../filled-outbox.ts'
 import { openBrowser, openPage, type WatchedPage } from './browser-page.ts'
 
 const refreshMs = 50
+const isFull = process.env['SENDOFF_TEST_SCALE'] === 'full'
 
-describe('the page', () => {
+describe('the page', { skip: !isFull && 'Only at full scale.' }, () => {
   let browser: Browser
   before(async () => {
     browser = await openBrowser()
