@@ -95,17 +95,19 @@ onEveryStoreOnce('a batch that takes longer than the lock lasts renews it', asyn
 onEveryStoreOnce('a lock that is lost in the middle of a batch stops it at once', async (test, open) => {
   const store = open()
   const watched = watchingLocks(store)
-  const listener = new RecordingListener(async (event) => {
+  const listener = new RecordingListener(async (event, { signal }) => {
     if (event.payload !== 3 || listener.events.length > 4) return
-    await until(async () => (await store.people.count({ status: [EventStatus.DONE] })) === 3)
+    await until(
+      async () => signal.aborted || (await store.people.count({ status: [EventStatus.DONE] })) === 3,
+    )
     // The lock is deleted, and another replica takes it.
     await store.locks.release({ lock: lockName, token: watched.token() })
     equal(await store.locks.acquire({ lock: lockName, token: 'thief', ttlMs: 60_000 }), true)
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await until(() => signal.aborted)
   })
   const outbox = await start(test, watched.store, listener, {
     poller: { enabled: false },
-    lock: { ttlMs: 300 },
+    lock: { ttlMs: 2_000 },
   })
   await writeCold(test, open(), ...numbers(20))
   await outbox.poll()
