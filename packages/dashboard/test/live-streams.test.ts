@@ -191,7 +191,7 @@ describe('shared reads', () => {
     equal(calls, 1)
   })
 
-  it('forget what nobody asks for again', async () => {
+  it('forget results that no page asks for again', async () => {
     const reads = new SharedReads(options)
     await reads.read('a', 5, () => Promise.resolve({ payload: 'large' }))
     equal(reads.keptCount, 1)

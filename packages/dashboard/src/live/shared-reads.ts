@@ -56,7 +56,7 @@ export class SharedReads {
     }
     value.then(() => {
       kept.until = performance.now() + keepMs
-      // What nobody asks for again must not stay in memory: a page of events has their payloads.
+      // Results that no page asks for again must not stay in memory: a page of events has their payloads.
       if (keepMs === 0) forget()
       else setTimeout(forget, keepMs).unref()
     }, forget)

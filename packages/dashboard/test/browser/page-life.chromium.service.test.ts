@@ -100,7 +100,7 @@ describe('the page', { skip: !isFull && 'Only at full scale.' }, () => {
     ok(five <= one * 1.5, `${five.toFixed(1)} calls for each message, and ${one.toFixed(1)} with one window`)
   })
 
-  it('has a search in its address: whoever opens it sees the same', async (test) => {
+  it('has a search in its address, and the address shows the same to others', async (test) => {
     const { admin } = await filledOutbox({ dead: 2, waiting: 3 })
     const open = await served(test, admin)
     const page = await open('events')
