@@ -84,12 +84,15 @@ function draw(
     `every ${durationText(intervalMs)} · ${timeText(state.overview.at)} · Ctrl-C ends`,
   )
   const shown = [...[...trouble, ...lines].slice(0, height - 2), '', foot].slice(-height)
-  // Each line is cleared behind its text, and the screen below: so nothing flickers. A line that is wider than
-  // the screen would take two of its rows, and push the first ones out.
+  // Each line is cleared behind its text, and the screen below: so nothing flickers. A line that is wider
+  // than the screen would take two of its rows, and push the first ones out.
   terminal.write(`\u001b[H${shown.map((line) => `${cutLine(line, width)}\u001b[K`).join('\r\n')}\u001b[J`)
 }
 
-/** The state and its bars, within a height. What changes least, the rates of types, gets the room that is left. */
+/**
+ * The state and its bars, within a height. What changes least, the rates of types, gets the room that is
+ * left.
+ */
 export function watchedLines(
   state: Status,
   samples: readonly Sample[],

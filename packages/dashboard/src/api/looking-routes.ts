@@ -21,7 +21,9 @@ import { traceLink } from './trace-link.ts'
 
 const keysPerDestination = 100
 
-/** How long a list or an event may be shown to others: pages that follow the stream read at the same moment. */
+/**
+ * How long a list or an event may be shown to others: pages that follow the stream read at the same moment.
+ */
 const shortlyMs = 250
 
 /** The calls that only look. Every visitor may make them. */

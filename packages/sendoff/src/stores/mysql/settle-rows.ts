@@ -124,8 +124,8 @@ async function settleEach(
 }
 
 /**
- * Records the outcomes of rows that this transaction has locked. The parameters of a statement together have at
- * most `mostCharacters`.
+ * Records the outcomes of rows that this transaction has locked. The parameters of a statement together have
+ * at most `mostCharacters`.
  */
 export async function recordOutcomes(
   session: CallersSession,

@@ -4,7 +4,10 @@ export interface BatchLimits {
   readonly characters: number
 }
 
-/** Divides items, in the given order, into batches that fit one statement each. An item too long for any is alone. */
+/**
+ * Divides items, in the given order, into batches that fit one statement each. An item too long for any is
+ * alone.
+ */
 export function* statementBatches<Item>(
   items: readonly Item[],
   most: BatchLimits,

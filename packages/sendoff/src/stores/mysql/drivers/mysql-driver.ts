@@ -64,7 +64,9 @@ export interface StoreDriver extends MysqlSession {
   briefly<Result>(work: (session: MysqlSession) => Promise<Result>): Promise<Result>
 }
 
-/** A driver of the store itself that knows how rows are locked on its server, and how long statements may be. */
+/**
+ * A driver of the store itself that knows how rows are locked on its server, and how long statements may be.
+ */
 export interface LockingDriver extends StoreDriver {
   /**
    * Whether statements skip rows that another transaction has locked. Otherwise they first read rows without
@@ -73,7 +75,9 @@ export interface LockingDriver extends StoreDriver {
    */
   skipsLocked(session?: CallersSession): Promise<boolean>
 
-  /** How many characters the parameters of one statement may have: see `mostCharactersFor`. As `skipsLocked`. */
+  /**
+   * How many characters the parameters of one statement may have: see `mostCharactersFor`. As `skipsLocked`.
+   */
   mostCharacters(session?: CallersSession): Promise<number>
 }
 

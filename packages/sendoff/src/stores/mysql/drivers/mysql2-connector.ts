@@ -36,8 +36,8 @@ export function mysql2Connector(pool: Mysql2Pool): Connector<Mysql2Connection> {
     breakOff: (connection) => breakOff((connection as { readonly connection?: IdleConnection }).connection),
     dropIdle: (silentMs) =>
       idle.takeSilent(silentMs).forEach((connection) => {
-        // The pool listens for one error. The server may have ended the connection with one, as MySQL does after
-        // wait_timeout. Without this listener, our own error would then end the process.
+        // The pool listens for one error. The server may have ended the connection with one, as MySQL does
+        // after wait_timeout. Without this listener, our own error would then end the process.
         connection.on('error', ignore)
         // We remove it from the pool first, so that no caller gets it.
         connection.destroy()

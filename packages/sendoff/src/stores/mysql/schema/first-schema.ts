@@ -152,6 +152,6 @@ on duplicate key update value = value`,
   ]
 }
 
-// TiDB alone reads this. Without it, each of its servers takes numbers from a block of its own, and a later row
-// may have a lower `seq`: its key would lose the write order.
+// TiDB alone reads this. Without it, each of its servers takes numbers from a block of its own, and a later
+// row may have a lower `seq`: its key would lose the write order.
 const risingOnTidb = '/*T![auto_id_cache] auto_id_cache 1 */'

@@ -151,8 +151,8 @@ async function refuseUnfit(driver: StoreDriver, { partitionBy }: MysqlTables): P
         'never be committed. Give it a pool whose connections have autocommit on, such as by "set autocommit = 1" on each.',
     )
   }
-  // TiDB accepts LOCK TABLES, and by default does nothing. A purge would drop a part while a row in it becomes
-  // pending.
+  // TiDB accepts LOCK TABLES, and by default does nothing. A purge would drop a part while a row in it
+  // becomes pending.
   if (partitionBy !== undefined && serverOf(textOf(version)!).isTidb) {
     throw new OutboxError(
       'OUTBOX_INVALID_OPTION',

@@ -79,8 +79,8 @@ export function lockStatementsFor(tables: MysqlTables) {
     releaseLock: `delete from ${lock} where name = ? and token = ?`,
 
     // ? name, ? token. By primary key. A takeover waits for the end of the transaction, and this statement
-    // waits for a takeover. Without `skipsLocked` the server may be TiDB, which has no shared locks: it refuses
-    // the words, or locks nothing.
+    // waits for a takeover. Without `skipsLocked` the server may be TiDB, which has no shared locks: it
+    // refuses the words, or locks nothing.
     keepLock: (skipsLocked: boolean) => `
   select 1
     from ${lock}

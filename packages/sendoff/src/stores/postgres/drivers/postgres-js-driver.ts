@@ -44,9 +44,9 @@ export function postgresJsDriver(
     isSafe = true
   }
 
-  // A sql that prepares nothing is most likely behind a pooler. There, postgres.js sends a statement with values
-  // right behind one without, and PgBouncer 1.18 loses the answer. So no other statement gets the connection of
-  // one without values.
+  // A sql that prepares nothing is most likely behind a pooler. There, postgres.js sends a statement with
+  // values right behind one without, and PgBouncer 1.18 loses the answer. So no other statement gets the
+  // connection of one without values.
   const mayLoseAnswers = sql.options.prepare === false && sql.reserve !== undefined
   async function runAlone(statement: Statement): ReturnType<PostgresSession['run']> {
     const reserved = await sql.reserve!()

@@ -132,8 +132,8 @@ end
 `
 
 /**
- * The parts of `sorted`. A score is the number of a destination and a due time: 10 and 43 bits. So a part is a
- * range of scores, and a row leaves it by its name. The last part is for all destinations that come later.
+ * The parts of `sorted`. A score is the number of a destination and a due time: 10 and 43 bits. So a part is
+ * a range of scores, and a row leaves it by its name. The last part is for all destinations that come later.
  */
 export const partsOfSorted = `
 local SPAN, LAST_PART = 8796093022208, 1023
@@ -154,8 +154,9 @@ end
 `
 
 /**
- * Sorts due rows by destination, so that a claim for one reads none of another. That begins with the first row
- * that a claim passes over, because most outboxes have one destination. Needs `isForOther` and `partsOfSorted`.
+ * Sorts due rows by destination, so that a claim for one reads none of another. That begins with the first
+ * row that a claim passes over, because most outboxes have one destination. Needs `isForOther` and
+ * `partsOfSorted`.
  */
 export const sortDue = `
 local function beginSorting()
