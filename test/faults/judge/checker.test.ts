@@ -368,6 +368,13 @@ const cases: ForgedCases = {
           .hasOutage(110, 140, 'q'),
       },
       {
+        what: 'the same token in the next epoch, after a crash of the server before its process got the partition',
+        run: twice({ secondToken: 1, epochs: [1, 2] })
+          .owns('p', { from: -950 })
+          .kills('p', 150)
+          .hasOutage(-1_500, -1_200),
+      },
+      {
         what: 'a lower token after the lock was deleted',
         run: twice({ secondToken: 0 }).takesLock('p', 90, 'p/1').hasHarmedLock(105),
       },
@@ -379,6 +386,13 @@ const cases: ForgedCases = {
         run: twice({ secondToken: 1, epochs: [3, 4] })
           .kills('p', 150)
           .hasOutage(110, 140),
+      },
+      {
+        what: 'the same token in the next epoch, after a crash forgot the first one while it was queued for long',
+        run: twice({ secondToken: 1, epochs: [1, 2] })
+          .owns('p', { from: -2_000 })
+          .kills('p', 150)
+          .hasOutage(-1_500, -1_200),
       },
       {
         what: 'the same token, because the lock that recorded the first one was deleted',

@@ -67,7 +67,10 @@ export function explainedUnsettled(
   const { at } = delivery
   const settled = history.settlements.get(row.eventId)?.find(isFinal)
   if (settled !== undefined) {
-    if (settled.since <= at && heardLate(history, settled, at)) return true
+    // Another process reads from the store what is settled. It may know before the process that settled it,
+    // which still waits for the reply.
+    const knowsFromStore = settled.process !== delivery.process
+    if (settled.since <= at && (knowsFromStore || heardLate(history, settled, at))) return true
     // A try without an answer may have settled it. The store knows then, and so do the other processes.
     return history.failedSettlements.some(
       ({ event, process, since }) => event === row.eventId && process !== delivery.process && since <= at,

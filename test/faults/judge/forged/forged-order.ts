@@ -105,6 +105,10 @@ export const orderCases: ForgedCases = {
         run: written().delivers('a', { at: 100 }).delivers('b', { at: 111 }),
       },
       {
+        what: 'its own process had asked the store, which had not replied',
+        run: slowlySettled().delivers('b', { at: 200 }),
+      },
+      {
         what: 'the settlement of the first one was refused',
         run: written()
           .delivers('a', { at: 100, settled: 'refused' })
@@ -178,6 +182,10 @@ export const orderCases: ForgedCases = {
             settlements: [{ event: 'a', token: 1, outcome: 'done', refused: false }],
           })
           .delivers('b', { at: 1_200, by: 'q' }),
+      },
+      {
+        what: 'another process, while the process of the first one waits for the reply',
+        run: slowlySettled().delivers('b', { at: 200, by: 'q' }),
       },
       {
         what: 'the answer to the settlement of the first one was lost',
@@ -441,6 +449,17 @@ function failedFirst({ secondAt }: { secondAt: number }): ForgedRun {
     .delivers('a', { at: 100, act: 'fail', settled: 'retry' })
     .delivers('a', { at: 300, attempt: 2, token: 2 })
     .delivers('b', { at: secondAt })
+}
+
+/** The reply to the settlement of `a` comes late. */
+function slowlySettled(): ForgedRun {
+  return written()
+    .delivers('a', { at: 100, settled: null })
+    .says('p', 260, {
+      kind: 'settled',
+      since: 111,
+      settlements: [{ event: 'a', token: 1, outcome: 'done', refused: false }],
+    })
 }
 
 /** `a` is done, and no process records its settlement. */

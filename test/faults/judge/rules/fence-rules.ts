@@ -126,8 +126,17 @@ function describeSettlement({ event, process, token, outcome, since }: JudgedSet
  */
 function wasForgotten(history: JudgedHistory, first: JudgedDelivery, second: JudgedDelivery): boolean {
   if (first.epoch === undefined || second.epoch === undefined || second.epoch <= first.epoch) return false
-  const { leaseMs } = history.settings
+  const recordedFrom = Math.min(first.at - history.settings.leaseMs, gainedAt(history, first))
   return history.outages.some(
-    ({ slot, from, to }) => slot === undefined && to > first.at - leaseMs && from < second.at,
+    ({ slot, from, to }) => slot === undefined && to > recordedFrom && from < second.at,
   )
+}
+
+/** An owner records what it holds from the moment at which it gets the partition: an event may be queued for long. */
+function gainedAt(history: JudgedHistory, { process, epoch, at }: JudgedDelivery): number {
+  const gains = [...history.ownerships.values()]
+    .flat()
+    .filter((each) => each.process === process && each.epoch === epoch && each.from <= at)
+    .map((each) => each.since)
+  return gains.length === 0 ? at : Math.max(...gains)
 }
