@@ -4,11 +4,12 @@ import { SqlTransaction, transactionAround, transactionOf } from '../../sql/sql-
 import { foreignSession } from './foreign-session.ts'
 import { onlyConnectionOf } from '../../sql/only-connection.ts'
 import type { PostgresJsQuery, PostgresJsSql, PostgresJsTransaction } from './postgres-client.ts'
-import type { DriverOptions, PostgresDriver, PostgresSession, Statement, Value } from './postgres-driver.ts'
+import type { DriverOptions, PostgresDriver, PostgresSession, Value } from './postgres-driver.ts'
 import { commitFailure, preparedFailure, preparesBehindPooler } from '../postgres-errors.ts'
 import { withinSavepoint } from './savepoint.ts'
 
 type BeginWith<Tx> = <Result>(options: string, work: (tx: Tx) => Promise<Result>) => Promise<Result>
+type PostgresJsHandle = Pick<PostgresJsSql, 'unsafe'>
 type Begin<Tx> = <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
 
 const unendingSockets: Finding = {
@@ -48,10 +49,11 @@ export function postgresJsDriver(
   // values right behind one without, and PgBouncer 1.18 loses the answer. So no other statement gets the
   // connection of one without values.
   const mayLoseAnswers = sql.options.prepare === false && sql.reserve !== undefined
-  async function runAlone(statement: Statement): ReturnType<PostgresSession['run']> {
+  async function alone<Result>(work: (handle: PostgresJsHandle) => Promise<Result>): Promise<Result> {
+    if (!mayLoseAnswers) return work(sql)
     const reserved = await sql.reserve!()
     try {
-      return await sessionOn(reserved).run(statement)
+      return await work(reserved)
     } finally {
       reserved.release()
     }
@@ -65,7 +67,9 @@ export function postgresJsDriver(
 
     async run(statement, values) {
       await assertSafe()
-      return mayLoseAnswers && !values?.length ? runAlone(statement) : sessionOn(sql).run(statement, values)
+      return values?.length
+        ? sessionOn(sql).run(statement, values)
+        : alone((handle) => sessionOn(handle).run(statement))
     },
 
     async transaction(work, isolation) {
@@ -96,7 +100,7 @@ export function postgresJsDriver(
       return transactionOf(tx)?.isOpen
     },
 
-    isPooled: () => isPooled(sql),
+    isPooled: () => alone(isPooled),
 
     async listen(channel, callback) {
       const listening = await sql.listen(channel, callback, () => callback())
@@ -106,7 +110,7 @@ export function postgresJsDriver(
     },
   }
 
-  function sessionOn(handle: Pick<PostgresJsSql, 'unsafe'>): PostgresSession {
+  function sessionOn(handle: PostgresJsHandle): PostgresSession {
     return {
       async run({ name, text }, values = []) {
         try {
@@ -124,7 +128,7 @@ export function postgresJsDriver(
  * Whether a pooler is between the client and the server: the client takes another process for that of its
  * connection than the server does.
  */
-async function isPooled(sql: PostgresJsSql): Promise<boolean> {
+async function isPooled(sql: PostgresJsHandle): Promise<boolean> {
   const rows = await sql.unsafe('select pg_backend_pid()').raw()
   return rows.state?.pid !== undefined && rows.state.pid !== Number(asString(rows[0]![0]!))
 }
