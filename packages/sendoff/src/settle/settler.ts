@@ -46,8 +46,8 @@ const failuresBeforeOneByOne = 3
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. One
  * batch is under way at a time, so that under load the next one fills meanwhile. A second batch is sent only
- * if it is full, or if no delivery can begin before it is written. Then the store has work while this process
- * handles the answer to the first.
+ * if it is full, if no delivery can begin before it is written, or if a drain waits for it. Then the store has
+ * work while this process handles the answer to the first.
  *
  * Retries wait longer for others, and their delays count from the failure all the same. A destination that
  * fails every event then costs few statements.
@@ -137,11 +137,16 @@ export class Settler {
     this.flush(worthwhileBatch)
   }
 
-  /** Resolves when everything added so far is acknowledged, or `giveUp` is called. */
+  /**
+   * Resolves when everything added so far is acknowledged, or `giveUp` is called. Until then, outcomes do not
+   * wait behind a batch that gets no answer.
+   */
   async drained(): Promise<void> {
-    this.flush()
     if (this.backlog === 0 || this.#pauses.isStopped) return
-    await new Promise<void>((resolve) => this.#drainWaiters.push(resolve))
+    await new Promise<void>((resolve) => {
+      this.#drainWaiters.push(resolve)
+      this.flush()
+    })
   }
 
   /**
@@ -186,7 +191,8 @@ export class Settler {
 
   // While the store fails, only one writer calls it.
   #hasWorkFor(writers: number, least: number): boolean {
-    if (writers > 1) return this.#waiting.length >= least && this.#backOff.failures === 0
+    const enough = this.#drainWaiters.length > 0 ? 1 : least
+    if (writers > 1) return this.#waiting.length >= enough && this.#backOff.failures === 0
     return (this.#isInHurry && this.#waiting.length > 0) || this.#failedBatches.length > 0
   }
 

@@ -178,6 +178,35 @@ onEveryStore(
   ['singleNode'],
 )
 
+onEveryStore(
+  'while an outbox closes, results do not wait behind a settlement without an answer',
+  async (test, open, mode) => {
+    const gates = [new Gate(), new Gate()]
+    const sent = new Gate()
+    let calls = 0
+    const listener = new RecordingListener(({ payload }) => gates[payload as number]!.passed)
+    const store = faultyStore(open(), {
+      settle(real, ...args) {
+        sent.open()
+        return ++calls === 1 ? new Promise<never>(() => {}) : real(...args)
+      },
+    })
+    const { outbox } = await startOutbox(test, store, { mode, listener, drainTimeoutMs: 1_000 })
+    const [, second] = await writeTested(outbox, 0, 1)
+    await listener.called(2)
+    gates[0]!.open()
+    await sent.passed
+    const closing = outbox.close()
+    gates[1]!.open()
+    await closing
+    const reader = open()
+    await reader.migrate()
+    equal((await rowOf(reader, second!))!.status, 1)
+    await reader.close()
+  },
+  ['singleNode', 'multiNode'],
+)
+
 onEveryStore('closing ends although the database never answers', async (test, open, mode) => {
   const silence = () => new Promise<never>(() => {})
   const store = faultyStore(open(), {

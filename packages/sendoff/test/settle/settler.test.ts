@@ -13,12 +13,14 @@ const done = { kind: 'done' } as const
 /** A settler whose store answers when it is told to, and the sizes of the batches that the store has seen. */
 function slowSettler() {
   const batches: number[] = []
-  const answers: (() => void)[] = []
+  const answers: ((answer?: 'refused') => void)[] = []
   const settler = new Settler({
     store: {
       settle: ({ settlements }) => {
         batches.push(settlements.length)
-        return new Promise<readonly Settlement[]>((resolve) => answers.push(() => resolve([])))
+        return new Promise<readonly Settlement[]>((resolve) =>
+          answers.push((answer) => resolve(answer === 'refused' ? settlements : [])),
+        )
       },
     },
     clock: systemClock,
@@ -69,6 +71,47 @@ it('where nothing can begin before, a second batch need not be full, and a third
     answers.forEach((answer) => answer())
   }
   deepEqual(batches, [10, 250, 200])
+})
+
+it('a drain writes what waits beside a batch without an answer', async () => {
+  const { settler, add, batches, answers } = slowSettler()
+  add(1)
+  settler.flush()
+  add(3)
+  const drained = settler.drained()
+  deepEqual(batches, [1, 3])
+  answers.forEach((answer) => answer())
+  await drained
+})
+
+it('a drain writes what was claimed again beside a batch without an answer', async () => {
+  const { settler, add, batches, answers } = slowSettler()
+  add(1)
+  settler.flush()
+  const delivery = deliveryOf(2)
+  settler.add(delivery, done)
+  const drained = settler.drained()
+  delivery.claimedAgain({ ...delivery.row, deliveries: 2 }, Infinity)
+  answers[1]!('refused')
+  await new Promise((resolve) => setImmediate(resolve))
+  deepEqual(batches, [1, 1, 1])
+  answers.forEach((answer) => answer())
+  await drained
+})
+
+it('a drain writes what was claimed again while the second batch has no answer', async () => {
+  const { settler, add, batches, answers } = slowSettler()
+  const delivery = deliveryOf(1)
+  settler.add(delivery, done)
+  settler.flush()
+  add(3)
+  const drained = settler.drained()
+  delivery.claimedAgain({ ...delivery.row, deliveries: 2 }, Infinity)
+  answers[0]!('refused')
+  await new Promise((resolve) => setImmediate(resolve))
+  deepEqual(batches, [1, 3, 1])
+  answers.forEach((answer) => answer())
+  await drained
 })
 
 it('what was read under different locks is written apart, each with its own proof', async () => {
