@@ -14,6 +14,7 @@ export type HistoryRecord = Stamp &
     | SettlementsSeen
     | SettlementsFailed
     | SettlementsUnanswered
+    | RowsFound
     | PartitionsGained
     | PartitionsNotGained
     | PartitionsGivenUp
@@ -115,6 +116,8 @@ export interface SeenSettlement {
   readonly refused: boolean
   /** The row was read without a lease. */
   readonly underLock?: true
+  /** The epoch of its partition, if the row was read as its owner. */
+  readonly epoch?: number
 }
 
 /** The store failed to reply to a batch of settlements. Whether it accepted them is not known. */
@@ -131,6 +134,22 @@ export interface SettlementsUnanswered {
   /** When the store was asked. */
   readonly since: number
   readonly events: readonly string[]
+}
+
+/** The store shows rows of which the process does not know whether its settlements were written. */
+export interface RowsFound {
+  readonly kind: 'found'
+  /** When the store was asked. */
+  readonly since: number
+  readonly rows: readonly FoundRow[]
+}
+
+export interface FoundRow {
+  readonly event: string
+  readonly token: number
+  readonly status: number
+  /** Whether no process holds it, or was lost with it. */
+  readonly isFree: boolean
 }
 
 /** The store says that this process owns these partitions from now on. */

@@ -292,9 +292,17 @@ const cases: ForgedCases = {
         what: 'the same token is accepted from both',
         run: stale({ outcome: 'done', secondToken: 1 }),
       },
+      {
+        what: 'the same token is accepted from an earlier epoch, without a delivery',
+        run: forgottenHold({ settledEpoch: 2 }),
+      },
     ],
     kept: [
       { what: 'it is refused', run: stale({ outcome: 'refused', secondToken: 3 }) },
+      {
+        what: 'a crash forgot the hold of the epoch between, and it owns the next and knows its result',
+        run: forgottenHold({ settledEpoch: 4 }),
+      },
       {
         what: 'it had claimed the event again',
         run: stale({ outcome: 'done', secondToken: 3, settledToken: 4 }),
@@ -627,6 +635,20 @@ function stale({
     .delivers('b', { at: 1_200, by: 'q', token: secondToken, until: null })
     .kills('q', 1_300)
     .settles('b', { by: 'p', at: 1_501, token: settledToken, outcome })
+}
+
+/**
+ * `p` delivers it at epoch 2, and `q` at epoch 3 with a higher token. A crash of the server ends the hold of `q` as if
+ * it had never been. Then `p` settles it with that token, at some epoch.
+ */
+function forgottenHold({ settledEpoch }: { readonly settledEpoch: number }): ForgedRun {
+  return written({})
+    .delivers('b', { at: 100, epoch: 2, settled: 'refused' })
+    .stops('p', 105, 1_100)
+    .delivers('b', { at: 1_000, by: 'q', token: 2, epoch: 3, settled: null })
+    .kills('q', 1_050)
+    .hasOutage(1_020, 1_100)
+    .settles('b', { by: 'p', at: 1_200, token: 2, outcome: 'done', epoch: settledEpoch })
 }
 
 /** `p` delivers at 100, and its settlement fails. */

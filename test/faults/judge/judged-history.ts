@@ -4,6 +4,7 @@ import { lockHarmNames } from '../stores/lock-harms.ts'
 import type { FaultMode } from '../processes/node-setup.ts'
 import type {
   DeliveryStart,
+  FoundRow,
   HistoryRecord,
   Intent,
   SeenSettlement,
@@ -53,6 +54,11 @@ export interface JudgedSettlement extends SeenSettlement {
   readonly at: number
   readonly since: number
   readonly process: string
+}
+
+export interface JudgedFind extends FoundRow {
+  readonly process: string
+  readonly since: number
 }
 
 export interface FailedSettlement {
@@ -124,6 +130,8 @@ export class JudgedHistory {
   readonly failedSettlements: FailedSettlement[] = []
   /** Settlements of an event that got no reply in time, or none at all. */
   readonly unansweredSettlements: FailedSettlement[] = []
+  /** The rows that processes read to learn whether they had settled them. */
+  readonly finds: JudgedFind[] = []
   /** The owners of each partition, by epoch. */
   readonly ownerships: ReadonlyMap<number, readonly Ownership[]>
   readonly holdings: readonly Holding[]
@@ -305,6 +313,9 @@ export class JudgedHistory {
         for (const settlement of record.settlements) {
           listOf(this.settlements, settlement.event).push({ ...settlement, at, since, process })
         }
+      } else if (record.kind === 'found') {
+        const { since, process } = record
+        for (const row of record.rows) this.finds.push({ ...row, since, process })
       } else if (record.kind === 'unsettled' || record.kind === 'unanswered') {
         const { kind, since, process } = record
         const failed = kind === 'unsettled' ? this.failedSettlements : this.unansweredSettlements

@@ -1,4 +1,10 @@
-import type { Settlement, SettleRequest, StoreWith } from '../../../packages/sendoff/src/store/index.ts'
+import type {
+  OutboxPeople,
+  Settlement,
+  SettleRequest,
+  StoredRow,
+  StoreWith,
+} from '../../../packages/sendoff/src/store/index.ts'
 import { type Clock, systemClock } from '../../../packages/sendoff/src/clock.ts'
 import type { ProcessHistory } from '../history/process-history.ts'
 import { rowName } from '../history/rows-of-events.ts'
@@ -20,7 +26,7 @@ export function observedStore<Tx>(
   const observed = renewals.of(calls.of(store))
   const partitions = store.partitions && observedPartitions(calls.of(store.partitions), history)
   const lanes = store.lanes && calls.of(store.lanes)
-  const people = calls.of(store.people)
+  const people = observedPeople(calls.of(store.people), history)
   const locks = renewals.of(observedLocks(calls.of(store.locks), history))
 
   return new Proxy(observed, {
@@ -47,6 +53,7 @@ export function observedStore<Tx>(
         outcome: settlement.outcome.kind,
         refused: refused.includes(settlement),
         ...(settlement.row.lockedBy === null && { underLock: true as const }),
+        ...(settlement.row.epoch !== undefined && { epoch: settlement.row.epoch }),
       }))
       history.say({ kind: 'settled', since, settlements })
       return refused
@@ -56,6 +63,30 @@ export function observedStore<Tx>(
     } finally {
       answered()
     }
+  }
+}
+
+/** Records the rows that the engine reads to learn whether it had settled them. */
+function observedPeople(people: OutboxPeople, history: ProcessHistory): OutboxPeople {
+  return new Proxy(people, {
+    get(target, name) {
+      return name === 'query' ? query : (Reflect.get(target, name) as unknown)
+    },
+  })
+
+  async function query(request: Parameters<OutboxPeople['query']>[0]): Promise<readonly StoredRow[]> {
+    const since = history.now()
+    const rows = await people.query(request)
+    if (request.eventIds !== undefined) {
+      const found = rows.map((row) => ({
+        event: rowName(row),
+        token: row.deliveries,
+        status: row.status,
+        isFree: row.lockedBy === null && row.losses === 0,
+      }))
+      history.say({ kind: 'found', since, rows: found })
+    }
+    return rows
   }
 }
 

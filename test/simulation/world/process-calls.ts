@@ -12,6 +12,7 @@ import type { SimulatedProcess } from './simulated-process.ts'
 const connectionFaults: ReadonlySet<CallFaultKind> = new Set(['refused', 'cut', 'lostAnswer'])
 
 interface PendingCall {
+  readonly what: string
   readonly since: number
   fail(error: Error): void
 }
@@ -91,6 +92,13 @@ export class ProcessCalls {
     }
   }
 
+  /** Returns since when the oldest of such calls has waited for its answer; undefined if none waits. */
+  waitingSince(what: string): number | undefined {
+    // They are in the order in which they began.
+    for (const call of this.#pending) if (call.what === what) return call.since
+    return undefined
+  }
+
   /** Ends the connections on which calls have waited for as long. */
   dropSilent(silentMs: number): void {
     const latest = this.#network.now - silentMs * 0.9
@@ -114,6 +122,7 @@ export class ProcessCalls {
       const actor = this.#actor(what)
       const fault = network.faultOf(process.slot, what)
       const call: PendingCall = {
+        what,
         since: network.now,
         fail: (error) => this.#pending.delete(call) && process.reach(() => reject(error)),
       }

@@ -81,8 +81,6 @@ class Simulation {
   readonly #slots: ReadonlyMap<string, Slot>
   readonly #harmed: string[] = []
   readonly #ready = new Set<string>()
-  /** When a settlement of a slot was last harmed. */
-  readonly #lastHarmedSettle = new Map<string, number>()
   #early: Violation | undefined
   #openFaults = 0
   #endedByListeners = 0
@@ -320,7 +318,6 @@ class Simulation {
   #callHarmed(fault: PlannedCallFault): void {
     const { what, kind, slot, ms } = fault
     this.#harmed.push(`${what}/${kind}`)
-    if (what === 'settle') this.#lastHarmedSettle.set(slot, this.#time.now)
     const process = this.#slots.get(slot)?.node?.process
     if (kind === 'freeze' && process !== undefined) this.#freeze(process, ms)
     else this.#driver({ kind: 'outage', what: `${kind} of ${what}`, since: this.#time.now, slot })
@@ -416,20 +413,11 @@ class Simulation {
       void node.close().then(() => {
         if (process.isDead) return
         process.kill()
-        this.#tellLateSettle(slot.planned.slot, process.name)
         this.#driver({ kind: 'exit', target: process.name, code: 0, signal: null, expected: true })
         slot.node = undefined
         this.#time.schedule(awayMs, () => this.#start(slot))
       })
     })
-  }
-
-  /** A process that closes gives up a settlement sooner than others do, and before it can record it. */
-  #tellLateSettle(slot: string, process: string): void {
-    const harm = this.#lastHarmedSettle.get(slot)
-    const { leaseMs } = this.#plan.settings
-    if (harm === undefined || harm < this.#time.now - leaseMs) return
-    this.#record({ at: this.#time.now, process, kind: 'cutOff', since: harm, what: 'settle in vain' })
   }
 
   #pause(isPaused: boolean): void {

@@ -47,6 +47,7 @@ export class SimulatedNode {
   readonly #outbox: WriterOutbox<any>
   readonly #metrics = new InMemoryMetrics()
   readonly #delivers: boolean
+  readonly #calls: ProcessCalls
 
   constructor(
     process: SimulatedProcess,
@@ -58,6 +59,7 @@ export class SimulatedNode {
     this.#world = world
     this.#history = history
     this.#delivers = delivers
+    this.#calls = new ProcessCalls(process, world.db, world.network)
     this.#outbox = delivers ? this.#delivering() : this.#writing()
   }
 
@@ -74,13 +76,20 @@ export class SimulatedNode {
     this.#history.say({ kind: 'ready', delivers: this.#delivers })
   }
 
-  /** Closes the outbox. If that took all the time it may take, the process may not know what was refused. */
+  /**
+   * Closes the outbox. If that took all the time it may take, the process may not know what was refused, and a
+   * settlement may still wait for its answer.
+   */
   async close(): Promise<void> {
     const { clock } = this.process
     const startedAt = clock.monotonic()
     await this.#outbox.close()
-    if (clock.monotonic() - startedAt >= this.#world.plan.settings.closeMs * 0.9) return
-    this.#history.say({ kind: 'refusalsTold', count: this.#metrics.settlementRefused })
+    if (clock.monotonic() - startedAt < this.#world.plan.settings.closeMs * 0.9) {
+      this.#history.say({ kind: 'refusalsTold', count: this.#metrics.settlementRefused })
+      return
+    }
+    const since = this.#calls.waitingSince('settle')
+    if (since !== undefined) this.#history.say({ kind: 'cutOff', since, what: 'settle in vain' })
   }
 
   /** Writes a planned transaction, and records how it ended. Returns whether its end is known. */
@@ -236,9 +245,9 @@ export class SimulatedNode {
 
   #common() {
     const { process } = this
-    const { plan, db, network, logger } = this.#world
+    const { plan, db, logger } = this.#world
     const random = new SeededRandom(mixed(plan.seed, process.name))
-    const store = simulatedStore(db, new ProcessCalls(process, db, network))
+    const store = simulatedStore(db, this.#calls)
     const cutOffMs = plan.settings.leaseMs / (plan.mode === 'singleWriter' ? 4 : 2)
     const passing = { of: <Target extends object>(target: Target): Target => target }
     return {

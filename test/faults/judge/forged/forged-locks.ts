@@ -1,3 +1,4 @@
+import { EventStatus } from '../../../../packages/sendoff/src/store/event-status.ts'
 import { type ForgedCases, ForgedRun } from './forged-run.ts'
 
 /** Cases about the lock of a single writer. */
@@ -12,6 +13,14 @@ export const lockCases: ForgedCases = {
         what: 'the same, and it gave the lock back in the end',
         run: lostLock({ begunAfter: 2 }).says('p', 500, { kind: 'lockGivenUp', token: 'p/1' }),
       },
+      {
+        what: 'the same after a failed try, and it never found that try written',
+        run: lostLock({ begunAfter: 2 }).says('p', 109, { kind: 'unsettled', since: 108, events: ['a'] }),
+      },
+      {
+        what: 'it found its own try written, and continued after a second refusal',
+        run: confirmedThenLost({ begunAfter: 2 }),
+      },
     ],
     kept: [
       { what: 'only the events in flight came again', run: lostLock({ begunAfter: 0 }) },
@@ -20,6 +29,10 @@ export const lockCases: ForgedCases = {
       {
         what: 'the first refused event had begun under the lock before',
         run: lostLock({ begunAfter: 2, underNextLock: true }),
+      },
+      {
+        what: 'the first refusal came from its own earlier try, and it found that written',
+        run: confirmedThenLost({ begunAfter: 0 }),
       },
     ],
   },
@@ -42,6 +55,40 @@ function lostLock({ begunAfter, underNextLock = false }: ForgedLoss): ForgedRun 
   }
   run.takesLock('q', 200, 'q/1')
   for (const event of ['a', ...more]) run.delivers(event, { by: 'q', at: 210 })
+  return run.says('q', 300, { kind: 'lockGivenUp', token: 'q/1' })
+}
+
+/**
+ * The first settlement of `a` by `p` is written, and its reply is lost. The store refuses the second, and shows `p` that
+ * the first was written. Much later `p` loses its lock, while `b`, `c` and `d` are in flight.
+ */
+function confirmedThenLost({ begunAfter }: ForgedLoss): ForgedRun {
+  const inFlight = ['b', 'c', 'd']
+  const more = ['e', 'f'].slice(0, begunAfter)
+  const run = new ForgedRun().inMode('singleWriter').takesLock('p', 50, 'p/1').writes('a')
+  run.delivers('a', { at: 95, until: 105, act: 'defer', settled: null })
+  run.says('p', 109, { kind: 'unsettled', since: 107, events: ['a'] })
+  run.says('p', 109, { kind: 'cutOff', since: 107, what: 'settle failed' })
+  run.says('p', 113, {
+    kind: 'settled',
+    since: 112,
+    settlements: [{ event: 'a', token: 1, outcome: 'defer', refused: true, underLock: true }],
+  })
+  run.says('p', 115, {
+    kind: 'found',
+    since: 114,
+    rows: [{ event: 'a', token: 2, status: EventStatus.NEW, isFree: true }],
+  })
+  run.hasHarmedLock(150)
+  for (const event of inFlight) run.writes(event).delivers(event, { at: 140, until: 155, settled: null })
+  run.refuses('b', { by: 'p', at: 160 })
+  for (const event of more) {
+    run.writes(event).delivers(event, { at: 170, until: 175, settled: null })
+    run.refuses(event, { by: 'p', at: 180 })
+  }
+  run.takesLock('q', 200, 'q/1')
+  run.delivers('a', { by: 'q', at: 205, token: 2 })
+  for (const event of [...inFlight, ...more]) run.delivers(event, { by: 'q', at: 210 })
   return run.says('q', 300, { kind: 'lockGivenUp', token: 'q/1' })
 }
 

@@ -122,12 +122,10 @@ export class ForgedRun {
     return settled === null ? this : this.settles(event, { by, at: until + 2, token, outcome: settled })
   }
 
-  settles(
-    event: string,
-    { by, at, token, outcome }: { by: string; at: number; token: number; outcome: string },
-  ): this {
+  settles(event: string, { by, at, token, outcome, epoch }: ForgedSettlement): this {
     const refused = outcome === 'refused'
-    const settlements = [{ event, token, outcome: refused ? 'done' : outcome, refused }]
+    const withEpoch = epoch === undefined ? {} : { epoch, underLock: true as const }
+    const settlements = [{ event, token, outcome: refused ? 'done' : outcome, refused, ...withEpoch }]
     return this.says(by, at + 1, { kind: 'settled', since: at, settlements })
   }
 
@@ -193,6 +191,14 @@ export class ForgedRun {
     }
     return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]
   }
+}
+
+interface ForgedSettlement {
+  readonly by: string
+  readonly at: number
+  readonly token: number
+  readonly outcome: string
+  readonly epoch?: number
 }
 
 interface ForgedOwnership {

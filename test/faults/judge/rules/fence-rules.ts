@@ -101,19 +101,23 @@ function isCertainRefusal(history: JudgedHistory, process: string, settlement: J
 /**
  * Returns a delivery by another process that had begun, later than the settled one, when the store was asked.
  */
-function laterHolder(history: JudgedHistory, { event, process, token, since, underLock }: JudgedSettlement) {
+function laterHolder(
+  history: JudgedHistory,
+  { event, process, token, since, underLock, epoch }: JudgedSettlement,
+) {
   const deliveries = history.deliveries.get(event) ?? []
   const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
   // A process that takes a lock again reads the event again. If it knows its result, it settles it without a delivery.
   const lock = history.holdings.findLast((each) => each.process === process && each.from <= since)
   const lockedAt = underLock ? lock?.from : undefined
   const heldSince = own && Math.max(own.at, lockedAt ?? own.at)
-  return deliveries.find(
-    (other) =>
-      other.process !== process &&
-      other.at < since &&
-      (other.token > token || (other.token === token && other.at > (heldSince ?? since))),
-  )
+  return deliveries.find((other) => {
+    if (other.process === process || other.at >= since) return false
+    if (other.token !== token) return other.token > token
+    // A crash may have ended a hold as if it had never been. Then the epochs tell who came later.
+    if (epoch !== undefined && other.epoch !== undefined) return other.epoch > epoch
+    return other.at > (heldSince ?? since)
+  })
 }
 
 function describeSettlement({ event, process, token, outcome, since }: JudgedSettlement): string {

@@ -1,3 +1,5 @@
+import { EventStatus } from '../../../../packages/sendoff/src/store/event-status.ts'
+import type { Outcome } from '../../../../packages/sendoff/src/store/index.ts'
 import type { Holding, JudgedDelivery, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
 import type { Rule } from './rule.ts'
 
@@ -42,7 +44,7 @@ export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
     const begun = deliveries
       .filter((delivery) => delivery.process === process && delivery.at >= from && delivery.at < until)
       .map((delivery) => ({ delivery, answer: answerTo(history, delivery) }))
-    const unsettled = begun.filter(({ answer }) => answer?.refused ?? true)
+    const unsettled = begun.filter(({ answer }) => answer === undefined || isLost(history, answer))
     const refusals = unsettled.flatMap(({ answer }) => (answer?.underLock ? [answer.at] : []))
     // A holder that gets a refusal may still give the lock back.
     if (holding.isGivenBack && refusals.length === 0) continue
@@ -77,6 +79,34 @@ export function summarizeLockLosses(history: JudgedHistory): LockLossSummary {
     mostInFlight: Math.max(0, ...inFlight),
     mostRepeated: Math.max(0, ...repeated),
   }
+}
+
+/** Returns whether the store refused a settlement, and not because an earlier try of the process had written it. */
+function isLost(
+  history: JudgedHistory,
+  { event, process, token, outcome, refused, since, at }: JudgedSettlement,
+) {
+  if (!refused) return false
+  const wasTried = history.failedSettlements.some(
+    (failed) => failed.event === event && failed.process === process && failed.since < since,
+  )
+  const found = history.finds.find(
+    (find) => find.event === event && find.process === process && find.since >= at,
+  )
+  const isWritten =
+    found !== undefined &&
+    found.isFree &&
+    found.token === token + 1 &&
+    found.status === statusAfter[outcome as Outcome['kind']]
+  return !wasTried || !isWritten
+}
+
+/** The status of a row that a settlement leaves in the table. */
+const statusAfter: Readonly<Partial<Record<Outcome['kind'], number>>> = {
+  done: EventStatus.DONE,
+  dead: EventStatus.DEAD,
+  retry: EventStatus.RETRY,
+  defer: EventStatus.NEW,
 }
 
 /** Returns the store's reply to the outcome of a delivery, if its process lived to get it. */
