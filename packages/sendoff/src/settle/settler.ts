@@ -46,8 +46,8 @@ const failuresBeforeOneByOne = 3
 /**
  * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. One
  * batch is under way at a time, so that under load the next one fills meanwhile. A second batch is sent only
- * if it is full, if no delivery can begin before it is written, or if a drain waits for it. Then the store has
- * work while this process handles the answer to the first.
+ * if it is full, if no delivery can begin before it is written, or if a drain waits for it. Then the store
+ * has work while this process handles the answer to the first.
  *
  * Retries wait longer for others, and their delays count from the failure all the same. A destination that
  * fails every event then costs few statements.
