@@ -137,6 +137,12 @@ export class SimulatedDatabase {
     return this.#pending.size > 0
   }
 
+  /** Whether rows wait for a commit, such as one that is still on its way to the server. */
+  get hasUncommitted(): boolean {
+    for (const tx of this.#open) if (tx.hasWritten) return true
+    return false
+  }
+
   lockCell(name: string): Cell<LockRow> {
     return cellOf(this.locks, name)
   }

@@ -147,7 +147,7 @@ class Simulation {
   get #isQuiet(): boolean {
     if (this.#unwritten > 0 || this.#openFaults > 0) return false
     for (const { node, isOver } of this.#slots.values()) if (node === undefined && !isOver) return false
-    return !this.#db.hasPending
+    return !this.#db.hasPending && !this.#db.hasUncommitted
   }
 
   get #isStopped(): boolean {
