@@ -178,17 +178,19 @@ export interface PartitionsGivenUp {
   readonly partitions?: readonly number[]
 }
 
-/** The store says that this process holds the table's lock from now on. */
+/** The store says that this process holds the lock of a destination from now on. */
 export interface LockTaken {
   readonly kind: 'lockTaken'
   /** When the store was asked. */
   readonly since: number
+  readonly destination: string
   readonly token: string
 }
 
 /** Recorded right before the store is asked to free the lock. */
 export interface LockGivenUp {
   readonly kind: 'lockGivenUp'
+  readonly destination: string
   readonly token: string
 }
 

@@ -20,6 +20,11 @@ export function rowName({ eventId, destination }: Pick<StoredRow, 'eventId' | 'd
   return destination === '' ? eventId : `${eventId}/${destination}`
 }
 
+/** Returns the destination in the name of a row. */
+export function destinationIn(name: string): string {
+  return name.split('/')[1] ?? ''
+}
+
 /** Returns a row as the judge sees it: with its name, and with a key that it shares only with its destination. */
 export function judgedRow(row: StoredRow): StoredRow {
   const { destination, orderingKey } = row

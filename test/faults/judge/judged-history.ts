@@ -1,4 +1,4 @@
-import { judgedRow } from '../history/rows-of-events.ts'
+import { destinationIn, judgedRow } from '../history/rows-of-events.ts'
 import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import { lockHarmNames } from '../stores/lock-harms.ts'
 import type { FaultMode } from '../processes/node-setup.ts'
@@ -7,6 +7,8 @@ import type {
   FoundRow,
   HistoryRecord,
   Intent,
+  LockGivenUp,
+  LockTaken,
   SeenSettlement,
   WrittenEvent,
 } from '../history/history-record.ts'
@@ -98,9 +100,10 @@ export interface Ownership {
   readonly until: number
 }
 
-/** The table's lock, held by a process, as far as the process knows. */
+/** The lock of a destination, held by a process, as far as the process knows. */
 export interface Holding {
   readonly process: string
+  readonly destination: string
   readonly from: number
   /** When the process next asked for it; Infinity if it never did. */
   readonly until: number
@@ -228,12 +231,20 @@ export class JudgedHistory {
     return coveredMs([...stops, ...stalls], from, to)
   }
 
+  /** Returns the lock of the event's destination that a process had taken last, at a moment. */
+  lastHolding(process: string, event: string, at: number): Holding | undefined {
+    const destination = destinationIn(event)
+    return this.holdings.findLast(
+      (each) => each.process === process && each.destination === destination && each.from <= at,
+    )
+  }
+
   /**
    * Returns whether the driver changed the lock past its holder, after the holder had got it for this
    * delivery.
    */
-  wasLockHarmed({ process, at }: JudgedDelivery, by: number): boolean {
-    const holding = this.holdings.findLast((each) => each.process === process && each.from <= at)
+  wasLockHarmed({ process, event, at }: JudgedDelivery, by: number): boolean {
+    const holding = this.lastHolding(process, event, at)
     if (holding === undefined) return false
     return this.outages.some(
       ({ what, from, to }) => lockHarmNames.includes(what) && to >= holding.from && from < by,
@@ -360,15 +371,24 @@ export class JudgedHistory {
   #readHoldings(): readonly Holding[] {
     const { history } = this.evidence
     const taken = history.filter((record) => record.kind === 'lockTaken')
+    // Two locks of one process may have the same token.
+    const nameOf = ({ destination, token }: LockTaken | LockGivenUp) => `${token} ${destination}`
     const givenUp = new Set(
-      history.flatMap((record) => (record.kind === 'lockGivenUp' ? [record.token] : [])),
+      history.flatMap((record) => (record.kind === 'lockGivenUp' ? [nameOf(record)] : [])),
     )
-    return taken.map(({ process, at, token }) => ({
-      process,
-      from: at,
-      until: taken.find((next) => next.process === process && next.at > at)?.since ?? Infinity,
-      isGivenBack: givenUp.has(token),
-    }))
+    return taken.map((record) => {
+      const { process, destination, at } = record
+      const next = taken.find(
+        (each) => each.process === process && each.destination === destination && each.at > at,
+      )
+      return {
+        process,
+        destination,
+        from: at,
+        until: next?.since ?? Infinity,
+        isGivenBack: givenUp.has(nameOf(record)),
+      }
+    })
   }
 
   #readTroubles(): void {

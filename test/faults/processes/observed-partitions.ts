@@ -5,6 +5,7 @@ import {
   type OwnerFence,
   participantPrefix,
 } from '../../../packages/sendoff/src/store/index.ts'
+import { destinationIn } from '../history/rows-of-events.ts'
 import type { ProcessHistory } from '../history/process-history.ts'
 
 /** Returns partitions that record their changes of owner, as far as this process knows of them. */
@@ -61,7 +62,8 @@ export function observedLocks(locks: OutboxLocks, history: ProcessHistory): Outb
   let last: OwnerFence | undefined
 
   function givenUp({ lock, token }: OwnerFence): void {
-    history.say({ kind: lock.startsWith(participantPrefix) ? 'givenUp' : 'lockGivenUp', token })
+    if (lock.startsWith(participantPrefix)) history.say({ kind: 'givenUp', token })
+    else history.say({ kind: 'lockGivenUp', destination: destinationIn(lock), token })
   }
 
   return {
@@ -72,7 +74,10 @@ export function observedLocks(locks: OutboxLocks, history: ProcessHistory): Outb
       last = request
       const since = history.now()
       const isTaken = await locks.acquire(request)
-      if (isTaken && !isParticipant) history.say({ kind: 'lockTaken', since, token: request.token })
+      if (isTaken && !isParticipant) {
+        const { lock, token } = request
+        history.say({ kind: 'lockTaken', since, destination: destinationIn(lock), token })
+      }
       return isTaken
     },
     renew: (request) => locks.renew(request),

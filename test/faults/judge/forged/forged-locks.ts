@@ -11,7 +11,11 @@ export const lockCases: ForgedCases = {
       },
       {
         what: 'the same, and it gave the lock back in the end',
-        run: lostLock({ begunAfter: 2 }).says('p', 500, { kind: 'lockGivenUp', token: 'p/1' }),
+        run: lostLock({ begunAfter: 2 }).says('p', 500, {
+          kind: 'lockGivenUp',
+          destination: '',
+          token: 'p/1',
+        }),
       },
       {
         what: 'the same after a failed try, and it never found that try written',
@@ -29,6 +33,10 @@ export const lockCases: ForgedCases = {
       {
         what: 'the first refused event had begun under the lock before',
         run: lostLock({ begunAfter: 2, underNextLock: true }),
+      },
+      {
+        what: 'the lock of another destination was lost, and the process continued here',
+        run: lostNeighbour(),
       },
       {
         what: 'the first refusal came from its own earlier try, and it found that written',
@@ -55,7 +63,7 @@ function lostLock({ begunAfter, underNextLock = false }: ForgedLoss): ForgedRun 
   }
   run.takesLock('q', 200, 'q/1')
   for (const event of ['a', ...more]) run.delivers(event, { by: 'q', at: 210 })
-  return run.says('q', 300, { kind: 'lockGivenUp', token: 'q/1' })
+  return run.says('q', 300, { kind: 'lockGivenUp', destination: '', token: 'q/1' })
 }
 
 /**
@@ -89,7 +97,25 @@ function confirmedThenLost({ begunAfter }: ForgedLoss): ForgedRun {
   run.takesLock('q', 200, 'q/1')
   run.delivers('a', { by: 'q', at: 205, token: 2 })
   for (const event of [...inFlight, ...more]) run.delivers(event, { by: 'q', at: 210 })
-  return run.says('q', 300, { kind: 'lockGivenUp', token: 'q/1' })
+  return run.says('q', 300, { kind: 'lockGivenUp', destination: '', token: 'q/1' })
+}
+
+/**
+ * `p` holds the locks of two destinations with the same token. It loses the first one, while `a` is in flight there, goes on in
+ * the south, and loses the second lock as well, while `b/south` to `f/south` are in flight. `q` begins all of them again.
+ */
+function lostNeighbour(): ForgedRun {
+  const south = ['b', 'c', 'd', 'e', 'f'].map((id) => `${id}/south`)
+  const run = new ForgedRun().inMode('singleWriter').writes('a')
+  run.takesLock('p', 49, 'p/1', 'south').takesLock('p', 50, 'p/1').hasHarmedLock(100)
+  run.delivers('a', { at: 95, until: 110, settled: null }).refuses('a', { by: 'p', at: 112 })
+  for (const event of south) run.writes(event).delivers(event, { at: 140, until: 155, settled: null })
+  for (const event of south) run.refuses(event, { by: 'p', at: 160 })
+  run.takesLock('q', 200, 'q/1').takesLock('q', 201, 'q/1', 'south')
+  for (const event of ['a', ...south]) run.delivers(event, { by: 'q', at: 210 })
+  for (const destination of ['', 'south'])
+    run.says('q', 300, { kind: 'lockGivenUp', destination, token: 'q/1' })
+  return run
 }
 
 interface ForgedLoss {

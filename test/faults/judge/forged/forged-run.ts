@@ -136,8 +136,8 @@ export class ForgedRun {
   }
 
   /** `by` gets the table's lock, and holds it until it gives it up. */
-  takesLock(by: string, at: number, token: string): this {
-    return this.says(by, at, { kind: 'lockTaken', since: at - 1, token })
+  takesLock(by: string, at: number, token: string, destination = ''): this {
+    return this.says(by, at, { kind: 'lockTaken', since: at - 1, destination, token })
   }
 
   hasHarmedLock(at: number): this {

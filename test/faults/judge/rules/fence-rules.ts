@@ -108,7 +108,7 @@ function laterHolder(
   const deliveries = history.deliveries.get(event) ?? []
   const own = deliveries.findLast((delivery) => delivery.process === process && delivery.at < since)
   // A process that takes a lock again reads the event again. If it knows its result, it settles it without a delivery.
-  const lock = history.holdings.findLast((each) => each.process === process && each.from <= since)
+  const lock = history.lastHolding(process, event, since)
   const lockedAt = underLock ? lock?.from : undefined
   const heldSince = own && Math.max(own.at, lockedAt ?? own.at)
   return deliveries.find((other) => {

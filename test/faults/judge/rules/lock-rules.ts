@@ -1,6 +1,7 @@
 import { EventStatus } from '../../../../packages/sendoff/src/store/event-status.ts'
 import type { Outcome } from '../../../../packages/sendoff/src/store/index.ts'
 import type { Holding, JudgedDelivery, JudgedHistory, JudgedSettlement } from '../judged-history.ts'
+import { destinationIn } from '../../history/rows-of-events.ts'
 import type { Rule } from './rule.ts'
 
 /** Most events that a single writer has sent and the store has not acknowledged. */
@@ -40,9 +41,10 @@ export function* lockLosses(history: JudgedHistory): Iterable<LockLoss> {
   const deliveries = [...history.deliveries.values()].flat()
   for (const holding of history.holdings) {
     if (writers.has(holding.process)) continue
-    const { process, from, until } = holding
+    const { process, destination, from, until } = holding
     const begun = deliveries
       .filter((delivery) => delivery.process === process && delivery.at >= from && delivery.at < until)
+      .filter(({ event }) => destinationIn(event) === destination)
       .map((delivery) => ({ delivery, answer: answerTo(history, delivery) }))
     const unsettled = begun.filter(({ answer }) => answer === undefined || isLost(history, answer))
     const refusals = unsettled.flatMap(({ answer }) => (answer?.underLock ? [answer.at] : []))
