@@ -102,6 +102,8 @@ export class PartitionKeeper {
   #nextLook = Infinity
   /** Whether a wake-up came during a check. The check may have been too early to see its reason. */
   #isWoken = false
+  /** Whether the lock was lost during a check. The check shares nothing then. */
+  #hasLostLock = false
   #cancel: Cancel | undefined
   #stopped = false
   /** The lock that says that this process leaves. */
@@ -147,6 +149,7 @@ export class PartitionKeeper {
   /** Forgets all partitions. Call it when the lock is lost: the partitions are lost with it. */
   lost(): void {
     this.#owned.clear()
+    this.#hasLostLock = this.#looking !== undefined
     if (!this.#stopped) this.#schedule(0)
   }
 
@@ -163,8 +166,9 @@ export class PartitionKeeper {
     this.#looking ??= this.#lookNow().then((pauseMs) => {
       // The next check may begin at once, as soon as it is scheduled: this one has to be over by then.
       this.#looking = undefined
-      this.#schedule(this.#isWoken ? Math.min(pauseMs, wakePauseMs) : pauseMs)
-      this.#isWoken = false
+      const longestMs = this.#hasLostLock ? 0 : this.#isWoken ? wakePauseMs : Infinity
+      this.#schedule(Math.min(pauseMs, longestMs))
+      this.#isWoken = this.#hasLostLock = false
     })
     return this.#looking
   }
@@ -231,6 +235,8 @@ export class PartitionKeeper {
     const shares = await partitions.shares(fence)
     if (shares === undefined) {
       lock.lost()
+      // The store refuses a lock that it has just granted. Asked again at once, it may refuse without end.
+      if (isNew) this.#hasLostLock = false
       return shortPauseMs
     }
     this.#adopt(shares, fence, holding)

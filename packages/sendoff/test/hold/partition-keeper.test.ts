@@ -145,7 +145,68 @@ describe('the keeper of partitions', () => {
     deepEqual(released, [])
     deepEqual(first.active, [])
   })
+
+  it('shares again at once if its lock is lost during a check', async (test) => {
+    const store = memoryStore()
+    const lock = lockOf(store, 'first')
+    const [asked, answer] = [new Gate(), new Gate()]
+    const { keeper, pauses } = pausingKeeperOf(test, store, lock, {
+      async shares(owner) {
+        const shares = await store.partitions.shares(owner)
+        if (pauses.length === 0) return shares
+        asked.open()
+        await answer.passed
+        return shares
+      },
+    })
+    await keeper.look()
+    const check = keeper.look()
+    await asked.passed
+    await store.locks.release(lock.fence)
+    lock.lost()
+    answer.open()
+    await check
+
+    equal(pauses.at(-1), 0)
+    await keeper.look()
+    equal(keeper.active.length, partitionCount)
+    equal(pauses.at(-1), 60_000)
+  })
+
+  it('pauses if the store does not know the lock that it has just granted', async (test) => {
+    const store = memoryStore()
+    const { keeper, pauses } = pausingKeeperOf(test, store, lockOf(store, 'first'), {
+      shares: async () => undefined,
+    })
+    await keeper.look()
+
+    equal(pauses.at(-1), 500)
+  })
 })
+
+/** Looks only when it is told to, is told of lost locks, and records how long it would pause. */
+function pausingKeeperOf(
+  test: TestContext,
+  store: StoreWith<any, 'people'>,
+  lock: NamedLock,
+  calls: Partial<OutboxPartitions>,
+): { readonly keeper: PartitionKeeper; readonly pauses: readonly number[] } {
+  const pauses: number[] = []
+  const keeper = new PartitionKeeper({
+    ...optionsOf(store, lock),
+    partitions: { ...store.partitions!, ...calls },
+    clock: {
+      ...systemClock,
+      schedule(ms) {
+        pauses.push(ms)
+        return () => {}
+      },
+    },
+  })
+  lock.onLost(() => keeper.lost())
+  test.after(() => keeper.stop())
+  return { keeper, pauses }
+}
 
 function lockOf(store: StoreWith<any, 'people'>, token: string): NamedLock {
   return new NamedLock({
