@@ -2,10 +2,11 @@
  * Debezium delivers the events of a shop to billing:
  *
  *     mvn -f examples/debezium package dependency:copy-dependencies
- *     DATABASE_URL=postgres://postgres@127.0.0.1:5432/shop npm run example:debezium
+ *     npm run example:debezium
  *
- * The shop only writes. The server needs `wal_level = logical`. Half-way, Debezium is killed and starts again.
- * It repeats some messages then, and billing issues each invoice once.
+ * It uses the database of `DATABASE_URL`, whose server needs `wal_level = logical`, or starts a private one. The shop
+ * only writes. Half-way, Debezium is killed and starts again. It repeats some messages then, and billing issues each
+ * invoice once.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,11 +15,12 @@ import pg from 'pg'
 import { defineEvent, Outbox } from 'sendoff'
 import { Inbox } from 'sendoff/inbox'
 import { postgresStore } from 'sendoff/postgres'
+import { openPostgres } from '../open-postgres.ts'
 import { MessageReceiver } from './message-receiver.ts'
 import { RelayProcess } from './relay-process.ts'
+import { missingForRelay, missingOnServer } from './requirements.ts'
 
 const orderCount = 20
-const databaseUrl = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres'
 
 interface Order {
   readonly id: string
@@ -27,8 +29,12 @@ interface Order {
 
 const OrderPlaced = defineEvent<Order>('OrderPlaced', { aggregateType: 'Order', aggregateId: ({ id }) => id })
 
+stopIfMissing(missingForRelay())
+const database = await openPostgres()
+const pool = new pg.Pool({ connectionString: database.url })
+stopIfMissing(await missingOnServer(pool))
+
 const folder = await mkdtemp(join(tmpdir(), 'sendoff-debezium-'))
-const pool = new pg.Pool({ connectionString: databaseUrl })
 await pool.query(`
   drop table if exists orders, invoices;
   create table orders (id text primary key, total integer);
@@ -62,7 +68,7 @@ const receiver = await MessageReceiver.start(async ({ headers, value }) => {
 })
 
 const relay = new RelayProcess({
-  databaseUrl,
+  databaseUrl: database.url,
   consumerUrl: receiver.url,
   offsetsFile: join(folder, 'offsets'),
 })
@@ -83,7 +89,15 @@ await billing.close()
 // A slot that nothing reads keeps the log of the server for ever.
 await dropSlot()
 await pool.end()
+await database.close()
 await rm(folder, { recursive: true, force: true })
+
+function stopIfMissing(missing: readonly string[]): void {
+  if (missing.length === 0) return
+  console.error('The example cannot run here. It lacks:')
+  for (const each of missing) console.error(`- ${each}`)
+  process.exit(1)
+}
 
 async function placeOrders(first: number, last: number): Promise<void> {
   for (let number = first; number <= last; number += 1) {

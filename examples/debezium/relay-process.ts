@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { classPath } from './requirements.ts'
 
 const here = import.meta.dirname
 
@@ -83,13 +84,4 @@ export class RelayProcess {
   }
 
   readonly #killChild = (): void => void this.#child?.kill('SIGKILL')
-}
-
-/** What Maven has put here, or what the variable names. */
-function classPath(): string {
-  const target = join(here, 'target')
-  return (
-    process.env['DEBEZIUM_CLASS_PATH'] ??
-    [join(target, 'classes'), join(target, 'dependency', '*')].join(delimiter)
-  )
 }

@@ -10,10 +10,13 @@ export interface PostgresServerOptions {
   readonly binFolder: string
   /** An existing folder, in which the data folder is created. */
   readonly folder: string
+  /** They go before those of every test server. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** Creates a database cluster and starts its server. */
-export async function postgresServer({ binFolder, folder }: PostgresServerOptions): Promise<PostgresServer> {
+export async function postgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
+  const { binFolder, folder } = options
   const user = unprivilegedUser('postgres')
   giveTo(user, folder)
 
@@ -21,13 +24,14 @@ export async function postgresServer({ binFolder, folder }: PostgresServerOption
   const dataFolder = join(folder, 'data')
   await runCommand(join(binFolder, 'initdb'), initdbArguments(dataFolder), processOptions)
 
-  return startedServer({ binFolder, folder })
+  return startedServer(options)
 }
 
 /** Starts a server on the data folder in `folder`, as the user that owns it. */
-export async function startedServer({ binFolder, folder }: PostgresServerOptions): Promise<PostgresServer> {
+export async function startedServer(options: PostgresServerOptions): Promise<PostgresServer> {
+  const { binFolder, folder, settings = {} } = options
   const port = await stablePort()
-  const args = postgresArguments(join(folder, 'data'), port)
+  const args = postgresArguments(join(folder, 'data'), port, settings)
   const processOptions = { ...unprivilegedUser('postgres'), cwd: folder }
   const server = new PostgresServer(port, join(binFolder, 'postgres'), args, processOptions)
   await server.start()
@@ -127,8 +131,12 @@ function initdbArguments(dataFolder: string): readonly string[] {
   ]
 }
 
-function postgresArguments(dataFolder: string, port: number): readonly string[] {
-  const settings = {
+function postgresArguments(
+  dataFolder: string,
+  port: number,
+  settings: Readonly<Record<string, string>>,
+): readonly string[] {
+  const all = {
     listen_addresses: '127.0.0.1',
     port,
     // The path of a socket must not be longer than about a hundred characters; temporary folders can be.
@@ -138,12 +146,9 @@ function postgresArguments(dataFolder: string, port: number): readonly string[] 
     wal_level: 'logical',
     // In files of the data folder, so that a killed server leaves nothing elsewhere.
     dynamic_shared_memory_type: 'mmap',
+    ...settings,
   }
-  return [
-    '-D',
-    dataFolder,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ]
+  return ['-D', dataFolder, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
 }
 
 // If the system does not list them, most of them notice on their own that their parent is gone.

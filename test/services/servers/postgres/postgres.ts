@@ -25,9 +25,12 @@ export const postgres: Service = {
   },
 }
 
-/** Starts a private server, with its data in `folder`, for tests that harm it. */
-export async function debianPostgresServer(folder: string): Promise<PostgresServer> {
-  return postgresServer({ binFolder: requiredBinFolder(), folder })
+/** Starts a private server, with its data in `folder`, for tests that harm it or need settings of their own. */
+export async function debianPostgresServer(
+  folder: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  return postgresServer({ binFolder: requiredBinFolder(), folder, settings })
 }
 
 /** Starts a standby of such a server, with its data in `folder`. */
