@@ -139,7 +139,6 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     const isCarrying = tracing !== undefined || carried !== undefined
     const recovery = new StoreRecovery(clock, events)
     this.#recovery = recovery
-    this.#tableLook = new TableLook(store.looks, clock)
     const limited = answeringInTime(store, clock, times, () => recovery.answered())
     this.#options = options
     this.owner = lease.owner
@@ -167,8 +166,9 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     })
     const metrics = metricsFrom(options.metrics, pluggedIn)
     const startedAt = clock.now()
-    // A report that succeeds says nothing about calls that deliveries need.
-    const { reports } = answeringInTime(store, clock, times)
+    // A report or a look that succeeds says nothing about calls that deliveries need.
+    const { reports, looks } = answeringInTime(store, clock, times)
+    this.#tableLook = new TableLook(looks, clock)
     this.#reporter =
       reports &&
       new ProcessReporter({

@@ -8,7 +8,7 @@ import type { OutboxLooks } from '../store/index.ts'
 /** For how many milliseconds a look is good. */
 const keptMs = 5_000
 
-/** How long a look may take. A scrape or a probe must not wait for a database that hangs. */
+/** How long a scrape or a probe waits for a look. It must not wait for a database that hangs. */
 const patienceMs = 2_000
 
 /**
@@ -21,6 +21,10 @@ export class TableLook {
   #looking: Promise<TableState | undefined> | undefined
   #last: { readonly state: TableState; readonly at: number } | undefined
 
+  /**
+   * The calls of `looks` need a time limit. Over a dead connection, a look would otherwise never end, and all
+   * later readers would wait for it in vain.
+   */
   constructor(looks: OutboxLooks | undefined, clock: Clock) {
     this.#looks = looks
     this.#clock = clock

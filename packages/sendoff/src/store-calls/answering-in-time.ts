@@ -10,6 +10,8 @@ export interface AnswerTimes {
   readonly renewMs: number
   /** For a renewal of the lock. It leaves time for other tries, too. */
   readonly lockRenewMs: number
+  /** For looks at the table. They are a person's or a probe's, and not part of a delivery. */
+  readonly lookMs: number
   /** For calls that may take long on a large table, such as a purge. */
   readonly patientMs: number
 }
@@ -23,6 +25,8 @@ export function answerTimes(leaseMs: number, lockTtlMs = leaseMs, lockMarginMs =
     callMs: leaseMs / 2,
     renewMs: leaseMs / 6,
     lockRenewMs: lockTryMs(lockTtlMs, lockMarginMs),
+    // With short leases, a look at a large table would otherwise end the connections of its process.
+    lookMs: Math.max(5_000, leaseMs / 2),
     patientMs: Math.max(60_000, leaseMs * 10),
   }
 }
@@ -63,6 +67,8 @@ const ofParts: {
   // The settler asks which settlements were written. Operators' calls are not limited.
   people: { query: 'callMs' },
   reports: { report: 'callMs', living: 'callMs', statistics: 'callMs', forgetStatistics: 'patientMs' },
+  // Of the looks, metrics and health use these.
+  looks: { tally: 'lookMs', scan: 'lookMs' },
   inbox: { purge: 'patientMs' },
   wakeUps: { announce: 'callMs' },
 }

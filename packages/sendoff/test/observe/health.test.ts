@@ -26,16 +26,17 @@ describe('health', () => {
   async function start(options = {}) {
     const clock = fakeClock()
     const store = memoryStore({ now: clock.now })
-    const database = { isDown: false }
+    const database = { isDown: false, isSilent: false }
     for (const [part, name] of [
       [store, 'claim'],
       [store.nodes, 'join'],
       [store.looks, 'tally'],
     ] as const) {
       const real = Reflect.get(part, name) as (...args: unknown[]) => Promise<unknown>
-      Reflect.set(part, name, (...args: unknown[]) =>
-        database.isDown ? Promise.reject(new Error('connection refused')) : real.apply(part, args),
-      )
+      Reflect.set(part, name, (...args: unknown[]) => {
+        if (database.isSilent) return new Promise(() => {})
+        return database.isDown ? Promise.reject(new Error('connection refused')) : real.apply(part, args)
+      })
     }
     const outbox = await Outbox.multiNode({ store, clock, logger: false, ...options }).start()
     return { clock, store, database, outbox, answer: healthHandler(outbox) }
@@ -62,12 +63,17 @@ describe('health', () => {
   })
 
   it('does not wait for a database that hangs', async (test) => {
-    const { clock, store, outbox, answer } = await start()
+    const { clock, database, outbox, answer } = await start()
     test.after(() => outbox.close())
-    store.looks.tally = () => new Promise(() => {})
+    database.isSilent = true
     const probe = answer(request('/readyz'))
     await clock.advance(2_000)
     equal((await probe).status, 503)
+
+    database.isSilent = false
+    // The look gets no answer any more. Half a lease after its start, the outbox gives it up.
+    await clock.advance(13_000)
+    equal((await answer(request('/readyz'))).status, 200)
   })
 
   it('keeps its thresholds', async (test) => {

@@ -92,6 +92,8 @@ describe('prometheusMetrics', () => {
     const clock = fakeClock()
     const register = new Registry()
     const store = memoryStore({ now: clock.now })
+    let tally = (): Promise<never> => new Promise(() => {})
+    store.looks.tally = () => tally()
     const outbox = await Outbox.multiNode({
       ...quiet,
       store,
@@ -99,14 +101,13 @@ describe('prometheusMetrics', () => {
       metrics: prometheusMetrics({ register }),
     }).start()
     test.after(() => outbox.close())
-    store.looks.tally = () => new Promise(() => {})
     const scraping = scrape(register)
     await clock.advance(2_000)
     const values = await scraping
     equal(values.has('outbox_lag_oldest_seconds{outbox="default"}'), false)
     equal(values.get('outbox_store_outage{outbox="default"}'), 0)
 
-    store.looks.tally = () => Promise.reject(new Error('gone'))
+    tally = () => Promise.reject(new Error('gone'))
     // The look that hangs is still under way, and no other begins.
     const second = scrape(register)
     await clock.advance(2_000)
