@@ -137,6 +137,34 @@ describe('sampling', () => {
     match(headers[0]!, /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
   })
 
+  const span = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331'
+  for (const [headers, isRecorded] of [
+    [`{"traceparent":"${span}-01"}`, true],
+    [`{"traceparent":"${span}-00"}`, false],
+    [`{"traceparent":"${span}-02"}`, false],
+    [`{"traceparent":"${span}-03","tracestate":"a=1"}`, true],
+    [`{ "traceparent" :\n\t"${span}-01" }`, true],
+    [`{"traceparent": "${span}-00"}`, false],
+    [`{"a": "traceparent", "traceparent": "${span}-01"}`, true],
+    [`{"a":"traceparent","traceparent":"${span}-00"}`, false],
+    [`{"a":"traceparent"}`, false],
+    [String.raw`{"a":"\"traceparent\":\"${span}-01","traceparent":"${span}-00"}`, false],
+    [`{"x-traceparent":"${span}-01"}`, false],
+    [`{"traceparent":"cc${span.slice(2)}-01-of the future"}`, true],
+    [`{"traceparent":""}`, false],
+    [`{"traceparent":"${'1'.repeat(55)}"}`, false],
+    [`{"traceparent":"${span}-0`, false],
+    [`{"traceparent":1}`, false],
+    [`{"traceparent"`, false],
+  ] as const) {
+    it(`of a delivery with the headers ${headers}`, () => {
+      const { tracer } = recordTraces()
+      const delivery = { eventId: 'e', eventType: 'Tested', destination: '', attempt: 1, batchSize: 1 }
+      const span = openTelemetryTracing({ api, tracer }).deliver({ ...delivery, headers })
+      equal(span !== undefined, isRecorded)
+    })
+  }
+
   it('by link, every delivery of a recorded request is recorded, and of no other', async (test) => {
     const ratio = new TraceIdRatioBasedSampler(0.5)
     const { tracer, spans } = recordTraces(new ParentBasedSampler({ root: sampledByLink(ratio) }))
