@@ -42,7 +42,8 @@ const plainCounters = metricCatalogue
 export class CollectedMetrics implements MetricsExporter {
   readonly #options: { readonly maxTypes: number; readonly buckets: readonly number[] }
   readonly #counts = Object.fromEntries(plainCounters.map((name) => [name, 0])) as Counts
-  readonly #kinds = new Map<string, Kind>()
+  /** By type, then by destination. A key made of both would be a new text for each delivery. */
+  readonly #kinds = new Map<string, Map<string, Kind>>()
   readonly #types = new Set<string>()
   readonly #destinations = new Set<string>()
   readonly #poll: Histogram
@@ -151,7 +152,7 @@ export class CollectedMetrics implements MetricsExporter {
   /** Returns the counts of an event type and destination, under labels that are bounded. */
   kindOf(eventType: string, destination: string): Kind {
     return (
-      this.#kinds.get(keyOf(eventType, destination)) ??
+      this.#kinds.get(eventType)?.get(destination) ??
       this.#boundedKind(
         bounded(eventType, this.#types, this.#options.maxTypes),
         destination === '' ? '' : bounded(destination, this.#destinations, maxDestinations),
@@ -164,7 +165,7 @@ export class CollectedMetrics implements MetricsExporter {
     if (name in this.#counts) return [{ labels: {}, value: this.#counts[name as keyof Counts] }]
     switch (name) {
       case 'deliveries':
-        return [...this.#kinds.values()].flatMap((kind) =>
+        return this.#allKinds().flatMap((kind) =>
           ends.map((outcome) => ({ labels: { ...kind.labels, outcome }, value: kind[outcome] })),
         )
       case 'delivery.duration':
@@ -181,9 +182,9 @@ export class CollectedMetrics implements MetricsExporter {
   durations(name: HistogramName): readonly Durations[] {
     switch (name) {
       case 'delivery.duration':
-        return [...this.#kinds.values()].map(({ labels, delivery }) => ({ labels, value: delivery }))
+        return this.#allKinds().map(({ labels, delivery }) => ({ labels, value: delivery }))
       case 'listener.duration':
-        return [...this.#kinds.values()].map(({ labels, listener }) => ({ labels, value: listener }))
+        return this.#allKinds().map(({ labels, listener }) => ({ labels, value: listener }))
       case 'poll.duration':
         return [{ labels: {}, value: this.#poll }]
       case 'settle.duration':
@@ -192,10 +193,16 @@ export class CollectedMetrics implements MetricsExporter {
   }
 
   #boundedKind(type: string, destination: string): Kind {
-    const key = keyOf(type, destination)
-    let kind = this.#kinds.get(key)
-    if (kind === undefined) this.#kinds.set(key, (kind = new Kind(type, destination, this.#options.buckets)))
+    let ofType = this.#kinds.get(type)
+    if (ofType === undefined) this.#kinds.set(type, (ofType = new Map()))
+    let kind = ofType.get(destination)
+    if (kind === undefined)
+      ofType.set(destination, (kind = new Kind(type, destination, this.#options.buckets)))
     return kind
+  }
+
+  #allKinds(): readonly Kind[] {
+    return [...this.#kinds.values()].flatMap((ofType) => [...ofType.values()])
   }
 
   // Outboxes of one name are on one table, so that any of them knows its state.
@@ -232,10 +239,6 @@ export class Kind {
 }
 
 const ends: readonly DeliveryEnd[] = ['done', 'failed', 'dead', 'deferred', 'filtered']
-
-function keyOf(type: string, destination: string): string {
-  return destination === '' ? type : `${type}\0${destination}`
-}
 
 function bounded(label: string, known: Set<string>, most: number): string {
   if (known.has(label)) return label

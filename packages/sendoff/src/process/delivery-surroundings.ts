@@ -18,8 +18,9 @@ export class DeliverySurroundings {
 
   /** Runs the processing of one delivery. */
   around(delivery: Delivery, run: () => Promise<Outcome>): Promise<Outcome> {
-    const { trace } = this.#enter(delivery, 1)
-    const processing = delivery.within === undefined ? run() : delivery.within(run)
+    this.#enter(delivery, 1)
+    const { trace, within } = delivery
+    const processing = within === undefined ? run() : within(run)
     if (trace !== undefined) void processing.then((outcome) => endTrace(trace, outcome))
     return processing
   }
@@ -32,23 +33,27 @@ export class DeliverySurroundings {
     deliveries: readonly Delivery[],
     run: () => Promise<readonly Outcome[]>,
   ): Promise<readonly Outcome[]> {
-    const entered = deliveries.map((delivery) => this.#enter(delivery, deliveries.length))
     const carried = this.#carried
-    const processing =
-      carried === undefined
-        ? run()
-        : carried.around(carried.common(entered.map(({ headers }) => headers)), run)
-    if (entered.some(({ trace }) => trace !== undefined)) {
+    const headers: ContextHeaders[] = []
+    let hasTrace = false
+    for (const delivery of deliveries) {
+      const ofDelivery = this.#enter(delivery, deliveries.length)
+      if (carried !== undefined) headers.push(ofDelivery)
+      if (delivery.trace !== undefined) hasTrace = true
+    }
+    const processing = carried === undefined ? run() : carried.around(carried.common(headers), run)
+    if (hasTrace) {
       void processing.then((outcomes) =>
-        entered.forEach(({ trace }, index) => trace && endTrace(trace, outcomes[index]!)),
+        deliveries.forEach(({ trace }, index) => trace && endTrace(trace, outcomes[index]!)),
       )
     }
     return processing
   }
 
-  #enter(delivery: Delivery, batchSize: number): Entered {
+  /** Starts the span of a delivery. Returns the headers of the event, if values are carried in them. */
+  #enter(delivery: Delivery, batchSize: number): ContextHeaders {
     const { row } = delivery
-    if (row.headers === null) return { headers: noHeaders, trace: undefined }
+    if (row.headers === null) return noHeaders
     const carried = this.#carried
     const headers = carried === undefined ? noHeaders : parsed(row.headers)
     const trace = this.#tracing?.deliver({
@@ -66,13 +71,8 @@ export class DeliverySurroundings {
         return trace === undefined ? inContext() : trace.run(inContext)
       }
     }
-    return { headers, trace }
+    return headers
   }
-}
-
-interface Entered {
-  readonly headers: ContextHeaders
-  readonly trace: TracedCall | undefined
 }
 
 const noHeaders: ContextHeaders = {}

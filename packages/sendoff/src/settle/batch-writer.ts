@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Delivery } from '../delivery/delivery.ts'
 import { boundedDelayMs } from '../event/delay.ts'
 import type { EngineMetrics } from '../observe/metrics.ts'
-import type { TracedEnd, Tracing } from '../observe/tracing.ts'
+import type { TracedCall, TracedEnd, Tracing } from '../observe/tracing.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
 import type { OutboxStore, Outcome, OwnerFence, Settlement } from '../store/index.ts'
 import { fenceOf, type OutcomeBatch, retryWaitMs, type UnsettledOutcome } from './outcome-batch.ts'
@@ -77,8 +77,11 @@ export class BatchWriter {
   #spanOf(items: readonly UnsettledOutcome[]): TracedEnd | undefined {
     const { tracing } = this.#options
     if (tracing === undefined) return undefined
-    const traced = items.flatMap(({ delivery }) => delivery.trace ?? [])
-    return traced.length === 0 ? undefined : tracing.settle(traced, items.length)
+    let traced: TracedCall[] | undefined
+    for (const { delivery } of items) {
+      if (delivery.trace !== undefined) (traced ??= []).push(delivery.trace)
+    }
+    return traced && tracing.settle(traced, items.length)
   }
 
   async #settle(
