@@ -1,7 +1,7 @@
 import type { Bar, BarPanel } from './charts/bar-charts.ts'
 import { type Measurement, type MetricName, metrics } from './metrics.ts'
 import type { Results } from './run-rounds.ts'
-import { median } from './statistics.ts'
+import { median, medianBounds } from './statistics.ts'
 import type { Subject, Suite } from './store-bench.ts'
 
 export interface ResultLine {
@@ -86,19 +86,20 @@ interface Comparison {
   readonly text: (results: Results, metric: MetricName, subject: Subject) => string
 }
 
-function comparisonsOf({ subjects, limit, peer }: Suite): readonly Comparison[] {
+function comparisonsOf({ subjects, limit, peer, showsExactness }: Suite): readonly Comparison[] {
+  const ratioText = showsExactness ? exactRatioText : shortRatioText
   const withOne = (other: string): Comparison => ({
     header: `of ${other}`,
     others: [other],
-    text: (results, metric, { name }) => ratioText(ratioOf(results, metric, name, other)),
+    text: (results, metric, { name }) => ratioText(ratiosOf(results, metric, name, other)),
   })
   const ownLimits = subjects.flatMap(({ ownLimit }) => ownLimit ?? [])
   const withOwnLimits: Comparison = {
     header: 'of its own limit',
     others: ownLimits,
     text(results, metric, { name, ownLimit }) {
-      const ratio = ratioOf(results, metric, name, ownLimit)
-      return ratio === undefined ? '' : `${ratioText(ratio)} of ${ownLimit}`
+      const ratios = ratiosOf(results, metric, name, ownLimit)
+      return ratios.length === 0 ? '' : `${ratioText(ratios)} of ${ownLimit}`
     },
   }
   return [
@@ -109,30 +110,36 @@ function comparisonsOf({ subjects, limit, peer }: Suite): readonly Comparison[] 
 }
 
 /**
- * Returns the median of the ratios within each round. Measurements of a round lie close together in time, so
- * a slow phase of the machine affects both. Above 1 is better than the other, for costs as well.
+ * Returns the ratio within each round. Measurements of a round lie close together in time, so a slow phase of
+ * the machine affects both. Above 1 is better than the other, for costs as well.
  */
-function ratioOf(
+function ratiosOf(
   results: Results,
   metric: MetricName,
   subject: string,
   other: string | undefined,
-): number | undefined {
+): readonly number[] {
   const otherValues = other === undefined ? [] : valuesOf(results.get(other) ?? [], metric)
-  if (otherValues.length === 0 || subject === other) return undefined
+  if (otherValues.length === 0 || subject === other) return []
 
   const isCost = 'isCost' in metrics[metric]
-  return median(
-    valuesOf(results.get(subject)!, metric).map((value, round) =>
-      isCost ? otherValues[round]! / value : value / otherValues[round]!,
-    ),
+  return valuesOf(results.get(subject)!, metric).map((value, round) =>
+    isCost ? otherValues[round]! / value : value / otherValues[round]!,
   )
 }
 
 // A cost of nothing is better beyond comparison.
-function ratioText(ratio: number | undefined): string {
-  if (ratio === undefined || Number.isNaN(ratio)) return ''
+function shortRatioText(ratios: readonly number[]): string {
+  const ratio = median(ratios)
+  if (ratios.length === 0 || Number.isNaN(ratio)) return ''
   return Number.isFinite(ratio) ? ratio.toFixed(2) : '∞'
+}
+
+/** Returns the median, and how far it is known. */
+function exactRatioText(ratios: readonly number[]): string {
+  if (ratios.length === 0) return ''
+  const [least, most] = medianBounds(ratios)
+  return `${median(ratios).toFixed(3)} (${least.toFixed(3)} to ${most.toFixed(3)})`
 }
 
 // In the order of their descriptions, independent of the order of measurement.

@@ -23,6 +23,26 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/**
+ * Returns the bounds between which the median of all possible measurements lies, with a certainty of at least
+ * 95 percent. It assumes nothing of how values are distributed. Below six values there are no such bounds:
+ * returns the smallest and the largest.
+ */
+export function medianBounds(values: readonly number[]): readonly [number, number] {
+  const sorted = values.toSorted((a, b) => a - b)
+  // So many values may lie beyond each bound. Each lies below the true median as often as above it.
+  let beyond = 0
+  let chance = 0.5 ** sorted.length
+  let term = chance
+  for (;;) {
+    term *= (sorted.length - beyond) / (beyond + 1)
+    chance += term
+    if (chance > 0.025) break
+    beyond++
+  }
+  return [sorted[beyond]!, sorted.at(-1 - beyond)!]
+}
+
 /** Returns the value that a given share of all values, between 0 and 1, lies below. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)

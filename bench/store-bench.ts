@@ -44,6 +44,8 @@ export interface Suite {
   readonly limit?: string
   /** The system that users would choose instead. Subjects are compared with it as well. */
   readonly peer?: string
+  /** Shows how exact each ratio is, for subjects that differ by a few percent. */
+  readonly showsExactness?: true
   /** Measures all subjects at the same time: for subjects that do almost nothing for a long time. */
   readonly together?: true
   /** Subjects draw values over time, instead of bars at the end. */

@@ -8,16 +8,27 @@ import {
   type MetricProducer,
   PeriodicExportingMetricReader,
 } from '@opentelemetry/sdk-metrics'
-import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
 import { Registry } from 'prom-client'
 import type { EventFields, MetricsExporter } from 'sendoff'
-import { openTelemetryHistograms, openTelemetryMetrics, openTelemetryTracing } from 'sendoff/opentelemetry'
+import {
+  openTelemetryHistograms,
+  openTelemetryMetrics,
+  openTelemetryTracing,
+  sampledByLink,
+} from 'sendoff/opentelemetry'
 import { prometheusMetrics } from 'sendoff/prometheus'
 import type { BenchDatabases, StartWorker, Subject, Suite } from '../store-bench.ts'
 import { drainSubject, sendoffBacklog } from './drain.ts'
 import { type OutboxChoices, sendoffWorker } from './sendoff-outbox.ts'
 
 const plain = 'sendoff-multi-node'
+const withHeaders = `${plain}-headers`
 
 /** Measures what metrics and traces cost a drain. */
 export function observeSuite<Tx>(databases: BenchDatabases<Tx>): Suite {
@@ -25,9 +36,11 @@ export function observeSuite<Tx>(databases: BenchDatabases<Tx>): Suite {
     name: string,
     choices: () => OutboxChoices,
     fieldsOf?: (number: number) => EventFields,
+    ownLimit?: string,
   ): Subject =>
     drainSubject({
       name,
+      ...(ownLimit !== undefined && { ownLimit }),
       backlog: sendoffBacklog(databases, fieldsOf),
       worker: workerWith(databases, choices),
     })
@@ -35,14 +48,17 @@ export function observeSuite<Tx>(databases: BenchDatabases<Tx>): Suite {
   return {
     subjects: [
       subject(plain, () => ({})),
+      // The same once more: no difference that is smaller than theirs says anything.
+      subject(`${plain}-again`, () => ({})),
       subject(`${plain}-prometheus`, () => ({ metrics: prometheusMetrics({ register: new Registry() }) })),
       subject(`${plain}-opentelemetry`, () => ({ metrics: collected() })),
       subject(`${plain}-opentelemetry-record`, () => ({ metrics: recorded() })),
       // The same events without tracing: reading their headers costs a little, too.
-      subject(`${plain}-headers`, () => ({}), tracedEvery(100)),
-      subject(`${plain}-traced-1-percent`, () => ({ tracing: tracing() }), tracedEvery(100)),
-      subject(`${plain}-traced`, () => ({ tracing: tracing() }), tracedEvery(1)),
+      subject(withHeaders, () => ({}), tracedEvery(100)),
+      subject(`${plain}-traced-1-percent`, () => ({ tracing: tracing(0.01) }), tracedEvery(100), withHeaders),
+      subject(`${plain}-traced`, () => ({ tracing: tracing(1) }), tracedEvery(1), withHeaders),
     ],
+    showsExactness: true,
     limit: plain,
   }
 }
@@ -80,7 +96,8 @@ function meter(metricProducers: MetricProducer[] = []): api.Meter {
   return new MeterProvider({ readers: [reader] }).getMeter('bench')
 }
 
-function tracing() {
+/** Tracing with the sampler that the docs recommend, which keeps this share of the requests. */
+function tracing(share: number) {
   api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   api.propagation.setGlobalPropagator(new W3CTraceContextPropagator())
   // Spans are made and batched, and go nowhere.
@@ -88,6 +105,9 @@ function tracing() {
     export: (_: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
     shutdown: async () => {},
   }
-  const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] })
-  return openTelemetryTracing({ api, tracer: provider.getTracer('bench'), deliveries: 'parent' })
+  const provider = new TracerProvider({
+    spanProcessors: [new BatchSpanProcessor({ exporter })],
+    sampler: new ParentBasedSampler({ root: sampledByLink(new TraceIdRatioBasedSampler(share)) }),
+  })
+  return openTelemetryTracing({ api, tracer: provider.getTracer('bench') })
 }

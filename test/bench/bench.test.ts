@@ -2,6 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { medianBounds } from '../../bench/statistics.ts'
 import { bench, benchLines, subjectsOf } from './run-bench.ts'
 import { temporaryFolder } from '../services/machine/temporary-folder.ts'
 
@@ -45,6 +46,7 @@ describe('the benchmarks on SQLite', () => {
 
     deepEqual(subjectsOf(lines, 'cpuUsPerEvent'), [
       'sendoff-multi-node',
+      'sendoff-multi-node-again',
       'sendoff-multi-node-prometheus',
       'sendoff-multi-node-opentelemetry',
       'sendoff-multi-node-opentelemetry-record',
@@ -106,6 +108,20 @@ describe('the benchmarks on SQLite', () => {
     match(stdout, /Limit: limit-claim-update\./)
     match(stdout, /^events\/s .*of limit-claim-update +of its own limit$/m)
     match(stdout, /^sendoff-single-node( +[\d,]+){3} +1 +\d+\.\d\d +\d+\.\d\d of limit-owner-update$/m)
+  })
+
+  it('a table of small differences shows how exact they are', async () => {
+    const { stdout } = await bench(run, 'observe', '--events', '50', '--rounds', '2', '--only', '1-percent')
+    match(
+      stdout,
+      /^sendoff-multi-node-traced-1-percent( +[\d,]+){3} +2( +\d\.\d{3} \(\d\.\d{3} to \d\.\d{3}\)){2} of sendoff-multi-node-headers$/m,
+    )
+  })
+
+  it('the bounds of a median hold the true one', () => {
+    deepEqual(medianBounds([3, 1, 2]), [1, 3])
+    deepEqual(medianBounds([6, 5, 4, 3, 2, 1]), [1, 6])
+    deepEqual(medianBounds([9, 8, 7, 6, 5, 4, 3, 2, 1]), [2, 8])
   })
 
   it('an invalid command prints the usage', async () => {
