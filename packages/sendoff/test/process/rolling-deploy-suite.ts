@@ -7,7 +7,8 @@ import type { StoreWith } from '../../src/store/index.ts'
 import { type OutboxFixture, startOutbox } from '../fixtures/outbox-fixture.ts'
 import type { StoreKind } from '../fixtures/stores.ts'
 
-const pending = process.env['SENDOFF_TEST_SCALE'] === 'full' ? 10_000 : 400
+/** How many rows of a version are pending when the next one is deployed. */
+export const pending = process.env['SENDOFF_TEST_SCALE'] === 'full' ? 10_000 : 400
 
 const first = defineEvent<{ readonly id: number; readonly cents: number }>('OrderPlaced')
 const second = defineEvent<{ readonly id: number; readonly total: number }>('ShopOrderPlaced', {
