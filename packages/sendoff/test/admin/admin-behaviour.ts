@@ -550,6 +550,38 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       )
     })
 
+    it('looks and acts without a migration, a lock, a claim or a part in the work', async () => {
+      const store = await open()
+      await kill(store, 3, 'Error: no')
+      const calls: string[] = []
+      const told = <Target extends object>(target: Target, of: string, ...names: string[]): Target =>
+        new Proxy(target, {
+          get: (from, name) => {
+            if (names.includes(name as string)) calls.push(`${of}.${String(name)}`)
+            return Reflect.get(from, name) as unknown
+          },
+        })
+      let observed = told(store, 'store', 'migrate', 'claim', 'claimTypes', 'pollPending', 'lanes')
+      observed = instead(observed, 'nodes', told(store.nodes, 'nodes', 'join'))
+      observed = instead(observed, 'locks', told(store.locks, 'locks', 'acquire'))
+      if (store.partitions !== undefined) {
+        observed = instead(observed, 'partitions', told(store.partitions, 'partitions', 'acquire', 'shares'))
+      }
+      const admin = outboxAdmin({ store: observed }).as('ann')
+      const { events } = await admin.browse()
+      await admin.event(events[0]!.eventId)
+      await admin.failures()
+      await admin.destinations()
+      await admin.keys.blocked()
+      if (store.partitions !== undefined) await admin.partitions()
+      await admin.run(await admin.plan('replay', {}, { all: true }))
+      await admin.pause({ eventType: 'Placed' })
+      const { processes } = await admin.overview()
+
+      deepEqual(processes, [])
+      deepEqual(calls, [])
+    })
+
     async function opened(): Promise<{ store: AdminTestStore<Tx>; admin: OutboxAdmin<Tx> }> {
       const store = await open()
       const events = [Placed] as never
