@@ -25,6 +25,11 @@ export function destinationIn(name: string): string {
   return name.split('/')[1] ?? ''
 }
 
+/** Returns whether a row, by its name, is for the destination that cannot be reached for a part of the run. */
+export function isOfBroken(name: string): boolean {
+  return destinationIn(name) === brokenDestination
+}
+
 /** Returns a row as the judge sees it: with its name, and with a key that it shares only with its destination. */
 export function judgedRow(row: StoredRow): StoredRow {
   const { destination, orderingKey } = row

@@ -459,6 +459,14 @@ const cases: ForgedCases = {
         what: 'a delayed event that fell due meanwhile',
         run: written({ notBefore: 900 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
       },
+      {
+        what: 'too late after its destination could be reached again',
+        run: twoWays().hasOutage(500, 1_000).delivers('b/south', { at: 6_100 }),
+      },
+      {
+        what: 'too late, as its destination could be reached, and another could not',
+        run: written({}).cannotReachSouth(1_000, 3_000).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
+      },
     ],
     kept: [
       { what: 'in time', run: outlived(2_900) },
@@ -474,6 +482,10 @@ const cases: ForgedCases = {
       {
         what: 'an event that was written later',
         run: written({ at: 2_000 }).hasOutage(500, 1_000).delivers('b', { at: 4_100 }),
+      },
+      {
+        what: 'its destination could not be reached meanwhile',
+        run: twoWays().hasOutage(500, 1_000).delivers('b/south', { at: 5_900 }),
       },
       {
         what: 'an event that had started before',
@@ -500,6 +512,22 @@ const cases: ForgedCases = {
         run: written({}).kills('q', 1_000).delivers('b', { at: 4_100 }),
       },
       {
+        what: 'its destination caught up without it',
+        run: twoWays()
+          .writes('c/south')
+          .kills('q', 1_000)
+          .delivers('c/south', { at: 3_100, until: 5_000 })
+          .delivers('b/south', { at: 8_100 }),
+      },
+      {
+        what: 'listeners of its destination ran for events that were written later',
+        run: twoWays()
+          .writes('d/south', { at: 3_050 })
+          .kills('q', 1_000)
+          .delivers('d/south', { at: 3_100, until: 5_000 })
+          .delivers('b/south', { at: 7_000 }),
+      },
+      {
         what: 'the second of two deliveries',
         run: written({ behaviour: 'failOnce' })
           .delivers('b', { at: 100, act: 'fail', settled: 'retry' })
@@ -516,6 +544,14 @@ const cases: ForgedCases = {
       {
         what: 'written after it',
         run: written({ at: 2_000 }).kills('q', 1_000).delivers('b', { at: 4_100 }),
+      },
+      {
+        what: 'while its destination catches up',
+        run: twoWays()
+          .writes('c/south')
+          .kills('q', 1_000)
+          .delivers('c/south', { at: 3_100, until: 5_000 })
+          .delivers('b/south', { at: 7_000 }),
       },
       { what: 'late without any fault', run: written({}).delivers('b', { at: 9_000 }) },
     ],
@@ -584,6 +620,11 @@ function written(
   ...[write, row]: [Parameters<ForgedRun['writes']>[1], Parameters<ForgedRun['writes']>[2]?]
 ): ForgedRun {
   return sound().writes('b', write, row)
+}
+
+/** A sound run with one more event, not delivered yet, for a destination that cannot be reached until 3,000. */
+function twoWays(): ForgedRun {
+  return sound().cannotReachSouth(1_000, 3_000).writes('b/south')
 }
 
 function delivered(run: ForgedRun, id: string): ForgedRun {

@@ -1,4 +1,4 @@
-import { destinationIn, judgedRow } from '../history/rows-of-events.ts'
+import { destinationIn, isOfBroken, judgedRow } from '../history/rows-of-events.ts'
 import type { StoredRow } from '../../../packages/sendoff/src/store/index.ts'
 import { lockHarmNames } from '../stores/lock-harms.ts'
 import type { FaultMode } from '../processes/node-setup.ts'
@@ -30,6 +30,8 @@ export interface JudgedSettings {
   readonly recoveryMs: number
   /** How long an event that had not begun may wait after a process was asked to end, in ms. */
   readonly handOverMs: number
+  /** When the second destination could not be reached, by the clock of the history; left out without it. */
+  readonly broken?: { readonly from: number; readonly to: number }
 }
 
 /** All that is known at the end of a run. */
@@ -96,8 +98,10 @@ export interface Ownership {
   readonly since: number
   /** When the process got it. */
   readonly from: number
-  /** When the process gave it up; Infinity if it never did. */
+  /** When the process recorded that it gave it up; Infinity if it never did. */
   readonly until: number
+  /** Whether it was given up with all others of the token: with the lock, which may have been lost earlier. */
+  readonly endsWithLock: boolean
 }
 
 /** The lock of a destination, held by a process, as far as the process knows. */
@@ -155,6 +159,7 @@ export class JudgedHistory {
   /** When the last harm was over; -Infinity where none was done. */
   lastFaultAt = -Infinity
   readonly #troubles = new Map<string, ProcessTroubles>()
+  #catchingUp: readonly Period[] | undefined
 
   constructor(evidence: Evidence) {
     this.evidence = evidence
@@ -267,6 +272,23 @@ export class JudgedHistory {
   }
 
   /**
+   * Returns the periods in which an event may wait because its destination cannot be reached, or because listeners run
+   * for the events that waited for that. There are none for events of other destinations.
+   */
+  catchingUp(event: string): readonly Period[] {
+    const { broken } = this.settings
+    if (broken === undefined || !isOfBroken(event)) return []
+    return (this.#catchingUp ??= [broken, ...this.#runsOfBacklog(broken.to)])
+  }
+
+  #runsOfBacklog(reachableAt: number): readonly Period[] {
+    return [...this.deliveries].flatMap(([event, deliveries]) => {
+      if (!isOfBroken(event) || (this.written.get(event)?.at ?? Infinity) > reachableAt) return []
+      return deliveries.map(({ at, endedAt = at }) => ({ from: at, to: endedAt }))
+    })
+  }
+
+  /**
    * The runs of events that a killed process had held before. Such an event may run alone: everything else
    * in its process waits.
    */
@@ -346,7 +368,7 @@ export class JudgedHistory {
       if (record.kind === 'gained') {
         const { at: from, since, process, token } = record
         for (const owned of record.partitions) {
-          ownerships.push({ ...owned, process, token, since, from, until: Infinity })
+          ownerships.push({ ...owned, process, token, since, from, until: Infinity, endsWithLock: false })
         }
       } else if (record.kind === 'givenUp') {
         listOf(ends, record.token).push({ at: record.at, partitions: record.partitions })
@@ -360,7 +382,8 @@ export class JudgedHistory {
         ?.find(
           ({ at, partitions }) => at >= ownership.from && (partitions?.includes(ownership.partition) ?? true),
         )
-      return { ...ownership, until: end?.at ?? Infinity }
+      const endsWithLock = end !== undefined && end.partitions === undefined
+      return { ...ownership, until: end?.at ?? Infinity, endsWithLock }
     })
     return Map.groupBy(
       ended.sort((a, b) => a.epoch - b.epoch || a.from - b.from),

@@ -359,6 +359,16 @@ export const ownershipCases: ForgedCases = {
           .owns('q', { from: 30, epoch: 2 }),
       },
       {
+        what: 'its owner lost its lock, and began an event under it after that',
+        run: lostLock().delivers('c', { at: 50, epoch: 1 }),
+      },
+      {
+        what: 'its owner lost its lock, and settled an event under it after that',
+        run: lostLock()
+          .delivers('c', { at: 25, until: 40, epoch: 1, settled: null })
+          .settles('c', { by: 'p', at: 42, token: 1, outcome: 'done', epoch: 1 }),
+      },
+      {
         what: 'its owner takes it again with the same token',
         run: inOrder().owns('p', { from: 10 }).owns('p', { from: 30, epoch: 2 }),
       },
@@ -405,11 +415,36 @@ export const ownershipCases: ForgedCases = {
           .owns('q', { from: 1_100, epoch: 2 }),
       },
       {
+        what: 'its owner lost its lock, learned it after the next owner had begun, and had begun nothing since',
+        run: lostLock()
+          .delivers('c', { at: 15, until: 17, epoch: 1 })
+          .delivers('d', { at: 50, by: 'q', epoch: 2 }),
+      },
+      {
+        what: 'its owner lost its lock, and the settlement of what was at work is refused',
+        run: lostLock()
+          .delivers('c', { at: 25, until: 28, epoch: 1, settled: null })
+          .settles('c', { by: 'p', at: 42, token: 1, outcome: 'refused', epoch: 1 })
+          .stops('p', 28, 41)
+          .delivers('c', { at: 50, by: 'q', token: 2, epoch: 2 })
+          .delivers('d', { at: 70, by: 'q', epoch: 2 }),
+      },
+      {
         what: 'its owner lost its lock, and got another',
         run: inOrder().owns('p', { from: 10 }).owns('p', { from: 30, epoch: 2, token: 'p/2' }),
       },
     ],
   },
+}
+
+/** `p` owns a partition until its lock is lost. It records that 62 ms after `q` has got the partition. */
+function lostLock(): ForgedRun {
+  return inOrder()
+    .writes('c', { key: 'l' }, { seq: 3, partitionNo: 7 })
+    .writes('d', { key: 'm' }, { seq: 4, partitionNo: 7 })
+    .owns('p', { from: 10 })
+    .owns('q', { from: 30, epoch: 2 })
+    .says('p', 92, { kind: 'givenUp', token: 'p' })
 }
 
 type ForgedWrite = NonNullable<Parameters<ForgedRun['writes']>[1]>

@@ -2,7 +2,7 @@ import { EventStatus } from '../../../../packages/sendoff/src/store/event-status
 import type { StoredRow } from '../../../../packages/sendoff/src/store/index.ts'
 import { checkHistory } from '../checker.ts'
 import type { Act, Behaviour, HistoryRecord, TransactionEnd } from '../../history/history-record.ts'
-import type { Evidence, JudgedSettings } from '../judged-history.ts'
+import type { Evidence, JudgedSettings, Period } from '../judged-history.ts'
 import type { FaultMode } from '../../processes/node-setup.ts'
 
 export const forgedSettings: JudgedSettings = {
@@ -55,9 +55,16 @@ export class ForgedRun {
   readonly #businessRows = new Set<string>()
   #deliveries = 0
   #mode: FaultMode = 'multiNode'
+  #broken: Period | undefined
 
   inMode(mode: FaultMode): this {
     this.#mode = mode
+    return this
+  }
+
+  /** The destination `south` cannot be reached in this period. */
+  cannotReachSouth(from: number, to: number): this {
+    this.#broken = { from, to }
     return this
   }
 
@@ -186,7 +193,11 @@ export class ForgedRun {
       history: this.#history.toSorted((a, b) => a.at - b.at),
       rows: [...this.#rows.values()],
       businessRows: [...this.#businessRows],
-      settings: { ...forgedSettings, mode: this.#mode },
+      settings: {
+        ...forgedSettings,
+        mode: this.#mode,
+        ...(this.#broken !== undefined && { broken: this.#broken }),
+      },
       wallClock: forgedWallClock,
     }
     return [...new Set(checkHistory(evidence).map(({ rule }) => rule))]

@@ -71,9 +71,25 @@ function explainedLoss(history: JudgedHistory, before: Ownership, next: Ownershi
   if (history.hadEnded(before.process, next.from)) return true
   // A closed outbox keeps the partitions of listeners that outlasted the closing until its lock runs out.
   if ((history.refusalsTold.get(before.process)?.at ?? Infinity) <= next.from) return true
+  // It may learn later that it has lost its lock. What counts is that it leaves the partition to the next owner.
+  if (before.endsWithLock && !hasGoneOn(history, before, next.from)) return true
   // A healthy owner would have renewed its lock within the last lease.
   const { leaseMs } = history.settings
   return history.wasAway(before.process, next.since - leaseMs, next.from)
+}
+
+/** Returns whether the owner began or settled an event of the partition, by its epoch, after a moment. */
+function hasGoneOn(history: JudgedHistory, { process, partition, epoch }: Ownership, after: number): boolean {
+  const isOwn = (each: { readonly process: string; readonly event: string; readonly epoch?: number }) =>
+    each.process === process &&
+    each.epoch === epoch &&
+    history.rows.get(each.event)?.partitionNo === partition
+  const begun = [...history.deliveries.values()].flat()
+  const settled = [...history.settlements.values()].flat().filter(({ refused }) => !refused)
+  return (
+    begun.some((delivery) => delivery.at > after && isOwn(delivery)) ||
+    settled.some((settlement) => settlement.since > after && isOwn(settlement))
+  )
 }
 
 function describeOwnership({ process, epoch, from, until }: Ownership): string {
