@@ -1,8 +1,12 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isOfBroken } from '../faults/history/rows-of-events.ts'
+import type { Act } from '../faults/history/history-record.ts'
+import type { FaultMode } from '../faults/processes/node-setup.ts'
 import { planSimulation, usualSize } from './plan/plan-simulation.ts'
 import { sequenceDiagram } from './report/sequence-diagram.ts'
 import { timelineText } from './report/timeline-text.ts'
+import type { SimulationPlan } from './plan/simulation-plan.ts'
 import { searchInParallel } from './search/search-in-parallel.ts'
 import { shrinkPlan, sizeOf } from './search/shrink-plan.ts'
 import { simulatedModes } from './search/simulate-many.ts'
@@ -21,6 +25,30 @@ describe('a simulated history', () => {
       deepEqual(second.timeline, first.timeline)
       equal(second.steps, first.steps)
       ok(first.deliveries >= 20)
+    })
+  }
+
+  for (const mode of simulatedModes.filter((each) => each !== 'ordered')) {
+    it(`may have a destination that cannot be reached for a third of it, ${mode}`, async () => {
+      const plan = firstWithDestinations(mode)
+      const { records, violations } = await runSimulation(plan)
+      const starts = records.filter((record) => record.kind === 'start')
+      const received = starts.filter(({ event, act }) => isOfBroken(event) && act === 'succeed')
+      const gaps = received.map(({ at }, index) => ({ from: received[index - 1]?.at ?? 0, to: at }))
+      const inGap = ({ from, to }: { from: number; to: number }, act: Act, isBroken: boolean) =>
+        starts.filter(
+          (each) => each.at > from && each.at < to && each.act === act && isOfBroken(each.event) === isBroken,
+        ).length
+      const gap = gaps.reduce((one, other) =>
+        inGap(other, 'defer', true) > inGap(one, 'defer', true) ? other : one,
+      )
+
+      // Bursts of writes take a few milliseconds.
+      const writingMs = Math.max(...plan.transactions.map(({ at }) => at)) - 100
+      ok((gap.to - gap.from) * 3 >= writingMs, `${gap.to - gap.from} ms of ${writingMs}`)
+      ok(inGap(gap, 'defer', true) >= 10)
+      ok(inGap(gap, 'succeed', false) >= 5)
+      deepEqual(violations, [])
     })
   }
 
@@ -62,6 +90,14 @@ describe('a simulated history', () => {
     equal(sizeOf({ ...shrunk, processes: [] }), 3)
   })
 })
+
+/** Returns the first plan of a mode in which events have two destinations. */
+function firstWithDestinations(mode: FaultMode): SimulationPlan {
+  for (let seed = 1; ; seed++) {
+    const plan = planSimulation(seed, mode)
+    if (plan.settings.broken !== undefined) return plan
+  }
+}
 
 describe('the engine in simulated histories', () => {
   it('keeps every promise', async (test) => {
