@@ -10,6 +10,7 @@ const claimKeysValues = ['me', '30000', '-Infinity', '0', '500', null]
 const claimValues = [...claimKeysValues, '']
 const claimTypesValues = [...claimValues, String(Date.UTC(2100, 0)), '0', '{Order}', '{OrderPlaced}']
 const pollValues = ['relay', 'me', '500', '-Infinity', '0', null, '']
+const recordingValues = [...pollValues, null, null, null, null]
 const alikeValues = ['{a,b}', '', '1']
 const heldValues = ['{a,b}', '{"",""}', '{1,1}', '{me,me}']
 const filterValues = [null, null, null, null, null]
@@ -18,7 +19,7 @@ describe('postgres store: plans', () => {
   for (const keys of [0, 40]) {
     it(`with ${keys} keys, claims and reads go by their partial index, whatever the statistics say`, async (t) => {
       const { pool, schema, table } = await newStore(t)
-      const { claim: claimStatement, claimTypes, pollDue, windowEnd } = statementsOf(schema)
+      const { claim: claimStatement, claimTypes, pollDue, pollDueRecording, windowEnd } = statementsOf(schema)
       await withClient(pool, async (client) => {
         await client.query(`alter table ${table} set (autovacuum_enabled = false)`)
 
@@ -31,6 +32,7 @@ describe('postgres store: plans', () => {
               await planOf(client, pollDue.text, pollValues),
               await planOf(client, claimTypes.text, claimTypesValues),
               await planOf(client, windowEnd.text, ['-Infinity', '0', '2000']),
+              await planOf(client, pollDueRecording.text, recordingValues),
             ]
             const where = `${moment}, ${mode} plan`
             match(plans[0]!, /Index Scan using outbox_event_due on outbox_event\n/, where)
@@ -40,6 +42,8 @@ describe('postgres store: plans', () => {
             match(plans[2]!, /Index Cond: .*ROW\(available_at, seq\) <= ROW\(/, where)
             match(plans[2]!, /hashed SubPlan/, where)
             match(plans[3]!, /Index (Only )?Scan using outbox_event_due on outbox_event/, where)
+            match(plans[4]!, /Index Scan using outbox_event_due on outbox_event/, where)
+            ok(!/Sort Key: event/.test(plans[4]!), `${where}: ${plans[4]!}`)
             for (const plan of plans) ok(!/Seq Scan on outbox_event\b/.test(plan), `${where}: ${plan}`)
           }
         }
@@ -145,14 +149,16 @@ describe('postgres store: plans', () => {
 
   it('an idle claim and an idle poll of an owner write nothing, not even a number of a transaction', async (t) => {
     const { store, pool, schema } = await newStore(t)
-    const { claim: claimStatement, pollDue } = statementsOf(schema)
+    const { claim: claimStatement, pollDue, pollDueRecording } = statementsOf(schema)
     await store.locks.acquire({ lock: 'relay', token: 'me', ttlMs: 30_000 })
     await write(store, 2, { due: { inMs: 60_000 } })
 
     equal(await hasWritten(pool, claimStatement.text, claimValues), false)
     equal(await hasWritten(pool, pollDue.text, pollValues), false)
+    equal(await hasWritten(pool, pollDueRecording.text, recordingValues), false)
     await write(store, 1)
     equal(await hasWritten(pool, claimStatement.text, claimValues), true)
+    equal(await hasWritten(pool, pollDueRecording.text, recordingValues), true)
   })
 })
 

@@ -51,6 +51,12 @@ export function lockStatementsFor(tables: PostgresTables) {
     pollDueOf: poll(held, unblockedOf('$7::text')),
     pollDueRenewingOf: poll(renewed, unblockedOf('$7::text')),
 
+    // pollRecording. By <table>_due, as pollDue.
+    pollDueRecording: pollRecording(),
+
+    // pollRecording, for a destination. By <table>_destination, as pollDueOf.
+    pollDueRecordingOf: pollRecording(unblockedOf('$7::text')),
+
     // $1 lock, $2 token, $3 to $6 the ends of what is held, or nulls. By primary key. Returns nothing without
     // the lock.
     recordHeld: `
@@ -103,7 +109,6 @@ export function lockStatementsFor(tables: PostgresTables) {
   // for each row that is due. The server sends such a row as soon as it is read. If a row waited for others,
   // the server would copy it first, at twice the cost.
   function poll(owner: string, state?: string): string {
-    const destination = state === undefined ? { destination: '$7::text' } : {}
     return `
   with owner as materialized (${owner}
   )
@@ -112,11 +117,54 @@ export function lockStatementsFor(tables: PostgresTables) {
     left join (select ${rowColumns('event')} from ${events} as event where false) as nothing on true
    union all
   (select null::float8, null::bigint, null::float8, null::bigint, ${rowColumns('event')}
-     from ${events} as event
+     ${dueForOwner(state)})`
+  }
+
+  // $1 to $7 as poll, $8 to $11 the ends of what is held already, or nulls. Records the bounds of that and of
+  // the rows that it reads, unless they are recorded. Returns nothing without the lock. Otherwise the rows
+  // that are due, or one row of nulls.
+  //
+  // The rows wait for the record, so the server copies them: it is for few rows. The bounds that it compares
+  // are those that it has read, not those of the row that it changes. Another record of this owner may have
+  // come in between, and must not make it return nothing.
+  function pollRecording(state?: string): string {
+    return `
+  with owner as materialized (${held}
+  ), due as materialized (
+   select event.available_at, ${rowColumns('event')}
+     ${dueForOwner(state)}
+  ), places as materialized (
+    select available_at, seq from due
+     union all
+    select to_timestamp(at / 1000), seq
+      from (values ($8::float8, $9::bigint), ($10::float8, $11::bigint)) as held (at, seq)
+     where seq is not null
+  ), news as materialized (
+    select low.available_at as from_at, low.seq as from_seq, high.available_at as to_at, high.seq as to_seq
+      from owner
+      left join (select * from places order by available_at, seq limit 1) as low on true
+      left join (select * from places order by available_at desc, seq desc limit 1) as high on true
+     where (low_at, low_seq, high_at, high_seq)
+           is distinct from (low.available_at, low.seq, high.available_at, high.seq)
+  ), recorded as (
+    update ${lock}
+       set low_at = from_at, low_seq = from_seq, high_at = to_at, high_seq = to_seq
+      from news
+     where ${isOwner}
+    returning 1
+  )
+  select due.*
+    from (select from recorded union all select from owner where not exists (select from news)) as taken
+    left join due on true`
+  }
+
+  function dueForOwner(state: string | undefined): string {
+    const destination = state === undefined ? { destination: '$7::text' } : {}
+    return `from ${events} as event
     where exists (select from owner)
       and ${dueFrom('$4', '$5', state)}
       and ${freeRow(tables, '$6', destination)}
     order by available_at, seq
-    limit ${rows('$3')})`
+    limit ${rows('$3')}`
   }
 }
