@@ -88,6 +88,7 @@ export class MailOutbox<Tx, StoreTx = Tx, TxOptions = TransactionOptions> {
       clock,
       logger,
       hotPath: coldOnly({ clock, logger, metrics: noMetrics, waker: { wake, announce } }),
+      takeLateSignal: () => announcer.takeLateSignal(),
     })
     this.#dead = new DeadEventManager({ store, logger, onReplayed: wake })
     this.#backend = new OutboxBackend(store, { owner: this.#owner, ms: 0 })

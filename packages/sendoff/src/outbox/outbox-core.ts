@@ -231,6 +231,7 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
       writeContext: isCarrying ? new WriteContext(carried, tracing) : undefined,
       writerHook: options.writerHook as WriterHook | undefined,
       writeOrder: () => this.#writeOrder,
+      takeLateSignal: () => announcer.takeLateSignal(),
       destinationsOf: () => this.#routingState.destinationsOf,
       // A process that only writes still wakes other processes, if the store has wake-ups.
       hotPath:

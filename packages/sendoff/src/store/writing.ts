@@ -59,6 +59,12 @@ export interface InsertRequest<Tx> {
    * later. Default: false.
    */
   readonly announce?: boolean
+  /**
+   * Makes the commit signal that rows of any partition may be due now, whatever rows it adds. A store may
+   * leave it out: the caller sends this signal by itself, too, as soon as it gets a connection. Default:
+   * false.
+   */
+  readonly carriesSignal?: boolean
 }
 
 /** A row to add. */

@@ -23,12 +23,18 @@ const shortestPauseMs = 1
 /** The longest pause, in milliseconds. A signal that was lost with its connection has taken long. */
 const longestPauseMs = 1_000
 
+/** From this age in milliseconds on, a signal is late, and a transaction of a writer carries it. */
+const lateMs = 10
+
 /** Due times of later events are rounded up to a multiple of this, in milliseconds. */
 const momentStepMs = 10
 
 /**
  * Wakes other processes after commits. After a quiet time it signals at once. Otherwise one signal serves
  * many commits, because signals of many transactions would hold each other up.
+ *
+ * If writers take all connections, the signal waits for one of them. Then a transaction of a writer carries
+ * it, on the connection that it has.
  */
 export class Announcer {
   readonly #options: AnnouncerOptions
@@ -38,6 +44,11 @@ export class Announcer {
   readonly #moments = new Set<number>()
   #controls = false
   #isBusy = false
+  /** When the oldest event was announced that no signal is under way for. */
+  #waitsSince: number | undefined
+  /** When the oldest event was announced that the signal under way is for. */
+  #signalsSince: number | undefined
+  #carriedAt = -Infinity
 
   constructor(options: AnnouncerOptions) {
     this.#options = options
@@ -53,7 +64,9 @@ export class Announcer {
       this.#partitions ??= new Set()
       for (const partition of partitions) this.#partitions.add(partition)
     }
-    this.#moments.add(inMs > 0 ? Math.ceil((clock.monotonic() + inMs) / momentStepMs) * momentStepMs : 0)
+    const now = clock.monotonic()
+    this.#waitsSince ??= now
+    this.#moments.add(inMs > 0 ? Math.ceil((now + inMs) / momentStepMs) * momentStepMs : 0)
     if (!this.#isBusy) void this.#run(wakeUps)
   }
 
@@ -63,12 +76,27 @@ export class Announcer {
     this.announce()
   }
 
+  /**
+   * Returns whether a signal is late, so that the caller has to send one for events of any partition. After
+   * true, it returns false for a while: few transactions carry a signal, because their commits wait for each
+   * other. The announcer sends the late signal all the same, because the transaction may be rolled back.
+   */
+  takeLateSignal(): boolean {
+    const since = this.#signalsSince ?? this.#waitsSince
+    if (since === undefined) return false
+    const now = this.#options.clock.monotonic()
+    if (now - Math.max(since, this.#carriedAt) < lateMs) return false
+    this.#carriedAt = now
+    return true
+  }
+
   async #run(wakeUps: OutboxWakeUps): Promise<void> {
     const { clock, recovery = new StoreRecovery(clock) } = this.#options
     this.#isBusy = true
     while (this.#partitions !== undefined) {
       const startedAt = clock.monotonic()
       const isSent = await this.#signal(wakeUps, this.#takeWanted(startedAt))
+      this.#signalsSince = undefined
       const tookMs = clock.monotonic() - startedAt
       const pauseMs = Math.min(longestPauseMs, Math.max(shortestPauseMs, tookMs * pauseShare))
       await new Promise<void>((resolve) => (isSent ? clock : recovery).schedule(pauseMs, resolve))
@@ -81,6 +109,8 @@ export class Announcer {
     const isNow = this.#moments.size === 1 && this.#moments.has(0)
     const inMs = [...this.#moments].sort((a, b) => a - b).map((moment) => Math.max(0, moment - now))
     const controls = this.#controls
+    this.#signalsSince = this.#waitsSince
+    this.#waitsSince = undefined
     this.#partitions = undefined
     this.#moments.clear()
     this.#controls = false

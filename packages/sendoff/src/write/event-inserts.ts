@@ -16,6 +16,8 @@ export interface EventInsertsOptions<UserTx, StoreTx> {
   readonly hookCalls: HookCalls | undefined
   readonly writeOrder: () => WriteOrder
   readonly destinationsOf?: (() => DestinationsOf | undefined) | undefined
+  /** Returns whether the transaction has to signal for events that were committed before. Default: never. */
+  readonly takeLateSignal?: (() => boolean) | undefined
   readonly clock: Clock
   /** Gets how many events a transaction has written, after its commit. */
   readonly onWritten?: ((count: number) => void) | undefined
@@ -59,7 +61,9 @@ export class EventInserts<UserTx, StoreTx> {
         await requireParts(this.#store, ['lanes'], 'Writing in order').lanes.lock({ tx, keys: locks })
       }
       const announce = !isObservable || batch.isAnnounced
-      results = await this.#store.insert({ tx, rows: batch.rows, lease: this.#hotPath?.lease, announce })
+      const carriesSignal = this.#options.takeLateSignal?.() === true
+      const lease = this.#hotPath?.lease
+      results = await this.#store.insert({ tx, rows: batch.rows, lease, announce, carriesSignal })
     } catch (error) {
       batch.giveBack()
       throw error

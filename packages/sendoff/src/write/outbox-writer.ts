@@ -39,6 +39,8 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly hotPath?: HotPath | undefined
   /** Returns the locks that keep commits in write order. Default: none. */
   readonly writeOrder?: () => WriteOrder
+  /** Returns whether the next transaction has to signal for events of earlier ones. Default: it never has to. */
+  readonly takeLateSignal?: () => boolean
   /** Returns a function for the destinations of each event. Default: one destination, the empty one. */
   readonly destinationsOf?: () => DestinationsOf | undefined
   /** Encodes payloads as JSON. Default: `JsonCodec.getDefault()`. */
@@ -82,13 +84,14 @@ export class OutboxWriter<UserTx, StoreTx, Id extends string | null = string | n
     this.#hook = hook
     const metrics = engineMetrics(options.metrics)
     const onWritten = metrics.isOff ? undefined : (count: number) => metrics.addWritten(count)
-    const { destinationsOf } = options
+    const { destinationsOf, takeLateSignal } = options
     this.#inserts = new EventInserts({
       store,
       txContext,
       hotPath,
       hookCalls,
       writeOrder,
+      takeLateSignal,
       destinationsOf,
       clock,
       onWritten,

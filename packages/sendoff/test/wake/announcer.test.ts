@@ -4,6 +4,7 @@ import { systemClock } from '../../src/clock.ts'
 import { silentLogger } from '../../src/observe/logger.ts'
 import { Announcer } from '../../src/wake/announcer.ts'
 import type { WakeUp } from '../../src/store/index.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { textOfWakeUp, wakeUpIn } from '../../src/stores/wake-up-text.ts'
 
 /** An announcer, and the wake-ups that it has sent. */
@@ -61,6 +62,31 @@ it('a signal for later events has their moments, each once', async () => {
     inMs.slice(1).every((ms) => (ms > 4_000 && ms <= 5_020) || (ms > 59_000 && ms <= 60_020)),
     true,
   )
+})
+
+it('a signal that waits for a connection is late after a while, and one transaction at a time carries it', async () => {
+  let now = 0
+  const sent = new Gate()
+  const announcer = new Announcer({
+    wakeUps: { listen: () => Promise.resolve(() => Promise.resolve()), announce: () => sent.passed },
+    clock: { ...systemClock, monotonic: () => now },
+    logger: silentLogger,
+  })
+  equal(announcer.takeLateSignal(), false, 'there is none')
+  announcer.announce([1])
+  now = 5
+  equal(announcer.takeLateSignal(), false, 'it may still come in time')
+  now = 10
+  equal(announcer.takeLateSignal(), true)
+  announcer.announce([2])
+  equal(announcer.takeLateSignal(), false, 'a transaction carries it')
+  now = 20
+  equal(announcer.takeLateSignal(), true, 'that transaction may have been rolled back')
+  sent.open()
+  await sent.passed
+  await new Promise((resolve) => setImmediate(resolve))
+  now = 30
+  equal(announcer.takeLateSignal(), true, 'the second one waits behind the first')
 })
 
 it('a signal can be written as text and read back, and unknown text means any partition', () => {

@@ -1,5 +1,5 @@
 import type { OutboxError } from '../../errors.ts'
-import type { InsertResult, Lease, NewRow } from '../../store/index.ts'
+import type { InsertRequest, InsertResult, Lease, NewRow } from '../../store/index.ts'
 import { duplicateEventId } from '../../store/duplicate-event-id.ts'
 import { statementBatches } from '../sql/statement-batches.ts'
 import { textOfWakeUp, wakeUpForLater } from '../wake-up-text.ts'
@@ -20,16 +20,16 @@ const most = { items: 1_000, characters: 8_388_608 }
 export async function insertRows(
   session: PostgresSession,
   statements: PostgresStatements,
-  rows: readonly NewRow[],
-  lease: Lease | undefined,
-  channel: string | undefined,
+  request: InsertRequest<object>,
+  channel: string | false,
 ): Promise<readonly InsertResult[]> {
-  const later = channel === undefined ? undefined : wakeUpForLater(rows, Date.now())
-  if (later !== undefined) await session.run(statements.notify, [channel!, textOfWakeUp(later)])
+  const { rows, lease, announce = false } = request
+  const later = announce && channel ? wakeUpForLater(rows, Date.now()) : undefined
+  if (later !== undefined) await session.run(statements.notify, [channel as string, textOfWakeUp(later)])
 
   const batches: InsertedBatch[] = []
   for (const batch of statementBatches(rows, most, ({ payload }) => payload.length)) {
-    const inserted = await insertBatch(session, statements, batch, lease, signalFor(batch, channel))
+    const inserted = await insertBatch(session, statements, batch, lease, signalFor(batch, request, channel))
     if (inserted.results !== undefined && batch.length === rows.length) return inserted.results
 
     batches.push(inserted)
@@ -77,7 +77,7 @@ async function duplicateAmong(
 export async function insertTimePartitionedRows(
   ...request: Parameters<typeof insertRows>
 ): Promise<readonly InsertResult[]> {
-  const [session, statements, rows] = request
+  const [session, statements, { rows }] = request
   const results = await insertRows(...request)
   const inserted = rows.find((_, index) => results[index]?.kind === 'inserted')
   if (inserted === undefined) return results
@@ -223,14 +223,19 @@ type Signal = readonly [channel: string | null, text: string | null]
 
 /**
  * One signal for all rows that another process could take now, judged by what this process knows. It names
- * their partitions, unless some have none.
+ * their partitions, unless some have none, or the signal is for rows of earlier transactions, too.
  */
-function signalFor(rows: readonly NewRow[], channel: string | undefined): Signal {
-  const free = channel === undefined ? [] : rows.filter(isForOthers)
+function signalFor(
+  rows: readonly NewRow[],
+  { announce, carriesSignal }: InsertRequest<object>,
+  channel: string | false,
+): Signal {
+  if (carriesSignal && channel) return [channel, textOfWakeUp({})]
+  const free = announce && channel ? rows.filter(isForOthers) : []
   if (free.length === 0) return [null, null]
   const partitions = new Set(free.map(({ partitionNo }) => partitionNo))
   return [
-    channel!,
+    channel as string,
     textOfWakeUp(partitions.has(null) ? {} : { partitions: [...(partitions as Set<number>)] }),
   ]
 }

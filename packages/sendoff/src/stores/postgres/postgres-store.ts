@@ -145,8 +145,7 @@ export function postgresStore<Client extends PostgresClient>(
     refusedWrite: isReadOnly,
     inTransaction: async (tx) =>
       driver.inTransaction(tx) ?? isInTransaction(driver.session(tx), statements.assertTransaction),
-    insert: ({ tx, rows, lease, announce }) =>
-      insert(driver.session(tx), statements, rows, lease, announce && notify ? tables.channel : undefined),
+    insert: (request) => insert(driver.session(request.tx), statements, request, notify && tables.channel),
 
     claim: (request) => claimRows(own, statements, request, destinations.cover(request)),
     claimTypes: (request) => claimRowsOfTypes(own, statements, request, destinations.cover(request)),

@@ -8,11 +8,14 @@ import postgres from 'postgres'
 import { faultProxy } from '../../../../../test/services/proxy/fault-proxy.ts'
 import { debianPostgresServer } from '../../../../../test/services/servers/postgres/postgres.ts'
 import { temporaryFolder } from '../../../../../test/services/machine/temporary-folder.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
 import type { NewRow, WakeUp } from '../../../src/store/index.ts'
 import { type PostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { PgListeners } from '../../../src/stores/postgres/drivers/pg-listener.ts'
 import { postgresTables } from '../../../src/stores/postgres/schema/postgres-tables.ts'
 import { sampleRow, sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
+import { Gate } from '../../fixtures/gate.ts'
 import { lease, newSchema, newStore, type PgStore } from './test-store.ts'
 
 describe('postgres store: wake-ups', () => {
@@ -109,6 +112,40 @@ describe('postgres store: wake-ups', () => {
 
     equal(quiet.wakeUps, undefined)
     deepEqual(notifications, ['mark'])
+  })
+
+  it('a signal that gets no connection comes with the next transaction that writes', async (t) => {
+    const { store, schema, newPool } = await newStore(t)
+    const { notifications, mark } = await notificationsOf(t, store)
+    let aheadMs = 0
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs }
+    const pooled = postgresStore({ client: newPool({ max: 2 }), schema })
+    const writer = await Outbox.writerOnly({ store: pooled, clock, logger: false }).start()
+    t.after(() => writer.close())
+    const write = () => writer.write('OrderPlaced', {})
+    const ends = [new Gate(), new Gate(), new Gate(), new Gate()]
+    const began = [new Gate(), new Gate()]
+    // Two transactions hold both connections, and two more wait for them before the signal does.
+    const transactions = ends.map((end, index) =>
+      writer.transaction(async () => {
+        if (index === 0) await write()
+        began[index]?.open()
+        await end.passed
+        if (index === 1) await write()
+      }),
+    )
+    await Promise.all(began.map(({ passed }) => passed))
+    ends[0]!.open()
+    await transactions[0]
+    await mark()
+    aheadMs = 1_000
+    ends[1]!.open()
+    await transactions[1]
+    await mark()
+
+    ends.forEach((end) => end.open())
+    await Promise.all(transactions)
+    deepEqual(notifications.slice(0, 3), ['mark', 'signal', 'mark'])
   })
 
   it('a pool of one can listen, and still work', async (t) => {
