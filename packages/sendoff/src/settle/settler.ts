@@ -44,8 +44,9 @@ const retryPauses = { firstMs: 50, longestMs: 5_000 }
 const failuresBeforeOneByOne = 3
 
 /**
- * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. One
- * batch is under way at a time, so that under load the next one fills meanwhile. A second batch is sent only
+ * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. After
+ * a quiet time the first is written at the end of its turn, with the others of that turn: none may follow
+ * soon, and a timer costs more than it saves. One batch is under way at a time, so that under load the next one fills meanwhile. A second batch is sent only
  * if it is full, if no delivery can begin before it is written, or if a drain waits for it. Then the store
  * has work while this process handles the answer to the first.
  *
@@ -71,6 +72,8 @@ export class Settler {
   #cancelTimer: Cancel | undefined
   /** When the waiting outcomes are written at the latest, if a writer is free then. */
   #writesAt = Infinity
+  /** When a batch last began to fill, or the last writer ended. */
+  #activeAt = -Infinity
   /** Whether an outcome waits that is to be written as soon as a writer is free. */
   #isInHurry = false
   #drainWaiters: (() => void)[] = []
@@ -122,7 +125,10 @@ export class Settler {
     if (mayWait) return this.#writeBy(now, now + retryWaitMs(outcome.delayMs))
     if (this.#isInHurry) return
     this.#isInHurry = true
-    this.#writeBy(now, now + longestWaitMs)
+    const isQuiet = this.#writers === 0 && now - this.#activeAt > longestWaitMs
+    this.#activeAt = now
+    if (isQuiet) this.#writeAfterTurn(now)
+    else this.#writeBy(now, now + longestWaitMs)
   }
 
   /** Writes the outcomes at hand without waiting for more. */
@@ -165,6 +171,13 @@ export class Settler {
     if (this.#writers === 0) this.#setTimer(now)
   }
 
+  #writeAfterTurn(now: number): void {
+    this.#writesAt = now
+    this.#options.clock.defer(() => {
+      if (this.#isInHurry) this.flush()
+    })
+  }
+
   #setTimer(now: number): void {
     this.#cancelTimer?.()
     const inMs = Math.max(0, this.#writesAt - now)
@@ -184,8 +197,9 @@ export class Settler {
       }
     }
     this.#writers--
+    this.#activeAt = this.#options.clock.monotonic()
     const isOver = this.#writers > 0 || this.#waiting.length === 0 || this.#pauses.isStopped
-    if (!isOver) this.#setTimer(this.#options.clock.monotonic())
+    if (!isOver) this.#setTimer(this.#activeAt)
     this.#tellIfDrained()
   }
 

@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
 import { it } from 'node:test'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, nextTurn, systemClock } from '../../src/clock.ts'
 import { Delivery, type Holding } from '../../src/delivery/delivery.ts'
 import { Settler } from '../../src/settle/settler.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -11,7 +11,7 @@ import type { Outcome, Row, Settlement } from '../../src/store/index.ts'
 const done = { kind: 'done' } as const
 
 /** A settler whose store answers when it is told to, and the sizes of the batches that the store has seen. */
-function slowSettler() {
+function slowSettler(clock: Clock = systemClock) {
   const batches: number[] = []
   const answers: ((answer?: 'refused') => void)[] = []
   const settler = new Settler({
@@ -23,8 +23,8 @@ function slowSettler() {
         )
       },
     },
-    clock: systemClock,
-    recovery: new StoreRecovery(systemClock),
+    clock,
+    recovery: new StoreRecovery(clock),
     logger: silentLogger,
     onSettled() {},
   })
@@ -39,6 +39,40 @@ function deliveryOf(seq: number): Delivery {
   const row = { seq, eventId: `event-${seq}`, destination: '', lockedBy: 'me', deliveries: 1, attempts: 0 }
   return new Delivery(row as Row, 'cold', { validUntil: Infinity })
 }
+
+it('after a quiet time, outcomes are written at the end of their turn; others wait for more', async () => {
+  let now = 0
+  const timers: number[] = []
+  const { settler, add, batches, answers } = slowSettler({
+    ...systemClock,
+    monotonic: () => now,
+    schedule: (ms) => {
+      timers.push(ms)
+      return () => {}
+    },
+  })
+  add(1)
+  add(2)
+  deepEqual(batches, [])
+  await nextTurn(systemClock)
+  deepEqual(batches, [3])
+  answers[0]!()
+  await nextTurn(systemClock)
+  deepEqual([settler.backlog, timers], [0, []])
+
+  now = 2
+  add(1)
+  await nextTurn(systemClock)
+  deepEqual([batches, timers], [[3], [2]])
+  settler.flush()
+  answers[1]!()
+  await nextTurn(systemClock)
+
+  now = 4.1
+  add(1)
+  await nextTurn(systemClock)
+  deepEqual([batches, timers], [[3, 1, 1], [2]])
+})
 
 it('a second batch is on its way beside the first only if it is full', async () => {
   const { settler, add, batches, answers } = slowSettler()
@@ -203,7 +237,7 @@ it('retries are written with an outcome that must not wait, and when the settler
   await moveTo(10)
   add(done)
   await moveTo(12)
-  deepEqual(batches, [[12, 988, 'done']])
+  deepEqual(batches, [[10, 990, 'done']])
 
   add(retryIn(1_000))
   await settler.drained()
