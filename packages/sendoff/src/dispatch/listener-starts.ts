@@ -49,10 +49,12 @@ export class ListenerStarts {
     if (route !== undefined && isBatchListener(route.listener)) {
       return this.#startBatch(delivery, route, filler)
     }
+    const surroundings = this.#surroundings
+    surroundings?.enter(delivery)
     const processing =
-      this.#surroundings === undefined
+      surroundings === undefined || delivery.within === undefined
         ? this.#chain.process(delivery, route)
-        : this.#surroundings.around(delivery, () => this.#chain.process(delivery, route))
+        : surroundings.around(delivery, () => this.#chain.process(delivery, route))
     this.#calls.start([delivery], processing, route?.options.timeoutMs)
   }
 

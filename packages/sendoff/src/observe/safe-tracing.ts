@@ -35,7 +35,16 @@ export function tracingFrom(option: Tracing | undefined, lines: RepeatedLines): 
       const headers = safely(() => headersOf(span, onError)) ?? {}
       return { headers, ...safe<TracedEnd>(span, 'end')! }
     },
-    deliver: (delivery) => safeCall(safely(() => option.deliver(delivery))),
+    // Every delivery comes here, and few are traced. Those that are not need no closure.
+    deliver(delivery) {
+      let span: TracedCall | undefined
+      try {
+        span = option.deliver(delivery)
+      } catch (error) {
+        return void onError(error)
+      }
+      return span === undefined ? undefined : safeCall(safely(() => span))
+    },
     process: (message) => safeCall(safely(() => option.process?.(message))),
     settle: (traced, count) =>
       safe(

@@ -16,9 +16,13 @@ export class DeliverySurroundings {
     this.#tracing = tracing
   }
 
-  /** Runs the processing of one delivery. */
-  around(delivery: Delivery, run: () => Promise<Outcome>): Promise<Outcome> {
+  /** Gives a delivery its span, and the context to process it in, if it has any. */
+  enter(delivery: Delivery): void {
     this.#enter(delivery, 1)
+  }
+
+  /** Runs the processing of one delivery that has a context. */
+  around(delivery: Delivery, run: () => Promise<Outcome>): Promise<Outcome> {
     const { trace, within } = delivery
     const processing = within === undefined ? run() : within(run)
     if (trace !== undefined) void processing.then((outcome) => endTrace(trace, outcome))
@@ -64,7 +68,7 @@ export class DeliverySurroundings {
       headers: row.headers,
       batchSize,
     })
-    delivery.trace = trace
+    if (trace !== undefined) delivery.trace = trace
     if (trace !== undefined || carried !== undefined) {
       delivery.within = (work) => {
         const inContext = carried === undefined ? work : () => carried.around(headers, work)
