@@ -39,7 +39,7 @@ export interface OutboxWriterOptions<UserTx, StoreTx> {
   readonly hotPath?: HotPath | undefined
   /** Returns the locks that keep commits in write order. Default: none. */
   readonly writeOrder?: () => WriteOrder
-  /** Returns whether the next transaction has to signal for events of earlier ones. Default: it never has to. */
+  /** Returns whether the next transaction has to signal for events of earlier ones. Default: never. */
   readonly takeLateSignal?: () => boolean
   /** Returns a function for the destinations of each event. Default: one destination, the empty one. */
   readonly destinationsOf?: () => DestinationsOf | undefined

@@ -61,8 +61,9 @@ export async function pollPending(
 }
 
 /**
- * A poll with this limit or less records what the owner holds in the statement that reads. A steady load finds
- * few rows with each poll, and a round trip costs more there than a second copy of the rows in the server.
+ * A poll with this limit or less records what the owner holds in the statement that reads. A steady load
+ * finds few rows with each poll, and a round trip costs more there than a second copy of the rows in the
+ * server.
  */
 const fewRows = 100
 
