@@ -44,12 +44,12 @@ const retryPauses = { firstMs: 50, longestMs: 5_000 }
 const failuresBeforeOneByOne = 3
 
 /**
- * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first. After
- * a quiet time the first is written at the end of its turn, with the others of that turn: none may follow
- * soon, and a timer costs more than it saves. One batch is under way at a time, so that under load the next
- * one fills meanwhile. A second batch is sent only if it is full, if no delivery can begin before it is
- * written, or if a drain waits for it. Then the store has work while this process handles the answer to the
- * first.
+ * Writes outcomes to the store in batches: when there are enough, or a few milliseconds after the first.
+ * After a quiet time the first is written at the end of its turn, with the others of that turn: none may
+ * follow soon, and a timer costs more than it saves. One batch is under way at a time, so that under load
+ * the next one fills meanwhile. A second batch is sent only if it is full, if no delivery can begin before
+ * it is written, or if a drain waits for it. Then the store has work while this process handles the answer
+ * to the first.
  *
  * Retries wait longer for others, and their delays count from the failure all the same. A destination that
  * fails every event then costs few statements.
