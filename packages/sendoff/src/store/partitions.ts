@@ -15,6 +15,8 @@ export interface OutboxPartitions {
    * recorded as held, raises its `deliveries`, and frees their partitions. A row counts no loss if it was
    * leased or settled, or its partition was released, since then.
    *
+   * A store may leave a dead participant among the others while it still carries out one of its settlements.
+   *
    * Returns undefined if the lock is no longer the owner's.
    */
   shares(owner: OwnerFence): Promise<PartitionShares | undefined>

@@ -15,6 +15,9 @@ import { textOf } from './sql/row-columns.ts'
 import { numberList, placeholders } from './sql/statement-values.ts'
 import type { MysqlStatements } from './sql/statements.ts'
 
+/** The pause between tries to expire a dead participant whose settlement has not ended, in milliseconds. */
+const busyMs = 200
+
 /** The partitions of a MySQL store. */
 export function mysqlPartitions(driver: LockingDriver, statements: MysqlStatements): OutboxPartitions {
   return {
@@ -34,9 +37,12 @@ export function mysqlPartitions(driver: LockingDriver, statements: MysqlStatemen
 /**
  * Reads the participants and the owners of partitions. First expires dead participants. Mostly there are
  * none, and one statement is enough.
+ *
+ * A settlement of a dead participant that has not ended keeps its lock. If its machine has vanished, the
+ * server may keep it for hours. The others do not wait for it: the dead one stays a participant until then.
  */
 async function readShares(
-  driver: StoreDriver,
+  driver: LockingDriver,
   statements: MysqlStatements,
   owner: OwnerFence,
 ): Promise<PartitionShares | undefined> {
@@ -47,7 +53,9 @@ async function readShares(
 
     const lapsed = participants.filter(({ leftMs }) => leftMs <= 0).map(({ name }) => name)
     if (lapsed.length === 0) return sharesOf(participants, owned, owner)
-    await driver.briefly((session) => endParts(session, statements, lapsed))
+    const skipsLocked = await driver.skipsLocked()
+    const ended = await driver.briefly((session) => endParts(session, statements, lapsed, skipsLocked))
+    if (ended === 0 && skipsLocked) return { ...sharesOf(participants, owned, owner), nextEndMs: busyMs }
   }
 }
 
@@ -89,14 +97,18 @@ function sharesOf(
   }
 }
 
-/** Expires participants, unless their locks were renewed meanwhile. */
+/**
+ * Expires participants, unless their locks were renewed meanwhile, or another transaction keeps them. Returns
+ * how many it has expired.
+ */
 async function endParts(
   session: MysqlSession,
   statements: MysqlStatements,
   names: readonly string[],
-): Promise<void> {
-  const { rows } = await session.run(statements.lapsedLocks(placeholders(names.length)), names)
-  if (rows.length === 0) return
+  skipsLocked: boolean,
+): Promise<number> {
+  const { rows } = await session.run(statements.lapsedLocks(placeholders(names.length), skipsLocked), names)
+  if (rows.length === 0) return 0
 
   for (const [, held, token] of rows) {
     if (held === null) continue
@@ -110,6 +122,7 @@ async function endParts(
   }
   const lapsed = rows.map(([name]) => textOf(name))
   await session.run(statements.endParts(placeholders(lapsed.length), lapsed.length), lapsed)
+  return lapsed.length
 }
 
 /** Takes free partitions. */

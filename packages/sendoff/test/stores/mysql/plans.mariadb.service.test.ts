@@ -63,7 +63,7 @@ describe('mysql store: plans on a table of few rows', () => {
     leftRows: [statements.leftRows(false).skipping, 'due'],
     countLossesOfHeld: [statements.countLossesOfHeld(rows, fences), 'PRIMARY'],
     lockNames: [statements.lockNames("'write/001', 'write/002'"), 'PRIMARY'],
-    lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'"), 'PRIMARY'],
+    lapsedLocks: [statements.lapsedLocks("'partitions/a', 'partitions/b'", true), 'PRIMARY'],
     freePartitions: [statements.freePartitions('1, 2, 3').skipping, 'PRIMARY'],
     takePartitions: [statements.takePartitions('1, 2, 3'), 'PRIMARY'],
     releasePartitions: [statements.releasePartitions('1, 2, 3', '(1, 1), (2, 1)'), 'PRIMARY'],

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from 'mysql2/promise'
 import { EventStatus } from '../../../src/store/event-status.ts'
-import type { Row } from '../../../src/store/index.ts'
+import { participantLock, type Row } from '../../../src/store/index.ts'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { isDeadlock } from '../../../src/stores/mysql/mysql-errors.ts'
 import {
@@ -184,6 +184,30 @@ describe('mysql store: many processes', () => {
     await store.controls.resume({ eventType: 'Paid' })
   })
 
+  it('a dead participant whose settlement has not ended keeps its partitions, and holds up no other', async () => {
+    const [dead, living] = ['dead', 'living'].map((token) => ({ lock: participantLock(token), token }))
+    const impatient = mysqlStore({ client: impatientPool() })
+    await store.locks.acquire({ ...living!, ttlMs: 30_000 })
+    await store.locks.acquire({ ...dead!, ttlMs: 30_000 })
+    await store.partitions.acquire({ owner: dead!, partitions: [1, 2] })
+    await store.locks.acquire({ ...dead!, ttlMs: 1 })
+    const settling = await pool.getConnection()
+    await settling.beginTransaction()
+    await settling.query(`select 1 from outbox_event_lock where name = '${dead!.lock}' lock in share mode`)
+    await untilLapsed(dead!.lock)
+
+    const during = (await impatient.partitions.shares(living!))!
+    deepEqual(during.participants.toSorted(), ['dead', 'living'])
+    deepEqual([during.partitions[1]!.owner, during.nextEndMs > 0], ['dead', true])
+    deepEqual(await impatient.partitions.acquire({ owner: living!, partitions: [1, 2] }), [])
+
+    await settling.commit()
+    settling.release()
+    const after = (await impatient.partitions.shares(living!))!
+    deepEqual([after.participants, after.partitions[1]!.owner], [['living'], null])
+    await store.locks.release(living!)
+  })
+
   it('a takeover and a settlement of the last owner never both count', async () => {
     for (let round = 0; round < 20; round += 1) {
       const owner = { lock: 'takeover', token: `owner-${round}` }
@@ -259,6 +283,12 @@ async function untilWaiting(): Promise<void> {
     // Asked again within a tenth of a second, the server would answer the same.
     await sleep(110)
   }
+}
+
+/** Resolves when the time of a lock is over by the clock of the database. */
+async function untilLapsed(name: string): Promise<void> {
+  const lapsed = `select 1 from outbox_event_lock where name = '${name}' and \`until\` <= utc_timestamp(3)`
+  while (((await pool.query(lapsed))[0] as unknown[]).length === 0);
 }
 
 function claim(limit = 100): Promise<readonly Row[]> {

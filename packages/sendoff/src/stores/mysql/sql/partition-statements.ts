@@ -22,13 +22,14 @@ export function partitionStatementsFor({ lock, partition }: MysqlTables) {
   select null, owner, partition_no, epoch
     from ${partition}`,
 
-    // ? name for each. By primary key, and in its order. Waits for settlements of dead participants.
-    lapsedLocks: (names: string) => `
+    // ? name for each. By primary key, and in its order. Skips participants whose settlements have not ended:
+    // the server may not know yet that their machine has vanished. Without `skipsLocked`, it waits for them.
+    lapsedLocks: (names: string, skipsLocked: boolean) => `
   select name, held, token
     from ${lock} force index (primary)
    where name in (${names}) and \`until\` <= ${now}
    order by name
-     for update`,
+     for update${skipsLocked ? ' skip locked' : ''}`,
 
     // ? token. Reads the table, which has a row for each partition. Locks nothing.
     partitionsOf: `select partition_no from ${partition} where owner = ?`,
