@@ -295,6 +295,7 @@ export const scenarios: Readonly<Record<string, typeof usualRun>> = {
   renewals: renewalsRun,
   unequal: unequalRun,
   closing: closingRun,
+  destinations: destinationsRun,
 }
 
 if (import.meta.main) {
