@@ -32,6 +32,8 @@ export interface JudgedSettings {
   readonly handOverMs: number
   /** When the second destination could not be reached, by the clock of the history; left out without it. */
   readonly broken?: { readonly from: number; readonly to: number }
+  /** How long the server may keep the transaction of a client that is gone unnoticed, in ms. */
+  readonly abandonedMs?: number
 }
 
 /** All that is known at the end of a run. */

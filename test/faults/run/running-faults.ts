@@ -89,11 +89,12 @@ export class RunningFaults {
 
   async evidence(): Promise<Evidence> {
     const { marginMs, recoveryMs, handOverMs } = this.#options
+    const { abandonedMs = 0 } = this.#kind
     return {
       history: readHistory(this.#folder),
       rows: await this.#allRows(),
       businessRows: await this.#kind.businessRows(this.#site.location),
-      settings: { ...this.#settings('', ''), marginMs, recoveryMs, handOverMs },
+      settings: { ...this.#settings('', ''), marginMs, recoveryMs, handOverMs, abandonedMs },
       wallClock: { from: this.#preparedAt, to: Date.now() },
     }
   }

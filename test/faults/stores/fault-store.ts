@@ -12,6 +12,8 @@ export interface FaultStore {
   endSession?(tx: any): void
   /** The store finds a used idempotency key only after the commit, so that a write returns its own id. */
   readonly answersDuplicatesLater?: true
+  /** How long its server may keep the transaction of a client that is gone unnoticed, in ms; 0 by default. */
+  readonly abandonedMs?: number
   businessRows(location: string): Promise<readonly string[]>
   /** The lock of a single writer, for a driver that changes it past the store. */
   readonly lock?: LockAccess

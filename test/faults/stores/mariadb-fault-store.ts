@@ -17,6 +17,8 @@ const idleTransactionSeconds = 3
 
 /** A store on a server that is restarted, with sessions that are ended, and a network that loses data. */
 export const mariadbFaultStore: FaultStore = {
+  abandonedMs: idleTransactionSeconds * 1_000,
+
   // Only the driver needs the code that starts a server.
   site: async (folder, slots) => (await import('./mariadb-site.ts')).mariadbSite(folder, slots),
 

@@ -131,12 +131,24 @@ export const answerCases: ForgedCases = {
       { what: 'it settled too late', run: silenced(2_500) },
       { what: 'it never settled again', run: silenced(null) },
       {
+        what: 'no owner, for whom the server could keep a lock',
+        run: silenced(2_500).keepsAbandoned(1_000),
+      },
+      {
+        what: 'later than the server keeps the lock of the owner',
+        run: silenced(3_500).inMode('partitioned').keepsAbandoned(1_000),
+      },
+      {
         what: 'too late, though another process had an outage',
         run: silenced(2_500).hasOutage(500, 600, 'worker3'),
       },
     ],
     kept: [
       { what: 'in time', run: silenced(1_500) },
+      {
+        what: 'the server kept the lock of the owner',
+        run: silenced(2_500).inMode('partitioned').keepsAbandoned(1_000),
+      },
       { what: 'it had another outage', run: silenced(2_500).hasOutage(500, 600, 'worker2') },
       { what: 'it did not run', run: silenced(2_500).stops('worker2.1', 300, 1_000) },
       {

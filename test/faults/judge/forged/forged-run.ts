@@ -56,6 +56,7 @@ export class ForgedRun {
   #deliveries = 0
   #mode: FaultMode = 'multiNode'
   #broken: Period | undefined
+  #abandonedMs = 0
 
   inMode(mode: FaultMode): this {
     this.#mode = mode
@@ -65,6 +66,12 @@ export class ForgedRun {
   /** The destination `south` cannot be reached in this period. */
   cannotReachSouth(from: number, to: number): this {
     this.#broken = { from, to }
+    return this
+  }
+
+  /** The server keeps transactions whose client is gone for so long. */
+  keepsAbandoned(ms: number): this {
+    this.#abandonedMs = ms
     return this
   }
 
@@ -196,6 +203,7 @@ export class ForgedRun {
       settings: {
         ...forgedSettings,
         mode: this.#mode,
+        abandonedMs: this.#abandonedMs,
         ...(this.#broken !== undefined && { broken: this.#broken }),
       },
       wallClock: forgedWallClock,

@@ -94,7 +94,9 @@ export interface Silence {
  * settlement, if nothing else was wrong.
  */
 export function* silences(history: JudgedHistory): Iterable<Silence> {
-  const { leaseMs } = history.settings
+  const { leaseMs, mode, abandonedMs = 0 } = history.settings
+  // A settlement that fell silent may keep the lock of its owner, who cannot renew it until the server ends it.
+  const keptMs = mode === 'multiNode' ? 0 : abandonedMs
   const deliveries = [...history.deliveries.values()].flat()
   const settlements = [...history.settlements.values()].flat()
   for (const { what, slot, to: at } of history.outages) {
@@ -111,7 +113,7 @@ export function* silences(history: JudgedHistory): Iterable<Silence> {
     const until = Math.min(
       ...settlements.flatMap((each) => (each.process === process && each.since >= at ? [each.at] : [])),
     )
-    const allowedMs = silenceLeases * leaseMs + history.stillMs(process, from, until)
+    const allowedMs = silenceLeases * leaseMs + keptMs + history.stillMs(process, from, until)
     const isExcused =
       history.outages.some(
         (other) =>
