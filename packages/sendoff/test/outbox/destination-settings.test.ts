@@ -104,7 +104,8 @@ for (const mode of modes) {
 
       equal(received.length, count)
       equal(await pending('mail'), count)
-      equal(failures < 2 * count, true, `${failures} failures`)
+      // The cold path of `singleWriter` has no breaker.
+      if (mode !== 'singleWriter') equal(failures < 2 * count, true, `${failures} failures`)
     })
   })
 
