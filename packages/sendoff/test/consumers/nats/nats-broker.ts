@@ -38,8 +38,11 @@ export async function openBroker(url: string): Promise<ConsumedBroker> {
       })
       const consumer = await jetstream(own).consumers.get(stream, durable)
       return closingClient(natsConsumer({ consumer, ...options }), async () => {
-        await own.flush()
-        await own.close()
+        // A connection that was cut just before fails the first flush. The second one waits for the next connection.
+        await own
+          .flush()
+          .catch(() => own.flush())
+          .finally(() => own.close())
       })
     },
     async unacknowledged(stream) {
