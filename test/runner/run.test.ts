@@ -154,6 +154,23 @@ describe('npm test', () => {
     equal(told.lastLine, '2 passed, 0 failed, 0 skipped')
   })
 
+  it('skips the files of an extra service that cannot be had, even if services are required', async () => {
+    const project = makeProject({
+      'test/store.abacus.service.test.ts': `it('counts', () => {})`,
+      'test/plain.test.ts': `it('plain', () => {})`,
+    })
+    const find = `async find() { throw new Error('the suite has moved') }`
+    const script = copyRunner(project, `{ name: 'abacus', urlVariable: 'ABACUS_URL', extra: true, ${find} }`)
+
+    for (const required of [undefined, 'all']) {
+      const run = await runTests(project, [], { script, env: { REQUIRE_SERVICES: required } })
+      equal(run.lastLine, '1 passed, 0 failed, 1 skipped')
+      equal(run.code, 0)
+      match(run.output, /^MISSING SERVICE abacus: .*the suite has moved/m)
+      match(run.output, /SKIPPED\n +test\/store\.abacus\.service\.test\.ts: missing service abacus/)
+    }
+  })
+
   it('ends the processes that a test file leaves behind', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
