@@ -27,6 +27,9 @@ describe('postgres store behind PgBouncer', () => {
   it('in transaction mode, delivers with unprepared statements, and finds events of others by polling', (t) =>
     deliversFromElsewhere(t, transactionMode, unprepared, 50))
 
+  it('in transaction mode, delivers although LISTEN is left on, by polling', (t) =>
+    deliversFromElsewhere(t, transactionMode, { prepare: false }, 50))
+
   it('in transaction mode, a prepared statement fails with a code, and the message says what to do', async (t) => {
     const { schema, pool, newPool } = await newSchema(t, transactionMode)
     await postgresStore({ client: pool, schema, ...unprepared }).migrate()
