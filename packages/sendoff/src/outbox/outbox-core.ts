@@ -55,6 +55,7 @@ import {
   requireParts,
   usualDoctorRequest,
 } from '../store/index.ts'
+import { rowsHidden } from '../store/rows-hidden.ts'
 import type { Transactions } from '../transactions.ts'
 import { AmbientTransactions } from '../write/ambient-transactions.ts'
 import type { WriteOrder } from '../write/key-locks.ts'
@@ -555,12 +556,7 @@ const nothingHeld = { queues: { hot: 0, cold: 0 }, held: { leased: 0, locked: 0 
 /** A worker that does not see some events would never deliver them, and would not notice. */
 function requireVisibleRows(findings: readonly Finding[] = []): void {
   const hidden = findings.find(({ code }) => code === 'ROWS_HIDDEN')
-  if (hidden === undefined) return
-  const { message, fix, sql } = hidden
-  throw new OutboxError(
-    'OUTBOX_ROWS_HIDDEN',
-    `${message} ${fix}${sql === undefined ? '' : ` As SQL: ${sql}`}`,
-  )
+  if (hidden !== undefined) throw rowsHidden(hidden)
 }
 
 /** The locks that writers take for the order that a mode keeps. */

@@ -1,8 +1,8 @@
 import { durationText } from '../../duration-text.ts'
+import { OutboxError } from '../../errors.ts'
 import type { DoctorRequest, Finding } from '../../store/index.ts'
 import { ifPermitted, isCurrentSchema, rightsMissing, schemaFindings } from '../schema-findings.ts'
 import { connectionFindings } from '../sql/connection-findings.ts'
-import { tableNames } from '../sql/table-name.ts'
 import {
   createdIndexes,
   type ExpectedIndex,
@@ -10,12 +10,12 @@ import {
   withoutDestinationIndex,
 } from '../sql/index-findings.ts'
 import type { PostgresDriver, Value } from './drivers/postgres-driver.ts'
+import { hiddenRows } from './hidden-rows.ts'
 import { isNotPermitted } from './postgres-errors.ts'
 import { destinationIndexes, hasRouting } from './schema/destination-indexes.ts'
 import { migrationsFor, placeOf, plainIndex, schemaSql, storedSchema } from './schema/migrations.ts'
 import type { PostgresTables } from './schema/postgres-tables.ts'
 import {
-  readHiddenTables,
   readHorizon,
   readIdleSlots,
   readIndexes,
@@ -35,11 +35,15 @@ export interface PostgresPatient {
 /** Examines a PostgreSQL store. */
 export async function examine(patient: PostgresPatient, request: DoctorRequest): Promise<readonly Finding[]> {
   const { driver, tables } = patient
+  const hidden = await hiddenRows(driver, tables)
   const schema = await schemaFindings({
     place: placeOf(tables),
     read: () => storedSchema(driver, tables),
     isNotPermitted,
     sqlFrom: (revision) => schemaSql(tables, { from: revision }),
+  }).catch((error: unknown) => {
+    if (error instanceof OutboxError && error.code === 'OUTBOX_ROWS_HIDDEN') return hidden
+    throw error
   })
   // PGlite is a library within this process. Its settings and sessions are no concern of an operator.
   const server = driver.multiProcess ? await serverFindings(patient, request) : []
@@ -48,7 +52,7 @@ export async function examine(patient: PostgresPatient, request: DoctorRequest):
     ...schema,
     ...(isComplete ? await indexesFound(patient, request) : []),
     ...(isComplete && driver.multiProcess ? await storageFindings(patient) : []),
-    ...(isComplete ? await hiddenRows(patient) : []),
+    ...(schema === hidden ? [] : hidden),
     ...server,
     ...(driver.warnings ?? []),
   ]
@@ -259,27 +263,6 @@ async function storageFindings({ driver, tables }: PostgresPatient): Promise<rea
     }
     return findings
   })
-}
-
-async function hiddenRows({ driver, tables }: PostgresPatient): Promise<readonly Finding[]> {
-  // A user that sees no rows of the table `_meta` learns that there is no schema.
-  const names = tableNames(tables.table).map(({ name }) => name)
-  const rows = await driver.run({ text: readHiddenTables }, [tables.schema, textArray(names)])
-  if (rows.length === 0) return []
-
-  const user = `"${rows[0]![1]!.replaceAll('"', '""')}"`
-  const places = rows.map(([name]) => `"${tables.schema}"."${name}"`)
-  return [
-    {
-      code: 'ROWS_HIDDEN',
-      severity: 'error',
-      message: `Row-level security applies to user ${user} on ${places.join(', ')}. Its policies may hide rows, and events that a worker does not see are never delivered.`,
-      fix: 'Create a policy with the condition true for the user of the workers, or give it bypassrls.',
-      sql: places
-        .map((place) => `create policy sendoff_worker on ${place} to ${user} using (true);`)
-        .join('\n'),
-    },
-  ]
 }
 
 function autovacuumOff(where: string, sql: string): Finding {

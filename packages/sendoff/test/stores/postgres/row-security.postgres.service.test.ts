@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import type pg from 'pg'
 import { Outbox } from '../../../src/outbox/outbox.ts'
@@ -51,6 +51,49 @@ describe('postgres store: row-level security', () => {
     await rejects(worker(client, schema), { code: 'OUTBOX_ROWS_HIDDEN' })
   })
 
+  it('hides a whole schema: no process takes it for a missing one, and the message has all policies', async (t) => {
+    const { client, pool, schema, store } = await withSecurity(t)
+    const tables = await tablesOf(pool, schema)
+    for (const each of tables) await pool.query(`alter table ${each} enable row level security`)
+    const hidden = postgresStore({ client, schema })
+    const writer = () => Outbox.writerOnly({ store: postgresStore({ client, schema }), logger: false })
+    const expected = { code: 'OUTBOX_ROWS_HIDDEN' }
+
+    await rejects(worker(client, schema), expected)
+    await rejects(writer().start(), expected)
+    await rejects(hidden.checkSchema(), expected)
+    const codes = await codesOf(hidden)
+    ok(codes.includes('ROWS_HIDDEN') && !codes.includes('SCHEMA_MISSING'), codes.join())
+    const { message } = await hidden.migrate().then(
+      () => ({ message: '' }),
+      (error: Error) => error,
+    )
+    const policies = message.match(/create policy .*;/g) ?? []
+    equal(policies.length, tables.length)
+    for (const policy of policies) await pool.query(policy)
+
+    await (await writer().start()).close()
+    await (await worker(client, schema)).close()
+    await store.migrate()
+  })
+
+  it('is noticed if the owner is not exempt, and on a schema that is older than the code', async (t) => {
+    const { client, pool, schema, store, table, user } = await withSecurity(t)
+    await pool.query(`update "${schema}".outbox_event_meta set value = '3' where key = 'revision'`)
+    await rejects(worker(client, schema), { code: 'OUTBOX_ROWS_HIDDEN' })
+    await store.migrate()
+
+    for (const each of await tablesOf(pool, schema)) {
+      await pool.query(`alter table ${each} owner to ${user}`)
+      await pool.query(`alter table ${each} enable row level security`)
+    }
+    await (await worker(client, schema)).close()
+    await pool.query(`alter table ${table} force row level security`)
+    await rejects(worker(client, schema), { code: 'OUTBOX_ROWS_HIDDEN' })
+    await pool.query(`alter table "${schema}".outbox_event_meta force row level security`)
+    await rejects(postgresStore({ client, schema }).migrate(), { code: 'OUTBOX_ROWS_HIDDEN' })
+  })
+
   it('does not concern the owner, a user with bypassrls, and a process that only writes', async (t) => {
     const { client, pool, schema, table, user, store } = await withSecurity(t)
     await (await worker(pool, schema)).close()
@@ -86,6 +129,14 @@ async function withSecurity(t: TestContext) {
   await pool.query(`grant all on all tables in schema "${schema}" to ${user}`)
   await pool.query(`alter table ${table} enable row level security`)
   return { ...place, user, client: newPool({ user }) }
+}
+
+async function tablesOf(pool: pg.Pool, schema: string): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = $1`,
+    [schema],
+  )
+  return rows.map(({ name }) => name)
 }
 
 function worker(client: pg.Pool, schema: string, metrics = new SignalMetrics()) {

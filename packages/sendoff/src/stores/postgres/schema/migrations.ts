@@ -18,6 +18,7 @@ import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
+import { requireVisibleSchema } from '../hidden-rows.ts'
 import { textArray } from '../sql/statement-values.ts'
 import { destinationIndexes, hasRouting, missingDestinationIndexes } from './destination-indexes.ts'
 import { firstSchema } from './first-schema.ts'
@@ -159,6 +160,8 @@ export async function storedSchema(session: PostgresSession, tables: PostgresTab
   const known = new Map(
     (await session.run({ text: `select key, value from ${meta}` })).map(([key, value]) => [key, value!]),
   )
+  // The table has rows from its first transaction on.
+  if (known.size === 0) await requireVisibleSchema(session, tables)
   const values = {
     version: known.get('version'),
     revision: known.get('revision'),
