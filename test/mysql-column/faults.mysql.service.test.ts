@@ -1,3 +1,3 @@
 import { runOnMysql } from './run-on-mysql.ts'
 
-runOnMysql('faults and benchmarks', ['test/faults/', 'test/bench/'])
+runOnMysql('faults and benchmarks', 'faults')

@@ -1,3 +1,3 @@
 import { runOnMysql } from './run-on-mysql.ts'
 
-runOnMysql('transactions', ['packages/sendoff/test/transactions/'])
+runOnMysql('transactions', 'orms')

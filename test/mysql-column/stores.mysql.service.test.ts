@@ -1,3 +1,3 @@
 import { runOnMysql } from './run-on-mysql.ts'
 
-runOnMysql('stores', ['packages/sendoff/test/stores/'])
+runOnMysql('stores', 'stores')
