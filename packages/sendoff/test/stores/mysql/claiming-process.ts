@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import mysql from 'mysql2/promise'
 import { mysqlStore } from '../../../src/stores/mysql/index.ts'
 import { doneOf } from '../../../src/testing/store-checks/check-steps.ts'
-import type { ClaimingPlace } from './run-claims-by-keys.ts'
+import type { Claimed, ClaimingPlace } from './run-claims-by-keys.ts'
 
 const [, place = '', owner = ''] = process.argv.slice(2)
 const { url, skipLocked, limit } = JSON.parse(place) as ClaimingPlace
@@ -14,18 +14,19 @@ const store = mysqlStore({ client: pool, skipLocked })
 
 process.send?.('ready')
 await once(process, 'message')
-const result: [first: number, last: number][] = []
+const ranges: [first: number, last: number][] = []
+const begunAt = Date.now()
 for (;;) {
   const rows = await store.claim({ lease: { owner, ms: 60_000 }, limit })
   if (rows.length === 0) break
   for (const { seq } of rows) {
-    const range = result.at(-1)
+    const range = ranges.at(-1)
     if (range !== undefined && range[1] === seq - 1) range[1] = seq
-    else result.push([seq, seq])
+    else ranges.push([seq, seq])
   }
   await store.settle({ settlements: rows.map(doneOf) })
 }
-process.send?.({ result })
+process.send?.({ result: { ranges, begunAt, endedAt: Date.now() } satisfies Claimed })
 await store.close()
 await pool.end()
 process.disconnect()
