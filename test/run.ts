@@ -76,7 +76,7 @@ async function runFiles(
           interrupted,
         }))
       results[index] = result
-      console.log(progress(result, root))
+      console.log(progress(result, root, options.full))
     }
   }
 
@@ -125,5 +125,5 @@ function resultWithoutRun(file: string, { missing }: LaunchedServices): TestFile
 }
 
 function verdict(file: string, test: TestResult): TestFileResult {
-  return { file, durationMs: 0, tests: [test], output: '' }
+  return { file, durationMs: 0, tests: [test], notes: [], output: '' }
 }

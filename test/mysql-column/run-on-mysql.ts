@@ -26,13 +26,14 @@ export function runOnMysql(name: string, part: keyof typeof columnParts): void {
     }
     for (const [index, file] of files.entries()) {
       it(file, async (test) => {
-        const { tests, output } = await runTestFile(file, {
+        const { tests, notes, output } = await runTestFile(file, {
           root,
           reportFile: join(reports.path, `${index}.jsonl`),
           environment: { ...process.env, MARIADB_URL: process.env['MYSQL_URL'], SENDOFF_ON_MYSQL: 'yes' },
           timeoutMs: 1_500_000,
           interrupted: test.signal,
         })
+        for (const note of notes) test.diagnostic(note)
         // Each is a test of its own here, so that the run counts it, and lists what it skips.
         for (const { path, outcome, reason, error } of tests) {
           await test.test(path.join(' > ') || file, { skip: outcome === 'skipped' && reason }, () => {

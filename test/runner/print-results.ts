@@ -2,9 +2,14 @@ import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { countTests, type TestCounts, type TestFileResult, type TestResult } from './test-result.ts'
 
-/** Returns the text that is printed as soon as a file has run: a line, and its failures. */
-export function progress(result: TestFileResult, root: string): string {
-  return [progressLine(result), ...failures([result], root)].join('\n')
+/**
+ * Returns the text that is printed as soon as a file has run: a line, the notes of its tests if they are wanted
+ * or one has failed, and its failures.
+ */
+export function progress(result: TestFileResult, root: string, withNotes: boolean): string {
+  const failed = failures([result], root)
+  const notes = withNotes || failed.length > 0 ? result.notes : []
+  return [progressLine(result), ...notes.map((note) => `      ${note}`), ...failed].join('\n')
 }
 
 function progressLine({ file, tests, durationMs }: TestFileResult): string {

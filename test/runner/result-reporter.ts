@@ -6,9 +6,14 @@ import type { TestResult } from './test-result.ts'
 export type ReportedLine =
   | { readonly kind: 'begun' | 'over'; readonly test: string }
   | { readonly kind: 'result'; readonly result: TestResult }
+  /** A message of a test's `diagnostic`, such as what it has measured. */
+  | { readonly kind: 'note'; readonly message: string }
   /** An error outside of any test. */
   | { readonly kind: 'trouble'; readonly message: string }
   | { readonly kind: 'end' }
+
+// Node's runner tells its own counts in the same way as tests tell theirs.
+const countOfNode = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
 /**
  * A reporter for node's test runner that writes what `readReport` reads.
@@ -30,9 +35,11 @@ async function* resultReporter(events: AsyncIterable<TestEvent>): AsyncGenerator
         yield line({ kind: 'over', test: identify(event.data) })
         break
       case 'test:diagnostic':
-        // The others are the runner's own counts.
-        if (event.data.message.startsWith('Error: '))
+        if (event.data.message.startsWith('Error: ')) {
           yield line({ kind: 'trouble', message: event.data.message })
+        } else if (!countOfNode.test(event.data.message)) {
+          yield line({ kind: 'note', message: event.data.message })
+        }
         break
       case 'test:start':
         path[event.data.nesting] = event.data.name

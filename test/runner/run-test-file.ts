@@ -41,7 +41,7 @@ export async function runTestFile(file: string, options: RunTestFileOptions): Pr
   const tests = failure
     ? [...report.tests, { outcome: 'failed', path: [], error: failure } as const]
     : report.tests
-  return { file, durationMs: performance.now() - startedAt, tests, output: group.output }
+  return { file, durationMs: performance.now() - startedAt, tests, notes: report.notes, output: group.output }
 }
 
 async function endOf(group: ProcessGroup, options: RunTestFileOptions): Promise<ProcessEnd | 'timeout'> {
@@ -60,6 +60,7 @@ async function endOf(group: ProcessGroup, options: RunTestFileOptions): Promise<
 interface Report {
   readonly tests: readonly TestResult[]
   readonly unfinished: readonly string[]
+  readonly notes: readonly string[]
   readonly troubles: readonly string[]
   readonly complete: boolean
 }
@@ -70,6 +71,7 @@ async function readReport(path: string): Promise<Report> {
   const lines = text.split('\n').slice(0, -1)
   const tests: TestResult[] = []
   const unfinished = new Set<string>()
+  const notes: string[] = []
   const troubles: string[] = []
   let complete = false
 
@@ -78,10 +80,11 @@ async function readReport(path: string): Promise<Report> {
     if (reported.kind === 'begun') unfinished.add(reported.test)
     else if (reported.kind === 'over') unfinished.delete(reported.test)
     else if (reported.kind === 'result') tests.push(reported.result)
+    else if (reported.kind === 'note') notes.push(reported.message)
     else if (reported.kind === 'trouble') troubles.push(reported.message)
     else complete = true
   }
-  return { tests, unfinished: [...unfinished], troubles, complete }
+  return { tests, unfinished: [...unfinished], notes, troubles, complete }
 }
 
 function failureOfFile(end: ProcessEnd | 'timeout', report: Report, timeoutMs: number): string | undefined {

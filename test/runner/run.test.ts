@@ -1,4 +1,4 @@
-import { equal, match } from 'node:assert/strict'
+import { doesNotMatch, equal, match } from 'node:assert/strict'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -62,6 +62,19 @@ describe('npm test', () => {
     equal(run.lastLine, '2 passed, 6 failed, 0 skipped')
     equal(run.code, 1)
     match(run.output, /too late/)
+  })
+
+  it('prints what tests have measured, at full size and after a failure', async () => {
+    const measuring = `it('measures', (t) => t.diagnostic('tests 12 of a kind'))`
+    const project = makeProject({ 'test/some.test.ts': measuring })
+    const note = /^ok {4}test\/some\.test\.ts .*\n {6}tests 12 of a kind$/m
+    match((await runTests(project, ['--full'])).output, note)
+    doesNotMatch((await runTests(project)).output, /of a kind|duration_ms/)
+
+    const failing = makeProject({
+      'test/some.test.ts': `${measuring}; it('breaks', () => { throw new Error('no') })`,
+    })
+    match((await runTests(failing)).output, /^FAIL {2}test\/some\.test\.ts .*\n {6}tests 12 of a kind$/m)
   })
 
   it('lists every skip with its reason', async () => {

@@ -3,6 +3,8 @@ export interface TestFileResult {
   readonly file: string
   readonly durationMs: number
   readonly tests: readonly TestResult[]
+  /** What its tests have measured, and how to repeat them, in their words. */
+  readonly notes: readonly string[]
   /** The end of the output of the file and its processes. */
   readonly output: string
 }
