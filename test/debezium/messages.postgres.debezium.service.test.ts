@@ -18,6 +18,9 @@ describe('messages of Debezium', () => {
     await pool.query(pageBlock('## The connector', 'sql'))
     await pool.query(pageBlock('## The time of an event', 'sql'))
     await pool.query(pageBlock('## Bytes', 'sql'))
+    // The rights that the page demands.
+    await pool.query('create role reader login replication; grant select on outbox_event to reader')
+    const reader = { 'database.user': 'reader' }
 
     const occurredAt = new Date('2026-01-02T03:04:05.678Z')
     const write = (type: string, payload: unknown, options: object = {}) =>
@@ -29,8 +32,9 @@ describe('messages of Debezium', () => {
     await relay(texts.add, {
       ...pageSettings('## The time of an event'),
       ...pageSettings('## Bytes', 0),
+      ...reader,
     })
-    await relay(binaries.add, pageSettings('## Bytes', 1))
+    await relay(binaries.add, { ...pageSettings('## Bytes', 1), ...reader })
 
     // From the snapshot: both were written before a relay ran.
     const first = await texts.get(early)
