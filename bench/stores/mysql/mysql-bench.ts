@@ -1,5 +1,6 @@
 import { mariadb } from '../../../test/services/servers/mariadb/mariadb.ts'
 import { mysql } from '../../../test/services/servers/mysql/mysql.ts'
+import { isOnMysql } from '../../../test/services/servers/mysql/on-mysql.ts'
 import type { StoreBench } from '../../store-bench.ts'
 import { adminSuite } from '../../suites/admin.ts'
 import { drainSubjects } from '../../suites/drain.ts'
@@ -22,7 +23,7 @@ export const mysqlBench: StoreBench = {
   name: 'mysql',
   drivers: ['mysql2'],
   rounds: 3,
-  services: [process.env[mysql.urlVariable] === undefined ? mariadb : mysql],
+  services: [process.env[mysql.urlVariable] === undefined && !isOnMysql ? mariadb : mysql],
   suites: {
     observe: observeSuite(mysqlDatabases),
     drain: { subjects: [...drainSubjects(mysqlDatabases), ...limitDrains], limit: 'limit-claim-update' },
