@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, rejects, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EventEnvelope } from '../../src/event/event-envelope.ts'
+import { Outbox } from '../../src/outbox/outbox.ts'
 import { OutboxPurgeScheduler } from '../../src/purge/outbox-purge-scheduler.ts'
 import { DispatchResult } from '../../src/route/dispatch-result.ts'
 import { ListenerRegistry } from '../../src/route/listener-registry.ts'
@@ -45,6 +46,31 @@ describe('the purge', () => {
 
     const thorough = new OutboxPurgeScheduler({ store, deadRetentionMs: dayMs })
     equal((await thorough.runOnce()).deletedRows, 3)
+  })
+
+  it('of a table that is only written removes old events of any state, and spares young ones', async (test) => {
+    const { clock, store } = clockedStore()
+    await insertSettled(store, 1, { kind: 'dead', failure: { error: 'x', counted: true } })
+    const outbox = await Outbox.writerOnly({ store, logger: false }).start()
+    const write = (type: string, options = {}) =>
+      outbox.transaction(() => outbox.write(type, 1, { aggregateType: 'T', ...options }))
+    await write('New')
+    await write('Delayed', { deliverAfterMs: 30 * dayMs })
+    clock.now += dayMs + 1
+    await write('Young')
+
+    const purged = Promise.withResolvers<number>()
+    const purger = await Outbox.writerOnly({
+      store,
+      logger: false,
+      purge: { ageMs: dayMs, onProgress: ({ deletedRows }) => purged.resolve(deletedRows) },
+    }).start()
+    test.after(() => Promise.all([outbox.close(), purger.close()]))
+    equal(await purged.promise, 3)
+    deepEqual(
+      (await store.people.query({ limit: 9 })).map((row) => row.eventType),
+      ['Young'],
+    )
   })
 
   it('cannot be started after its end, refuses bad options, and throws by hand what it logs by itself', async () => {
