@@ -175,9 +175,9 @@ export class OutboxAdmin<Tx> {
   }
 
   /**
-   * Writes a new event with another payload in place of one, and names that one in the header
-   * `sendoff-replaces`. An event is replaced once: a second call returns the same new event. Checks the
-   * payload if the option `events` has its type.
+   * Writes a new event with another payload in place of one that is DEAD or DONE, and names that one in the
+   * header `sendoff-replaces`. An event is replaced once: a second call returns the same new event. Checks
+   * the payload if the option `events` has its type.
    */
   async replayEdited(
     eventId: string,

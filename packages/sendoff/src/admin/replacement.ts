@@ -6,6 +6,7 @@ import { versionHeader } from '../event/event-versions.ts'
 import { JsonCodec } from '../event/json-codec.ts'
 import { describeIssues } from '../event/standard-schema.ts'
 import { checkOptions, text } from '../options.ts'
+import { isPending } from '../store/event-status.ts'
 import type { NewRow, StoredRow, StoreWith } from '../store/index.ts'
 
 /** The header of a new event that names the event which it replaces. */
@@ -38,6 +39,7 @@ export async function replaceEvent<Tx>(
   const rows = await store.people.query({ eventId, limit: 1_000 })
   const row = rows.find((each) => each.destination === destination)
   if (row === undefined) throw noEvent(eventId, destination)
+  if (isPending(row.status)) throw stillPending(eventId)
 
   const definition = events.find((event) => isDefinedBy(row, event))
   await checkPayload(row, payload, definition)
@@ -130,5 +132,13 @@ function noEvent(eventId: string, destination: string): OutboxError {
   return new OutboxError(
     'OUTBOX_INVALID_OPTION',
     `There is no event ${eventId}${where}. It may have been purged, or have another destination.`,
+  )
+}
+
+function stillPending(eventId: string): OutboxError {
+  return new OutboxError(
+    'OUTBOX_INVALID_OPTION',
+    `Event ${eventId} is pending, so that its first payload would be delivered, too. Cancel it first: ` +
+      `admin.run(await admin.plan('cancel', { eventId: '${eventId}' })). Then replace it.`,
   )
 }

@@ -511,6 +511,24 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       equal((await admin.event(dead!.eventId))!.audit[0]!.action, 'replayEdited')
     })
 
+    it('an event that is still pending is not edited: its first payload would be delivered, too', async () => {
+      const { store, admin } = await opened()
+      const [fresh, failed, blocked] = await write(store, 3, { eventType: 'Placed', aggregateType: 'Order' })
+      await actionsOn(store).retry(failed!)
+      await actionsOn(store).block(blocked!)
+      for (const row of [fresh!, failed!, blocked!]) {
+        await rejects(admin.replayEdited(row.eventId, { total: 1 }), {
+          code: 'OUTBOX_INVALID_OPTION',
+          message: /is pending.*Cancel it first/,
+        })
+      }
+      equal(await store.people.count({}), 3)
+      deepEqual((await admin.audit.list()).entries, [])
+
+      await admin.run(await admin.plan('cancel', { eventId: blocked!.eventId }))
+      equal((await admin.replayEdited(blocked!.eventId, { total: 1 })).isNew, true)
+    })
+
     it('an edited event has the name and the version of its definition', async () => {
       const { store } = await opened()
       const Ordered = defineEvent('Ordered', {
