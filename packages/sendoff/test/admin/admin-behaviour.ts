@@ -450,6 +450,36 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       ok(rows.every(({ deliveries }) => deliveries === rows[0]!.deliveries))
     })
 
+    it('two operators who run different plans on the same events at once change each event once', async () => {
+      const pairs = [
+        { states: 'dead', actions: ['replay', 'purge'] },
+        { states: 'fresh', actions: ['cancel', 'cancel'] },
+        { states: 'block', actions: ['cancel', 'skip'] },
+      ] as const
+      for (const { states, actions } of pairs) {
+        const { store, admin } = await opened()
+        const rows = await write(store, 30)
+        for (const row of rows) await actionsOn(store)[states](row)
+        const filter = states === 'block' ? ({ status: 'BLOCKED' } as const) : {}
+        const plans = await Promise.all(
+          actions.map((action, index) =>
+            admin.as(['ann', 'bob'][index]!).plan(action, filter, { all: true }),
+          ),
+        )
+        const results = await Promise.all(
+          plans.map((plan, index) => admin.as(['ann', 'bob'][index]!).run(plan, { batchSize: 4 })),
+        )
+
+        equal(results[0]!.acted + results[1]!.acted, 30, states)
+        for (const row of rows) {
+          const entries = await store.actions.auditOf({ row, limit: 10 })
+          equal(entries.filter(({ plan }) => plan !== null).length, 1, states)
+        }
+        const left = await store.people.count({})
+        equal(left, 30 - (states === 'dead' ? results[1]!.acted : 0))
+      }
+    })
+
     it('a foreign, altered or empty plan is refused', async () => {
       const { store, admin } = await opened()
       await kill(store, 2, 'Error: no')
