@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type Cancel, type Clock, delay, systemClock } from '../../clock.ts'
 
 /**
  * A row in the lock table that lets one process at a time run online steps. It is a row and no lock of the
@@ -27,20 +27,36 @@ const waitMs = 8_000
  * Runs `work` while this process holds the lock. Waits for another process that holds it, but not beyond the
  * lock of one that crashed: online steps may take hours. Returns false if the other one is still at work.
  */
-export async function underMigrationLock(lock: MigrationLock, work: () => Promise<void>): Promise<boolean> {
+export async function underMigrationLock(
+  lock: MigrationLock,
+  work: () => Promise<void>,
+  clock: Clock = systemClock,
+): Promise<boolean> {
   const token = randomUUID()
   for (let waited = 0; !(await lock.take(token, lockMs)); waited += askEveryMs) {
     if (waited >= waitMs) return false
-    await sleep(askEveryMs)
+    await delay(clock, askEveryMs)
   }
 
-  // A renewal that fails is no fault: every step can bear a second process beside it.
-  const renewing = setInterval(() => void lock.take(token, lockMs).catch(() => {}), renewEveryMs).unref()
+  const cancel = renewing(clock, () => lock.take(token, lockMs))
   try {
     await work()
     return true
   } finally {
-    clearInterval(renewing)
+    cancel()
     await lock.release(token).catch(() => {})
   }
+}
+
+// A renewal that fails is no fault: every step can bear a second process beside it.
+function renewing(clock: Clock, take: () => Promise<boolean>): Cancel {
+  let cancel: Cancel
+  const again = (): void => {
+    cancel = clock.schedule(renewEveryMs, () => {
+      take().catch(() => {})
+      again()
+    })
+  }
+  again()
+  return () => cancel()
 }
