@@ -9,7 +9,8 @@ import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { migrationsFor } from '../../src/stores/sqlite/schema/migrations.ts'
 import { sqliteTables } from '../../src/stores/sqlite/schema/sqlite-tables.ts'
-import { kill, testAdmin, write } from './admin-behaviour.ts'
+import { kill, testAdmin } from './admin-behaviour.ts'
+import { testOnlyLooking } from './only-looking.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sendoff-admin-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -22,25 +23,8 @@ describe('admin on SQLite', () => {
   it('looks at a database that it may only read, and says so when it should act', async () => {
     const file = newFile()
     const store = await openSqlite(file)
-    await kill(store, 2, 'Error: no')
-    await write(store, 1, { orderingKey: 'k', partitionNo: 1 })
     const reader = sqliteStore({ open: () => new DatabaseSync(file, { readOnly: true }) })
-    const admin = outboxAdmin({ store: reader }).as('ann')
-
-    equal((await admin.overview()).counts.DEAD.count, 2)
-    const { events } = await admin.browse()
-    equal(events.length, 3)
-    equal((await admin.event(events[0]!.eventId))!.attempts.length, 0)
-    equal((await admin.failures()).groups.length, 1)
-    equal((await admin.keys.blocked()).length, 0)
-    equal((await admin.partitions()).partitions.length, 256)
-    equal((await admin.audit.list()).entries.length, 0)
-    const plan = await admin.plan('replay', {}, { all: true })
-    equal(plan.count, 2)
-    const code = { code: 'OUTBOX_READ_ONLY' }
-    await rejects(admin.run(plan), code)
-    await rejects(admin.pause({ eventType: 'A' }), code)
-    await rejects(admin.keys.park('k'), code)
+    await testOnlyLooking(store, async () => reader)
     await reader.close()
     await store.close()
   })
