@@ -188,7 +188,63 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
         await rejects(admin.browse({}, { limit }), error)
         await rejects(admin.audit.list({ limit }), error)
         await rejects(admin.run({} as Plan, { batchSize: limit }), error)
+        await rejects(admin.resumeRun('1', { batchSize: limit }), error)
+        await rejects(admin.keys.blocked({ limit }), error)
       }
+      const error = { code: 'OUTBOX_INVALID_OPTION' }
+      for (const wrong of [0, -1, NaN, Infinity, '5' as never]) {
+        await rejects(admin.browse({}, { budgetMs: wrong }), { ...error, message: /budgetMs/ })
+        await rejects(admin.plan('purge', { eventType: 'A' }, { budgetMs: wrong }), error)
+        await rejects(admin.run({} as Plan, { ratePerSecond: wrong }), { ...error, message: /ratePerSecond/ })
+        await rejects(admin.resumeRun('1', { ratePerSecond: wrong }), error)
+      }
+      await rejects(admin.audit.purge({ olderThanMs: -1 }), error)
+      await rejects(admin.audit.purge({} as never), error)
+    })
+
+    it('blocked and parked keys stand in the overview, and what was done about them in the audit', async (t) => {
+      const { store, admin } = await opened()
+      if (store.orderingKeys === undefined) return t.skip('the store has no ordering keys')
+      const [head] = await write(store, 3, { orderingKey: 'k', partitionNo: 130 })
+      const { block } = actionsOn(store)
+      await block(head!)
+      await admin.keys.park('p')
+      const { blockedKeys, parkedKeys, counts } = await admin.overview()
+      deepEqual([blockedKeys, parkedKeys, counts.BLOCKED.count], [['k'], ['p'], 1])
+      deepEqual(
+        (await admin.keys.blocked()).map(({ orderingKey, isParked, waiting }) => [
+          orderingKey,
+          isParked,
+          waiting,
+        ]),
+        [
+          ['k', false, 2],
+          ['p', true, 0],
+        ],
+      )
+
+      equal(await admin.keys.retry('k'), true)
+      equal(await admin.keys.retry('k'), false)
+      deepEqual((await admin.overview()).blockedKeys, [])
+      await block(head!)
+      equal(await admin.keys.skip('k', 'No use.'), true)
+      equal((await admin.event(head!.eventId))!.row.lastError, 'No use.')
+      await admin.keys.unpark('p')
+      deepEqual(await admin.keys.blocked(), [])
+      deepEqual(
+        (await admin.audit.list()).entries.map(({ action, actor, detail, affected }) => [
+          action,
+          actor,
+          JSON.parse(detail!) as unknown,
+          affected,
+        ]),
+        [
+          ['unpark', 'ann', { orderingKey: 'p' }, 0],
+          ['skipKey', 'ann', { orderingKey: 'k', reason: 'No use.' }, 1],
+          ['retryKey', 'ann', { orderingKey: 'k' }, 1],
+          ['park', 'ann', { orderingKey: 'p' }, 0],
+        ],
+      )
     })
 
     it('one event comes with its attempts, its audit and its neighbours, exactly as stored', async () => {
@@ -497,6 +553,9 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       deepEqual([none.count, none.isExact], [0, true])
       await rejects(admin.run(none), { ...code, message: /no event/ })
       deepEqual((await admin.audit.list()).entries, [])
+      await admin.pause({ eventType: 'A' })
+      const [pause] = (await admin.audit.list()).entries
+      await rejects(admin.resumeRun(pause!.id), { ...code, message: /not about a plan/ })
     })
 
     it('a plan for everything has to say so, and for states that its action cannot change is refused', async () => {
