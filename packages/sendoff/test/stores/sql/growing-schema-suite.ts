@@ -1,8 +1,10 @@
 import { codeRevision, routingRevision } from '../../../src/stores/schema-revision.ts'
-import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { outboxAdmin } from '../../../src/admin/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
+import { EventStatus } from '../../../src/store/event-status.ts'
 import type { CompleteStore } from '../../../src/store/index.ts'
 import { sampleRows } from '../../../src/testing/store-checks/sample-rows.ts'
 import { SignalMetrics } from '../../fixtures/signal-metrics.ts'
@@ -76,7 +78,56 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
         equal((await store.nodes.join({ id: 'new', mode: 'ordered', ttlMs: 1_000 })).kind, 'conflict')
         await store.migrate()
         deepEqual(await shapeNow(), shape)
+        for (let later = 2; later <= codeRevision; later += 1) await run(store.schemaSql({ from: later }))
+        deepEqual(await shapeNow(), shape)
       }
+    })
+
+    it('the SQL from a revision that does not exist is refused, because it would record a schema without its tables', async (t) => {
+      const { store } = await open(t)
+      for (const from of [-1, 1.5, NaN, codeRevision + 1, 1e9, '1' as never]) {
+        const refused = { code: 'OUTBOX_INVALID_OPTION', message: new RegExp(`from 0 to ${codeRevision}`) }
+        throws(() => store.schemaSql({ from }), refused)
+      }
+      throws(() => store.schemaSql({ form: 1 } as never), { code: 'OUTBOX_UNKNOWN_OPTION' })
+      ok(!store.schemaSql({ from: codeRevision }).includes('create table'))
+      equal(store.schemaSql({}), store.schemaSql({ from: 0, destinations: false }))
+    })
+
+    it('an operator looks at a schema of the first release, and learns what to run before they can act', async (t) => {
+      const { store } = await open(t)
+      const rows = sampleRows(2)
+      await store.transaction((tx) => store.insert({ tx, rows, lease }))
+      const held = await store.claim({ lease, limit: 1 })
+      const outcome = { kind: 'dead', failure: { error: 'Error: no', counted: true } } as const
+      await store.settle({ settlements: held.map((row) => ({ row, outcome })) })
+      const admin = outboxAdmin({ store }).as('ann')
+      const [dead] = (await admin.browse({ status: 'DEAD' })).events
+      equal((await admin.failures()).groups.length, 1)
+      deepEqual(await admin.paused(), [])
+      const plan = await admin.plan('replay', {}, { all: true })
+      const behind = {
+        code: 'OUTBOX_SCHEMA_NOT_READY',
+        message: /revision 2.*store\.migrate\(\).*store\.schemaSql\(\)/,
+      }
+      for (const call of [
+        () => admin.overview(),
+        () => admin.event(dead!.eventId),
+        () => admin.run(plan),
+        () => admin.resumeRun('1'),
+        () => admin.replayEdited(dead!.eventId, {}),
+        () => admin.audit.list(),
+        () => admin.audit.purge({ olderThanMs: 1 }),
+      ]) {
+        await rejects(call(), behind, String(call))
+      }
+      equal(await store.people.count({ status: [EventStatus.DEAD] }), 1)
+      equal(await store.people.count({}), 2)
+
+      // Without a new admin.
+      await store.migrate()
+      equal((await admin.overview()).counts.DEAD.count, 1)
+      equal((await admin.run(plan)).acted, 1)
     })
 
     it('new code starts and delivers before its migration', async (t) => {

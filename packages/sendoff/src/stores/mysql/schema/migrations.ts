@@ -14,7 +14,7 @@ import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
 import type { MigrateOptions } from '../../../store/index.ts'
-import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
+import { checkedSchemaSqlOptions, type SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { MysqlSession, StoreDriver } from '../drivers/mysql-driver.ts'
 import { isNotPermitted, isUnknownTable } from '../mysql-errors.ts'
@@ -59,10 +59,8 @@ export function migrationsFor(tables: MysqlTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do.
  */
-export function schemaSql(
-  tables: MysqlTables,
-  { from = 0, destinations = false }: SchemaSqlOptions = {},
-): string {
+export function schemaSql(tables: MysqlTables, options?: SchemaSqlOptions): string {
+  const { from, destinations } = checkedSchemaSqlOptions(options)
   const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
   const texts = [
     ...steps.flatMap(({ revision, statements, online }) => {

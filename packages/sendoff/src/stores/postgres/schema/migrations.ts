@@ -14,7 +14,7 @@ import { sendoffVersion } from '../../../version.ts'
 import { underMigrationLock } from '../../sql/migration-lock.ts'
 import { patiently } from '../../sql/patiently.ts'
 import type { MigrateOptions } from '../../../store/index.ts'
-import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
+import { checkedSchemaSqlOptions, type SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { assertSameParts } from '../../sql/same-parts.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { PostgresDriver, PostgresSession } from '../drivers/postgres-driver.ts'
@@ -60,10 +60,8 @@ export function migrationsFor(tables: PostgresTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do. The SQL may run in one transaction, so it builds indexes in the plain way.
  */
-export function schemaSql(
-  tables: PostgresTables,
-  { from = 0, destinations = false }: SchemaSqlOptions = {},
-): string {
+export function schemaSql(tables: PostgresTables, options?: SchemaSqlOptions): string {
+  const { from, destinations } = checkedSchemaSqlOptions(options)
   const steps = migrationsFor(tables).filter(({ revision }) => revision > from)
   const texts = [
     `create schema if not exists "${tables.schema}"`,

@@ -9,7 +9,7 @@ import {
   type StoredSchema,
 } from '../../schema-revision.ts'
 import { sendoffVersion } from '../../../version.ts'
-import type { SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
+import { checkedSchemaSqlOptions, type SchemaSqlOptions } from '../../sql/schema-sql-options.ts'
 import { tableNames } from '../../sql/table-name.ts'
 import type { OwnDriver } from '../drivers/own-driver.ts'
 import type { SqliteHandle } from '../drivers/sqlite-client.ts'
@@ -56,17 +56,18 @@ export function migrationsFor(tables: SqliteTables): readonly Migration[] {
  * Returns the steps after revision `from` as SQL, for operators who apply them with their own tool. `migrate`
  * then finds nothing to do.
  */
-export function schemaSql(
-  tables: SqliteTables,
-  { from = 0, destinations = false }: SchemaSqlOptions = {},
-): string {
+export function schemaSql(tables: SqliteTables, options?: SchemaSqlOptions): string {
+  const { from, destinations } = checkedSchemaSqlOptions(options)
   const all = migrationsFor(tables)
   const steps = all.filter(({ revision }) => revision > from)
   const columns = all.flatMap((step) => step.columns)
+  const missing = steps.flatMap((step) => step.columns)
+  const grown = grownTables.filter(({ table }) => missing.some((column) => column.table === table))
   return [
     ...steps.map(({ revision, sql }) => `-- Revision ${revision}.${sql}`),
-    ...(steps.length === 0 ? [] : grownTables.map((grown) => rebuiltTable(tables, grown, columns))),
-    ...steps.map(({ indexes }) => indexes),
+    ...grown.map((each) => rebuiltTable(tables, each, columns)),
+    // A table that is copied loses its indexes, also those of earlier steps.
+    ...(grown.length === 0 ? steps : all).map(({ indexes }) => indexes),
     ...(destinations ? [destinationIndexes(tables)] : []),
     recordSchema(tables),
   ].join('\n')
