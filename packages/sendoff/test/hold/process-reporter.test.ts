@@ -1,12 +1,15 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Clock } from '../../src/clock.ts'
+import { LatencyBuckets } from '../../src/latency-buckets.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { ProcessReporter } from '../../src/hold/process-reporter.ts'
 import type { DeliveryInStatistics } from '../../src/observe/delivery-counts.ts'
 import type { ReportRequest } from '../../src/store/index.ts'
 import { Outbox } from '../../src/outbox/outbox.ts'
 import { memoryStore } from '../../src/stores/memory/index.ts'
 import { sendoffVersion } from '../../src/version.ts'
+import { Gate } from '../fixtures/gate.ts'
 import { SignalMetrics } from '../fixtures/signal-metrics.ts'
 
 const minute = 1_800_000_000_000
@@ -117,6 +120,59 @@ describe('the reports of a process', () => {
     equal(statistics.length, 201)
     deepEqual([statistics.at(-1)!.eventType, statistics.at(-1)!.done], ['other', 100])
   })
+
+  for (const { mode, waiting, held, partitions, hotShare } of [
+    {
+      mode: 'multiNode',
+      waiting: { hot: 2, cold: 0 },
+      held: { leased: 3, locked: 0 },
+      partitions: 0,
+      hotShare: 1,
+    },
+    {
+      mode: 'partitioned',
+      waiting: { hot: 0, cold: 2 },
+      held: { leased: 0, locked: 3 },
+      partitions: 256,
+      hotShare: 0,
+    },
+  ] as const) {
+    it(`an outbox reports what waits in its queues, what it holds, and its latencies, in ${mode}`, async (t) => {
+      const clock = fakeClock()
+      const store = memoryStore({ now: clock.now })
+      const metrics = new SignalMetrics()
+      const gate = new Gate()
+      const outbox = await Outbox[mode]({ store, clock, metrics, logger: false, workerCount: 1 })
+        .on('A', () => gate.passed)
+        .start()
+      t.after(async () => {
+        gate.open()
+        await clock.advance(5_000)
+        await outbox.close()
+      })
+      const report = async () => (await store.reports.living())[0]!.report!
+      await outbox.transaction(async () => {
+        for (const orderingKey of ['a', 'b', 'c']) await outbox.write('A', 1, { orderingKey })
+      })
+      // Until a heartbeat.
+      await clock.advance(30_000)
+      const busy = await report()
+      deepEqual([busy.queues, busy.held, busy.partitions], [waiting, held, partitions])
+
+      gate.open()
+      await clock.advance(5_000)
+      equal(metrics.dispatchSuccess, 3)
+      await clock.advance(5_000)
+      const idle = await report()
+      deepEqual(
+        [idle.queues, idle.held, idle.partitions, idle.hotShare],
+        [{ hot: 0, cold: 0 }, { leased: 0, locked: 0 }, partitions, hotShare],
+      )
+      const listener = LatencyBuckets.parse(idle.listenerBuckets)
+      listener.merge(LatencyBuckets.parse(idle.listenerBuckets))
+      deepEqual([listener.count, listener.percentile(0.5)! > 0], [6, true])
+    })
+  }
 
   it('an outbox reports what it is, and what it delivered, before it leaves', async () => {
     const store = memoryStore()
