@@ -11,6 +11,7 @@ import {
   insertOne,
   insertRows,
   leaseOf,
+  letRunOut,
   only,
   poll,
   pollOwner,
@@ -45,11 +46,12 @@ export const actionChecks: readonly PartCheck[] = [
     name: 'actions: cancel leaves a leased row, and names its holder, until the lease has run out',
     needs: ['people', 'actions'],
     async run({ store, wait }) {
-      const row = await insertOne(store, { claimed: true }, leaseOf('a', 300))
-      deepEqual(await act(store, 'cancel', [row]), ran([], [{ ...idOf(row), holder: 'a' }]))
-      deepEqual(await readRow(store, row), row)
+      const held = await insertOne(store, { claimed: true }, leaseOf('a'))
+      deepEqual(await act(store, 'cancel', [held]), ran([], [{ ...idOf(held), holder: 'a' }]))
+      deepEqual(await readRow(store, held), held)
 
-      await wait(320)
+      const row = await insertOne(store, { claimed: true }, leaseOf('b', 20))
+      await wait(30)
       deepEqual(await act(store, 'cancel', [row]), ran([row]))
       deepEqual(await store.settle({ settlements: [doneOf(row)] }), [doneOf(row)])
     },
@@ -58,7 +60,7 @@ export const actionChecks: readonly PartCheck[] = [
     name: 'actions: cancel leaves a row within the bounds of a living lock, and names its owner',
     needs: ['people', 'actions'],
     async run({ store, wait }) {
-      await store.locks.acquire({ ...pollOwner, ttlMs: 300 })
+      await store.locks.acquire({ ...pollOwner, ttlMs: 30_000 })
       const row = await insertOne(store)
       await poll(store)
       const later = await insertOne(store, { due: { inMs: 20_000 } })
@@ -66,7 +68,7 @@ export const actionChecks: readonly PartCheck[] = [
         await act(store, 'cancel', [row, later]),
         ran([later], [{ ...idOf(row), holder: pollOwner.token }]),
       )
-      await wait(320)
+      await letRunOut(store, pollOwner, wait)
       deepEqual(await act(store, 'cancel', [row]), ran([row]))
     },
   },
