@@ -28,6 +28,7 @@ export class RoutingState {
   readonly #options: RoutingStateOptions
   #expansion: Expansion | undefined
   #destinationsOf: ((event: EventEnvelope) => readonly string[]) | undefined
+  #refusedVersion: number | undefined
 
   constructor(options: RoutingStateOptions) {
     this.#options = options
@@ -46,15 +47,18 @@ export class RoutingState {
   /**
    * Publishes the routing of this process, if it is newer than that of the table, and follows the one that is
    * stored then. Throws `OUTBOX_ROUTING_CONFLICT` if the table has another content with the same version, or
-   * no routing yet and processes of a release that does not know destinations.
+   * processes that a new routing would harm.
    */
   async publish(): Promise<void> {
     const { routing, store, hasOneDestination } = this.#options
+    if (hasOneDestination) {
+      for (const each of [routing?.stored, await store.routing?.current()]) requireOne(each)
+    }
     if (routing === undefined) return
-    if (hasOneDestination) refuseSeveral(new Expansion(routing.stored))
     const part = requireParts(store, ['routing'], 'The option "routing"').routing
     const before = await part.current()
     if (before === null) await this.#refuseOldProcesses()
+    if (before === null || before.version < routing.stored.version) await this.#refuseOrdered(routing)
     const stored = await part.publish(routing.stored)
     if (stored.version === routing.stored.version && stored.content !== routing.stored.content) {
       throw new OutboxError(
@@ -69,12 +73,20 @@ export class RoutingState {
     if (before !== null) await this.#warnOfRemoved(new Expansion(before), new Expansion(stored))
   }
 
-  /** Takes the routing of the table, as a heartbeat found it. */
+  /**
+   * Takes the routing of the table, as a heartbeat found it. An ordered process that runs already leaves one
+   * with several destinations alone, because its heartbeats have to go on.
+   */
   follow(stored: StoredRouting | null): void {
     const { routing, logger, hasOneDestination } = this.#options
     if (stored === null || stored.version === this.#expansion?.version) return
+    if (stored.version === this.#refusedVersion) return
     const expansion = new Expansion(stored)
-    if (hasOneDestination) refuseSeveral(expansion)
+    if (hasOneDestination && hasSeveral(expansion)) {
+      this.#refusedVersion = stored.version
+      logger.error(`${severalInOrdered(expansion).message} This process delivers to the empty one only.`)
+      return
+    }
     this.#expansion = expansion
     this.#destinationsOf = (event) => expansion.of(event)
     if (routing !== undefined && stored.version > routing.stored.version) {
@@ -115,6 +127,19 @@ export class RoutingState {
     )
   }
 
+  /** An ordered process delivers to one destination, and could not start again. */
+  async #refuseOrdered({ stored }: Routing): Promise<void> {
+    if (!hasSeveral(new Expansion(stored))) return
+    const living = (await this.#options.store.reports?.living()) ?? []
+    const ordered = living.filter(({ mode }) => mode === 'ordered')
+    if (ordered.length === 0) return
+    throw new OutboxError(
+      'OUTBOX_ROUTING_CONFLICT',
+      `The table cannot get a routing with several destinations while processes deliver in mode "ordered": ${ordered.map(({ id }) => id).join(', ')}. ` +
+        'They deliver to the empty destination only. Stop them first, and use Outbox.partitioned.',
+    )
+  }
+
   /** Warns of events that wait for a destination that no longer exists. They stay. */
   async #warnOfRemoved(before: Expansion, now: Expansion): Promise<void> {
     const { looks } = this.#options.store
@@ -138,9 +163,17 @@ const waitForReportsMs = 250
 /** How many rows a search for waiting events examines. */
 const scanWindow = 10_000
 
-function refuseSeveral({ destinations }: Expansion): void {
-  if (destinations.every((name) => name === '')) return
-  throw new OutboxError(
+function requireOne(stored: StoredRouting | null | undefined): void {
+  const expansion = stored && new Expansion(stored)
+  if (expansion && hasSeveral(expansion)) throw severalInOrdered(expansion)
+}
+
+function hasSeveral({ destinations }: Expansion): boolean {
+  return destinations.some((name) => name !== '')
+}
+
+function severalInOrdered({ destinations }: Expansion): OutboxError {
+  return new OutboxError(
     'OUTBOX_ROUTING_CONFLICT',
     `Outbox.ordered keeps one order for the whole table, so that it has one destination, the empty one. Its routing names ${destinations.map((name) => `"${name}"`).join(', ')}. Use Outbox.partitioned for several.`,
   )

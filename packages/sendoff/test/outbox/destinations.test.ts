@@ -11,8 +11,10 @@ import {
   type RoutingOptions,
   silentLogger,
 } from '../../src/index.ts'
+import { Routing } from '../../src/route/routing.ts'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { memoryStore, type MemoryStore } from '../../src/stores/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 const modes = ['singleNode', 'multiNode', 'singleWriter', 'partitioned'] as const
 
@@ -142,7 +144,7 @@ for (const mode of modes) {
 }
 
 describe('the routing of a table', () => {
-  it('a process that only writes follows it from its start on, and with its heartbeat', async () => {
+  it('a process that only writes follows it from its start on', async () => {
     const store = memoryStore()
     const { listeners } = recording()
     const worker = await outboxOf('multiNode', store, { routing: twoWays, listeners }).start()
@@ -152,6 +154,36 @@ describe('the routing of a table', () => {
     deepEqual(await rowsOf(store), [`${id}/kafka`, `${id}/mail`])
     await worker.close()
     await writer.close()
+  })
+
+  it('processes that run already follow it with their heartbeat, and warn if it is newer than their own', async (test) => {
+    const time = fakeClock()
+    const shared = memoryStore({ now: time.now })
+    // Nothing wakes these processes.
+    const { wakeUps: _, ...store } = { ...shared, close: async () => {} }
+    const { logger, lines } = warnings()
+    const common = { store, clock: time, logger: silentLogger }
+    const writer = await Outbox.writerOnly(common).start()
+    const older = await Outbox.writerOnly({ ...common, logger, routing: { ...twoWays, rules: [] } }).start()
+    const newer = await Outbox.writerOnly({ ...common, routing: { ...twoWays, version: 2 } }).start()
+    test.after(() => Promise.all([writer, older, newer].map((outbox) => outbox.close())))
+    const destinations = async () => {
+      const ids = await Promise.all(
+        [writer, older].map((outbox) => outbox.transaction(() => outbox.write('OrderPlaced', 1))),
+      )
+      return (await rowsOf(shared)).flatMap((row) => {
+        const [id, destination] = row.split('/')
+        return ids.includes(id!) ? [destination] : []
+      })
+    }
+
+    deepEqual(await destinations(), ['', ''])
+    deepEqual(lines, [])
+    await time.advance(24_000)
+    deepEqual(await destinations(), ['kafka', 'mail', 'kafka', 'mail'])
+    await time.advance(60_000)
+    equal(lines.length, 1)
+    match(lines[0]!, /version 2.*version 1/)
   })
 
   it('a lower version writes by the higher one, and warns', async () => {
@@ -186,6 +218,39 @@ describe('the routing of a table', () => {
     await rejects(Outbox.ordered({ store, logger: silentLogger }).start(), {
       code: 'OUTBOX_ROUTING_CONFLICT',
     })
+  })
+
+  it('ordered refuses several destinations of others while it runs', async (test) => {
+    const store = memoryStore()
+    const ordered = await Outbox.ordered({ store, logger: silentLogger }).start()
+    test.after(() => ordered.close())
+    for (const mode of ['writerOnly', 'multiNode'] as const) {
+      await rejects(Outbox[mode]({ store, routing: twoWays, logger: silentLogger }).start(), {
+        code: 'OUTBOX_ROUTING_CONFLICT',
+        message: /deliver in mode "ordered": \S+\. .*Stop them first/,
+      })
+    }
+    equal(await store.routing.current(), null)
+    const one: RoutingOptions = { version: 1, rules: [{ events: 'A', to: '' }], destinations: {} }
+    await (await Outbox.writerOnly({ store, routing: one, logger: silentLogger }).start()).close()
+  })
+
+  it('ordered says once that the table has got several destinations, and goes on', async (test) => {
+    const time = fakeClock()
+    const store = memoryStore({ now: time.now })
+    const errors: string[] = []
+    const logger = { ...silentLogger, error: (text: string) => void errors.push(text) }
+    const { listeners, received } = recording(undefined, [''])
+    const ordered = await Outbox.ordered({ store, listeners, clock: time, logger }).start()
+    test.after(() => ordered.close())
+    await store.routing.publish(new Routing(twoWays).stored)
+    await time.advance(120_000)
+    await ordered.transaction(() => ordered.write('OrderPlaced', 1))
+    await time.advance(1_000)
+
+    equal(received.length, 1)
+    equal(errors.length, 1)
+    match(errors[0]!, /names "kafka", "mail".*delivers to the empty one only/)
   })
 
   it('a destination that is removed with rows pending warns, and keeps them', async () => {
