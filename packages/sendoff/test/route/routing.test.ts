@@ -14,12 +14,23 @@ const destinations = { kafka: {}, mail: {}, hook: {} }
 const part = fc.stringMatching(/^[ab%_.\\]{0,3}$/)
 const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('*') || '*')
 const typeName = fc.stringMatching(/^[ab%_.\\]{1,6}$/)
+const types = fc.record({ eventType: typeName, aggregateType: typeName })
+const aggregateType = fc.oneof(fc.constant('*'), pattern)
 const to = fc.uniqueArray(fc.constantFrom(...names), { minLength: 1 })
 
 /** The meaning of a pattern, as a regular expression has it. */
 function plainly(text: string): RegExp {
   const escaped = text.split('*').map((each) => each.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${escaped.join('.*')}$`, 's')
+}
+
+interface Types {
+  readonly eventType: string
+  readonly aggregateType: string
+}
+
+function fits(rule: { readonly events: string; readonly aggregateType: string }, event: Types): boolean {
+  return plainly(rule.events).test(event.eventType) && plainly(rule.aggregateType).test(event.aggregateType)
 }
 
 describe('rules, for any routing', () => {
@@ -40,14 +51,12 @@ describe('rules, for any routing', () => {
   })
 
   it('every event has at least one destination, each once: those of all rules that fit, or the default', () => {
-    const rule = fc.record({ events: pattern, to, when: fc.constant(() => true) })
+    const rule = fc.record({ events: pattern, aggregateType, to, when: fc.constant(() => true) })
     fc.assert(
-      fc.property(fc.array(rule, { maxLength: 6 }), to, typeName, (rules, rest, eventType) => {
+      fc.property(fc.array(rule, { maxLength: 6 }), to, types, (rules, rest, event) => {
         const { stored } = new Routing({ version: 1, rules, default: rest, destinations })
-        const found = new Expansion(stored).of({ eventType, aggregateType: 'Any' })
-        const fitting = rules
-          .filter(({ events }) => plainly(events).test(eventType))
-          .flatMap((each) => each.to)
+        const found = new Expansion(stored).of(event)
+        const fitting = rules.filter((each) => fits(each, event)).flatMap((each) => each.to)
         deepEqual(new Set(found), new Set(fitting.length === 0 ? rest : fitting))
         equal(found.length, new Set(found).size)
       }),
@@ -56,13 +65,12 @@ describe('rules, for any routing', () => {
   })
 
   it('the order of rules changes no destination, and the same content is the same text', () => {
-    const rule = fc.record({ events: pattern, to, when: fc.constant(() => true) })
+    const rule = fc.record({ events: pattern, aggregateType, to, when: fc.constant(() => true) })
     fc.assert(
-      fc.property(fc.array(rule, { maxLength: 5 }), typeName, (rules, eventType) => {
+      fc.property(fc.array(rule, { maxLength: 5 }), types, (rules, event) => {
         const content = (some: readonly RoutingRule[]) =>
           new Routing({ version: 1, rules: some, destinations }).stored
-        const of = (some: readonly RoutingRule[]) =>
-          new Set(new Expansion(content(some)).of({ eventType, aggregateType: 'Any' }))
+        const of = (some: readonly RoutingRule[]) => new Set(new Expansion(content(some)).of(event))
         deepEqual(of(rules), of(rules.toReversed()))
         equal(content(rules).content, content(rules).content)
       }),
@@ -70,27 +78,28 @@ describe('rules, for any routing', () => {
   })
 
   it('the first rule of a destination that says yes maps, and without one the event is filtered', async () => {
-    const rule = fc.record({ events: pattern, to, yes: fc.boolean() })
+    const rule = fc.record({ events: pattern, aggregateType, to, yes: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(
         fc.array(rule, { minLength: 1, maxLength: 6 }),
         fc.constantFrom(...names),
-        typeName,
-        async (given, destination, eventType) => {
+        types,
+        async (given, destination, eventTypes) => {
           const rules = given.map((each, index) => ({
             events: each.events,
+            aggregateType: each.aggregateType,
             to: each.to,
             when: () => each.yes,
             map: () => ({ target: String(index), payload: { index } }),
           }))
           const codec = JsonCodec.getDefault()
           const eventRules = new EventRules(new Routing({ version: 1, rules, destinations }), codec)
-          const event = EventEnvelope.of({ eventType, payloadJson: '1', orderingKey: 'key' })
+          const event = EventEnvelope.of({ ...eventTypes, payloadJson: '1', orderingKey: 'key' })
           const ruled = await eventRules.apply(event, destination)
 
           const own = given
             .map((each, index) => ({ ...each, index }))
-            .filter((each) => each.to.includes(destination) && plainly(each.events).test(eventType))
+            .filter((each) => each.to.includes(destination) && fits(each, eventTypes))
           const deciding = own.find(({ yes }) => yes)
           if (own.length === 0) equal(ruled, event)
           else if (deciding === undefined) equal(ruled, filtered)
