@@ -275,6 +275,44 @@ export function testAdmin<Tx>(name: string, open: () => Promise<AdminTestStore<T
       equal(await admin.event('none'), undefined)
     })
 
+    it('events are copied to another destination as they were written, once each', async () => {
+      const { store, admin } = await opened()
+      const content = (names: readonly string[]) => JSON.stringify({ rules: [], default: names })
+      await store.routing!.publish({ version: 1, content: content(['']) })
+      const fields = {
+        ...{ eventType: 'Placed', orderingKey: 'Order:ö', headers: '{"tenant":"a"}' },
+        ...{ payload: Buffer.from([0, 255]), contentType: 'image/png' },
+      }
+      const [first] = await write(store, 1, fields)
+      const [both] = await write(store, 1, { eventType: 'Placed' })
+      await write(store, 1, { eventType: 'Placed', destination: 'kafka' })
+      await write(store, 1, { eventType: 'Paid' })
+      await kill(store, 1, 'Error: no', [first!])
+      const unknown = { code: 'OUTBOX_UNKNOWN_DESTINATION' }
+      await rejects(admin.copy({ eventType: 'Placed' }, { to: 'mail' }), unknown)
+      await store.routing!.publish({ version: 2, content: content(['', 'mail']) })
+      await store.transaction((tx) => store.insert({ tx, rows: [{ ...both!, destination: 'mail' }] }))
+
+      equal(await admin.copy({ eventType: 'Placed' }, { to: 'mail' }), 1)
+      equal(await admin.copy({ eventType: 'Placed' }, { to: 'mail' }), 0)
+      equal(await store.people.count({ destination: 'mail' }), 2)
+      const rows = await store.people.query({ eventId: first!.eventId, limit: 10 })
+      const [original, copy] = ['', 'mail'].map((name) =>
+        rows.find(({ destination }) => destination === name),
+      )
+      deepEqual(
+        [copy!.destination, copy!.status, copy!.attempts, copy!.lastError],
+        ['mail', EventStatus.NEW, 0, null],
+      )
+      equal(original!.status, EventStatus.DEAD)
+      for (const name of ['payload', 'contentType', 'headers', 'orderingKey', 'partitionNo'] as const) {
+        deepEqual(copy![name], original![name], name)
+      }
+      deepEqual(copy!.occurredAt, original!.occurredAt)
+      const { entries } = await admin.audit.list()
+      equal(entries.filter(({ action }) => action === 'copy').length, 1)
+    })
+
     it('failures are grouped by class, type and destination, without ids and numbers', async () => {
       const { store, admin } = await opened()
       for (const id of [17, 18, 19]) await kill(store, 1, `TimeoutError: order o-${id} took ${id * 100} ms`)
