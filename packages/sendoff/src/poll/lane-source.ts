@@ -66,6 +66,8 @@ export class LaneSource implements PendingSource {
   #depth = 4
   #richReads = 0
   readonly #known = new WeakSet<PartitionHolding>()
+  /** How often the source forgot its waiting keys. */
+  #forgotten = 0
 
   constructor(options: LaneSourceOptions) {
     this.#options = options
@@ -92,6 +94,7 @@ export class LaneSource implements PendingSource {
     const askedAt = clock.monotonic()
     const destination = this.#options.destination()
     const finding = Math.max(1, Math.floor(limit / this.#depth) - fill.length)
+    const forgotten = this.#forgotten
     const answer = await store.lanes.read({
       owner: lock.fence,
       partitions: [...holdings.keys()],
@@ -113,11 +116,14 @@ export class LaneSource implements PendingSource {
     }
 
     const deliveries = await this.#take(answer, fill, holdings, limit)
+    // An operator has decided about a key meanwhile. This read may have been too early to see it.
+    if (this.#forgotten > forgotten) this.#waiting.clear()
     if (deliveries === undefined) return this.#lost()
     return { deliveries, hasMore: this.#looks.from !== 'nowhere' || lanes.hasEmptyLanes }
   }
 
   forgetWaiting(): void {
+    this.#forgotten++
     this.#waiting.clear()
   }
 

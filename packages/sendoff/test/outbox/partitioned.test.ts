@@ -187,6 +187,50 @@ onEveryStoreOnce(
   },
 )
 
+onEveryStoreOnce('a retry by an operator during a poll is not lost', async (test, open) => {
+  const seen: number[] = []
+  let fails = true
+  const isRead = new Gate()
+  const mayReturn = new Gate()
+  let holdsAnswer = false
+  const store = open()
+  const { lanes } = store
+  const read: NonNullable<typeof lanes>['read'] = async (request) => {
+    const answer = await lanes!.read(request)
+    if (holdsAnswer) {
+      isRead.open()
+      await mayReturn.passed
+    }
+    return answer
+  }
+  const held = new Proxy(store, {
+    get: (target, name) =>
+      name === 'lanes' ? Object.assign(Object.create(lanes!), { read }) : Reflect.get(target, name),
+  })
+  const outbox = await start(
+    test,
+    held,
+    ({ n }) => {
+      if (fails) throw new Error('out of stock')
+      seen.push(n)
+    },
+    { onKeyFailure: 'block', maxAttempts: 1 },
+  )
+  await write(outbox, ...stepsOf('a', 2))
+  await until(async () => (await outbox.blockedKeys.query())[0]?.head?.blockedAt != null)
+  await outbox.drain()
+
+  fails = false
+  holdsAnswer = true
+  // This makes the worker poll. It reads that the key is blocked.
+  await outbox.blockedKeys.unpark('another')
+  await isRead.passed
+  equal(await outbox.blockedKeys.retry('a'), true)
+  mayReturn.open()
+  await until(() => seen.length === 2)
+  deepEqual(seen, [0, 1])
+})
+
 onEveryStoreOnce('an operator can skip a blocked event, which is then DEAD', async (test, open) => {
   const seen: number[] = []
   const outbox = await start(
