@@ -15,6 +15,7 @@ import { Routing } from '../../src/route/routing.ts'
 import { EventStatus } from '../../src/store/event-status.ts'
 import { memoryStore, type MemoryStore } from '../../src/stores/memory/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { onEveryStoreOnce, until } from '../fixtures/outbox-fixture.ts'
 
 const modes = ['singleNode', 'multiNode', 'singleWriter', 'partitioned'] as const
 
@@ -463,6 +464,61 @@ describe('a replay', () => {
     equal(await idle.deadEvents.replay(id), false)
   })
 })
+
+onEveryStoreOnce(
+  'a key that is blocked, parked, retried or skipped for one destination goes on for the other',
+  async (test, open) => {
+    let isDown = true
+    const { listeners, to } = recording((destination) => isDown && destination === 'mail')
+    const routing = { ...twoWays, destinations: { kafka: {}, mail: { maxAttempts: 1 } } }
+    const outbox = await Outbox.partitioned({
+      store: open(),
+      routing,
+      listeners,
+      logger: silentLogger,
+      onKeyFailure: 'block',
+      poller: { intervalMs: 20 },
+    }).start()
+    test.after(() => outbox.close())
+    const write = () => outbox.transaction(() => outbox.write('OrderPlaced', null, { orderingKey: 'a' }))
+    const got = (destination: string) => to(destination).map(({ eventId }) => eventId)
+    const keys = outbox.blockedKeys
+    const heads = async (destination: string) =>
+      (await keys.query({ destination })).map(({ head, waiting, isParked }) => [
+        head?.eventId,
+        head?.blockedAt != null,
+        waiting,
+        isParked,
+      ])
+
+    const ids = [await write(), await write(), await write()]
+    await until(() => got('kafka').length === 3)
+    await until(async () => (await heads('mail'))[0]?.[1] === true)
+    deepEqual(await heads('mail'), [[ids[0], true, 2, false]])
+    deepEqual([await heads('kafka'), await heads('')], [[], []])
+    deepEqual([await keys.retry('a', 'kafka'), await keys.skip('a', 'no', 'kafka')], [false, false])
+
+    equal(await keys.skip('a', 'Known to be wrong.', 'mail'), true)
+    await until(async () => (await heads('mail'))[0]?.[0] === ids[1])
+    await until(async () => (await heads('mail'))[0]?.[1] === true)
+    isDown = false
+    equal(await keys.retry('a', 'mail'), true)
+    await until(() => got('mail').length === 2)
+
+    await keys.park('a', 'kafka')
+    ids.push(await write())
+    await until(() => got('mail').length === 3)
+    await outbox.drain()
+    deepEqual([got('kafka'), got('mail')], [ids.slice(0, 3), ids.slice(1)])
+    await keys.unpark('a', 'kafka')
+    await until(() => got('kafka').length === 4)
+    deepEqual(got('kafka'), ids)
+    deepEqual(
+      (await outbox.deadEvents.query()).map(({ eventId, destination }) => [eventId, destination]),
+      [[ids[0], 'mail']],
+    )
+  },
+)
 
 describe('the circuit breaker of a destination', () => {
   for (const mode of ['multiNode', 'singleNode', 'partitioned'] as const) {
