@@ -4,6 +4,10 @@ import { testChangingRouting } from './changing-routing-suite.ts'
 
 describe('on servers', { concurrency: true }, () => {
   for (const kind of serverStoreKinds) {
-    testChangingRouting(kind, kind.name === 'redis' ? ['multiNode'] : ['multiNode', 'partitioned'], 3_000)
+    testChangingRouting(
+      kind,
+      kind.name === 'redis' ? ['multiNode', 'singleNode', 'singleWriter'] : ['multiNode', 'partitioned'],
+      3_000,
+    )
   }
 })

@@ -261,6 +261,21 @@ describe('postgres store: the function that writes events', () => {
       (await store.people.query({ limit: 10 })).map((row) => [row.payload, row.orderingKey]),
       [['{"id":"kept"}', 'Order:kept']],
     )
+
+    const content = JSON.stringify({
+      rules: [{ type: 'Order*', aggregate: '*', to: ['', 'mail'] }],
+      default: [''],
+    })
+    await store.routing.publish({ version: 1, content })
+    await pool.query(`insert into "${schema}".orders values ('routed')`)
+    deepEqual(
+      (await store.people.query({ limit: 10 })).map((row) => [row.payload, row.destination]),
+      [
+        ['{"id":"kept"}', ''],
+        ['{"id":"routed"}', ''],
+        ['{"id":"routed"}', 'mail'],
+      ],
+    )
   })
 
   it('takes payload and headers as json, jsonb and text, and keeps json and text as they are', async (t) => {
