@@ -4,6 +4,9 @@ import { Producer } from '@platformatic/kafka'
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { EventEnvelope } from '../../../src/event/event-envelope.ts'
 import { bootstrapBrokers } from '../../../../../test/services/servers/kafka/kafka-cluster.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
+import { memoryStore } from '../../../src/stores/memory/index.ts'
 import {
   type KafkaProducer,
   kafkaPublisher,
@@ -91,6 +94,52 @@ for (const [name, producer] of Object.entries(producers)) {
       deepEqual(
         { key: message!.key, partition: message!.partition, copy: message!.headers['copy'] },
         { key: 'Checked', partition: 2, copy: event.eventId },
+      )
+    })
+
+    it('sends what the rule of a destination has made of an event', async (test) => {
+      const topic = await newTopic(1)
+      const publisher = kafkaPublisher({
+        producer,
+        topic: ({ target }) => target ?? 'another',
+        logger: false,
+      })
+      const outbox = await Outbox.partitioned({
+        store: memoryStore(),
+        logger: false,
+        listeners: new ListenerRegistry().registerDefault(publisher, { destination: 'kafka' }),
+        routing: {
+          version: 1,
+          rules: [
+            {
+              to: 'kafka',
+              map: ({ payload }) => ({
+                payload: { was: payload },
+                headers: { source: 'shop' },
+                messageKey: payload === 1 ? 'customer-7' : null,
+                target: topic,
+              }),
+            },
+          ],
+          destinations: { kafka: {} },
+        },
+      }).start()
+      test.after(() => outbox.close())
+      for (const payload of [1, 2]) {
+        await outbox.transaction(() => outbox.write('Checked', payload, { orderingKey: 'order-1' }))
+      }
+      await outbox.drain()
+
+      deepEqual(
+        (await consume(topic)).map(({ key, headers, body }) => [
+          key,
+          headers['source'],
+          JSON.parse(String(body)),
+        ]),
+        [
+          ['customer-7', 'shop', { was: 1 }],
+          [null, 'shop', { was: 2 }],
+        ],
       )
     })
 
