@@ -492,6 +492,12 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
     }
   }
 
+  /** The destinations in the routing of this process, and in that of the table. */
+  get knownDestinations(): readonly string[] {
+    const own = this.#routing?.destinations.keys() ?? ['']
+    return [...new Set([...own, ...(this.#routingState.expansion?.destinations ?? [])])]
+  }
+
   /**
    * Throws `OUTBOX_UNKNOWN_DESTINATION` if a listener is for a destination that the routing does not name.
    */

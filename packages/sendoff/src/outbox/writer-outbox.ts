@@ -142,12 +142,20 @@ export class WriterOutbox<
     return this.#core.pauses.paused()
   }
 
-  // The pause holds all the same, because another process may have the listener. But the name may be
-  // misspelt.
+  // The pause holds all the same, because another process may know the name. But it may be misspelt.
   #warnOfUnknown(target: PauseTarget): void {
-    const types = this.#core.engine && this.#core.listeners.eventTypes
-    if (!('eventType' in target) || types === undefined || types.includes(target.eventType)) return
-    this.#core.logger.warn(
+    const { engine, listeners, logger, knownDestinations } = this.#core
+    if ('destination' in target) {
+      if (knownDestinations.includes(target.destination)) return
+      logger.warn(
+        `Destination "${target.destination}" is paused, but neither the routing of this process nor that of the table names it.` +
+          didYouMean(target.destination, knownDestinations),
+      )
+      return
+    }
+    const types = engine && listeners.eventTypes
+    if (types === undefined || types.includes(target.eventType)) return
+    logger.warn(
       `Event type "${target.eventType}" is paused, but no listener of this process is registered for it.` +
         didYouMean(target.eventType, types),
     )

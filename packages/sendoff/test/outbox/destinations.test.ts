@@ -614,6 +614,21 @@ describe('bad input', () => {
     })
   })
 
+  it('a pause of a destination that no routing names holds, and warns', async (test) => {
+    const store = memoryStore()
+    store.close = async () => {}
+    const worker = await outboxOf('multiNode', store, { routing: twoWays }).start()
+    const { logger, lines } = warnings()
+    const writer = await Outbox.writerOnly({ store, logger }).start()
+    test.after(() => Promise.all([worker.close(), writer.close()]))
+    await writer.pause({ destination: 'mail' })
+    deepEqual(lines, [])
+    await writer.pause({ destination: 'mial' })
+
+    match(lines.join('\n'), /^Destination "mial" is paused, but .* Did you mean "mail"\?$/)
+    deepEqual(await writer.paused(), [{ destination: 'mail' }, { destination: 'mial' }])
+  })
+
   it('one listener per aggregate type, event type and destination', () => {
     const listeners = new ListenerRegistry()
       .register('A', () => {})
