@@ -125,6 +125,6 @@ function classesOf(
 function reportOf({ id, report }: LivingProcess, destination: string): DestinationState['processes'] {
   const own = report?.destinations?.find((each) => each.destination === destination)
   if (own === undefined) return []
-  const { hasListener, circuitBreaker, queues } = own
-  return [{ id, hasListener, circuitBreaker, queues }]
+  const { hasListener, circuitBreaker, queues, limits } = own
+  return [{ id, hasListener, circuitBreaker, queues, ...(limits && { limits }) }]
 }

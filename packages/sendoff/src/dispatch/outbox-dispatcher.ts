@@ -9,7 +9,7 @@ import { HandBack } from '../settle/hand-back.ts'
 import { KnownResults } from '../settle/known-results.ts'
 import { Settler } from '../settle/settler.ts'
 import { StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { Outcome } from '../store/index.ts'
+import type { DestinationLimits, Outcome } from '../store/index.ts'
 import type { Waker } from '../wake/waker.ts'
 import { DeliveryReports } from './delivery-reports.ts'
 import { DispatchQueues } from './dispatch-queues.ts'
@@ -67,10 +67,17 @@ export class OutboxDispatcher implements StoppableDispatcher {
   readonly #onOutcome: ((outcome: Outcome) => void) | undefined
   /** The breaker that decides about hot and cold deliveries alike. */
   readonly #breaker: CircuitBreaker | undefined
+  /** Its limits, for the report of its process. */
+  readonly limits: DestinationLimits
   #isClosed = false
 
   constructor(options: OutboxDispatcherOptions) {
     const settings = withDefaults(options)
+    this.limits = {
+      concurrency: settings.workerCount,
+      timeoutMs: settings.listenerTimeoutMs,
+      maxAttempts: finite(settings.retryPolicy.maxAttempts ?? settings.maxAttempts),
+    }
     const { clock, logger, metrics, store, coldQueueCapacity, prefetch } = settings
     this.#waker = settings.waker
     this.#metrics = metrics
@@ -314,4 +321,9 @@ export class OutboxDispatcher implements StoppableDispatcher {
     }
     this.#pump.run()
   }
+}
+
+// A report is JSON, which has no infinite number.
+function finite(limit: number): number | null {
+  return Number.isFinite(limit) ? limit : null
 }

@@ -173,6 +173,7 @@ export class OutboxEngines {
       hasListener: this.#options.options.listeners.has(engine.destination),
       circuitBreaker: engine.breaker?.state ?? null,
       queues: engine.dispatcher.queueLengths,
+      limits: engine.dispatcher.limits,
     }
   }
 

@@ -58,6 +58,18 @@ export interface DestinationReport {
   readonly circuitBreaker: 'closed' | 'open' | 'halfOpen' | null
   /** How many deliveries wait in the hot and in the cold queue. */
   readonly queues: { readonly hot: number; readonly cold: number }
+  /** Its limits in this process; undefined if its release does not report them. */
+  readonly limits?: DestinationLimits
+}
+
+/** The limits of a destination in a process, where a listener has none of its own. */
+export interface DestinationLimits {
+  /** How many calls of its listeners run at once. */
+  readonly concurrency: number
+  /** How many milliseconds a listener may take. */
+  readonly timeoutMs: number
+  /** How many attempts its retry policy allows; null if it sets no limit. */
+  readonly maxAttempts: number | null
 }
 
 /** A report of a process, with its statistics. */

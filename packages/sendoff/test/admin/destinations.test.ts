@@ -6,7 +6,10 @@ import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 
 const routing: RoutingOptions = {
   version: 1,
-  destinations: { kafka: {}, mail: { maxAttempts: 1, circuitBreaker: {} } },
+  destinations: {
+    kafka: { retry: { computeDelayMs: () => 1, maxAttempts: Infinity } },
+    mail: { maxAttempts: 1, concurrency: 2, timeoutMs: 20_000, circuitBreaker: {} },
+  },
   rules: [{ to: ['kafka', 'mail'] }],
 }
 
@@ -21,7 +24,7 @@ function listeners(): ListenerRegistry {
     )
 }
 
-it('an operator sees each destination with its events, errors, pause and breakers', async () => {
+it('an operator sees each destination with its events, errors, pause, breakers and limits', async () => {
   const store = memoryStore()
   const admin = outboxAdmin({ store, actor: 'Ann' })
   deepEqual(
@@ -32,6 +35,7 @@ it('an operator sees each destination with its events, errors, pause and breaker
     store,
     routing,
     listeners: listeners(),
+    workerCount: 3,
     logger: silentLogger,
   }).start()
   await outbox.transaction(() => outbox.write('Placed', 1))
@@ -69,6 +73,16 @@ it('an operator sees each destination with its events, errors, pause and breaker
   deepEqual(destinations[2]!.errors, [{ errorClass: 'TypeError', count: 1 }])
   equal(destinations[1]!.perMinute.done, 1)
   equal(typeof destinations[1]!.lastSuccessAt, 'number')
+  const queues = { hot: 0, cold: 0 }
+  const known = { hasListener: true, queues }
+  deepEqual(
+    destinations.map(({ processes }) => processes.map(({ id: _, ...each }) => each)),
+    [
+      [{ ...known, hasListener: false, circuitBreaker: null, limits: limits(3, 300_000, 10) }],
+      [{ ...known, circuitBreaker: null, limits: limits(3, 300_000, null) }],
+      [{ ...known, circuitBreaker: 'closed', limits: limits(2, 20_000, 1) }],
+    ],
+  )
   await outbox.close()
 })
 
@@ -101,3 +115,7 @@ it('old events are copied to a new destination on purpose, once each', async () 
   equal((await admin.audit.list()).entries.filter(({ action }) => action === 'copy').length, 1)
   await writer.close()
 })
+
+function limits(concurrency: number, timeoutMs: number, maxAttempts: number | null) {
+  return { concurrency, timeoutMs, maxAttempts }
+}
