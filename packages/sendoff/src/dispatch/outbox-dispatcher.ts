@@ -73,10 +73,12 @@ export class OutboxDispatcher implements StoppableDispatcher {
 
   constructor(options: OutboxDispatcherOptions) {
     const settings = withDefaults(options)
+    const maxAttempts = settings.retryPolicy.maxAttempts ?? settings.maxAttempts
     this.limits = {
       concurrency: settings.workerCount,
       timeoutMs: settings.listenerTimeoutMs,
-      maxAttempts: finite(settings.retryPolicy.maxAttempts ?? settings.maxAttempts),
+      // A report is JSON, which has no infinite number.
+      maxAttempts: Number.isFinite(maxAttempts) ? maxAttempts : null,
     }
     const { clock, logger, metrics, store, coldQueueCapacity, prefetch } = settings
     this.#waker = settings.waker
@@ -321,9 +323,4 @@ export class OutboxDispatcher implements StoppableDispatcher {
     }
     this.#pump.run()
   }
-}
-
-// A report is JSON, which has no infinite number.
-function finite(limit: number): number | null {
-  return Number.isFinite(limit) ? limit : null
 }

@@ -494,8 +494,8 @@ export class OutboxCore<Tx, StoreTx, TxOptions, Id extends string | null> implem
 
   /** The destinations in the routing of this process, and in that of the table. */
   get knownDestinations(): readonly string[] {
-    const own = this.#routing?.destinations.keys() ?? ['']
-    return [...new Set([...own, ...(this.#routingState.expansion?.destinations ?? [])])]
+    const { expansion } = this.#routingState
+    return ['', ...(this.#routing?.destinations.keys() ?? []), ...(expansion?.destinations ?? [])]
   }
 
   /**

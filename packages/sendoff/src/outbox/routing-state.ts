@@ -28,7 +28,7 @@ export class RoutingState {
   readonly #options: RoutingStateOptions
   #expansion: Expansion | undefined
   #destinationsOf: ((event: EventEnvelope) => readonly string[]) | undefined
-  #refusedVersion: number | undefined
+  #seenVersion: number | undefined
 
   constructor(options: RoutingStateOptions) {
     this.#options = options
@@ -52,7 +52,8 @@ export class RoutingState {
   async publish(): Promise<void> {
     const { routing, store, hasOneDestination } = this.#options
     if (hasOneDestination) {
-      for (const each of [routing?.stored, await store.routing?.current()]) requireOne(each)
+      requireOne(routing?.stored)
+      requireOne(await store.routing?.current())
     }
     if (routing === undefined) return
     const part = requireParts(store, ['routing'], 'The option "routing"').routing
@@ -79,12 +80,11 @@ export class RoutingState {
    */
   follow(stored: StoredRouting | null): void {
     const { routing, logger, hasOneDestination } = this.#options
-    if (stored === null || stored.version === this.#expansion?.version) return
-    if (stored.version === this.#refusedVersion) return
+    if (stored === null || stored.version === this.#seenVersion) return
+    this.#seenVersion = stored.version
     const expansion = new Expansion(stored)
     if (hasOneDestination && hasSeveral(expansion)) {
-      this.#refusedVersion = stored.version
-      logger.error(`${severalInOrdered(expansion).message} This process delivers to the empty one only.`)
+      logger.error(severalInOrdered(expansion).message)
       return
     }
     this.#expansion = expansion
@@ -129,14 +129,12 @@ export class RoutingState {
 
   /** An ordered process delivers to one destination, and could not start again. */
   async #refuseOrdered({ stored }: Routing): Promise<void> {
-    if (!hasSeveral(new Expansion(stored))) return
-    const living = (await this.#options.store.reports?.living()) ?? []
-    const ordered = living.filter(({ mode }) => mode === 'ordered')
-    if (ordered.length === 0) return
+    const living = hasSeveral(new Expansion(stored)) && (await this.#options.store.reports?.living())
+    const ordered = living && living.find(({ mode }) => mode === 'ordered')
+    if (!ordered) return
     throw new OutboxError(
       'OUTBOX_ROUTING_CONFLICT',
-      `The table cannot get a routing with several destinations while processes deliver in mode "ordered": ${ordered.map(({ id }) => id).join(', ')}. ` +
-        'They deliver to the empty destination only. Stop them first, and use Outbox.partitioned.',
+      `The table cannot get a routing with several destinations while processes deliver in mode "ordered": ${ordered.id}. Stop them first.`,
     )
   }
 

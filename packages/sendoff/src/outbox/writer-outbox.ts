@@ -145,20 +145,14 @@ export class WriterOutbox<
   // The pause holds all the same, because another process may know the name. But it may be misspelt.
   #warnOfUnknown(target: PauseTarget): void {
     const { engine, listeners, logger, knownDestinations } = this.#core
-    if ('destination' in target) {
-      if (knownDestinations.includes(target.destination)) return
-      logger.warn(
-        `Destination "${target.destination}" is paused, but neither the routing of this process nor that of the table names it.` +
-          didYouMean(target.destination, knownDestinations),
-      )
-      return
-    }
-    const types = engine && listeners.eventTypes
-    if (types === undefined || types.includes(target.eventType)) return
-    logger.warn(
-      `Event type "${target.eventType}" is paused, but no listener of this process is registered for it.` +
-        didYouMean(target.eventType, types),
-    )
+    const isType = 'eventType' in target
+    const name = isType ? target.eventType : target.destination
+    const known = isType ? engine && listeners.eventTypes : knownDestinations
+    if (known === undefined || known.includes(name)) return
+    const [what, problem] = isType
+      ? ['Event type', 'no listener of this process is registered for it']
+      : ['Destination', 'no routing names it']
+    logger.warn(`${what} "${name}" is paused, but ${problem}.${didYouMean(name, known)}`)
   }
 
   /**
