@@ -165,16 +165,20 @@ export const answerCases: ForgedCases = {
   },
 
   'results are settled when the database replies again': {
-    broken: [{ what: 'killed long after', run: killedAfterOutage({ backAt: 400, killedAt: 1_000 }) }],
+    broken: [{ what: 'killed long after', run: killedAfterOutage({ backAt: 400, killedAt: 1_500 }) }],
     kept: [
       { what: 'killed right after', run: killedAfterOutage({ backAt: 400, killedAt: 700 }) },
       {
+        what: 'killed before the next settlement had its time',
+        run: killedAfterOutage({ backAt: 400, killedAt: 1_300 }),
+      },
+      {
         what: 'not killed before the next outage',
-        run: killedAfterOutage({ backAt: 400, killedAt: 1_000, cutOffAt: 900 }),
+        run: killedAfterOutage({ backAt: 400, killedAt: 1_500, cutOffAt: 900 }),
       },
       {
         what: 'it had ended after that',
-        run: killedAfterOutage({ backAt: 400, killedAt: 1_000, until: 950 }),
+        run: killedAfterOutage({ backAt: 400, killedAt: 1_500, until: 1_450 }),
       },
     ],
   },

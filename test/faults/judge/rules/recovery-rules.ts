@@ -23,12 +23,8 @@ export const recoveryRules: readonly Rule[] = [
       const { leaseMs } = history.settings
       for (const { target, at: killedAt } of history.kills) {
         const back = history.backs.get(target)?.findLast((at) => at < killedAt)
-        // A settlement may take this long.
-        if (
-          back === undefined ||
-          killedAt - back < leaseMs / 2 ||
-          history.wasAway(target, back + 1, killedAt)
-        )
+        // A settlement gets half a lease. One that began before the database was back takes as long to fail.
+        if (back === undefined || killedAt - back < leaseMs || history.wasAway(target, back + 1, killedAt))
           continue
         for (const { held } of takeovers(history)) {
           if (held.process !== target || (held.endedAt ?? Infinity) > back) continue
