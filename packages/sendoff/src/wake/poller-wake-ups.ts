@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../observe/logger.ts'
 import { type EngineMetrics, engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
 import type { StoreRecovery } from '../store-calls/store-recovery.ts'
-import type { ColdReason, HotPath, LeftToPoller } from '../write/hot-path.ts'
+import { type ColdReason, type HotPath, isWantedNow, type LeftToPoller } from '../write/hot-path.ts'
 import type { Waker } from './waker.ts'
 
 /** Options of `PollerWakeUps`. */
@@ -47,8 +47,7 @@ export class PollerWakeUps implements Pick<HotPath, 'leftToPoller' | 'perhapsLat
     if (broken > 0) this.#metrics.addHotBroken(broken)
     const delayed = countOf(left, 'delayed')
     if (delayed > 0) this.#metrics.addHotSkippedDelayed(delayed)
-    // Events whose destination is failing now can wait until the next tick.
-    const due = left.filter(({ reason }) => reason !== 'delayed' && reason !== 'broken')
+    const due = left.filter(({ reason }) => isWantedNow(reason))
     if (due.length > 0) {
       const partitions = partitionsOf(due)
       this.#wake(0, partitions)

@@ -47,3 +47,11 @@ export interface LeftToPoller {
 
 /** Why an event takes the cold path. `broken`: its destination is failing now. */
 export type ColdReason = 'delayed' | 'full' | 'noListener' | 'stopped' | 'broken'
+
+/**
+ * Returns whether a poller should look for a row now. A delayed row is not due yet, and one whose destination
+ * is failing can wait until the next regular poll.
+ */
+export function isWantedNow(reason: ColdReason): boolean {
+  return reason !== 'delayed' && reason !== 'broken'
+}

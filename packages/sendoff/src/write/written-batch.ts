@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '../event/event-envelope.ts'
 import type { DuplicateRow, InsertedRow, InsertResult, NewRow, Row } from '../store/index.ts'
-import type { ColdReason, HotPath, HotSlot, LeftToPoller } from './hot-path.ts'
+import { type ColdReason, type HotPath, type HotSlot, isWantedNow, type LeftToPoller } from './hot-path.ts'
 import { withHeaders } from './with-headers.ts'
 
 /**
@@ -48,7 +48,7 @@ export class WrittenBatch {
     }
     this.rows = headers === undefined ? rows : withHeaders(rows, headers)
     this.isAnnounced =
-      tellsOthers && this.#places.some((place) => typeof place === 'string' && place !== 'delayed')
+      tellsOthers && this.#places.some((place) => typeof place === 'string' && isWantedNow(place))
   }
 
   /**

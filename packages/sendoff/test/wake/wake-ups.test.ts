@@ -170,6 +170,28 @@ it('events that their own process delivers cause no signal', async (test) => {
   equal(signals.announced + signals.committed, 0)
 })
 
+it('an event whose destination is failing causes no signal', async (test) => {
+  const signals = new Signals()
+  const isOpen = Promise.withResolvers<void>()
+  const listeners = new ListenerRegistry()
+    .register('Tested', async () => {})
+    .register('Tested', () => Promise.reject(new Error('no mail')), { destination: 'mail' })
+  const { outbox } = await startOutbox(test, sharedStore(signals), {
+    listeners,
+    routing: {
+      version: 1,
+      rules: [{ to: ['', 'mail'] }],
+      destinations: { mail: { circuitBreaker: { minimumCalls: 2, coolDownMs: 60_000 } } },
+    },
+  })
+  outbox.events.on('outage', () => isOpen.resolve())
+  await writeTested(outbox, 1, 2)
+  await isOpen.promise
+  const before = signals.announced + signals.committed
+  await writeTested(outbox, 3)
+  equal(signals.announced + signals.committed, before)
+})
+
 it('failed signals lose no event', async (test) => {
   const signals = new Signals()
   signals.isBroken = true
