@@ -4,6 +4,7 @@ import type pg from 'pg'
 export function moments(table: string, keys = 0): readonly [name: string, sql: string][] {
   const due = `update ${table} set available_at = clock_timestamp() where status = 0`
   return [
+    ['new', 'select'],
     ['never analyzed, pending', fillingOf(table, 5_000, 0, keys)],
     ['analyzed as pending', `analyze ${table}`],
     [
