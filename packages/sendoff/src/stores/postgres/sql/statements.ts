@@ -292,9 +292,9 @@ const within = `
 const ofTypes = `${within}
           and ${noneOf(['(aggregate_type, event_type) not in (select * from unnest($10::text[], $11::text[]))'])}`
 
-// True for each row: the count is never made. But the planner expects one for each row that it filters, and so
-// fetches the wanted rows by their place or key. A plan that was made while the table was new would otherwise
-// read the whole table, and the server keeps that plan until the table is analyzed.
+// True for each row: the count is never made. But the planner expects one for each row that it filters, and
+// therefore fetches the wanted rows by their place or key. Otherwise, a plan made while the table was new
+// would read the whole table, and the server would keep that plan until the table is analyzed.
 const costlyToFilter = '(event.seq > 0 or (select count(*) from generate_series(1, event.seq)) = 0)'
 
 const held = `event.event_id = given.event_id
