@@ -152,6 +152,8 @@ let compiled: TemporaryFolder | undefined
 
 // A process spends most of its start on compiling, and runs start many processes.
 function compiledCode(): string {
+  const ofTheRun = process.env['NODE_COMPILE_CACHE']
+  if (ofTheRun !== undefined) return ofTheRun
   compiled ??= temporaryFolder('compiled')
   return compiled.path
 }
