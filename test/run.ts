@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { findTestFiles } from './runner/find-test-files.ts'
+import { findTestFiles, longFirst } from './runner/find-test-files.ts'
 import { countsLine, progress, summary } from './runner/print-results.ts'
 import { runTestFile } from './runner/run-test-file.ts'
 import { countTests, type TestFileResult, type TestResult } from './runner/test-result.ts'
@@ -62,7 +62,7 @@ async function runFiles(
     ...(options.full && { SENDOFF_TEST_SCALE: 'full' }),
   }
   const reports = temporaryFolder('reports')
-  const waiting = [...files.entries()]
+  const waiting = [...files.entries()].sort(([, one], [, other]) => longFirst(one, other))
   const results: TestFileResult[] = []
 
   const runNext = async (): Promise<void> => {

@@ -12,6 +12,13 @@ export interface TestSelection {
 const patterns = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts']
 // These start many processes, move much data or fetch other versions of Node.
 const longFolders = ['test/faults/', 'test/package/', 'test/scale/']
+// The first installs every package, for which the others in its folder wait. The rest take long, and would
+// run alone at the end.
+const begunFirst = [
+  'test/package/bundle.test.ts',
+  'test/services/servers/postgres/',
+  'test/simulation/simulation.test.ts',
+]
 const skippedFolders = new Set(['node_modules', 'dist'])
 
 /** Returns the test files of the project in `root`, as sorted paths relative to it, with forward slashes. */
@@ -24,6 +31,12 @@ export function findTestFiles(root: string, { words, unitOnly }: TestSelection):
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
     .filter((file) => !unitOnly || isUnitTest(file))
     .sort()
+}
+
+/** Orders the files that a run should not begin late before all others. */
+export function longFirst(one: string, other: string): number {
+  const rank = (file: string): number => (begunFirst.some((first) => file.startsWith(first)) ? 0 : 1)
+  return rank(one) - rank(other)
 }
 
 function isUnitTest(file: string): boolean {
