@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { projectRoot } from '../workspace.ts'
 import { oncePerRun } from '../services/machine/run-folder.ts'
@@ -16,7 +25,7 @@ export interface Manifest {
   readonly [field: string]: unknown
 }
 
-/** A packed package of the project, installed by npm into empty projects: an ESM one and a CommonJS one. */
+/** A packed package of the project, as npm installs it into empty projects: an ESM one and a CommonJS one. */
 export class InstalledPackage {
   readonly name: string
   readonly projects: Readonly<Record<'module' | 'commonjs', string>>
@@ -33,9 +42,14 @@ export class InstalledPackage {
     const folder = await oncePerRun(`installed-${name}`, async (folder) => {
       const tarballs = await packPackage(name)
       const installed = at(folder)
-      await Promise.all(
-        Object.entries(installed.projects).map(([type, project]) => newProject(project, type, tarballs)),
-      )
+      const { module, commonjs } = installed.projects
+      newProject(module, 'module')
+      // Its peers are the project's own, and linked.
+      await npm(module, ['install', '--offline', '--legacy-peer-deps', ...Object.values(tarballs)])
+      // npm installs the same files whatever the type of the project is. It takes long: it unpacks a tarball
+      // also to read its manifest.
+      newProject(commonjs, 'commonjs')
+      linkFiles(join(module, 'node_modules'), join(commonjs, 'node_modules'))
       installed.#linkForeign()
     })
     return at(folder)
@@ -78,15 +92,20 @@ export class InstalledPackage {
   }
 }
 
-async function newProject(
-  folder: string,
-  type: string,
-  tarballs: Readonly<Record<string, string>>,
-): Promise<void> {
+function newProject(folder: string, type: string): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'empty', private: true, type }))
-  // Its peers are the project's own, and linked.
-  await npm(folder, ['install', '--offline', '--legacy-peer-deps', ...Object.values(tarballs)])
+}
+
+/** Makes a second folder of the same files. Their paths differ, so Node takes them for other modules. */
+function linkFiles(from: string, to: string): void {
+  mkdirSync(to)
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) linkFiles(source, target)
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target)
+    else linkSync(source, target)
+  }
 }
 
 function linkFromProject(name: string, link: string): void {
