@@ -13,7 +13,7 @@ let made = 0
 
 /** A schema of its own, gone with the test, and a pool to look at it. */
 export async function newSchema(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   url = process.env['POSTGRES_URL']!,
 ): Promise<{ schema: string; pool: pg.Pool; newPool: (config?: pg.PoolConfig) => pg.Pool }> {
   const schema = `test_${process.pid}_${++made}`

@@ -1,6 +1,6 @@
 import { codeRevision, routingRevision } from '../../../src/stores/schema-revision.ts'
 import { deepEqual, equal, match, ok, rejects, throws } from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { outboxAdmin } from '../../../src/admin/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { ListenerRegistry } from '../../../src/route/listener-registry.ts'
@@ -35,10 +35,15 @@ export interface FirstSchema {
   readonly migrateUntilKilled: (count: number) => Promise<boolean>
 }
 
+/** What removes a database again: a test, or a part of it. */
+export interface TestScope {
+  after(remove: () => unknown): void
+}
+
 const lease = { owner: 'test', ms: 30_000 }
 
 /** The rules of a schema that grows under running processes, for every SQL store. */
-export function growingSchemaSuite(name: string, open: (t: TestContext) => Promise<FirstSchema>): void {
+export function growingSchemaSuite(name: string, open: (t: TestScope) => Promise<FirstSchema>): void {
   describe(`${name}: a schema that grows`, () => {
     it('a migrated table still has the version that the first release accepts', async (t) => {
       const { store, meta } = await open(t)
@@ -233,8 +238,8 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
         await byHand.run(byHand.store.schemaSql({ destinations: true }))
         deepEqual(await byHand.shape(), shape)
       }
-      for (let count = 0; ; count += isFull ? 1 : 3) {
-        const killed = await open(t)
+      await untilNotKilled(isFull ? 1 : 3, async (count, attempt) => {
+        const killed = await open(attempt)
         await publish(killed)
         const wasKilled = await killed.migrateUntilKilled(count)
         // Statements do without the indexes, and use them once they are there.
@@ -253,8 +258,8 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
           await store.migrate()
         }
         deepEqual(await killed.shape(), shape, `killed before statement ${count}`)
-        if (!wasKilled) return
-      }
+        return wasKilled
+      })
     })
 
     it('code accepts a newer schema that allows it, and leaves its numbers alone', async (t) => {
@@ -280,8 +285,8 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
       const migrated = await open(t)
       await migrated.store.migrate()
       const shape = await migrated.shape()
-      for (let count = 0; ; count += 1) {
-        const { store, meta, shape: shapeNow, migrateUntilKilled } = await open(t)
+      const last = await untilNotKilled(1, async (count, attempt) => {
+        const { store, meta, shape: shapeNow, migrateUntilKilled } = await open(attempt)
         const wasKilled = await migrateUntilKilled(count)
         // Both the old and the new code can start on what is left.
         equal((await meta())['version'], '1')
@@ -292,13 +297,37 @@ export function growingSchemaSuite(name: string, open: (t: TestContext) => Promi
 
         deepEqual(await shapeNow(), shape, `killed before statement ${count}`)
         equal((await meta())['revision'], String(codeRevision))
-        if (!wasKilled) {
-          ok(count > 3)
-          return
-        }
-      }
+        return wasKilled
+      })
+      ok(last > 3)
     })
   })
+}
+
+/**
+ * Calls `attempt` with 0, `step`, and so on, until a migration is not killed any more. Returns that number.
+ * Four attempts run side by side, because each mostly waits for the server to write to its disk. Each removes
+ * what it opened.
+ */
+async function untilNotKilled(
+  step: number,
+  attempt: (count: number, scope: TestScope) => Promise<boolean>,
+): Promise<number> {
+  for (let first = 0; ; first += 4 * step) {
+    const counts = [0, 1, 2, 3].map((place) => first + place * step)
+    const wereKilled = await Promise.all(
+      counts.map(async (count) => {
+        const leftOver: (() => unknown)[] = []
+        try {
+          return await attempt(count, { after: (remove) => void leftOver.push(remove) })
+        } finally {
+          for (const remove of leftOver) await remove()
+        }
+      }),
+    )
+    const end = wereKilled.indexOf(false)
+    if (end >= 0) return counts[end]!
+  }
 }
 
 /** Counts statements, and throws from the given one on, as if the process had been killed. */
