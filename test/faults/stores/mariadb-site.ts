@@ -3,8 +3,13 @@ import { join } from 'node:path'
 import mysql from 'mysql2/promise'
 import { debianMariadbServer } from '../../services/servers/mariadb/mariadb.ts'
 import type { MariadbServer } from '../../services/servers/mariadb/mariadb-server.ts'
+import { isOnMysql } from '../../services/servers/mysql/on-mysql.ts'
 import type { FaultSite, RunSlots } from './fault-store.ts'
 import { serverSite, type SiteServer } from './server-site.ts'
+
+// The 3 says that a statement follows: others have the word in them, too. To a MySQL, mysql2 sends how many
+// attributes and sets of them come in between.
+const commitRequest = isOnMysql ? '\x03\0\x01commit' : '\x03commit'
 
 /** Returns a site on a MariaDB of its own. */
 export async function mariadbSite(folder: string, slots: RunSlots): Promise<FaultSite> {
@@ -24,8 +29,7 @@ function siteServer(server: MariadbServer): SiteServer {
     addressFor,
     terminate: (slot) => terminate(server.url, slot),
     holdSnapshot: () => holdSnapshot(server.url),
-    // The 3 says that a statement follows: others have the word in them, too.
-    commit: ['\x03commit'],
+    commit: [commitRequest],
   }
 }
 
