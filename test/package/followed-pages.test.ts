@@ -4,35 +4,30 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { type TemporaryFolder, temporaryFolder } from '../services/machine/temporary-folder.ts'
 import { type FollowedCommand, followPage } from './followed-page.ts'
-import { InstalledPackage } from './installed-package.ts'
 import { packPackage } from './packed-package.ts'
 import { readSteps, sectionOf } from './page-steps.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 describe('a reader who does what a page says, word by word, in an empty folder', { concurrency: 2 }, () => {
-  let tarballs: Readonly<Record<string, string>>
-  let installed: Readonly<Record<string, string>>
+  let packages: Readonly<Record<string, string>>
   before(async () => {
-    tarballs = await packPackage('sendoff')
-    installed = { sendoff: (await InstalledPackage.create('sendoff')).folder }
+    packages = await packPackage('sendoff')
   })
 
   it('sees the event of the readme delivered, and again at the second run', async () => {
     const markdown = sectionOf(read('README.md'), 'Use it')
     const folder = temporaryFolder('readme')
-    // Only this page installs the package by npm. The others have the same command.
-    const first = await follow(folder, markdown, tarballs)
+    const first = await follow(folder, markdown)
     deepEqual(outputs(first), ['An order of 42 was placed. This is attempt 1.\n'])
     deepEqual(promises(first), outputs(first))
-    deepEqual(outputs(await follow(folder, markdown, tarballs)), outputs(first))
+    deepEqual(outputs(await follow(folder, markdown)), outputs(first))
     folder.remove()
   })
 
   it('sees an event delivered after two minutes with SQLite', async () => {
     const folder = temporaryFolder('getting-started')
-    const page = sectionOf(read('docs/getting-started.md'), 'SQLite in two minutes')
-    const followed = await follow(folder, page, installed)
+    const followed = await follow(folder, sectionOf(read('docs/getting-started.md'), 'SQLite in two minutes'))
     deepEqual(outputs(followed), ['An order of 42 was placed.\n'])
     deepEqual(promises(followed), outputs(followed))
     folder.remove()
@@ -40,17 +35,13 @@ describe('a reader who does what a page says, word by word, in an empty folder',
 
   it('sees all output that the first steps show', async () => {
     const folder = temporaryFolder('first-steps')
-    const followed = await follow(folder, read('docs/first-steps.md'), installed)
+    const followed = await follow(folder, read('docs/first-steps.md'))
     deepEqual(outputs(followed), promises(followed))
     equal(outputs(followed).length, 4)
     folder.remove()
   })
 
-  function follow(
-    { path }: TemporaryFolder,
-    markdown: string,
-    packages: Readonly<Record<string, string>>,
-  ): Promise<readonly FollowedCommand[]> {
+  function follow({ path }: TemporaryFolder, markdown: string): Promise<readonly FollowedCommand[]> {
     return followPage(markdown, { folder: path, packages })
   }
 })
