@@ -104,6 +104,10 @@ export function having(...methods: readonly string[]): OptionCheck {
   }
 }
 
+/** Accepts a logger, or false for none. */
+export const loggerOrFalse: OptionCheck = (value) =>
+  value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)
+
 function calls(methods: readonly string[]): string {
   return methods.map((name) => `${name}()`).join(', ')
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
+import type { SafeProgress } from '../observe/safe-progress.ts'
 import { callable, checkOptions, text } from '../options.ts'
 import type { LookFilter, NewRow, RoutingContent, ScanPlace, StoredRow, StoreWith } from '../store/index.ts'
 import { scanWindow } from './limits.ts'
@@ -10,8 +11,11 @@ export interface CopyOptions {
   readonly from?: string
   /** The destination that gets them. The routing of the table has to name it. */
   readonly to: string
-  /** Called after each batch with the number of events copied so far. */
-  readonly onProgress?: (copied: number) => void
+  /**
+   * Called after each batch with the number of events copied so far. Its faults are logged, and the copy goes
+   * on.
+   */
+  readonly onProgress?: (copied: number) => unknown
 }
 
 /** How many rows one transaction adds. */
@@ -23,19 +27,26 @@ const checks = {
   onProgress: callable,
 }
 
+/** The parts of a copy. */
+export interface CopyParts<Tx> {
+  readonly store: StoreWith<Tx, 'looks' | 'people' | 'actions' | 'routing'>
+  readonly clock: Clock
+  readonly actor: string
+  readonly progress: SafeProgress
+}
+
 /**
  * Gives events another destination: copies their rows as they were written, oldest first. An event that has
  * the destination already is left alone, so that a copy can be repeated. Returns how many were copied.
  */
 export async function copyEvents<Tx>(
-  store: StoreWith<Tx, 'looks' | 'people' | 'actions' | 'routing'>,
-  clock: Clock,
-  actor: string,
+  { store, clock, actor, progress }: CopyParts<Tx>,
   filter: LookFilter,
   options: CopyOptions,
 ): Promise<number> {
   checkOptions('copy', options, checks)
-  const { from = '', to, onProgress } = options
+  const { from = '', to } = options
+  const onProgress = progress.of('copy', options)
   await requireRouted(store, to)
   const bound = await store.looks.bound()
   const request = {
@@ -49,7 +60,7 @@ export async function copyEvents<Tx>(
   do {
     const { rows, next } = await store.looks.scan({ ...request, after, limit: batchSize })
     copied += await copyRows(store, rows, to, { actor, action: 'copy', detail }, clock.now())
-    if (rows.length > 0) onProgress?.(copied)
+    if (rows.length > 0) onProgress(copied)
     after = next
   } while (after !== undefined)
   if (copied > 0) await store.wakeUps?.announce().catch(() => {})

@@ -2,7 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
 import type { DefinedEvent } from '../event/event-type.ts'
-import { anything, checkOptions, having, invalidOption, requireOptions, text } from '../options.ts'
+import { type Logger, loggerFrom } from '../observe/logger.ts'
+import { SafeProgress } from '../observe/safe-progress.ts'
+import {
+  anything,
+  checkOptions,
+  having,
+  invalidOption,
+  loggerOrFalse,
+  requireOptions,
+  text,
+} from '../options.ts'
 import type { Finding, OutboxStore, PartitionShares, PauseTarget, RowAction } from '../store/index.ts'
 import { AdminStore } from './admin-store.ts'
 import { AuditLog } from './audit-log.ts'
@@ -22,7 +32,14 @@ import { type FailureReport, readFailures } from './failure-report.ts'
 import { KeyAdmin } from './key-admin.ts'
 import { type Overview, readOverview } from './overview.ts'
 import { checkPlan, makePlan, type Plan, type PlanOptions } from './plan.ts'
-import { checkRunOptions, type PlanResult, resumePlan, type RunOptions, runPlan } from './plan-run.ts'
+import {
+  checkRunOptions,
+  type PlanResult,
+  resumePlan,
+  type RunOptions,
+  type RunParts,
+  runPlan,
+} from './plan-run.ts'
 import { replaceEvent, type Replacement, type ReplacementOptions } from './replacement.ts'
 
 /** Options of `outboxAdmin`. */
@@ -33,6 +50,8 @@ export interface OutboxAdminOptions<Tx> {
   readonly actor?: string
   /** Event types whose payloads `replayEdited` checks. Default: none. */
   readonly events?: readonly DefinedEvent<never>[]
+  /** Gets the faults of progress callbacks. By default, they go to standard error; `false` drops them. */
+  readonly logger?: Logger | false
   /** The clock for budgets and paces. Default: the clock of the machine. */
   readonly clock?: Clock
 }
@@ -43,6 +62,7 @@ export function outboxAdmin<Tx>(options: OutboxAdminOptions<Tx>): OutboxAdmin<Tx
     store: having('checkSchema', 'transaction', 'insert'),
     actor: text,
     events: anything,
+    logger: loggerOrFalse,
     clock: anything,
   })
   requireOptions('outboxAdmin', options, ['store'])
@@ -58,12 +78,18 @@ export class OutboxAdmin<Tx> {
   readonly #options: OutboxAdminOptions<Tx>
   readonly #store: AdminStore<Tx>
   readonly #clock: Clock
+  readonly #progress: SafeProgress
 
   /** Only `outboxAdmin` and `as` call this. */
-  constructor(options: OutboxAdminOptions<Tx>, store: AdminStore<Tx> = new AdminStore(options.store)) {
+  constructor(
+    options: OutboxAdminOptions<Tx>,
+    store: AdminStore<Tx> = new AdminStore(options.store),
+    progress = new SafeProgress(options.clock ?? systemClock, loggerFrom(options.logger)),
+  ) {
     this.#options = options
     this.#store = store
     this.#clock = options.clock ?? systemClock
+    this.#progress = progress
     const actor = (what: string) => this.#actor(what)
     this.keys = new KeyAdmin(store, actor)
     this.audit = new AuditLog(store, actor)
@@ -72,7 +98,7 @@ export class OutboxAdmin<Tx> {
   /** Returns an admin whose actions stand in the audit under this name. */
   as(actor: string): OutboxAdmin<Tx> {
     if (text(actor) !== undefined) throw invalidOption('admin.as', 'actor', actor, text)
-    return new OutboxAdmin({ ...this.#options, actor }, this.#store)
+    return new OutboxAdmin({ ...this.#options, actor }, this.#store, this.#progress)
   }
 
   /** Returns the state of the outbox at a glance. */
@@ -117,7 +143,7 @@ export class OutboxAdmin<Tx> {
     const actor = this.#actor('copy')
     const wanted = lookFilter('copy', filter)
     return this.#store.call('copy', ['looks', 'people', 'actions', 'routing'], (store) =>
-      copyEvents(store, this.#clock, actor, wanted, options),
+      copyEvents({ store, clock: this.#clock, actor, progress: this.#progress }, wanted, options),
     )
   }
 
@@ -154,7 +180,7 @@ export class OutboxAdmin<Tx> {
     const actor = this.#actor('run')
     return this.#store.call('run', ['people', 'looks', 'actions'], async (store) => {
       checkPlan(plan, await store.looks.describe())
-      return runPlan({ store, clock: this.#clock, actor, runner: randomUUID() }, plan, options)
+      return runPlan(this.#runParts(store, actor), plan, options)
     })
   }
 
@@ -170,7 +196,7 @@ export class OutboxAdmin<Tx> {
       if (entry.plan === null) throw notAPlan(id)
       if (entry.state === 'done') throw isDone(id)
       checkPlan(JSON.parse(entry.plan) as Plan, await store.looks.describe())
-      return resumePlan({ store, clock: this.#clock, actor, runner: randomUUID() }, entry, options)
+      return resumePlan(this.#runParts(store, actor), entry, options)
     })
   }
 
@@ -214,6 +240,10 @@ export class OutboxAdmin<Tx> {
   /** Returns what is paused. */
   paused(): Promise<readonly PauseTarget[]> {
     return this.#store.call('paused', ['controls'], ({ controls }) => controls.paused())
+  }
+
+  #runParts(store: RunParts<Tx>['store'], actor: string): RunParts<Tx> {
+    return { store, clock: this.#clock, actor, progress: this.#progress, runner: randomUUID() }
   }
 
   #actor(what: string): string {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { OutboxError } from '../errors.ts'
+import type { SafeProgress } from '../observe/safe-progress.ts'
 import { anything, callable, checkOptions, type OptionCheck } from '../options.ts'
 import type { AuditEntry, HolderOfRow, ScanPlace, StoredRow, StoreWith } from '../store/index.ts'
 import { withoutChanged } from './changed-since.ts'
@@ -13,8 +14,8 @@ export interface RunOptions {
   readonly ratePerSecond?: number
   /** How many events one transaction acts on: 1 to 1,000. Default: 500, and a tenth of the rate at most. */
   readonly batchSize?: number
-  /** Called after each batch. */
-  readonly onProgress?: (progress: PlanProgress) => void
+  /** Called after each batch. Its faults are logged, and the run goes on. */
+  readonly onProgress?: (progress: PlanProgress) => unknown
   /** Aborting it stops the run after the batch under way. `resumeRun` continues it. */
   readonly signal?: AbortSignal
 }
@@ -73,6 +74,7 @@ export interface RunParts<Tx> {
   readonly store: StoreWith<Tx, 'people' | 'looks' | 'actions'>
   readonly clock: Clock
   readonly actor: string
+  readonly progress: SafeProgress
   /** A name that no other run has. */
   readonly runner: string
 }
@@ -117,6 +119,7 @@ class PlanRun<Tx> {
   readonly #batchSize: number
   readonly #ratePerSecond: number
   readonly #isResumed: boolean
+  readonly #onProgress: (progress: PlanProgress) => void
   readonly #heldEvents: HolderOfRow[] = []
   #text: string
   #stored: StoredProgress
@@ -132,6 +135,7 @@ class PlanRun<Tx> {
     this.#parts = parts
     this.#plan = plan
     this.#options = options
+    this.#onProgress = parts.progress.of('run', options)
     this.#id = id
     this.#isResumed = sinceLastMs !== undefined
     this.#acted = affected
@@ -204,7 +208,7 @@ class PlanRun<Tx> {
     this.#pace.add(answer.rows.length)
     // A wake-up may get lost, so nothing depends on it: pollers find the events at their intervals.
     if (action === 'replay' && answer.rows.length > 0) await store.wakeUps?.announce().catch(() => {})
-    this.#options.onProgress?.(this.#progress())
+    this.#onProgress(this.#progress())
   }
 
   #progress(): PlanProgress {

@@ -2,6 +2,7 @@ import { type Clock, delay, systemClock } from '../clock.ts'
 import { describeError } from '../describe-error.ts'
 import { EventStatus } from '../store/event-status.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
+import { SafeProgress } from '../observe/safe-progress.ts'
 import { anything, callable, checkOptions, count, duration, flag, text } from '../options.ts'
 import {
   type FailedAttempt,
@@ -27,8 +28,11 @@ export interface ReplayOptions {
   readonly batchSize?: number
   /** How many events to replay per second at most. Default: no limit. */
   readonly ratePerSecond?: number
-  /** Called after each batch with the number of events replayed so far. */
-  readonly onProgress?: (replayed: number) => void
+  /**
+   * Called after each batch with the number of events replayed so far. Its faults are logged, and the replay
+   * goes on.
+   */
+  readonly onProgress?: (replayed: number) => unknown
   /** Aborting it stops the replay after the batch under way. */
   readonly signal?: AbortSignal
 }
@@ -66,6 +70,7 @@ export const replayDefaults = { batchSize: 500 }
 /** Finds DEAD events, and replays them. */
 export class DeadEventManager {
   readonly #options: DeadEventManagerOptions
+  readonly #progress: SafeProgress
 
   constructor(options: DeadEventManagerOptions) {
     checkOptions('DeadEventManager', options, {
@@ -77,6 +82,7 @@ export class DeadEventManager {
       lenient: flag,
     })
     this.#options = options
+    this.#progress = new SafeProgress(options.clock ?? systemClock, options.logger ?? standardLogger)
   }
 
   /** Returns DEAD events in write order, after `afterSeq`. */
@@ -158,7 +164,8 @@ export class DeadEventManager {
     const people = this.#people
     const actions = this.#actions
     const { onReplayed, clock = systemClock } = this.#options
-    const { ratePerSecond, onProgress, signal } = options
+    const { ratePerSecond, signal } = options
+    const onProgress = this.#progress.of('replayAll', options)
     const limit = Math.min(
       options.batchSize ?? replayDefaults.batchSize,
       Math.max(1, Math.floor(ratePerSecond ?? Infinity)),
@@ -176,7 +183,7 @@ export class DeadEventManager {
       const answer = await actions.run({ action: 'replay', rows, audit: step })
       if (answer.kind === 'ran') progress.replayed += answer.rows.length
       onReplayed?.()
-      onProgress?.(progress.replayed)
+      onProgress(progress.replayed)
       afterSeq = rows.at(-1)!.seq
       if (rows.length < limit) break
       if (ratePerSecond !== undefined) {

@@ -9,6 +9,7 @@ import {
   flag,
   having,
   invalidOption,
+  loggerOrFalse,
   type OptionCheck,
   requireOptions,
 } from '../options.ts'
@@ -70,7 +71,7 @@ const checks: Readonly<Record<keyof MailOutboxOptions<never, never>, OptionCheck
     count(value) ?? ((value as number) > mostRecipients ? `at most ${mostRecipients}` : undefined),
   render: callable,
   resolveAttachment: callable,
-  logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
+  logger: loggerOrFalse,
   clock: having('now', 'monotonic', 'schedule'),
 }
 

@@ -9,6 +9,7 @@ import {
   durationOrZero,
   flag,
   having,
+  loggerOrFalse,
   type OptionCheck,
   requireOptions,
   text,
@@ -121,7 +122,7 @@ const checks: Readonly<Record<keyof MailOutboxWorkerOptions<never, never>, Optio
   shutdownTimeoutMs: durationOrZero,
   ownerId: text,
   metrics: having(...metricsMethods),
-  logger: (value) => (value === false ? undefined : having('debug', 'info', 'warn', 'error')(value)),
+  logger: loggerOrFalse,
   clock: having('now', 'monotonic', 'schedule'),
 }
 

@@ -4,6 +4,7 @@ import { BackOff, StoreRecovery } from '../store-calls/store-recovery.ts'
 import { OutboxError } from '../errors.ts'
 import { type Logger, standardLogger } from '../observe/logger.ts'
 import { engineMetrics, type MetricsExporter } from '../observe/metrics.ts'
+import { SafeProgress } from '../observe/safe-progress.ts'
 import { anything, callable, checkOptions, count, duration } from '../options.ts'
 import { type OutboxStore, type PurgeCursor, requireParts } from '../store/index.ts'
 
@@ -24,8 +25,8 @@ export interface PurgeOptions {
   readonly batchSize?: number
   /** The pause between two runs, in milliseconds. Default: 1 hour. */
   readonly intervalMs?: number
-  /** Called after each batch with the progress of the run. */
-  readonly onProgress?: (progress: PurgeProgress) => void
+  /** Called after each batch with the progress of the run. Its faults are logged, and the purge goes on. */
+  readonly onProgress?: (progress: PurgeProgress) => unknown
 }
 
 /** The progress of a purge. */
@@ -82,6 +83,7 @@ export class OutboxPurgeScheduler {
   readonly #logger: Logger
   readonly #recovery: StoreRecovery
   readonly #backOff: BackOff
+  readonly #progress: SafeProgress
   #running: Promise<unknown> = Promise.resolve()
   #cancel: Cancel | undefined
   #state: 'new' | 'started' | 'closed' = 'new'
@@ -101,6 +103,7 @@ export class OutboxPurgeScheduler {
     this.#store = requireParts(options.store, ['purge'], 'A purge')
     this.#clock = clock
     this.#logger = logger
+    this.#progress = new SafeProgress(clock, logger)
     const { recovery = new StoreRecovery(clock) } = options
     this.#recovery = recovery
     const ms = this.#intervalMs
@@ -135,6 +138,7 @@ export class OutboxPurgeScheduler {
     this.#state = 'closed'
     this.#cancel?.()
     await this.#running
+    this.#progress.flush()
   }
 
   async #tick(): Promise<void> {
@@ -161,10 +165,10 @@ export class OutboxPurgeScheduler {
       deadRetentionMs,
       ageMs,
       batchSize = purgeDefaults.batchSize,
-      onProgress,
       mayPurge = () => true,
     } = this.#options
     const metrics = engineMetrics(this.#options.metrics)
+    const onProgress = this.#progress.of('the purge', this.#options)
     const request = {
       doneOlderThanMs: retentionMs,
       idempotencyKeysOlderThanMs: keyRetentionOf(this.#options),
@@ -182,7 +186,7 @@ export class OutboxPurgeScheduler {
       progress.deletedIdempotencyKeys += batch.deletedIdempotencyKeys
       metrics.addPurged(batch.deletedRows, batch.deletedIdempotencyKeys)
       cursor = batch.cursor
-      onProgress?.({ ...progress })
+      onProgress({ ...progress })
       // Other work needs the database, and this process needs its event loop.
       await nextTurn(this.#clock)
     } while (cursor !== undefined && this.#state !== 'closed')
